@@ -1,0 +1,74 @@
+# `make help` lists the targets. Everything a target needs is installed by `setup`, which is quiet when all is there.
+PYTHON ?= python3
+PROFILE ?= standard
+ARGS ?=
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+BENCH_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ackbench
+export BENCH_CACHE
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# The folder of each system's default server: it is outside the checkout and may go away on its own.
+version = $(shell sed -n 's:.*<$(1).version>\(.*\)</$(1).version>.*:\1:p' clusters/$(1)/pom.xml)
+HOMES := $(foreach system,kafka pulsar,$(BENCH_CACHE)/$(system)/$(call version,$(system)))
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup system named lint test bench clean lock
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
+	    printf '  make %-7s %s\n' "$$name" "$$text"; done
+
+bench: named setup ## run a scenario: SCENARIO=acks-sweep [PROFILE=quick|standard|full] [ARGS="--web"]
+	@$(BIN)/bench run "$(SCENARIO)" --profile $(PROFILE) $(ARGS)
+
+named:
+	@[ -n "$(SCENARIO)" ] || { \
+	    echo "Which scenario? make bench SCENARIO=NAME, one of:"; \
+	    find scenarios -name '*.yaml' | sed 's:.*/\(.*\)\.yaml:  \1:' | sort; exit 2; }
+
+test: lint ## lint, types, import rules, then all tests: [PYTEST_ARGS="..."]
+	@$(BIN)/pytest $(PYTEST_ARGS)
+
+lint: setup ## what `test` checks before it runs any test
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-logo
+
+setup: $(VENV)/.servers ## system packages, .venv from the lock, the servers of both systems
+
+system:
+	@PYTHON="$(PYTHON)" sh clusters/system-packages.sh
+
+# setuptools goes first: pyspark is published as source only and is built with the locked one, not with a newer.
+$(VENV)/.packages: requirements.lock | system
+	@echo "Installing the locked Python packages into $(VENV) (a minute or two the first time)"
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	@sed -n '/^setuptools==/,/^ *# via/p' requirements.lock >$(VENV)/setuptools.lock
+	@$(BIN)/pip install --quiet --require-hashes -r $(VENV)/setuptools.lock
+	@$(BIN)/pip install --quiet --require-hashes --no-build-isolation --use-pep517 -r requirements.lock
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml $(VENV)/.packages
+	@$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(VENV)/.servers: $(VENV)/.bench $(wildcard clusters/*/pom.xml) bench/backends/artifacts.py bench/run/install.py $(HOMES)
+	@$(BIN)/python -m bench.run.install
+	@touch $@
+
+# No recipe: a home that is not there counts as just changed, which is what makes .servers run.
+$(HOMES):
+
+lock: ## resolve requirements.lock anew from pyproject.toml
+	@$(PYTHON) -m venv $(VENV)/uv && $(VENV)/uv/bin/pip install --quiet uv
+	@$(VENV)/uv/bin/uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+	    --only-binary :all: --no-binary pyspark --upgrade --custom-compile-command "make lock" --quiet -o requirements.lock
+
+clean: ## remove .venv and everything built; runs, reports and the servers stay
+	@rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@find bench tests -name __pycache__ -prune -exec rm -rf {} +

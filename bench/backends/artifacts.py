@@ -1,0 +1,134 @@
+"""The servers' jars: which version, where they are kept, and how they get there (Maven, once a version).
+
+They live outside the checkout, under `cache_root()/<system>/<version>`, so that checkouts share them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
+from pathlib import Path
+
+from bench.errors import SetupError
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+SHOWN_LINES = 12
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def cache_root() -> Path:
+    """The folder that holds all servers: `BENCH_CACHE`, else `ackbench` in the user's cache folder."""
+    if chosen := os.environ.get("BENCH_CACHE"):
+        return Path(chosen).expanduser().absolute()
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ackbench"
+
+
+def default_version(system: str) -> str:
+    """The version that `clusters/<system>/pom.xml` names, for scenarios that name none."""
+    pom = _pom(system)
+    found = re.search(rf"<{system}\.version>([^<]+)</{system}\.version>", pom.read_text(encoding="utf-8"))
+    if found is None:
+        raise SetupError(f"Reading {system}'s default version: {pom} has no <{system}.version> property.")
+    return found[1].strip()
+
+
+def server_home(system: str, version: str | None = None) -> Path:
+    """The folder of an installed server: `lib/` with its jars, and `conf/` where the system ships one."""
+    version = version or default_version(system)
+    home = _home(system, version)
+    if not home.is_dir():
+        raise SetupError(
+            f"{system} {version} is not installed: there is no {home}. "
+            f"Fetch it with: {_fetch_command(system, version)}"
+        )
+    return home
+
+
+def fetch(system: str, version: str | None = None) -> Path:
+    """Install a server with Maven unless it is there; returns its home.
+
+    A home appears whole or not at all, and of several that fetch at once one does the work.
+    """
+    version = version or default_version(system)
+    home = _home(system, version)
+    if home.is_dir():
+        return home
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(home.parent / ".lock"):
+        if not home.is_dir():
+            _fetch_into(home, system, version)
+    return home
+
+
+def class_path(home: Path) -> str:
+    """All jars by name, in a fixed order: a class-data archive is valid for one exact class path."""
+    jars = sorted((home / "lib").glob("*.jar"))
+    if not jars:
+        raise SetupError(f"There is no jar in {home / 'lib'}: remove {home} and run `make setup`.")
+    return os.pathsep.join(map(str, jars))
+
+
+def _pom(system: str) -> Path:
+    pom = CHECKOUT / "clusters" / system / "pom.xml"
+    if not pom.is_file():
+        raise SetupError(f"{system} has no server to install: there is no {pom}.")
+    return pom
+
+
+def _home(system: str, version: str) -> Path:
+    return cache_root() / system / version
+
+
+def _fetch_command(system: str, version: str) -> str:
+    if version == default_version(system):
+        return "make setup"
+    return f"python -m bench.run.install {system} {version}"
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Hold a lock that the kernel gives back when this process ends, however it ends."""
+    with lock.open("w") as held:
+        flock(held, LOCK_EX)
+        yield
+
+
+def _fetch_into(home: Path, system: str, version: str) -> None:
+    for abandoned in home.parent.glob(".fetch-*"):  # we are alone, so whoever made it was killed
+        shutil.rmtree(abandoned)
+    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home.parent) as folder:
+        unfinished = Path(folder) / "server"
+        _maven(system, version, unfinished)
+        class_path(unfinished)  # an empty home would be found much later, by a server that does not start
+        unfinished.rename(home)
+
+
+def _maven(system: str, version: str, home: Path) -> None:
+    doing = f"Fetching {system} {version}"
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise SetupError(f"{doing} needs Maven, and there is no mvn on PATH: run `make setup`.")
+    # -U: Maven remembers what it once could not find, and would not look again.
+    command = [maven, "-B", "-q", "-U", "-f", str(_pom(system))]
+    command += [f"-D{system}.version={version}", f"-Dserver.home={home}"]
+    command += [*_profiles(system, version), "package"]
+    ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if ended.returncode:
+        said = COLOUR.sub("", ended.stdout + ended.stderr).strip().splitlines()
+        last = "\n".join(said[-SHOWN_LINES:])
+        raise SetupError(
+            f"{doing}: Maven ended with status {ended.returncode}. Its last lines:\n{last}\n"
+            f"If the version exists, check the network and run again: {_fetch_command(system, version)}"
+        )
+
+
+def _profiles(system: str, version: str) -> list[str]:
+    """Kafka changed its logging with 4.0, and each way wants its own jars."""
+    before_4 = system == "kafka" and re.match(r"[0-3]\.", version)
+    return ["-Preload4j"] if before_4 else []

@@ -1,0 +1,43 @@
+"""The error family of the suite.
+
+Each message says what was being done, what happened and what to do about it. The command line prints it
+without a stack trace, so a message must stand alone.
+"""
+
+from __future__ import annotations
+
+
+class BenchError(Exception):
+    """Root of the family: a mistake or a failure that the user can read and act on."""
+
+
+class ScenarioError(BenchError):
+    """A scenario file is wrong; the message names file, line, key, what is allowed and the nearest name."""
+
+
+class SetupError(BenchError):
+    """Something the machine needs is missing: a package, a server archive, memory, disk, a privilege."""
+
+
+class ClusterError(BenchError):
+    """A cluster did not start, died or refused an administrative request."""
+
+
+class NodeDiedError(ClusterError):
+    """A server process ended although nobody asked it to; the message carries the end of its log."""
+
+
+class LoadError(BenchError):
+    """The load or consumer process failed, fell silent or broke the recorder's promise."""
+
+
+class EventLogError(BenchError):
+    """A run folder does not follow docs/event-log.md; the message names file and column."""
+
+
+class AnalysisError(BenchError):
+    """The analysis could not compute what was asked from the event log it was given."""
+
+
+class ReportError(BenchError):
+    """The report could not be drawn from the results it was given."""

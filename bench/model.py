@@ -1,0 +1,171 @@
+"""The nouns that every room shares: plain frozen dataclasses, no behaviour beyond their own shape.
+
+Times are integer nanoseconds of CLOCK_MONOTONIC unless a name says otherwise; sizes are bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from pathlib import Path
+from typing import TypeAlias
+
+Scalar: TypeAlias = str | int | float | bool
+Settings: TypeAlias = Mapping[str, Scalar]
+
+NANOS = 1_000_000_000
+
+
+class Outcome(IntEnum):
+    """What is known of a send once it is over (Jepsen's ok, fail, info)."""
+
+    OK = 0
+    FAIL = 1
+    UNKNOWN = 2
+
+    @property
+    def label(self) -> str:
+        """The word the event log uses: ok, fail or unknown."""
+        return self.name.lower()
+
+
+class Verdict(StrEnum):
+    """Whether a trial's numbers may be used."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    UNKNOWN = "unknown"
+
+
+class Jit(StrEnum):
+    """How the servers' JVMs compile: their own default, or C1 only (fast start, for `quick` and tests)."""
+
+    DEFAULT = "default"
+    C1 = "c1"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Everything that needs other server processes when it changes. Cases with equal clusters share one.
+
+    `nodes` counts nodes by role; `settings` holds server properties by role, under their own names.
+    """
+
+    system: str
+    version: str
+    nodes: Mapping[str, int]
+    settings: Mapping[str, Settings] = field(default_factory=dict)
+    heap_mib: Mapping[str, int] = field(default_factory=dict)
+    jit: Jit = Jit.DEFAULT
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What a trial writes to. `settings` holds `partitions` and the system's own topic settings.
+
+    Kafka: `replicas` and any topic property; Pulsar: `quorums` ("E-Qw-Qa"); memory: none.
+    """
+
+    name: str
+    partitions: int
+    settings: Settings = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pacing:
+    """When sends are due, by producer. `steps` are (seconds, messages per second over all producers).
+
+    Closed loop: no steps, a send is due when the one before it is over. Open loop: one step or more; the
+    last step's rate goes on until the load ends.
+    """
+
+    steps: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the next send waits for the one before (then response time equals service time)."""
+        return not self.steps
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the producers do. `window` is the number of unacknowledged sends a producer may have; 1 = sync."""
+
+    producers: int
+    message_bytes: int
+    pacing: Pacing
+    window: int
+    consumers: int
+    warm_up_s: float
+    duration_s: float | None
+    messages: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One point of a sweep: one system, one whole configuration.
+
+    `swept` holds only what the scenario sweeps for this system, in the scenario's order: a case's short name.
+    `producer` and `consumer` are client properties under the client's own names.
+    """
+
+    system: str
+    name: str
+    swept: Settings
+    cluster: Cluster
+    partitions: int
+    topic: Settings
+    producer: Settings
+    consumer: Settings
+    load: Load
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One execution of one case in one round; `number` counts from 0 over the run, in the order run."""
+
+    number: int
+    round: int
+    case: Case
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One server process: where it lives, how it is started and what it may use.
+
+    `directory` is the node's own folder (configuration, data); `log` is the file its output goes to.
+    `ports` must be free at its address before the start. `memory_bytes` is what it may grow to.
+    """
+
+    name: str
+    role: str
+    address: str
+    command: tuple[str, ...]
+    directory: Path
+    log: Path
+    ports: tuple[int, ...]
+    memory_bytes: int
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+_TIMES = ("min", "mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max")
+
+RATES = ("throughput_msgs_per_s", "throughput_bytes_per_s")
+TIMES = tuple(f"{measure}_{point}_ns" for measure in ("service", "response", "e2e") for point in _TIMES)
+COUNTERS = (
+    "sent",
+    "acked",
+    "failed",
+    "unknown",
+    "received",
+    "lost",
+    "fail_present",
+    "unknown_present",
+    "unknown_absent",
+    "duplicates",
+    "out_of_order",
+    "foreign",
+)
+METRICS = (*RATES, *TIMES, *COUNTERS)
+"""Columns of results/trials that an expectation may speak of (docs/results.md)."""
