@@ -1,0 +1,32 @@
+"""The scenarios that come with the suite: files below scenarios/, found by their name."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+
+from bench.errors import ScenarioError
+
+ROOT = Path(__file__).resolve().parents[2] / "scenarios"
+
+
+def names() -> dict[str, Path]:
+    """Return every scenario's file by its name."""
+    return {file.stem: file for file in sorted(ROOT.glob("*/*.yaml"))}
+
+
+def find(name: str) -> Path:
+    """Return the file of a scenario given by name or by path. Raises ScenarioError with the nearest name."""
+    given = Path(name)
+    if given.suffix in {".yaml", ".yml"}:
+        if given.is_file():
+            return given
+        message = f"{name}: there is no such file"
+        raise ScenarioError(message)
+    known = names()
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    message = f"there is no scenario {name!r}{hint}; `bench list` shows them all"
+    raise ScenarioError(message)

@@ -1,0 +1,104 @@
+"""From a scenario to its cases: the product of everything that is swept, system by system."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import TypeAlias
+
+from bench.model import Case, Cluster, Jit, Load, Scalar, Settings
+from bench.scenario.schema import Properties, Scenario, SystemSpec
+
+Key: TypeAlias = tuple[str, str]
+"""Who owns a setting (load, topic, broker, producer …) and its name."""
+
+
+def cases(scenario: Scenario, version: Callable[[str], str]) -> list[Case]:
+    """Return every point of the sweep of every system, possible or not, in the scenario's order.
+
+    `version` gives a system's default version, where the scenario names none.
+    """
+    found: list[Case] = []
+    for system, spec in scenario.systems.chosen().items():
+        settings = _settings(scenario, spec)
+        swept = {key: values for key, values in settings.items() if isinstance(values, list)}
+        names = _names(swept)
+        for point in product(*swept.values()):
+            chosen = dict(zip(swept, point, strict=True))
+            given: dict[Key, Scalar] = {
+                key: chosen[key] if isinstance(value, list) else value for key, value in settings.items()
+            }
+            case = _case(scenario, system, spec, given, spec.version or version(system))
+            found.append(_named(case, {names[key]: value for key, value in chosen.items()}))
+    return found
+
+
+def _settings(scenario: Scenario, spec: SystemSpec) -> dict[Key, Scalar | list[Scalar]]:
+    """Flatten everything that may be swept, in the order that names cases."""
+    owners: dict[str, Mapping[str, object] | Properties] = {
+        "load": {
+            "partitions": spec.topic.get("partitions", scenario.topic.partitions),
+            "producers": scenario.load.producers,
+            "message_bytes": scenario.load.message_bytes,
+        },
+        "topic": {name: value for name, value in spec.topic.items() if name != "partitions"},
+        **spec.server_properties(),
+        "producer": spec.producer,
+        "consumer": spec.consumer,
+    }
+    return {
+        (owner, name): value  # type: ignore[misc]  # the schema has checked every value
+        for owner, settings in owners.items()
+        for name, value in settings.items()
+    }
+
+
+def _names(swept: Mapping[Key, object]) -> dict[Key, str]:
+    """Name each swept setting: its own name, with its owner before it where two owners share the name."""
+    plain = [name for _, name in swept]
+    return {key: key[1] if plain.count(key[1]) == 1 else f"{key[0]}.{key[1]}" for key in swept}
+
+
+def _case(
+    scenario: Scenario, system: str, spec: SystemSpec, given: Mapping[Key, Scalar], version: str
+) -> Case:
+    def owned(owner: str) -> Settings:
+        return {name: value for (who, name), value in given.items() if who == owner}
+
+    servers = {role: owned(role) for role in spec.server_properties()}
+    jit = scenario.jit if isinstance(scenario.jit, Jit) else Jit(scenario.jit)
+    return Case(
+        system=system,
+        name="",
+        swept={},
+        cluster=Cluster(system, version, spec.node_counts(), servers, spec.heap_mib, jit),
+        partitions=int(given["load", "partitions"]),
+        topic=owned("topic"),
+        producer=owned("producer"),
+        consumer=owned("consumer"),
+        load=_load(scenario, int(given["load", "producers"]), int(given["load", "message_bytes"])),
+    )
+
+
+def _load(scenario: Scenario, producers: int, message_bytes: int) -> Load:
+    return Load(
+        producers=producers,
+        message_bytes=message_bytes,
+        pacing=scenario.load.pacing(),
+        window=scenario.load.window,
+        consumers=scenario.consumers,
+        warm_up_s=scenario.warm_up.trial,
+        duration_s=scenario.duration,
+        messages=scenario.messages,
+    )
+
+
+def _named(case: Case, swept: Settings) -> Case:
+    words = [f"{name}={text(value)}" for name, value in swept.items()]
+    return replace(case, name=" ".join([case.system, *words]), swept=swept)
+
+
+def text(value: Scalar) -> str:
+    """Write a setting's value as names, tables and server configurations do: true, not True."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

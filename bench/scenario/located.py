@@ -1,0 +1,111 @@
+"""YAML with its line numbers: plain values, and the line on which each key stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import yaml
+
+from bench.errors import ScenarioError
+
+Path_: TypeAlias = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A YAML document: `value` as plain Python, `places` from key path to "file:line"."""
+
+    value: dict[str, Any]
+    places: Mapping[Path_, str] = field(default_factory=dict)
+
+    def place(self, path: Path_) -> str:
+        """Return the place of `path`, or of the nearest key above it that stands in a file."""
+        while path and path not in self.places:
+            path = path[:-1]
+        return self.places.get(path, "")
+
+
+def read(file: Path) -> Located:
+    """Read one YAML mapping. Raises ScenarioError for what isn't YAML, isn't a mapping or repeats a key."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{file}: cannot be read: {error}"
+        raise ScenarioError(message) from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        message = f"{file}:{line}: this is not YAML: {error.problem}"
+        raise ScenarioError(message) from error
+    if not isinstance(root, yaml.MappingNode):
+        message = f"{file}:1: a scenario is a mapping of keys; see scenarios/scenario.schema.json"
+        raise ScenarioError(message)
+    reader = _Reader(file)
+    return Located(reader.mapping(root, ()), reader.places)
+
+
+class _Reader:
+    """Builds values from YAML nodes and remembers where each key stood."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._loader = yaml.SafeLoader("")
+        self.places: dict[Path_, str] = {(): f"{file}:1"}
+
+    def mapping(self, node: yaml.MappingNode, path: Path_) -> dict[str, Any]:
+        """Build a mapping; a key that stands twice is refused."""
+        built: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            key = str(key_node.value)
+            place = f"{self._file}:{key_node.start_mark.line + 1}"
+            if key in built:
+                message = f"{place}: key {key!r} stands twice in this mapping; keep one"
+                raise ScenarioError(message)
+            self.places[(*path, key)] = place
+            built[key] = self._value(value_node, (*path, key))
+        return built
+
+    def _value(self, node: yaml.Node, path: Path_) -> object:
+        if isinstance(node, yaml.MappingNode):
+            return self.mapping(node, path)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._item(item, (*path, index)) for index, item in enumerate(node.value)]
+        return self._loader.construct_object(node)
+
+    def _item(self, node: yaml.Node, path: Path_) -> object:
+        self.places[path] = f"{self._file}:{node.start_mark.line + 1}"
+        return self._value(node, path)
+
+
+def overlaid(base: Located, top: Mapping[str, Any], top_path: Path_) -> Located:
+    """Lay `top` (found at `top_path` of the same document) over `base`: mappings merge, the rest replaces."""
+    places = dict(base.places)
+    value = _merged(base.value, top, (), top_path, places)
+    return Located(value, places)
+
+
+def _merged(
+    base: Mapping[str, Any], top: Mapping[str, Any], path: Path_, top_path: Path_, places: dict[Path_, str]
+) -> dict[str, Any]:
+    merged = dict(base)
+    for key, value in top.items():
+        here, there = (*path, key), (*top_path, key)
+        if there in places:
+            places[here] = places[there]
+        if isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
+            merged[key] = _merged(merged[key], value, here, there, places)
+        else:
+            _move(places, there, here)
+            merged[key] = value
+    return merged
+
+
+def _move(places: dict[Path_, str], there: Path_, here: Path_) -> None:
+    """Give everything below `here` the places of what stands below `there`."""
+    for path in [path for path in places if path[: len(here)] == here and path != here]:
+        del places[path]
+    below = {path: place for path, place in places.items() if path[: len(there)] == there and path != there}
+    places.update({(*here, *path[len(there) :]): place for path, place in below.items()})
