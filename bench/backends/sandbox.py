@@ -1,0 +1,113 @@
+"""The private namespaces that a run lives in, so that whatever ends it, nothing is left behind.
+
+The suite runs part of itself again under `unshare` with network, mount and PID namespaces of its own (and
+a user namespace for somebody who isn't root). When that process ends, the kernel takes every process,
+interface, mount and rule in there with it. A pipe ties the two halves together: a byte asks for an orderly end, and its
+closing, even by SIGKILL of the outer half, ends the inner one at once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
+
+from bench.errors import SetupError
+
+_LIFELINE = "BENCH_LIFELINE"
+_NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+_INTERRUPTED = 130
+_GRACE_S = 60.0
+
+
+def command(inner: Sequence[str]) -> list[str]:
+    """Return the command line that runs `inner` in a sandbox, for the user that this process is."""
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    return ["unshare", *user, *_NAMESPACES, "--", *inner]
+
+
+def possible() -> str | None:
+    """Return None where a sandbox can be had, else the reason why not."""
+    try:
+        tried = subprocess.run(command(["true"]), capture_output=True, text=True, timeout=20, check=False)
+    except FileNotFoundError:
+        return "the command `unshare` (util-linux) is missing"
+    except subprocess.TimeoutExpired:
+        return "`unshare` did not answer within 20 s"
+    return (
+        None if tried.returncode == 0 else tried.stderr.strip() or f"`unshare` ended with {tried.returncode}"
+    )
+
+
+def run(module: str, arguments: Sequence[str], keep_fds: Sequence[int] = ()) -> int:
+    """Run `python -m module arguments` in a sandbox until it ends; return its exit status.
+
+    Ctrl-C (or SIGTERM) asks it to end in order, a second one ends it at once.
+    """
+    reading, writing = os.pipe()
+    environment = {**os.environ, _LIFELINE: str(reading)}
+    inner = command([sys.executable, "-m", module, *arguments])
+    with subprocess.Popen(
+        inner, env=environment, pass_fds=(reading, *keep_fds), start_new_session=True
+    ) as process:
+        os.close(reading)
+        previous = signal.signal(signal.SIGTERM, _as_interrupt)
+        try:
+            return _wait(process, writing)
+        finally:
+            signal.signal(signal.SIGTERM, previous)
+            os.close(writing)
+
+
+def _wait(process: subprocess.Popen[bytes], writing: int) -> int:
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        pass
+    try:
+        os.write(writing, b"i")
+        return process.wait(timeout=_GRACE_S) and _INTERRUPTED
+    except (KeyboardInterrupt, subprocess.TimeoutExpired, BrokenPipeError):
+        process.kill()
+        process.wait()
+        return _INTERRUPTED
+
+
+def _as_interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def enter() -> None:
+    """Make this process the sandbox's own: tie it to the outer half, lay out /run and loopback.
+
+    Raises SetupError when called outside a sandbox.
+    """
+    lifeline = os.environ.pop(_LIFELINE, None)
+    if lifeline is None or os.getpid() != 1:
+        message = "this part of the suite runs only inside the sandbox that `bench run` and `bench up` make"
+        raise SetupError(message)
+    os.set_inheritable(int(lifeline), False)  # noqa: FBT003 - the function takes nothing else
+    threading.Thread(target=_watch, args=(int(lifeline),), daemon=True).start()
+    signal.signal(signal.SIGTERM, _as_interrupt)
+    _do("mount", "-t", "tmpfs", "tmpfs", "/run")
+    os.mkdir("/run/netns")  # noqa: PTH102 - a mount point of our own
+    _do("ip", "link", "set", "lo", "up")
+
+
+def _watch(lifeline: int) -> None:
+    """Interrupt the main thread on a byte; end everything when the outer half is gone."""
+    while os.read(lifeline, 1):
+        os.kill(os.getpid(), signal.SIGINT)
+    os._exit(1)
+
+
+def _do(*arguments: str) -> None:
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    if done.returncode:
+        message = f"laying out the sandbox failed at `{' '.join(arguments)}`: {done.stderr.strip()}"
+        raise SetupError(message)

@@ -1,0 +1,135 @@
+"""What a system gives: nodes, an administrator, producers, consumers. Small, typed, nothing optional."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from bench.model import Case, Cluster, Node, Settings, Topic
+
+NOT_GIVEN = -1
+"""Stands for a null in the integer columns of the event log (ledger, entry, batch index, done, partition)."""
+
+
+class Done(NamedTuple):
+    """How a send ended. `outcome` is an `Outcome`; `error` the client's own name for it, None when ok."""
+
+    outcome: int
+    error: str | None
+    partition: int
+    ledger: int
+    entry: int
+    batch_index: int
+
+
+class Received(NamedTuple):
+    """A message as a consumer got it. `received_ns` is taken as soon as the client hands it over."""
+
+    payload: bytes
+    received_ns: int
+    partition: int
+    ledger: int
+    entry: int
+    batch_index: int
+
+
+class Producer(Protocol):
+    """One client connection; the users of a load process share it, from one thread."""
+
+    def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
+        """Hand one message to the client; `done` is called once, from a later `poll`, in the polling thread.
+
+        A send that the client refuses at once (queue full, message too large) also ends through `done`.
+        """
+
+    def poll(self, timeout_s: float) -> None:
+        """Call `done` of every send that is over; wait for the first at most `timeout_s`, 0 does not wait.
+
+        The wait releases the interpreter lock and ends as soon as one send is over.
+        """
+
+    def effective(self) -> Settings:
+        """Client properties in force, as far as the client tells them; secrets left out."""
+
+    def close(self, timeout_s: float) -> None:
+        """Release the connection. Sends still open end through `done` (unknown) before this returns."""
+
+
+class Consumer(Protocol):
+    """A live consumer of a whole topic: shows messages as they come, for end-to-end latency."""
+
+    def receive(self, timeout_s: float) -> Sequence[Received]:
+        """Return what has come; wait for the first at most `timeout_s`, never for a batch to fill."""
+
+    def close(self) -> None:
+        """Leave."""
+
+
+class Admin(Protocol):
+    """What an operator does to a live cluster. Close it after use."""
+
+    def create_topic(self, topic: Topic) -> None:
+        """Create the topic and return once every partition has a leader / an owner and takes sends."""
+
+    def delete_topic(self, topic: Topic) -> None:
+        """Delete the topic with its data; it not being there is no error."""
+
+    def effective(self, topic: Topic) -> dict[str, object]:
+        """Settings read back from the live cluster: nodes, versions, what was set, how partitions lie.
+
+        Shape: {"cluster": {...}, "topic": {...}, "roles": {role: {property: value}}}; JSON values only.
+        """
+
+    def close(self) -> None:
+        """Release connections."""
+
+
+class System(Protocol):
+    """A system under test. Stateless: everything it needs comes in, so one instance serves a whole run."""
+
+    name: str
+
+    def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:
+        """Lay out the cluster's nodes below `folder`, in start order; pure: writes nothing."""
+
+    def prepare(self, cluster: Cluster, nodes: Sequence[Node]) -> None:
+        """Write configurations, format storage, seed metadata: everything before the first process."""
+
+    def await_ready(self, cluster: Cluster, nodes: Sequence[Node], alive: Callable[[], None]) -> None:
+        """Return once the whole cluster takes requests. Call `alive` at every turn: it raises if a node died.
+
+        Raises ClusterError with what is missing once the system's own deadline has passed.
+        """
+
+    def stop_order(self, nodes: Sequence[Node]) -> list[list[Node]]:
+        """Group the nodes in the order in which an orderly stop (SIGTERM) takes them."""
+
+    def endpoint(self, nodes: Sequence[Node]) -> str:
+        """Where clients connect (bootstrap servers, service URL, folder)."""
+
+    def hints(self, nodes: Sequence[Node]) -> list[str]:
+        """Example commands for somebody who plays with the cluster (`bench up`)."""
+
+    def admin(self, cluster: Cluster, nodes: Sequence[Node]) -> Admin:
+        """Connect an administrator."""
+
+    def producer(self, endpoint: str, topic: Topic, case_producer: Settings, window: int) -> Producer:
+        """Connect a producer, ready to send: metadata is there, every partition has been looked up."""
+
+    def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings) -> Consumer:
+        """Connect a live consumer at the topic's end; messages sent after the return are seen."""
+
+    def read_all(
+        self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float
+    ) -> Iterator[Sequence[Received]]:
+        """Read every partition from its earliest message to the end it has at the call; batches of messages.
+
+        Raises LoadError naming the partitions not read to their end once `deadline_s` passed without one.
+        """
+
+    def check(self, case: Case) -> list[str]:
+        """Say in full sentences why this case cannot exist, such as Qa > Qw; [] when it can."""
+
+    def unknown_settings(self, case: Case) -> list[tuple[str, str, list[str]]]:
+        """List (role or client, property, nearest valid names) of settings that this system does not have."""
