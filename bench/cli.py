@@ -1,0 +1,138 @@
+"""The command: verbs, nothing else."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from bench import scenario
+from bench.errors import BenchError, ScenarioError
+from bench.run import folder as run_folder
+from bench.run import outside, play, preflight, table
+
+app = typer.Typer(
+    help="What does an acknowledgement cost, and what is it worth? Kafka and Pulsar, measured side by side.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+_Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the scenario; may be given again."),
+]
+_Profile = Annotated[str, typer.Option(help="quick, standard or full.")]
+_Out = Annotated[Path, typer.Option(help="Where run folders go.")]
+
+
+@app.command("list", epilog="Example:  bench list")
+def list_() -> None:
+    """Show the scenarios that come with the suite."""
+    shown = Table("scenario", "family", "what it asks")
+    for name, file in scenario.names().items():
+        loaded = scenario.load(file)
+        shown.add_row(name, file.parent.name, loaded.scenario.question)
+    Console().print(shown)
+
+
+@app.command(epilog="Example:  bench validate scenarios/durability/acks-sweep.yaml")
+def validate(
+    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Scenario files or names.")],
+) -> None:
+    """Check scenario files in every profile, without starting anything."""
+    wrong = 0
+    for file in files:
+        for profile in scenario.PROFILES:
+            try:
+                chosen = outside.prepare(file, profile, (), 1)
+            except ScenarioError as error:
+                wrong += 1
+                typer.echo(str(error), err=True)
+                break
+            typer.echo(
+                f"{file}: {profile}: {len(chosen.trials)} trials, {len(chosen.left_out)} points left out"
+            )
+    if wrong:
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example:  bench run acks-sweep --profile quick --set load.producers=10")
+def run(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A scenario's name or file.")] = None,
+    profile: _Profile = "standard",
+    overrides: _Set = None,
+    producers: Annotated[
+        int | None, typer.Option(help="How many synchronous producers (load.producers).")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides the order of the trials.")] = 1,
+    resume: Annotated[str | None, typer.Option(metavar="RUN", help="Go on with this run.")] = None,
+    out: _Out = run_folder.OUT,
+    *,
+    web: Annotated[bool, typer.Option("--web", help="Show Locust's page at http://127.0.0.1:8089.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be run.")] = False,
+) -> None:
+    """Run a scenario on real clusters and write its report."""
+    if (name is None) == (resume is None):
+        message = "give a scenario's NAME, or --resume RUN to go on with one"
+        raise typer.BadParameter(message)
+    if resume is not None:
+        raise typer.Exit(outside.resume(run_folder.find(resume, out), web=web))
+    every = [*(overrides or []), *([] if producers is None else [f"load.producers={producers}"])]
+    chosen = outside.prepare(str(name), profile, every, seed)
+    Console().print(table.plan_table(chosen) if dry_run else table.plan_line(chosen), highlight=False)
+    if not dry_run:
+        raise typer.Exit(outside.start(chosen, out, web=web))
+
+
+@app.command(epilog="Example:  bench report reports/out/20261121-120000-acks-sweep-standard")
+def report(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or its name below --out.")],
+    out: _Out = run_folder.OUT,
+) -> None:
+    """Compute a run's results from its event log and write the report again."""
+    outside.report(run_folder.find(run, out))
+
+
+@app.command(epilog="Example:  bench doctor /var/lib/kafka")
+def doctor(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Its disk is measured.")] = Path(),
+) -> None:
+    """Say what this machine has, what is missing, and what an fsync costs on a disk."""
+    if not folder.is_dir():
+        message = f"{folder} is no folder"
+        raise typer.BadParameter(message)
+    found = preflight.findings(folder)
+    Console().print(table.findings_table(found))
+    if any(finding.problem for finding in found):
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example:  bench up kafka")
+def up(
+    system: Annotated[str, typer.Argument(metavar="kafka|pulsar", help="Which system.")],
+    out: _Out = run_folder.OUT,
+) -> None:
+    """Start a cluster to play with; it stays until Ctrl-C."""
+    if system not in {"kafka", "pulsar"}:
+        message = f"{system!r} is neither kafka nor pulsar"
+        raise typer.BadParameter(message)
+    raise typer.Exit(play.up(system, out))
+
+
+def main() -> None:
+    """Run the command; what a user can mend is one message, never a stack trace."""
+    try:
+        app()
+    except BenchError as error:
+        Console(stderr=True).print("[red]error:[/red]", end=" ")
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

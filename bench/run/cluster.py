@@ -1,0 +1,95 @@
+"""A live cluster with its load processes, from first process to last."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.backends.process import ProcessBackend, check_ports
+from bench.errors import ClusterError
+from bench.load.process import WorkerProcess
+from bench.model import Cluster, Node
+from bench.run.folder import RunFolder
+from bench.run.wiring import system
+from bench.systems.protocols import Admin, System
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCluster:
+    """A cluster that takes requests. `start_s` is the time from the first process to that point."""
+
+    spec: Cluster
+    system: System
+    nodes: list[Node]
+    endpoint: str
+    admin: Admin
+    alive: Callable[[], None]
+    start_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProcesses:
+    """The two processes that outlive trials on one cluster: Locust's, and the consumers'."""
+
+    producing: WorkerProcess
+    consuming: WorkerProcess
+
+
+@contextmanager
+def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
+    """Start a cluster below `folder` and take it away again; the nodes' logs end up in `logs`.
+
+    Raises ClusterError or NodeDiedError, with the end of the node's log, when it doesn't come up.
+    """
+    side = system(spec.system)
+    nodes = side.nodes(spec, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        stack.callback(_keep_logs, nodes, logs)
+        backend = ProcessBackend(nodes)
+        stack.callback(backend.close)
+        check_ports(nodes)
+        begun = time.monotonic()
+        side.prepare(spec, nodes)
+        backend.start(nodes)
+        side.await_ready(spec, nodes, backend.alive)
+        taken = time.monotonic() - begun
+        admin = side.admin(spec, nodes)
+        stack.callback(admin.close)
+        yield LiveCluster(spec, side, nodes, side.endpoint(nodes), admin, backend.alive, taken)
+
+
+@contextmanager
+def load_processes(logs: Path, web_fd: int | None = None) -> Iterator[LoadProcesses]:
+    """Start the load processes; they need no cluster yet, so they start beside it."""
+    web = [] if web_fd is None else ["--web-fd", str(web_fd)]
+    logs.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        producing = WorkerProcess(
+            "bench.load.worker", logs / "load.log", web, () if web_fd is None else (web_fd,)
+        )
+        stack.callback(producing.close)
+        consuming = WorkerProcess("bench.load.consumer_worker", logs / "consumers.log")
+        stack.callback(consuming.close)
+        yield LoadProcesses(producing, consuming)
+
+
+def _keep_logs(nodes: list[Node], logs: Path) -> None:
+    logs.mkdir(parents=True, exist_ok=True)
+    for node in nodes:
+        if node.log.exists():
+            shutil.copyfile(node.log, logs / f"{node.name}.log")
+
+
+def cluster_folder(folder: RunFolder, number: int, spec: Cluster) -> tuple[Path, Path]:
+    """Return where the run's cluster number `number` lives, and where its logs go."""
+    name = f"{number:02d}-{spec.system}"
+    if not folder.path.is_dir():
+        message = f"{folder.path}: the run folder has gone away"
+        raise ClusterError(message)
+    return folder.nodes / name, folder.logs / name

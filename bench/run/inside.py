@@ -1,0 +1,133 @@
+"""The half of a run that lives in the sandbox: `python -m bench.run.inside RUN` runs the missing trials."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.backends import sandbox
+from bench.errors import BenchError
+from bench.model import Cluster, Trial
+from bench.run import record
+from bench.run.cluster import cluster_folder, load_processes, running
+from bench.run.folder import RunFolder
+from bench.run.plan import planned
+from bench.run.progress import Progress
+from bench.run.trial import Bench
+
+
+@dataclass
+class Runner:
+    """Runs the missing trials of one run folder."""
+
+    folder: RunFolder
+    warm_up_s: float
+    progress: Progress
+    web_fd: int | None = None
+    clusters: list[dict[str, object]] = field(default_factory=list)
+
+    def run(self, groups: Sequence[tuple[Cluster, list[Trial]]]) -> None:
+        """Run every group on a cluster of its own; after a failed trial the rest get a fresh cluster."""
+        for cluster, trials in groups:
+            left = list(trials)
+            while left:
+                before = len(left)
+                failure = self._on_one_cluster(cluster, left)
+                if failure is not None and len(left) == before:
+                    self._give_up(left, failure)
+                    break
+
+    def _on_one_cluster(self, cluster: Cluster, left: list[Trial]) -> str | None:
+        """Run trials off the front of `left` until none is left or one failed; say why it did."""
+        number = len(list(self.folder.logs.glob("[0-9]*")))
+        where, logs = cluster_folder(self.folder, number, cluster)
+        logs.mkdir(parents=True)
+        self.progress.cluster(cluster.system)
+        try:
+            with load_processes(logs, self.web_fd) as load, running(cluster, where, logs) as live:
+                self._started(cluster, live.start_s)
+                bench = Bench(live, load, self.folder)
+                bench.warm_up(left[0].case, self.warm_up_s, where / ".warm-up")
+                while left:
+                    document = bench.run(left[0], self.progress.trial(left[0]))
+                    self.progress.finished(left.pop(0), document)
+                    if document["state"] == "failed":
+                        return str(document["reason"])
+        except BenchError as error:
+            return str(error)
+        return None
+
+    def _started(self, cluster: Cluster, seconds: float) -> None:
+        self.clusters.append({"system": cluster.system, "start_s": round(seconds, 3)})
+
+    def _give_up(self, trials: Sequence[Trial], reason: str) -> None:
+        for trial in trials:
+            document = record.blank(trial) | record.failed(f"The cluster was not there. {reason}")
+            self.folder.open_trial(trial.number)
+            self.folder.close_trial(trial.number, document)
+            self.progress.finished(trial, document)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--web-fd", type=int)
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Run inside the sandbox; exit 0 when every trial is there, whatever its verdict."""
+    arguments = _arguments()
+    folder = RunFolder(arguments.run)
+    try:
+        sandbox.enter()
+        _run(folder, arguments.web_fd)
+    except BenchError as error:
+        sys.exit(f"{error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _run(folder: RunFolder, web_fd: int | None) -> None:
+    plan = planned(folder)
+    missing = [trial for trial in plan.trials if trial.number not in folder.done()]
+    begun = time.monotonic()
+    with Progress(plan, missing) as progress, _swept(folder):
+        runner = Runner(folder, plan.loaded.scenario.warm_up.cluster, progress, web_fd)
+        try:
+            runner.run(plan.clusters(missing))
+        finally:
+            _note_timings(folder, runner, time.monotonic() - begun, progress.measuring_s)
+
+
+def _note_timings(folder: RunFolder, runner: Runner, seconds: float, measuring_s: float) -> None:
+    before = folder.read("manifest.json").get("timings_s") or {}
+    folder.amend(
+        "manifest.json",
+        timings_s={
+            "clusters": [*before.get("clusters", []), *runner.clusters],
+            "trials": round(before.get("trials", 0.0) + seconds, 1),
+            "measuring": round(before.get("measuring", 0.0) + measuring_s, 1),
+        },
+    )
+
+
+class _swept:  # noqa: N801 - reads as a phrase in the with statement
+    """Leaves no half trial and no dead cluster's data behind."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+
+    def __enter__(self) -> None:
+        self._folder.sweep()
+
+    def __exit__(self, *_: object) -> None:
+        self._folder.sweep()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""What the run ran on: everything a reader needs to judge whether two runs may be compared."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from bench.backends import disks
+from bench.backends.machine import java_version, machine
+from bench.run.folder import RunFolder, now_utc
+from bench.run.plan import Plan
+
+_CHECKOUT = Path(__file__).resolve().parents[2]
+_LIBRARIES = ("confluent-kafka", "pulsar-client", "locust", "pyspark", "gevent", "pyarrow")
+
+
+def manifest(folder: RunFolder, plan: Plan) -> dict[str, Any]:
+    """Build manifest.json (docs/event-log.md); measures what one fsync costs below the run folder."""
+    scenario = plan.loaded.scenario
+    return {
+        "format": 1,
+        "run": folder.path.name,
+        "scenario": scenario.name,
+        "profile": plan.loaded.profile,
+        "seed": plan.seed,
+        "title": scenario.title,
+        "question": scenario.question,
+        "source": scenario.source,
+        "overrides": list(plan.loaded.overrides),
+        "started_utc": now_utc(),
+        "ended_utc": None,
+        "bench": suite(),
+        "machine": machine(folder.path),
+        "fsync_ns": disks.fsync_cost(folder.path),
+        "versions": versions({case.system: case.cluster.version for case in (t.case for t in plan.trials)}),
+        "timings_s": {},
+        "expectations": [
+            e.model_dump(exclude_none=True, exclude_defaults=True) for e in scenario.expectations
+        ],
+    }
+
+
+def suite() -> dict[str, Any]:
+    """Return the suite's own version and git revision."""
+    return {
+        "version": metadata.version("bench"),
+        "git": _git("rev-parse", "HEAD"),
+        "dirty": bool(_git("status", "--porcelain")),
+    }
+
+
+def _git(*arguments: str) -> str | None:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=_CHECKOUT, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def versions(servers: Mapping[str, str]) -> dict[str, str]:
+    """Return the versions of Python, Java, the libraries that touch a message, and the servers."""
+    found = {"python": platform.python_version(), "java": java_version()}
+    found |= {name: metadata.version(name) for name in _LIBRARIES}
+    if "kafka" in servers:
+        import confluent_kafka  # noqa: PLC0415 - only where Kafka is measured
+
+        found["librdkafka"] = confluent_kafka.libversion()[0]
+    return found | dict(servers)

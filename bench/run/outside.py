@@ -1,0 +1,96 @@
+"""The half of a run that the user starts: check, make the run folder, run inside, analyse, report."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from bench.backends import sandbox
+from bench.errors import BenchError, SetupError
+from bench.run import folder as run_folder
+from bench.run import preflight
+from bench.run.folder import RunFolder, now_utc
+from bench.run.manifest import manifest
+from bench.run.plan import Plan, plan, planned
+from bench.scenario import find, load
+
+_WEB = ("127.0.0.1", 8089)
+
+
+def prepare(name: str, profile: str, overrides: Sequence[str], seed: int) -> Plan:
+    """Read, check and plan a scenario; fetches server versions that it names and that are not there."""
+    loaded = load(find(name), profile, overrides)
+    preflight.fetch_missing(
+        (system, spec.version) for system, spec in loaded.scenario.systems.chosen().items() if spec.version
+    )
+    return plan(loaded, seed)
+
+
+def start(chosen: Plan, out: Path, *, web: bool) -> int:
+    """Run a plan from its beginning; return the exit status."""
+    preflight.check((trial.case.cluster for trial in chosen.trials[:]), out)
+    loaded = chosen.loaded
+    folder = run_folder.create(out, loaded.scenario.name, loaded.profile)
+    shutil.copyfile(loaded.file, folder.path / "scenario.yaml")
+    folder.write("plan.json", chosen.document())
+    folder.write("manifest.json", manifest(folder, chosen))
+    return _run(folder, web=web)
+
+
+def resume(folder: RunFolder, *, web: bool) -> int:
+    """Go on with a run where it stopped; return the exit status."""
+    preflight.check((trial.case.cluster for trial in planned(folder).trials), folder.path.parent)
+    return _run(folder, web=web)
+
+
+def _run(folder: RunFolder, *, web: bool) -> int:
+    console = Console(stderr=True)
+    arguments = [str(folder.path)]
+    with socket.socket() as listener:
+        keep: list[int] = []
+        if web:
+            _listen(listener)
+            console.print(f"live view: http://{_WEB[0]}:{_WEB[1]}")
+            keep, arguments = [listener.fileno()], [*arguments, "--web-fd", str(listener.fileno())]
+        status = sandbox.run("bench.run.inside", arguments, keep)
+    if status:
+        done, every = len(folder.done()), len(folder.read("plan.json")["trials"])
+        console.print(f"stopped after {done} of {every} trials, which are kept. Go on with:")
+        console.print(f"  bench run --resume {folder.path}", soft_wrap=True)
+        return status
+    folder.amend("manifest.json", ended_utc=now_utc())
+    report(folder)
+    return 0
+
+
+def _listen(listener: socket.socket) -> None:
+    """Listen outside the sandbox, so that a browser out here reaches the page served in there."""
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(_WEB)
+    except OSError as error:
+        message = f"--web: cannot listen on {_WEB[0]}:{_WEB[1]}: {error}"
+        raise SetupError(message) from error
+    listener.listen()
+
+
+def report(folder: RunFolder) -> None:
+    """Analyse the event log, write both reports, print the table and the paths."""
+    from bench.analysis import analyse  # noqa: PLC0415 - Spark loads only when something is analysed
+    from bench.report import terminal_table, write_report  # noqa: PLC0415 - as above
+
+    console = Console()
+    if not folder.done():
+        message = f"{folder.path}: there is no trial to report on"
+        raise BenchError(message)
+    with console.status("analysing the event log"):
+        analyse(folder.path)
+    with console.status("drawing the report"):
+        html, pdf = write_report(folder.path)
+    console.print(terminal_table(folder.path))
+    for path in (html, pdf):
+        console.print(str(path), soft_wrap=True, highlight=False)

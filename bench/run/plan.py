@@ -1,0 +1,159 @@
+"""What a run will do: which points of the sweep can exist, and in which order the trials are run.
+
+A round is one pass over all cases. Within a round, cases that share a cluster run on one, freshly started;
+the clusters and the cases on each are shuffled anew in every round, from the seed.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import Any
+
+from bench.errors import EventLogError
+from bench.model import Case, Cluster, Settings, Trial
+from bench.run import wiring
+from bench.run.folder import RunFolder
+from bench.scenario import Loaded, cases, load
+from bench.systems.protocols import System
+
+_CLUSTER_START_S = {"kafka": 8.0, "pulsar": 16.0, "memory": 0.5}
+_TRIAL_BESIDES_S = 2.0
+_ANALYSIS_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A point of the sweep that cannot exist."""
+
+    system: str
+    settings: Settings
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All trials in the order they run."""
+
+    loaded: Loaded
+    seed: int
+    trials: tuple[Trial, ...]
+    left_out: tuple[LeftOut, ...]
+    swept: Mapping[str, list[str]]
+
+    def clusters(self, trials: list[Trial] | None = None) -> list[tuple[Cluster, list[Trial]]]:
+        """Group consecutive trials that share a cluster and a round: one cluster start each."""
+        chosen = list(self.trials) if trials is None else trials
+        grouped = groupby(chosen, key=lambda trial: (trial.round, cluster_key(trial.case.cluster)))
+        return [(members[0].case.cluster, members) for _, group in grouped if (members := list(group))]
+
+    def seconds(self) -> float:
+        """Estimate the wall time of the whole run, analysis and report included."""
+        warm_up = self.loaded.scenario.warm_up.cluster
+        starts = sum(_CLUSTER_START_S[cluster.system] + warm_up for cluster, _ in self.clusters())
+        return starts + sum(_trial_seconds(trial) for trial in self.trials) + _ANALYSIS_S
+
+    def document(self) -> dict[str, Any]:
+        """Return plan.json (docs/event-log.md)."""
+        return {
+            "format": 1,
+            "scenario": self.loaded.scenario.name,
+            "profile": self.loaded.profile,
+            "seed": self.seed,
+            "rounds": self.loaded.scenario.repeats,
+            "swept": dict(self.swept),
+            "trials": [_row(trial) for trial in self.trials],
+            "left_out": [asdict(point) for point in self.left_out],
+        }
+
+
+def plan(loaded: Loaded, seed: int) -> Plan:
+    """Plan a run. Raises ScenarioError for unknown settings and for a system with no point that can exist."""
+    every = cases(loaded.scenario, wiring.version)
+    possible, left_out = _sorted_out(loaded, every, wiring.system)
+    swept = {case.system: list(case.swept) for case in every}
+    return Plan(
+        loaded, seed, tuple(_ordered(possible, loaded.scenario.repeats, seed)), tuple(left_out), swept
+    )
+
+
+def planned(folder: RunFolder) -> Plan:
+    """Plan again what a run folder was made for. Raises EventLogError where the plan is another now."""
+    manifest, kept = folder.read("manifest.json"), folder.read("plan.json")
+    loaded = load(folder.path / "scenario.yaml", manifest["profile"], manifest["overrides"])
+    again = plan(loaded, manifest["seed"])
+    if json.loads(json.dumps(again.document()))["trials"] != kept["trials"]:
+        message = (
+            f"{folder.path / 'plan.json'}: the suite now plans other trials from the same scenario; "
+            "go on with the version that the manifest names, or start a new run"
+        )
+        raise EventLogError(message)
+    return again
+
+
+def _sorted_out(
+    loaded: Loaded, every: list[Case], system: Callable[[str], System]
+) -> tuple[list[Case], list[LeftOut]]:
+    possible: list[Case] = []
+    left_out: list[LeftOut] = []
+    for case in every:
+        _refuse_unknown(loaded, system(case.system), case)
+        reasons = system(case.system).check(case)
+        if reasons:
+            left_out.append(LeftOut(case.system, dict(case.swept), " ".join(reasons)))
+        else:
+            possible.append(case)
+    for point in left_out:
+        if not any(case.system == point.system for case in possible):
+            path = loaded.path_of(point.system, point.reason)
+            raise loaded.error(path, f"this cannot exist: {point.reason}")
+    return possible, left_out
+
+
+def _refuse_unknown(loaded: Loaded, system: System, case: Case) -> None:
+    for owner, name, near in system.unknown_settings(case):
+        hint = f"; nearest: {', '.join(near)}" if near else ""
+        message = f"{case.system} {case.cluster.version} has no {owner} setting {name!r}{hint}"
+        raise loaded.error(("systems", case.system, owner, name), message)
+
+
+def _ordered(possible: list[Case], rounds: int, seed: int) -> list[Trial]:
+    ordered: list[Trial] = []
+    for number in range(rounds):
+        for case in _one_round(possible, random.Random(f"{seed}/{number}")):
+            ordered.append(Trial(len(ordered), number, case))
+    return ordered
+
+
+def _one_round(possible: list[Case], chance: random.Random) -> list[Case]:
+    groups: dict[str, list[Case]] = {}
+    for case in possible:
+        groups.setdefault(cluster_key(case.cluster), []).append(case)
+    keys = list(groups)
+    chance.shuffle(keys)
+    for key in keys:
+        chance.shuffle(groups[key])
+    return [case for key in keys for case in groups[key]]
+
+
+def cluster_key(cluster: Cluster) -> str:
+    """Return a text that is equal for equal clusters."""
+    return json.dumps(asdict(cluster), sort_keys=True)
+
+
+def _trial_seconds(trial: Trial) -> float:
+    load = trial.case.load
+    return load.warm_up_s + (load.duration_s or 30.0) + _TRIAL_BESIDES_S
+
+
+def _row(trial: Trial) -> dict[str, Any]:
+    return {
+        "trial": trial.number,
+        "round": trial.round,
+        "system": trial.case.system,
+        "name": trial.case.name,
+        "settings": dict(trial.case.swept),
+    }

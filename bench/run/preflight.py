@@ -1,0 +1,138 @@
+"""What has to be there before anything starts; the same checks serve `bench run` and `bench doctor`."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from bench.backends import artifacts, disks, process, sandbox
+from bench.backends.machine import java_version
+from bench.errors import BenchError, SetupError
+from bench.model import Cluster
+from bench.run import wiring
+
+_LOAD_BYTES = 2 * 2**30
+"""What the load processes and the runner may take beside a cluster."""
+_DISK_BYTES = 5 * 2**30
+_OLDEST_JAVA = 17
+_COMMANDS = {
+    "unshare": "util-linux: without it there is no sandbox and no run",
+    "nsenter": "util-linux: starts each node in its own network namespace",
+    "ip": "iproute2: lays the cluster's network",
+    "mvn": "maven: fetches the servers; only needed for a version that is not there yet",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing `bench doctor` looked at. `problem` is None where all is well."""
+
+    what: str
+    seen: str
+    problem: str | None = None
+
+
+def check(clusters: Iterable[Cluster], out: Path) -> None:
+    """Raise SetupError, before anything starts, for what would make this run fail later."""
+    chosen = list(clusters)
+    out.mkdir(parents=True, exist_ok=True)
+    disks.check_space(out, _DISK_BYTES)
+    _require(_sandbox())
+    for cluster in chosen:
+        nodes = wiring.system(cluster.system).nodes(cluster, out)
+        process.check_memory(nodes, _LOAD_BYTES)
+    if any(cluster.nodes for cluster in chosen):
+        for finding in (_java(), *(_command(name) for name in ("nsenter", "ip"))):
+            _require(finding)
+
+
+def fetch_missing(servers: Iterable[tuple[str, str]]) -> None:
+    """Fetch the server versions that a scenario names and that are not there yet."""
+    for name, version in servers:
+        if name != "memory":
+            artifacts.fetch(name, version)
+
+
+def findings(folder: Path) -> list[Finding]:
+    """Look at everything a run may need, with `folder`'s disk as the data disk."""
+    return [
+        _java(),
+        *(_command(name) for name in _COMMANDS),
+        _sandbox(),
+        _user(),
+        Finding(
+            "memory", f"{psutil.virtual_memory().available / 2**30:.1f} GiB free, {psutil.cpu_count()} cores"
+        ),
+        Finding(
+            "disk", f"{shutil.disk_usage(folder).free / 2**30:.1f} GiB free, {disks.file_system(folder)}"
+        ),
+        _fsync(folder),
+        *(_server(name) for name in ("kafka", "pulsar")),
+    ]
+
+
+def _require(finding: Finding) -> None:
+    if finding.problem:
+        message = f"{finding.what}: {finding.seen}. {finding.problem}"
+        raise SetupError(message)
+
+
+def _java() -> Finding:
+    version = java_version()
+    major = re.match(r"\d+", version)
+    if major and int(major[0]) >= _OLDEST_JAVA:
+        return Finding("java", version)
+    return Finding(
+        "java",
+        version,
+        f"Both servers need Java {_OLDEST_JAVA} or newer on the PATH; `make setup` installs it.",
+    )
+
+
+def _command(name: str) -> Finding:
+    found = shutil.which(name)
+    return Finding(
+        name, found or "not found", None if found else f"{_COMMANDS[name]}; `make setup` installs it."
+    )
+
+
+def _sandbox() -> Finding:
+    reason = sandbox.possible()
+    if reason is None:
+        return Finding("sandbox", "network, mount and PID namespaces can be made")
+    return Finding(
+        "sandbox", reason, "A run lives in private namespaces: allow user namespaces, or run as root."
+    )
+
+
+def _user() -> Finding:
+    if os.geteuid() == 0:
+        return Finding("user", "root")
+    return Finding(
+        "user", "not root: everything but power-loss faults (a loop-mounted disk per node) can be had"
+    )
+
+
+def _fsync(folder: Path) -> Finding:
+    cost = disks.fsync_cost(folder)
+    seen = (
+        f"p50 {cost['p50'] / 1e6:.3f} ms, p99 {cost['p99'] / 1e6:.3f} ms ({cost['calls']} x 4 KiB, fdatasync)"
+    )
+    return Finding("one fsync", seen)
+
+
+def _server(name: str) -> Finding:
+    return _try(f"{name} server", lambda: str(artifacts.server_home(name)))
+
+
+def _try(what: str, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what, look())
+    except BenchError as error:
+        return Finding(what, "missing", str(error))

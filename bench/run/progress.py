@@ -1,0 +1,85 @@
+"""What a person sees while a run goes on: bars on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from bench.model import NANOS, Trial
+from bench.run.plan import Plan
+
+
+class Progress:
+    """Shows trial k of n, the live rate and the time left; adds up the time spent measuring."""
+
+    def __init__(self, plan: Plan, missing: Sequence[Trial]) -> None:
+        """Begin with the trials that are there already counted as done."""
+        self._console = Console(stderr=True)
+        self._total, self._done = len(plan.trials), len(plan.trials) - len(missing)
+        self._begun, self._first = time.monotonic(), self._done
+        self._bars = Bars(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("[cyan]{task.fields[rate]}"),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._bars.add_task("starting", total=self._total, completed=self._done, rate="")
+        self.measuring_s = 0.0
+
+    def __enter__(self) -> Self:
+        """Show the bars."""
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the terminal as it was."""
+        self._bars.stop()
+
+    def cluster(self, system: str) -> None:
+        """Say that a cluster is being started."""
+        self._bars.update(self._task, description=f"starting a fresh {system} cluster", rate="")
+        self._plain(f"starting a fresh {system} cluster")
+
+    def trial(self, trial: Trial) -> Callable[[Mapping[str, Any]], None]:
+        """Say that a trial begins; return what takes the load's live figures."""
+        self._bars.update(self._task, description=trial.case.name, rate="")
+
+        def live(figures: Mapping[str, Any]) -> None:
+            self._bars.update(self._task, rate=f"{figures['rate']:,.0f} msg/s")
+
+        return live
+
+    def finished(self, trial: Trial, document: Mapping[str, Any]) -> None:
+        """Count a trial; a failed or doubtful one is said with its reason."""
+        self._done += 1
+        window = document.get("window")
+        if window:
+            self.measuring_s += (window["end_ns"] - window["start_ns"]) / NANOS
+        self._bars.update(self._task, completed=self._done)
+        self._plain(
+            f"trial {self._done} of {self._total} {document['state']}: {trial.case.name}; {self._left()}"
+        )
+        if document["verdict"] != "valid":
+            self._console.print(
+                f"[yellow]trial {trial.number} ({trial.case.name}) is {document['verdict']}:[/yellow]"
+            )
+            self._console.print(f"  {document['reason']}", markup=False, highlight=False)
+
+    def _left(self) -> str:
+        spent, ran = time.monotonic() - self._begun, self._done - self._first
+        return f"about {spent / max(ran, 1) * (self._total - self._done):,.0f} s left"
+
+    def _plain(self, line: str) -> None:
+        if not self._console.is_terminal:
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)

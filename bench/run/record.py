@@ -1,0 +1,129 @@
+"""What is written down of a trial: trial.json (docs/event-log.md) and the checks behind its verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bench.model import Case, Load, Trial, Verdict
+from bench.run.folder import now_utc
+
+_CLIENT_BOUND = 0.9
+"""From this share of a core on, a load process is taken to be at its own limit (it has one busy thread)."""
+
+
+def blank(trial: Trial) -> dict[str, Any]:
+    """Return trial.json as it stands before the first send."""
+    return {
+        "format": 1,
+        "trial": trial.number,
+        "round": trial.round,
+        "case": {
+            "system": trial.case.system,
+            "name": trial.case.name,
+            "settings": dict(trial.case.swept),
+            "configuration": _configuration(trial.case),
+        },
+        "load": _load(trial.case.load),
+        "started_utc": now_utc(),
+        "window": None,
+        "clock_error_ns": 0,
+        "faults": [],
+        "skipped": [],
+        "effective": None,
+        "client": None,
+        "verify": {"complete": False, "reason": "not begun"},
+    }
+
+
+def _configuration(case: Case) -> dict[str, Any]:
+    cluster = case.cluster
+    return {
+        "version": cluster.version,
+        "nodes": dict(cluster.nodes),
+        "heap_mib": dict(cluster.heap_mib),
+        "jit": str(cluster.jit),
+        "partitions": case.partitions,
+        "topic": dict(case.topic),
+        "producer": dict(case.producer),
+        "consumer": dict(case.consumer),
+        "cluster_settings": {role: dict(settings) for role, settings in cluster.settings.items()},
+    }
+
+
+def _load(load: Load) -> dict[str, Any]:
+    return {
+        "producers": load.producers,
+        "consumers": load.consumers,
+        "message_bytes": load.message_bytes,
+        "pacing": "closed" if load.pacing.closed else [list(step) for step in load.pacing.steps],
+        "window": load.window,
+        "warm_up_s": load.warm_up_s,
+        "duration_s": load.duration_s,
+        "messages": load.messages,
+    }
+
+
+def failed(reason: str) -> dict[str, Any]:
+    """Return what changes in trial.json when a trial could not be finished."""
+    return {
+        "state": "failed",
+        "reason": reason,
+        "verdict": Verdict.INVALID,
+        "verdicts": [_check("trial", Verdict.INVALID, reason)],
+    }
+
+
+def finished(
+    sent: Mapping[str, Any], seen: Mapping[str, Any], read: Mapping[str, Any], effective: Mapping[str, object]
+) -> dict[str, Any]:
+    """Return what changes in trial.json when a trial was finished, with the checks that judge it."""
+    checks = [_recorder(sent), _client(sent), _live(sent, seen), _account(read)]
+    bad = [check["reason"] for check in checks if check["verdict"] != Verdict.VALID]
+    return {
+        "state": "finished",
+        "reason": " ".join(bad) or None,
+        "window": sent["window"],
+        "verdict": _worst(checks),
+        "verdicts": checks,
+        "effective": {**effective, "producer": sent["effective"]},
+        "client": sent["client"],
+        "verify": {"complete": read["complete"], "reason": read["reason"]},
+    }
+
+
+def _worst(checks: list[dict[str, str]]) -> Verdict:
+    seen = {check["verdict"] for check in checks}
+    return next((v for v in (Verdict.INVALID, Verdict.UNKNOWN) if v in seen), Verdict.VALID)
+
+
+def _check(name: str, verdict: Verdict, reason: str) -> dict[str, str]:
+    return {"check": name, "verdict": verdict, "reason": reason}
+
+
+def _recorder(sent: Mapping[str, Any]) -> dict[str, str]:
+    """Every send ends in the event log, with an outcome, or the trial can't be used."""
+    recorded = sent["acked"] + sent["failed"] + sent["unknown"]
+    if sent["sent"] == recorded and sent["acked"] > 0:
+        return _check("recorder", Verdict.VALID, f"all {recorded:,} sends are in the event log")
+    reason = f"{sent['sent']:,} sends were made, {recorded:,} are in the log, {sent['acked']:,} acknowledged."
+    return _check("recorder", Verdict.INVALID, reason)
+
+
+def _client(sent: Mapping[str, Any]) -> dict[str, str]:
+    """Mark a trial that is bound by its client: valid, but no limit of the brokers."""
+    share = sent["client"]["cpu_share"]
+    bound = ": this is the client's limit, not the brokers'" if share > _CLIENT_BOUND else ""
+    return _check("client", Verdict.VALID, f"the load process used {share:.0%} of a core{bound}")
+
+
+def _live(sent: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, str]:
+    reason = f"live consumers received {seen['received']:,} messages of {sent['acked']:,} acknowledged"
+    return _check("live", Verdict.VALID, reason)
+
+
+def _account(read: Mapping[str, Any]) -> dict[str, str]:
+    if read["complete"]:
+        return _check("account", Verdict.VALID, f"the full read returned {read['received']:,} messages")
+    reason = f"The full read did not reach the end: {read['reason']}"
+    return _check("account", Verdict.UNKNOWN, reason)

@@ -1,0 +1,59 @@
+"""What the command prints about plans and machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+
+from bench.run.plan import Plan
+from bench.run.preflight import Finding
+from bench.run.wiring import system
+from bench.scenario.expand import text
+
+
+def plan_line(plan: Plan) -> str:
+    """Say in one line how much there is to do."""
+    starts = len(plan.clusters())
+    return (
+        f"{plan.loaded.scenario.name} ({plan.loaded.profile}): "
+        f"{len(plan.trials)} trials on {starts} cluster starts, about {plan.seconds() / 60:.0f} min; {len(plan.left_out)} points of the sweep cannot exist"
+    )
+
+
+def plan_table(plan: Plan) -> RenderableType:
+    """Show trials in their order, what was left out, time and memory."""
+    shown = Table("trial", "round", "case")
+    for trial in plan.trials:
+        shown.add_row(str(trial.number), str(trial.round), trial.case.name)
+    parts: list[RenderableType] = [shown]
+    if plan.left_out:
+        parts.append(_left_out(plan))
+    return Group(*parts, f"memory: {_memory(plan) / 2**30:.1f} GiB for the largest cluster", plan_line(plan))
+
+
+def _left_out(plan: Plan) -> Table:
+    shown = Table("left out", "why")
+    for point in plan.left_out:
+        words = " ".join(f"{name}={text(value)}" for name, value in point.settings.items())
+        shown.add_row(f"{point.system} {words}", point.reason)
+    return shown
+
+
+def _memory(plan: Plan) -> int:
+    clusters = (trial.case.cluster for trial in plan.trials)
+    return max(
+        sum(node.memory_bytes for node in system(cluster.system).nodes(cluster, plan.loaded.file.parent))
+        for cluster in clusters
+    )
+
+
+def findings_table(found: Iterable[Finding]) -> Table:
+    """Show what `bench doctor` found; a problem with what it costs and what to do."""
+    shown = Table("", "what", "seen", "what to do")
+    for finding in found:
+        shown.add_row(
+            "ok" if finding.problem is None else "[red]!![/red]", finding.what, finding.seen, finding.problem
+        )
+    return shown
