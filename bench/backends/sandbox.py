@@ -2,8 +2,8 @@
 
 The suite runs part of itself again under `unshare` with network, mount and PID namespaces of its own (and
 a user namespace for somebody who isn't root). When that process ends, the kernel takes every process,
-interface, mount and rule in there with it. A pipe ties the two halves together: a byte asks for an orderly end, and its
-closing, even by SIGKILL of the outer half, ends the inner one at once.
+interface, mount and rule in there with it. A pipe ties the two halves together: a byte asks for an orderly
+end, and its closing, even by SIGKILL of the outer half, ends the inner one at once.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ def plan_line(plan: Plan) -> str:
     starts = len(plan.clusters())
     return (
         f"{plan.loaded.scenario.name} ({plan.loaded.profile}): "
-        f"{len(plan.trials)} trials on {starts} cluster starts, about {plan.seconds() / 60:.0f} min; {len(plan.left_out)} points of the sweep cannot exist"
+        f"{len(plan.trials)} trials on {starts} cluster starts, about {plan.seconds() / 60:.0f} min; "
+        f"{len(plan.left_out)} points of the sweep cannot exist"
     )
 
 

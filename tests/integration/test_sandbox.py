@@ -1,0 +1,97 @@
+"""The promise that nothing is left behind, kept by the kernel: tried with real processes and interfaces."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+pytestmark = pytest.mark.integration
+
+INNER = """\
+import sys, time
+from pathlib import Path
+from bench.backends import process, sandbox
+from bench.model import Node
+
+sandbox.enter()
+folder = Path(sys.argv[1])
+command = ("sleep", sys.argv[2])
+nodes = [Node(f"n{i}", "x", f"10.99.9.{i}", command, folder / f"n{i}", folder / f"n{i}" / "log", (), 1)
+         for i in (1, 2)]
+backend = process.ProcessBackend(nodes)
+backend.start(nodes)
+(folder / "up").touch()
+try:
+    time.sleep(600)
+except KeyboardInterrupt:
+    (folder / "interrupted").touch()
+    sys.exit(130)
+"""
+OUTER = "import sys; from bench.backends import sandbox; sys.exit(sandbox.run('inner', sys.argv[1:]))"
+
+
+def until(condition: Callable[[], bool], seconds: float = 20.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return condition()
+
+
+def running(mark: str) -> list[psutil.Process]:
+    """Find processes that carry `mark` as an argument."""
+    return [process for process in psutil.process_iter() if mark in _arguments(process)]
+
+
+def _arguments(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> tuple[subprocess.Popen[bytes], str]:
+    """A sandbox with two nodes that sleep for a number of seconds nobody else sleeps."""
+    (tmp_path / "inner.py").write_text(INNER, encoding="utf-8")
+    mark = f"{100_000 + os.getpid()}.{time.monotonic_ns()}"
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
+    outer = subprocess.Popen(
+        [sys.executable, "-c", OUTER, str(tmp_path), mark], env={**os.environ, "PYTHONPATH": path}
+    )
+    assert until((tmp_path / "up").exists)
+    assert until(lambda: len(running(mark)) >= 4)
+    return outer, mark
+
+
+def test_kill_9_of_the_run_leaves_no_process_interface_or_mount(
+    started: tuple[subprocess.Popen[bytes], str],
+) -> None:
+    outer, mark = started
+
+    outer.kill()
+    outer.wait()
+
+    assert until(lambda: not running(mark))
+    assert "br9" not in Path("/proc/net/dev").read_text(encoding="utf-8")
+    assert "netns/n1" not in Path("/proc/mounts").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_run_in_order_and_leaves_nothing(
+    started: tuple[subprocess.Popen[bytes], str], number: signal.Signals, tmp_path: Path
+) -> None:
+    outer, mark = started
+
+    outer.send_signal(number)
+
+    assert outer.wait(timeout=30) == 130
+    assert (tmp_path / "interrupted").exists()
+    assert until(lambda: not running(mark))

@@ -1,0 +1,46 @@
+from pathlib import Path
+
+import pytest
+
+from bench.errors import EventLogError
+from bench.run.folder import RunFolder, create, find
+
+
+def test_a_trial_is_seen_only_once_it_is_whole(tmp_path: Path) -> None:
+    folder = create(tmp_path, "acks-sweep", "quick")
+    working = folder.open_trial(3)
+
+    assert folder.done() == set()
+    assert (working / "sends").is_dir()
+
+    folder.close_trial(3, {"trial": 3})
+
+    assert folder.done() == {3}
+    assert folder.read("trials/0003/trial.json") == {"trial": 3}
+
+
+def test_what_an_interrupted_run_left_is_swept(tmp_path: Path) -> None:
+    folder = create(tmp_path, "acks-sweep", "quick")
+    folder.open_trial(0)
+    (folder.nodes / "00-kafka").mkdir(parents=True)
+
+    folder.sweep()
+
+    assert list(folder.trials.iterdir()) == []
+    assert not folder.nodes.exists()
+
+
+def test_two_runs_of_one_second_get_two_folders(tmp_path: Path) -> None:
+    assert create(tmp_path, "a", "quick").path != create(tmp_path, "a", "quick").path
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(EventLogError, match="no run folder"):
+        find("nothing", tmp_path)
+
+
+def test_a_document_that_is_no_json_is_named(tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text("{", encoding="utf-8")
+
+    with pytest.raises(EventLogError, match=r"plan\.json: not readable as JSON"):
+        RunFolder(tmp_path).read("plan.json")

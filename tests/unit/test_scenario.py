@@ -1,0 +1,145 @@
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bench.errors import ScenarioError
+from bench.scenario import cases, find, load, names
+from bench.scenario.schema import json_schema
+
+MINIMAL = """\
+name: small
+title: A small one
+question: Does it read?
+systems:
+  kafka:
+    topic:
+      replicas: [1, 2]
+    producer: {acks: all}
+duration: 2s
+"""
+
+
+def write(folder: Path, text: str, name: str = "small") -> Path:
+    file = folder / f"{name}.yaml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def complaint(folder: Path, text: str) -> str:
+    with pytest.raises(ScenarioError) as caught:
+        load(write(folder, text))
+    return str(caught.value)
+
+
+def test_a_list_is_swept_and_the_rest_is_fixed(tmp_path: Path) -> None:
+    found = cases(load(write(tmp_path, MINIMAL)).scenario, lambda _system: "4.3.1")
+
+    assert [case.name for case in found] == ["kafka replicas=1", "kafka replicas=2"]
+    assert [case.swept for case in found] == [{"replicas": 1}, {"replicas": 2}]
+    assert {str(case.producer["acks"]) for case in found} == {"all"}
+
+
+def test_sweeps_multiply_in_the_order_of_the_file(tmp_path: Path) -> None:
+    text = MINIMAL.replace("{acks: all}", "{acks: [all, 1]}") + "topic: {partitions: [1, 12]}\n"
+
+    found = cases(load(write(tmp_path, text)).scenario, lambda _system: "4.3.1")
+
+    assert len(found) == 2 * 2 * 2
+    assert found[0].name == "kafka partitions=1 replicas=1 acks=all"
+
+
+def test_settings_of_one_name_are_told_apart_by_their_owner(tmp_path: Path) -> None:
+    text = MINIMAL.replace("replicas: [1, 2]", "compression.type: [producer, lz4]").replace(
+        "{acks: all}", "{compression.type: [none, lz4]}"
+    )
+
+    found = cases(load(write(tmp_path, text)).scenario, lambda _system: "4.3.1")
+
+    assert list(found[0].swept) == ["topic.compression.type", "producer.compression.type"]
+
+
+def test_an_unknown_key_is_refused_with_line_and_nearest_name(tmp_path: Path) -> None:
+    said = complaint(tmp_path, MINIMAL.replace("duration:", "duratoin:"))
+
+    assert f"{tmp_path}/small.yaml:9: duratoin: there is no such key; did you mean 'duration'?" in said
+
+
+def test_an_unknown_key_deep_down_is_refused_with_what_is_allowed_there(tmp_path: Path) -> None:
+    said = complaint(tmp_path, MINIMAL + "load: {producer: 3}\n")
+
+    assert ":10: load.producer: there is no such key; did you mean 'producers'?" in said
+    assert "allowed here: producers, message_bytes, window, rate, schedule" in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("duration: 2s", "duration: 2", "a duration is a number with its unit: 500ms, 6s, 2m, 1h; it is 2"),
+        ("duration: 2s", "duration: 2s\nmessages: 5", "give duration or messages"),
+        ("duration: 2s", "duration: 2s\nrepeats: 0", "greater than or equal to 1; it is 0"),
+        ("duration: 2s", 'duration: 2s\nrepeats: "5"', "a valid integer; it is '5'"),
+        ("replicas: [1, 2]", "replicas: [1, 1]", "a value stands twice in this sweep"),
+        ("duration: 2s", "duration: 2s\nduration: 3s", "key 'duration' stands twice"),
+        ("name: small", "name: other", "name is 'other', the file's is 'small'"),
+        ("title: A small one\n", "", "the key 'title' is missing"),
+        ("duration: 2s", "duration: 2s\nload: {rate: 5, schedule: []}", "give rate or schedule, not both"),
+        ("duration: 2s", "duration: [", "this is not YAML"),
+    ],
+)
+def test_what_cannot_be_is_refused(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert said in complaint(tmp_path, MINIMAL.replace(old, new))
+
+
+def test_an_expectation_about_a_metric_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    text = MINIMAL + "expectations: [{id: a, claim: b, system: kafka, metric: tps, at_most: 1}]\n"
+
+    assert "metric 'tps' is no column of results/trials" in complaint(tmp_path, text)
+
+
+def test_a_profile_lies_over_the_file_and_keeps_its_lines(tmp_path: Path) -> None:
+    text = MINIMAL + "profiles:\n  quick:\n    repeats: 1\n    load: {producers: many}\n"
+    file = write(tmp_path, text)
+
+    assert load(file, "standard").scenario.repeats == 5
+    with pytest.raises(ScenarioError, match=r"small\.yaml:13: load\.producers"):
+        load(file, "quick")
+
+
+def test_an_override_reaches_names_with_dots_of_their_own(tmp_path: Path) -> None:
+    file = write(tmp_path, MINIMAL)
+
+    loaded = load(file, overrides=["systems.kafka.topic.min.insync.replicas=2", "load.producers=10"])
+
+    assert loaded.scenario.systems.kafka is not None
+    assert loaded.scenario.systems.kafka.topic["min.insync.replicas"] == 2
+    assert loaded.scenario.load.producers == 10
+
+
+def test_a_wrong_override_is_named_as_one(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"--set load\.producer=3: load\.producer: there is no such key"):
+        load(write(tmp_path, MINIMAL), overrides=["load.producer=3"])
+
+
+def test_an_unknown_scenario_is_refused_with_the_nearest_name() -> None:
+    with pytest.raises(ScenarioError, match="did you mean 'acks-sweep'"):
+        find("ack-sweep")
+
+
+@pytest.mark.parametrize("name", sorted(names()))
+@pytest.mark.parametrize("profile", ["quick", "standard", "full"])
+def test_every_scenario_of_the_catalogue_reads_in_every_profile(name: str, profile: str) -> None:
+    assert load(find(name), profile).scenario.question
+
+
+@pytest.mark.parametrize("name", sorted(names()))
+def test_every_scenario_names_its_schema_in_its_first_line(name: str) -> None:
+    first = find(name).read_text(encoding="utf-8").splitlines()[0]
+
+    assert first == "# yaml-language-server: $schema=../scenario.schema.json"
+
+
+def test_the_exported_schema_is_the_one_of_the_code() -> None:
+    file = Path(__file__).parents[2] / "scenarios" / "scenario.schema.json"
+
+    assert yaml.safe_load(file.read_text(encoding="utf-8")) == json_schema()
