@@ -19,6 +19,9 @@ from typing import NoReturn
 
 from bench.errors import SetupError
 
+PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+"""Where programs are looked for: an ordinary user's PATH often lacks the folder that holds `ip`."""
+
 _LIFELINE = "BENCH_LIFELINE"
 _NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 _INTERRUPTED = 130
@@ -50,7 +53,7 @@ def run(module: str, arguments: Sequence[str], keep_fds: Sequence[int] = ()) -> 
     Ctrl-C (or SIGTERM) asks it to end in order, a second one ends it at once.
     """
     reading, writing = os.pipe()
-    environment = {**os.environ, _LIFELINE: str(reading)}
+    environment = {**os.environ, _LIFELINE: str(reading), "PATH": PATH}
     inner = command([sys.executable, "-m", module, *arguments])
     with subprocess.Popen(
         inner, env=environment, pass_fds=(reading, *keep_fds), start_new_session=True
@@ -83,7 +86,7 @@ def _as_interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def enter() -> None:
-    """Make this process the sandbox's own: tie it to the outer half, lay out /run and loopback.
+    """Make this process the sandbox's own: tie it to the outer half, lay out /run, /dev/shm and loopback.
 
     Raises SetupError when called outside a sandbox.
     """
@@ -94,7 +97,8 @@ def enter() -> None:
     os.set_inheritable(int(lifeline), False)  # noqa: FBT003 - the function takes nothing else
     threading.Thread(target=_watch, args=(int(lifeline),), daemon=True).start()
     signal.signal(signal.SIGTERM, _as_interrupt)
-    _do("mount", "-t", "tmpfs", "tmpfs", "/run")
+    for place in ("/run", "/dev/shm"):  # noqa: S108 - ours alone from here on
+        _do("mount", "-t", "tmpfs", "tmpfs", place)
     os.mkdir("/run/netns")  # noqa: PTH102 - a mount point of our own
     _do("ip", "link", "set", "lo", "up")
 

@@ -87,7 +87,9 @@ def main() -> None:
         sandbox.enter()
         _run(folder, arguments.web_fd)
     except BenchError as error:
-        sys.exit(f"{error}")
+        sys.exit(f"error: {error}")
+    except OSError as error:
+        sys.exit(f"error: writing below {folder.path} failed: {error}. Finished trials are kept.")
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -96,7 +96,7 @@ def _java() -> Finding:
 
 
 def _command(name: str) -> Finding:
-    found = shutil.which(name)
+    found = shutil.which(name, path=sandbox.PATH)
     return Finding(
         name, found or "not found", None if found else f"{_COMMANDS[name]}; `make setup` installs it."
     )
