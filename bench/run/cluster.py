@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench.backends.process import ProcessBackend, check_ports
 from bench.errors import ClusterError
-from bench.load.process import WorkerProcess
+from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
 from bench.model import Cluster, Node
 from bench.run.folder import RunFolder
 from bench.run.wiring import system
@@ -71,10 +71,10 @@ def load_processes(logs: Path, web_fd: int | None = None) -> Iterator[LoadProces
     logs.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         producing = WorkerProcess(
-            "bench.load.worker", logs / "load.log", web, () if web_fd is None else (web_fd,)
+            PRODUCER_MODULE, logs / "load.log", arguments=web, inherited=() if web_fd is None else (web_fd,)
         )
         stack.callback(producing.close)
-        consuming = WorkerProcess("bench.load.consumer_worker", logs / "consumers.log")
+        consuming = WorkerProcess(CONSUMER_MODULE, logs / "consumers.log")
         stack.callback(consuming.close)
         yield LoadProcesses(producing, consuming)
 

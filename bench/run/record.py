@@ -75,10 +75,17 @@ def failed(reason: str) -> dict[str, Any]:
 
 
 def finished(
-    sent: Mapping[str, Any], seen: Mapping[str, Any], read: Mapping[str, Any], effective: Mapping[str, object]
+    sent: Mapping[str, Any],
+    seen: Mapping[str, Any] | None,
+    read: Mapping[str, Any],
+    effective: Mapping[str, object],
 ) -> dict[str, Any]:
-    """Return what changes in trial.json when a trial was finished, with the checks that judge it."""
-    checks = [_recorder(sent), _client(sent), _live(sent, seen), _account(read)]
+    """Return what changes in trial.json once a trial is over, with the checks that judge it.
+
+    `sent`, `seen` and `read` are what the load processes said (commands.Produce, Finish, Verify); `seen` is None
+    where the scenario has no live consumers.
+    """
+    checks = [_recorder(sent), _load_went_on(sent), _client(sent), *_live(sent, seen), _account(read)]
     bad = [check["reason"] for check in checks if check["verdict"] != Verdict.VALID]
     return {
         "state": "finished",
@@ -86,7 +93,7 @@ def finished(
         "window": sent["window"],
         "verdict": _worst(checks),
         "verdicts": checks,
-        "effective": {**effective, "producer": sent["effective"]},
+        "effective": {**effective, "producer": sent["producer"]},
         "client": sent["client"],
         "verify": {"complete": read["complete"], "reason": read["reason"]},
     }
@@ -117,9 +124,20 @@ def _client(sent: Mapping[str, Any]) -> dict[str, str]:
     return _check("client", Verdict.VALID, f"the load process used {share:.0%} of a core{bound}")
 
 
-def _live(sent: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, str]:
+def _load_went_on(sent: Mapping[str, Any]) -> dict[str, str]:
+    if sent["stalled"]:
+        return _check("load", Verdict.INVALID, "The load broke off: nothing came back from the brokers.")
+    if sent["due_unsent"]:
+        reason = f"{sent['due_unsent']:,} sends were due and never made: the rate asked for was not reached"
+        return _check("load", Verdict.VALID, reason)
+    return _check("load", Verdict.VALID, f"{sent['never_told']:,} sends were still open at the end")
+
+
+def _live(sent: Mapping[str, Any], seen: Mapping[str, Any] | None) -> list[dict[str, str]]:
+    if seen is None:
+        return []
     reason = f"live consumers received {seen['received']:,} messages of {sent['acked']:,} acknowledged"
-    return _check("live", Verdict.VALID, reason)
+    return [_check("live", Verdict.VALID, reason)]
 
 
 def _account(read: Mapping[str, Any]) -> dict[str, str]:

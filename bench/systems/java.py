@@ -1,0 +1,72 @@
+"""Command lines of the servers' JVMs: heap, collector, compiler, class-data archive; alike for all systems.
+
+Every server runs with the serial collector and a heap of fixed size: on the small heaps used here it
+costs the least memory and CPU, and a heap that can't grow makes memory predictable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.model import Jit
+
+_FIXED = (
+    "-XX:+UseSerialGC",
+    # Without it the JVM keeps its counters in a mapped file, and a slow disk under /tmp shows as a pause.
+    "-XX:+PerfDisableSharedMem",
+    # A server that is out of memory is gone, not half alive: the run then says so.
+    "-XX:+ExitOnOutOfMemoryError",
+    "-Djava.awt.headless=true",
+)
+_USES = "-XX:SharedArchiveFile="
+_SHARES = "-Xshare:auto"
+_MAKES = "-XX:ArchiveClassesAtExit="
+
+
+@dataclass(frozen=True, slots=True)
+class Jvm:
+    """One server's JVM. `archive` is used where the file exists; `options` are further JVM flags.
+
+    An archive made under one `jit` also serves the other; it is bound to the class path and the collector.
+    """
+
+    class_path: str
+    heap_mib: int
+    jit: Jit = Jit.DEFAULT
+    archive: Path | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+    options: Sequence[str] = ()
+
+    def command(self, main: str, *arguments: str) -> tuple[str, ...]:
+        """Return the whole command line that runs the class `main`."""
+        return (
+            "java",
+            f"-Xms{self.heap_mib}m",
+            f"-Xmx{self.heap_mib}m",
+            *_FIXED,
+            *(["-XX:TieredStopAtLevel=1"] if self.jit is Jit.C1 else []),
+            *self._sharing(),
+            *self.options,
+            *(f"-D{name}={value}" for name, value in self.properties.items()),
+            "-cp",
+            self.class_path,
+            main,
+            *arguments,
+        )
+
+    def _sharing(self) -> list[str]:
+        if self.archive is None or not self.archive.is_file():
+            return []
+        return [_SHARES, f"{_USES}{self.archive}"]
+
+
+def archiving(command: Sequence[str], archive: Path) -> tuple[str, ...]:
+    """Return a server's command line changed so that it writes its class-data archive when it ends (SIGTERM).
+
+    Use it for one server of each role that has started and taken a request; the archive holds what it loaded.
+    """
+    java, *rest = command
+    kept = [word for word in rest if word != _SHARES and not word.startswith((_USES, _MAKES))]
+    return (java, f"{_MAKES}{archive}", *kept)

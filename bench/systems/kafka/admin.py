@@ -1,0 +1,215 @@
+"""What an operator does to a live Kafka cluster: topics, and settings read back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigEntry, ConfigResource
+from confluent_kafka.cimpl import NewTopic
+
+from bench.errors import ClusterError
+from bench.model import Cluster, Node, Settings, Topic
+from bench.systems.kafka import topics
+from bench.systems.kafka.config import copies, text
+from bench.systems.kafka.describe import node_settings
+from bench.systems.kafka.nodes import BROKER, CONTROLLER, ROLES, endpoint, of_role
+from bench.systems.kafka.settings import topic_settings
+
+_REQUEST_S = 30.0
+_TURN_S = 0.02
+
+_TOLD: Mapping[str, Sequence[str]] = {
+    BROKER: (
+        "auto.leader.rebalance.enable",
+        "broker.heartbeat.interval.ms",
+        "broker.session.timeout.ms",
+        "compression.type",
+        "log.flush.interval.messages",
+        "log.flush.interval.ms",
+        "log.flush.scheduler.interval.ms",
+        "log.segment.bytes",
+        "message.max.bytes",
+        "min.insync.replicas",
+        "num.io.threads",
+        "num.network.threads",
+        "num.replica.fetchers",
+        "replica.fetch.wait.max.ms",
+        "replica.lag.time.max.ms",
+        "unclean.leader.election.enable",
+    ),
+    CONTROLLER: (
+        "broker.heartbeat.interval.ms",
+        "broker.session.timeout.ms",
+        "controller.quorum.election.timeout.ms",
+        "controller.quorum.fetch.timeout.ms",
+        "unclean.leader.election.enable",
+    ),
+    "topic": (
+        "compression.type",
+        "flush.messages",
+        "flush.ms",
+        "max.message.bytes",
+        "min.insync.replicas",
+        "unclean.leader.election.enable",
+    ),
+}
+"""What belongs beside every measurement, whether set or not."""
+
+
+class KafkaAdmin:
+    """See protocols.Admin. Each action makes a client of its own.
+
+    A client that outlives a broker's death may go on asking the dead one for a minute.
+    """
+
+    def __init__(self, cluster: Cluster, nodes: Sequence[Node]) -> None:
+        """Remember whom to ask; connects with the first action."""
+        self._cluster = cluster
+        self._nodes = nodes
+
+    def _client(self) -> AdminClient:
+        # log_level 0: what fails is said by the error raised, not by librdkafka on standard error.
+        return AdminClient({"bootstrap.servers": endpoint(self._nodes), "log_level": 0})
+
+    def create_topic(self, topic: Topic) -> None:
+        """See protocols.Admin. Returns once all replicas are in sync; leaders are spread evenly."""
+        client = self._client()
+        replicas = int(topic.settings.get("replicas", copies(self._cluster)))
+        new = NewTopic(
+            topic.name,
+            num_partitions=topic.partitions,
+            replica_assignment=spread(_broker_ids(client), topic.partitions, replicas),
+            config={name: text(value) for name, value in topic_settings(topic.settings).items()},
+        )
+        try:
+            client.create_topics([new], request_timeout=_REQUEST_S)[topic.name].result()
+        except KafkaException as error:
+            raise ClusterError(f"Creating topic {topic.name}: {_said(error)}.") from error
+        topics.await_topic(client, topic, replicas)
+
+    def delete_topic(self, topic: Topic) -> None:
+        """See protocols.Admin. Brokers free its space a second later (log.segment.delete.delay.ms)."""
+        client = self._client()
+        try:
+            client.delete_topics([topic.name], request_timeout=_REQUEST_S)[topic.name].result()
+        except KafkaException as error:
+            if error.args[0].name() != "UNKNOWN_TOPIC_OR_PART":
+                raise ClusterError(f"Deleting topic {topic.name}: {_said(error)}.") from error
+        _await_gone(client, topic)
+
+    def effective(self, topic: Topic) -> dict[str, object]:
+        """See protocols.Admin. Raises ClusterError where a live value is not the one asked for."""
+        client = self._client()
+        return {
+            "cluster": _cluster(client),
+            "topic": {**_topic(client, topic), "partitions": _placement(client, topic)},
+            "roles": {role: self._role(role) for role in ROLES if of_role(self._nodes, role)},
+        }
+
+    def _role(self, role: str) -> dict[str, str | None]:
+        """Return what the role's first node has; every node must have what was asked for."""
+        asked = self._cluster.settings.get(role, {})
+        found = {node.name: node_settings(node) for node in of_role(self._nodes, role)}
+        for name, settings in found.items():
+            require(name, asked, settings)
+        first = next(iter(found.values()))
+        return {name: first.get(name) for name in sorted({*asked, *_TOLD[role]})}
+
+    def close(self) -> None:
+        """See protocols.Admin: nothing stays open between actions."""
+
+
+def spread(brokers: Sequence[int], partitions: int, replicas: int) -> list[list[int]]:
+    """Assign replicas: leaders in turn, followers so that pairs of brokers share about as many partitions.
+
+    Kafka's own rule begins at a random broker; without it repeats of a trial differ by nothing but chance.
+    Raises ClusterError when there are fewer brokers than replicas.
+    """
+    count = len(brokers)
+    if replicas > count:
+        raise ClusterError(f"{replicas} replicas need as many live brokers, and there are {count}.")
+    return [
+        [brokers[leader], *(brokers[(leader + step) % count] for step in _steps(count, replicas, shift))]
+        for shift, leader in (divmod(partition, count) for partition in range(partitions))
+    ]
+
+
+def _steps(brokers: int, replicas: int, shift: int) -> list[int]:
+    """Return how far from their leader the followers are; the next round of partitions begins one further."""
+    return [1 + (shift + follower) % (brokers - 1) for follower in range(replicas - 1)]
+
+
+def _broker_ids(client: AdminClient) -> list[int]:
+    try:
+        return sorted(client.list_topics(timeout=_REQUEST_S).brokers)
+    except KafkaException as error:
+        raise ClusterError(f"Asking for the cluster's brokers: {_said(error)}.") from error
+
+
+def _await_gone(client: AdminClient, topic: Topic) -> None:
+    deadline = time.monotonic() + _REQUEST_S
+    while client.list_topics(topic.name, timeout=_REQUEST_S).topics[topic.name].error is None:
+        if time.monotonic() > deadline:
+            raise ClusterError(f"Deleting topic {topic.name}: it is still there after {_REQUEST_S:.0f} s.")
+        time.sleep(_TURN_S)
+
+
+def _cluster(client: AdminClient) -> dict[str, object]:
+    found = client.list_topics(timeout=_REQUEST_S)
+    brokers = sorted(found.brokers.values(), key=lambda broker: broker.id)
+    return {
+        "id": found.cluster_id,
+        "brokers": [{"id": broker.id, "address": f"{broker.host}:{broker.port}"} for broker in brokers],
+    }
+
+
+def _topic(client: AdminClient, topic: Topic) -> dict[str, object]:
+    """Return the topic's settings: those asked for, those that are not Kafka's default, those always told."""
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic.name)
+    try:
+        entries: Mapping[str, ConfigEntry] = client.describe_configs([resource])[resource].result()
+    except KafkaException as error:
+        raise ClusterError(f"Reading the settings of topic {topic.name} back: {_said(error)}.") from error
+    asked = topic_settings(topic.settings)
+    require(f"topic {topic.name}", asked, {name: entry.value for name, entry in entries.items()})
+    told = {*asked, *_TOLD["topic"], *(name for name, entry in entries.items() if not entry.is_default)}
+    return {name: entries[name].value for name in sorted(told) if name in entries}
+
+
+def _placement(client: AdminClient, topic: Topic) -> list[dict[str, object]]:
+    found = client.list_topics(topic.name, timeout=_REQUEST_S).topics[topic.name]
+    return [
+        {"partition": number, "leader": one.leader, "replicas": list(one.replicas), "in_sync": list(one.isrs)}
+        for number, one in sorted(found.partitions.items())
+    ]
+
+
+def require(owner: str, asked: Settings, found: Mapping[str, str | None]) -> None:
+    """Raise ClusterError when a live value is not the one asked for; secrets, which nobody tells, pass."""
+    wrong = [
+        f"{name} was asked to be {text(value)} and is {found.get(name, 'not there')}"
+        for name, value in asked.items()
+        if not (name in found and (found[name] is None or _same(text(value), str(found[name]))))
+    ]
+    if wrong:
+        raise ClusterError(f"The live settings of {owner} are not the scenario's: {'; '.join(wrong)}.")
+
+
+def _same(asked: str, found: str) -> bool:
+    """Compare two values as Kafka reads them: 0.50 is 0.5, `a, b` is `a,b`, True is true."""
+    try:
+        return float(asked) == float(found)
+    except ValueError:
+        return _words(asked) == _words(found)
+
+
+def _words(value: str) -> list[str]:
+    return [word.strip().lower() for word in value.split(",")]
+
+
+def _said(error: KafkaException) -> str:
+    told = error.args[0]
+    return f"{told.name()}, {told.str().rstrip('.')}"

@@ -1,0 +1,202 @@
+"""Kafka's producer and live consumer, through confluent-kafka (librdkafka)."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import cycle
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from bench.errors import LoadError
+from bench.model import Outcome, Scalar, Settings, Topic
+from bench.systems.kafka import topics
+from bench.systems.kafka.config import text
+from bench.systems.kafka.outcomes import certain_refusals
+from bench.systems.kafka.records import Record, consume, poll
+from bench.systems.kafka.settings import client_config, client_properties, lookup, merged
+from bench.systems.protocols import NOT_GIVEN, Done, Received
+
+_PRODUCER: Settings = {
+    # librdkafka's default of 5 ms would stand in every latency of a producer with one message in flight.
+    "linger.ms": 0,
+    # Two defaults of librdkafka, stated because they decide what an acknowledgement means.
+    "acks": "all",
+    "enable.idempotence": False,
+}
+_QUEUE_MESSAGES = 100_000
+_TOLD = (
+    "retries",
+    "retry.backoff.ms",
+    "retry.backoff.max.ms",
+    "reconnect.backoff.ms",
+    "reconnect.backoff.max.ms",
+    "max.in.flight",
+    "request.timeout.ms",
+    "message.timeout.ms",
+    "socket.timeout.ms",
+    "socket.nagle.disable",
+    "batch.size",
+    "batch.num.messages",
+    "compression.type",
+    "message.max.bytes",
+    "queue.buffering.max.kbytes",
+)
+"""Producer properties whose defaults belong beside a measurement."""
+_SECRETS = ("password", "secret", "key.pem", "jaas", "oauthbearer.config")
+
+_LIVE: Settings = {
+    "group.id": "bench-live",
+    "enable.auto.commit": False,
+    # Answers go out as soon as there is a byte: librdkafka's defaults, stated: end-to-end hangs on them.
+    "fetch.min.bytes": 1,
+    "fetch.wait.max.ms": 500,
+}
+_SHORT_S = 0.19
+"""confluent-kafka serves longer waits in pieces of 200 ms and, unlike librdkafka, does not end them early."""
+_BATCH = 2000
+
+
+class KafkaProducer:
+    """See protocols.Producer. Sends go to the partitions in turn.
+
+    `poll` with less than 1 ms does not wait at all (librdkafka counts milliseconds): whoever needs that poll
+    again. What an error means for the message: see outcomes.py.
+    """
+
+    __slots__ = ("_config", "_over", "_partitions", "_poll", "_produce", "_producer", "_refused", "_topic")
+
+    def __init__(self, endpoint: str, topic: Topic, settings: Settings, window: int) -> None:
+        """Connect; raises ClusterError when a partition has no leader or no broker answers within 30 s."""
+        queue = {"queue.buffering.max.messages": max(_QUEUE_MESSAGES, window)}
+        self._config = merged({**_PRODUCER, **queue}, settings)
+        self._producer = Producer(client_config(endpoint, self._config))
+        self._topic = topic.name
+        self._partitions = cycle(range(topic.partitions))
+        self._refused: deque[tuple[Callable[[Done], None], Done]] = deque()
+        self._over = _reporter(certain_refusals(self._config))
+        self._produce = self._producer.produce
+        self._poll = self._producer.poll
+        # Without the look-up the first send would wait about a second for librdkafka's own.
+        topics.await_topic(self._producer, topic)
+
+    def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
+        """See protocols.Producer."""
+        partition = next(self._partitions)
+        try:
+            self._produce(self._topic, payload, None, partition, partial(self._over, done))
+        except BufferError:
+            self._refused.append((done, _refusal("_QUEUE_FULL", partition)))
+        except KafkaException as error:
+            self._refused.append((done, _refusal(error.args[0].name(), partition)))
+
+    def poll(self, timeout_s: float) -> None:
+        """See protocols.Producer."""
+        if self._refused:
+            self._end_refused()
+            timeout_s = 0.0
+        if timeout_s <= _SHORT_S:
+            self._poll(timeout_s)
+        else:
+            self._poll_long(timeout_s)
+
+    def _end_refused(self) -> None:
+        """End what was refused so far; a `done` may send again and be refused again."""
+        for _ in range(len(self._refused)):
+            done, how = self._refused.popleft()
+            done(how)
+
+    def _poll_long(self, timeout_s: float) -> None:
+        deadline = time.monotonic() + timeout_s
+        while timeout_s > 0 and not self._poll(min(timeout_s, _SHORT_S)):
+            timeout_s = deadline - time.monotonic()
+
+    def effective(self) -> Settings:
+        """See protocols.Producer: what was set, and librdkafka's defaults for what matters beside it."""
+        known = client_properties()
+        defaults: dict[str, Scalar] = {name: known[name].default for name in _TOLD}
+        if text(lookup(self._config, "enable.idempotence")) == "true":
+            defaults["max.in.flight"] = 5  # librdkafka lowers it by itself
+        told = merged(defaults, self._config)
+        return {name: value for name, value in told.items() if not any(word in name for word in _SECRETS)}
+
+    def close(self, timeout_s: float) -> None:
+        """See protocols.Producer."""
+        self._end_refused()
+        if self._producer.flush(timeout_s):
+            self._producer.purge()
+        while len(self._producer):
+            self._poll(_SHORT_S)
+        self._end_refused()
+        self._producer.close()
+
+
+def _refusal(name: str, partition: int) -> Done:
+    """Say that the client itself did not take a message: it never left."""
+    return Done(int(Outcome.FAIL), name, partition, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
+
+
+def _reporter(
+    certain: frozenset[str],
+) -> Callable[[Callable[[Done], None], KafkaError | None, Message], None]:
+    """Return what turns a delivery report into a `Done`; it runs once a message, so its names are local."""
+    new, nowhere = tuple.__new__, NOT_GIVEN
+    ok, fail, unknown = int(Outcome.OK), int(Outcome.FAIL), int(Outcome.UNKNOWN)
+
+    def over(done: Callable[[Done], None], error: KafkaError | None, message: Message) -> None:
+        if error is None:
+            offset = message.offset()  # None with acks=0: the broker does not tell
+            entry = nowhere if offset is None else offset
+            done(new(Done, (ok, None, message.partition(), nowhere, entry, nowhere)))
+            return
+        name = error.name()
+        outcome = fail if name in certain else unknown
+        done(new(Done, (outcome, name, message.partition(), nowhere, nowhere, nowhere)))
+
+    return over
+
+
+class KafkaConsumer:
+    """See protocols.Consumer. Partitions are assigned, so no group has to find itself first."""
+
+    def __init__(self, endpoint: str, topic: Topic, settings: Settings) -> None:
+        """Connect at the end that every partition has now; raises ClusterError or LoadError."""
+        self._consumer = Consumer(client_config(endpoint, merged(_LIVE, settings)))
+        topics.await_topic(self._consumer, topic)
+        found = topics.ends(self._consumer, topic, topics.LOOK_UP_S)
+        self._consumer.assign([TopicPartition(topic.name, number, end) for number, (_, end) in found.items()])
+
+    def receive(self, timeout_s: float) -> Sequence[Received]:
+        """See protocols.Consumer.
+
+        Waits for one message only and then takes what is there: a wait for a batch would stand in end-to-end.
+        Errors that the client mends by itself (a leader moved, a broker is gone) are no messages.
+        """
+        first = poll(self._consumer, timeout_s)
+        now = time.monotonic_ns()
+        if first is None:
+            return ()
+        rest = consume(self._consumer, _BATCH, 0)
+        later = time.monotonic_ns()
+        received = [_received(message, now) for message in _sound([first])]
+        received += [_received(message, later) for message in _sound(rest)]
+        return received
+
+    def close(self) -> None:
+        """See protocols.Consumer."""
+        self._consumer.close()
+
+
+def _sound(polled: Sequence[Record]) -> Iterator[Record]:
+    for message in polled:
+        error = message.error()
+        if error is None:
+            yield message
+        elif error.fatal() or error.name() == "TOPIC_AUTHORIZATION_FAILED":
+            raise LoadError(f"The consumer can't go on: {error.name()}, {error.str()}")
+
+
+def _received(message: Record, now: int) -> Received:
+    return Received(message.value(), now, message.partition(), NOT_GIVEN, message.offset(), NOT_GIVEN)

@@ -1,0 +1,74 @@
+"""What is written before the first process starts: configurations, and formatted storage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from string import Template
+
+from bench.model import Cluster, Node, Settings
+from bench.systems.kafka import storage
+from bench.systems.kafka.nodes import (
+    BROKER,
+    CONTROLLER,
+    address,
+    data_folder,
+    logging_file,
+    node_id,
+    of_role,
+    properties_file,
+)
+from bench.systems.servers import Servers
+
+FOLDER = Path(__file__).resolve().parents[3] / "clusters" / "kafka"
+"""What an operator looks for: templates, logging, names of properties."""
+
+
+def copies(cluster: Cluster) -> int:
+    """How many replicas a topic gets that does not say: one per broker, at most 3."""
+    return min(3, cluster.nodes.get(BROKER, 0))
+
+
+def text(value: object) -> str:
+    """Write a setting's value as Kafka's properties files and librdkafka do."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def rendered(cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:
+    """Return a node's server.properties: the role's template, then what the scenario sets."""
+    template = Template((FOLDER / f"{node.role}.properties").read_text(encoding="utf-8"))
+    filled = template.substitute(
+        node_id=node_id(node),
+        address=node.address,
+        voters=",".join(f"{node_id(one)}@{address(one)}" for one in of_role(nodes, CONTROLLER)),
+        data=data_folder(node.directory),
+        copies=copies(cluster),
+        in_sync=min(2, copies(cluster)),
+    )
+    return filled + _scenario_lines(cluster.settings.get(node.role, {}))
+
+
+def _scenario_lines(settings: Settings) -> str:
+    lines = [f"{name}={text(value)}" for name, value in settings.items()]
+    return "\n".join(["", "# --- From the scenario", *lines, ""]) if lines else ""
+
+
+def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
+    """Write every node's configuration and format its storage, so that both outlive a power cut."""
+    cluster_id = storage.kafka_uuid()
+    logging = (FOLDER / "log4j2.properties").read_bytes()
+    for node in nodes:
+        settings = rendered(cluster, nodes, node).encode()
+        storage.write_synced(properties_file(node.directory), settings)
+        storage.write_synced(logging_file(node.directory), logging)
+        _format(servers, cluster, node, cluster_id)
+
+
+def _format(servers: Servers, cluster: Cluster, node: Node, cluster_id: str) -> None:
+    data = data_folder(node.directory)
+    if storage.can_copy(cluster.version):
+        checkpoint = (FOLDER / "bootstrap.checkpoint").read_bytes()
+        storage.format_by_copy(data, cluster_id, node_id(node), checkpoint)
+    else:
+        class_path = servers.class_path(cluster.version)
+        storage.format_by_tool(class_path, cluster_id, properties_file(node.directory), data)

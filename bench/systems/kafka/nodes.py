@@ -1,0 +1,96 @@
+"""Kafka's server processes: dedicated controllers (KRaft, static voters) and brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from bench.model import Cluster, Node
+from bench.systems.java import Jvm
+from bench.systems.servers import Servers
+
+CONTROLLER = "controller"
+BROKER = "broker"
+ROLES = (CONTROLLER, BROKER)
+MOST_NODES = {CONTROLLER: 10, BROKER: 200}
+"""How many addresses each role has, up to the next role's and to the client's own (254)."""
+
+_NETWORK = "10.99.1"
+_FIRST_HOST = {CONTROLLER: 1, BROKER: 11}
+_FIRST_ID = {CONTROLLER: 1001, BROKER: 1}
+_PORT = {CONTROLLER: 9093, BROKER: 9092}
+_HEAP_MIB = {CONTROLLER: 256, BROKER: 512}
+_BESIDES_HEAP_MIB = {CONTROLLER: 160, BROKER: 256}
+"""Classes, compiled code, network buffers and stacks."""
+
+
+def lay_out(servers: Servers, cluster: Cluster, folder: Path) -> list[Node]:
+    """Return the nodes, controllers first; they may be started all at once."""
+    return [
+        _node(servers, cluster, folder, role, index)
+        for role in ROLES
+        for index in range(cluster.nodes.get(role, 0))
+    ]
+
+
+def _node(servers: Servers, cluster: Cluster, folder: Path, role: str, index: int) -> Node:
+    name = f"{role}-{index + 1}"
+    directory = folder / name
+    heap_mib = cluster.heap_mib.get(role, _HEAP_MIB[role])
+    jvm = Jvm(
+        class_path=servers.class_path(cluster.version),
+        heap_mib=heap_mib,
+        jit=cluster.jit,
+        archive=servers.archive(cluster.version, role),
+        properties={"log4j2.configurationFile": str(logging_file(directory))},
+    )
+    return Node(
+        name=name,
+        role=role,
+        address=f"{_NETWORK}.{_FIRST_HOST[role] + index}",
+        command=jvm.command("kafka.Kafka", str(properties_file(directory))),
+        directory=directory,
+        log=directory / "server.log",
+        ports=(_PORT[role],),
+        memory_bytes=(heap_mib + _BESIDES_HEAP_MIB[role]) * 2**20,
+    )
+
+
+def properties_file(directory: Path) -> Path:
+    """Return where a node's configuration is, given its folder."""
+    return directory / "server.properties"
+
+
+def logging_file(directory: Path) -> Path:
+    """Return where a node's logging configuration is, given its folder."""
+    return directory / "log4j2.properties"
+
+
+def data_folder(directory: Path) -> Path:
+    """Return where a node keeps its logs, given its folder: below it, so that the folder may be a mount."""
+    return directory / "data"
+
+
+def node_id(node: Node) -> int:
+    """Return the node's number in Kafka: broker-1 is 1, controller-1 is 1001."""
+    return _FIRST_ID[node.role] + int(node.name.rpartition("-")[2]) - 1
+
+
+def of_role(nodes: Iterable[Node], role: str) -> list[Node]:
+    """Return the nodes of one role."""
+    return [node for node in nodes if node.role == role]
+
+
+def stop_order(nodes: Sequence[Node]) -> list[list[Node]]:
+    """Brokers first: a broker that has lost its controllers waits for them, for minutes, before it stops."""
+    return [group for group in (of_role(nodes, BROKER), of_role(nodes, CONTROLLER)) if group]
+
+
+def endpoint(nodes: Iterable[Node]) -> str:
+    """Return the brokers as bootstrap servers."""
+    return ",".join(address(node) for node in of_role(nodes, BROKER))
+
+
+def address(node: Node) -> str:
+    """Return where a node listens: host and port."""
+    return f"{node.address}:{node.ports[0]}"

@@ -1,0 +1,27 @@
+"""What consumers get from librdkafka, typed: messages and events, each with its partition and offset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from confluent_kafka import Consumer, KafkaError
+
+
+class Record(Protocol):
+    """A consumed message. confluent-kafka's type also covers those made by hand, where all may be None."""
+
+    def value(self) -> bytes: ...
+    def partition(self) -> int: ...
+    def offset(self) -> int: ...
+    def error(self) -> KafkaError | None: ...
+
+
+def consume(consumer: Consumer, most: int, timeout_s: float) -> Sequence[Record]:
+    """Return up to `most` records; waits `timeout_s` for as many, unless it is 0."""
+    return cast("Sequence[Record]", consumer.consume(most, timeout_s))
+
+
+def poll(consumer: Consumer, timeout_s: float) -> Record | None:
+    """Return the next record; waits for it at most `timeout_s`."""
+    return cast("Record | None", consumer.poll(timeout_s))

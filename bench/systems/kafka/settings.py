@@ -1,0 +1,224 @@
+"""Which settings Kafka and its client have, and which combinations of them can't exist."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import NamedTuple
+
+from confluent_kafka import Consumer, KafkaException, Producer
+
+from bench.model import Case, Scalar, Settings
+from bench.systems.kafka.config import FOLDER, copies, text
+from bench.systems.kafka.nodes import BROKER, CONTROLLER, MOST_NODES, ROLES
+
+_SERVERS_OWN = frozenset({
+    "process.roles",
+    "node.id",
+    "broker.id",
+    "listeners",
+    "advertised.listeners",
+    "inter.broker.listener.name",
+    "listener.security.protocol.map",
+    "controller.listener.names",
+    "controller.quorum.voters",
+    "controller.quorum.bootstrap.servers",
+    "log.dir",
+    "log.dirs",
+    "metadata.log.dir",
+})  # fmt: skip
+_CLIENTS_OWN = {
+    "producer": frozenset({
+        "bootstrap.servers",
+        "metadata.broker.list",
+        "delivery.report.only.error",
+        "transactional.id",
+    }),
+    "consumer": frozenset({
+        "bootstrap.servers",
+        "metadata.broker.list",
+        "enable.partition.eof",
+    }),
+}  # fmt: skip
+"""What the suite must decide itself, or it can't keep its promises (every send ends, addresses fit)."""
+
+_FRAMING_BYTES = 100
+"""What a batch of one message adds to it, rounded up: 61 bytes of batch header, about 20 of record header."""
+_TOPIC_MAX_BYTES = 1_048_588
+_CLIENT_MAX_BYTES = 1_000_000
+_OLDEST = (3, 7)
+
+
+class ClientProperty(NamedTuple):
+    """A property of librdkafka. `whose`: P producer, C consumer, * both; `same_as`: its other name."""
+
+    whose: str
+    default: str
+    same_as: str
+
+
+def _lines(name: str) -> list[str]:
+    lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+@cache
+def server_properties() -> frozenset[str]:
+    """Names that a broker's or controller's server.properties may hold."""
+    return frozenset(_lines("broker-properties.txt"))
+
+
+@cache
+def topic_properties() -> frozenset[str]:
+    """Names that a topic may have settings for."""
+    return frozenset(_lines("topic-properties.txt"))
+
+
+@cache
+def client_properties() -> Mapping[str, ClientProperty]:
+    """Properties of librdkafka by name."""
+    rows = (line.split("\t") for line in _lines("client-properties.txt"))
+    return {name: ClientProperty(*(rest + [""] * 3)[:3]) for name, *rest in rows}
+
+
+def _client_names(side: str) -> frozenset[str]:
+    return frozenset(name for name, known in client_properties().items() if known.whose in {"*", side})
+
+
+def merged(defaults: Settings, settings: Settings) -> dict[str, Scalar]:
+    """Lay client settings over defaults; a setting replaces a default under any of its names."""
+    said = {_canonical(name) for name in settings}
+    kept = {name: value for name, value in defaults.items() if _canonical(name) not in said}
+    return {**kept, **settings}
+
+
+def lookup(settings: Settings, name: str) -> Scalar | None:
+    """Return a client setting's value, under whichever of its names it was given."""
+    wanted = _canonical(name)
+    return next((value for given, value in settings.items() if _canonical(given) == wanted), None)
+
+
+def client_config(endpoint: str, settings: Settings) -> dict[str, Scalar]:
+    """Return what a client of confluent-kafka is made of."""
+    return {"bootstrap.servers": endpoint, **{name: text(value) for name, value in settings.items()}}
+
+
+def _canonical(name: str) -> str:
+    known = client_properties().get(name)
+    return known.same_as if known and known.same_as else name
+
+
+def topic_settings(settings: Settings) -> dict[str, Scalar]:
+    """Return the topic's own properties: all but what says how many copies it has."""
+    return {name: value for name, value in settings.items() if name not in {"replicas", "partitions"}}
+
+
+def unknown(case: Case) -> list[tuple[str, str, list[str]]]:
+    """List (role or client, property, nearest valid names) of settings that do not exist."""
+    return [
+        (owner, name, get_close_matches(name, valid, n=3))
+        for owner, settings, valid in _owned(case)
+        for name in settings
+        if name not in valid and not (owner in ROLES and name.startswith("listener.name."))
+    ]
+
+
+def _owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
+    for role, settings in case.cluster.settings.items():
+        yield role, settings, server_properties() if role in ROLES else ()
+    yield "topic", topic_settings(case.topic), topic_properties()
+    yield "producer", case.producer, _client_names("P")
+    yield "consumer", case.consumer, _client_names("C")
+
+
+def check(case: Case) -> list[str]:
+    """Say why this case cannot exist, in full sentences."""
+    checks = (_version, _nodes, _copies, _sizes, _own, _twice, _refused)
+    return [sentence for check_one in checks for sentence in check_one(case)]
+
+
+def _version(case: Case) -> Iterator[str]:
+    numbers = case.cluster.version.split(".")
+    if not all(number.isdigit() for number in numbers[:2]) or len(numbers) < 2:
+        yield f"Kafka {case.cluster.version} is no version like 4.3.1."
+    elif (int(numbers[0]), int(numbers[1])) < _OLDEST:
+        oldest = ".".join(map(str, _OLDEST))
+        yield f"Kafka {case.cluster.version} is too old: clusters here have no ZooKeeper, from {oldest} on."
+
+
+def _nodes(case: Case) -> Iterator[str]:
+    for role in ROLES:
+        count = case.cluster.nodes.get(role, 0)
+        if not 1 <= count <= MOST_NODES[role]:
+            yield f"A Kafka cluster needs 1 to {MOST_NODES[role]} nodes of the role {role}, not {count}."
+    for role in {*case.cluster.nodes, *case.cluster.heap_mib} - set(ROLES):
+        yield f"Kafka has no role {role}: its roles are {CONTROLLER} and {BROKER}."
+
+
+def _copies(case: Case) -> Iterator[str]:
+    brokers = case.cluster.nodes.get(BROKER, 0)
+    replicas = case.topic.get("replicas", copies(case.cluster))
+    in_sync = case.topic.get("min.insync.replicas", _broker_in_sync(case))
+    if case.partitions < 1:
+        yield f"A topic has at least one partition, not {case.partitions}."
+    if not isinstance(replicas, int) or isinstance(replicas, bool) or replicas < 1:
+        yield f"replicas is a whole number from 1 on, not {replicas}."
+        return
+    if replicas > brokers:
+        yield f"{replicas} replicas need as many brokers, and the cluster has {brokers}."
+    if not str(in_sync).isdigit() or int(in_sync) < 1:
+        yield f"min.insync.replicas is a whole number from 1 on, not {in_sync}."
+    elif int(in_sync) > replicas:
+        yield (
+            f"min.insync.replicas={in_sync} can't be reached with {replicas} replicas: "
+            "every send with acks=all would be refused."
+        )
+
+
+def _broker_in_sync(case: Case) -> Scalar:
+    return case.cluster.settings.get(BROKER, {}).get("min.insync.replicas", 1)
+
+
+def _sizes(case: Case) -> Iterator[str]:
+    size = case.load.message_bytes
+    client = int(lookup(case.producer, "message.max.bytes") or _CLIENT_MAX_BYTES)
+    if size > client:
+        yield f"Messages of {size} bytes exceed the producer's message.max.bytes={client}."
+    broker = case.cluster.settings.get(BROKER, {}).get("message.max.bytes", _TOPIC_MAX_BYTES)
+    limit = int(case.topic.get("max.message.bytes", broker))
+    if size + _FRAMING_BYTES > limit:
+        yield f"Messages of {size} bytes and their framing exceed the topic's max.message.bytes={limit}."
+
+
+def _own(case: Case) -> Iterator[str]:
+    for role, settings in case.cluster.settings.items():
+        for name in sorted(_SERVERS_OWN & set(settings)):
+            yield f"{name} can't be set for a {role}: the suite gives each node its own."
+    for client, settings in (("producer", case.producer), ("consumer", case.consumer)):
+        for name in sorted(_CLIENTS_OWN[client] & set(settings)):
+            yield f"{name} can't be set for the {client}: the suite needs its own value there."
+
+
+def _twice(case: Case) -> Iterator[str]:
+    for client, settings in (("producer", case.producer), ("consumer", case.consumer)):
+        for name in settings:
+            other = _canonical(name)
+            if other != name and other in settings:
+                yield f"The {client}'s {name} and {other} are one property under two names: give one of them."
+
+
+def _refused(case: Case) -> Iterator[str]:
+    """Ask the client itself, which knows its ranges and what does not go together (idempotence, acks)."""
+    clients: tuple[tuple[str, Settings, Callable[[dict[str, str]], object]], ...] = (
+        ("producer", case.producer, Producer),
+        ("consumer", {"group.id": "check", **case.consumer}, Consumer),
+    )
+    for client, settings, make in clients:
+        known = _client_names(client[0].upper()) - _CLIENTS_OWN[client]
+        try:
+            make(
+                {name: text(value) for name, value in settings.items() if name in known} | {"log_level": "0"}
+            )
+        except KafkaException as error:
+            yield f"Kafka's client refuses these {client} settings: {error.args[0].str()}."

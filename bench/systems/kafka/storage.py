@@ -1,0 +1,66 @@
+"""A node's storage, formatted without a JVM: what `kafka-storage.sh format` writes, about 1.5 s sooner.
+
+Two files make a formatted log folder: meta.properties (whose cluster and node it is) and bootstrap.checkpoint
+(the first metadata records: feature levels). The latter is alike for every cluster of one Kafka version; the
+one in clusters/kafka belongs to 4.3. Other versions are formatted by Kafka's own tool.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import subprocess
+import uuid
+from pathlib import Path
+
+from bench.errors import ClusterError
+
+_CHECKPOINT_OF = "4.3."
+_TOOL = "kafka.tools.StorageTool"
+
+
+def kafka_uuid() -> str:
+    """Return a random id in Kafka's own form: 22 letters of URL-safe base64, not beginning with a dash."""
+    while (text := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        pass
+    return text
+
+
+def write_synced(path: Path, content: bytes) -> None:
+    """Write a file that outlives a power cut from now on: without fsync it came back empty."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    _sync(path, path.parent, path.parent.parent)
+
+
+def _sync(*paths: Path) -> None:
+    for path in paths:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def can_copy(version: str) -> bool:
+    """Whether the checkpoint in clusters/kafka fits this version."""
+    return version.startswith(_CHECKPOINT_OF)
+
+
+def format_by_copy(data: Path, cluster_id: str, node_id: int, checkpoint: bytes) -> None:
+    """Format one node's log folder for a version whose checkpoint is given."""
+    meta = {"version": 1, "cluster.id": cluster_id, "node.id": node_id, "directory.id": kafka_uuid()}
+    lines = "".join(f"{name}={value}\n" for name, value in meta.items())
+    write_synced(data / "meta.properties", lines.encode())
+    write_synced(data / "bootstrap.checkpoint", checkpoint)
+
+
+def format_by_tool(class_path: str, cluster_id: str, configuration: Path, data: Path) -> None:
+    """Format one node's log folder with the server's own tool; raises ClusterError with what it said."""
+    command = ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", class_path, _TOOL]
+    command += ["format", "-t", cluster_id, "-c", str(configuration)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip() or done.stdout.strip()
+        raise ClusterError(f"Formatting {data}: {_TOOL} ended with status {done.returncode}: {said}")
+    _sync(*(path for path in data.iterdir() if path.is_file()), data, data.parent)

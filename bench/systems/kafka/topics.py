@@ -1,0 +1,63 @@
+"""What any client may ask about a topic: who leads its partitions, where they begin and end."""
+
+from __future__ import annotations
+
+import time
+
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from bench.errors import ClusterError, LoadError
+from bench.model import Topic
+
+LOOK_UP_S = 30.0
+_TURN_S = 0.02
+
+
+def await_topic(client: AdminClient | Producer | Consumer, topic: Topic, replicas: int = 0) -> None:
+    """Return once every partition has a leader and at least `replicas` replicas are in sync.
+
+    Raises ClusterError with what is missing after 30 s. A look-up (Metadata), not a description of
+    the topic: that one wants one certain broker, and fails for long after its death.
+    """
+    deadline = time.monotonic() + LOOK_UP_S
+    while missing := _missing(client, topic, replicas):
+        if time.monotonic() > deadline:
+            raise ClusterError(f"Looking up topic {topic.name}: {missing} after {LOOK_UP_S:.0f} s.")
+        time.sleep(_TURN_S)
+
+
+def _missing(client: AdminClient | Producer | Consumer, topic: Topic, replicas: int) -> str | None:
+    try:
+        found = client.list_topics(topic.name, timeout=1.0).topics[topic.name]
+    except KafkaException as error:
+        return f"no broker answered ({error.args[0].str()})"
+    if found.error is not None:
+        return f"the brokers say {found.error.name()}"
+    if len(found.partitions) != topic.partitions:
+        return f"it has {len(found.partitions)} partitions, not {topic.partitions}"
+    if headless := [number for number, one in sorted(found.partitions.items()) if one.leader < 0]:
+        return f"no leader for partition {', '.join(map(str, headless))}"
+    behind = [number for number, one in sorted(found.partitions.items()) if len(one.isrs) < replicas]
+    return f"replicas not in sync of partition {', '.join(map(str, behind))}" if behind else None
+
+
+def ends(consumer: Consumer, topic: Topic, deadline_s: float) -> dict[int, tuple[int, int]]:
+    """Return (first offset, offset after the last) by partition, asked of the leaders now.
+
+    Raises LoadError naming the partition whose leader did not answer within `deadline_s`.
+    """
+    deadline = time.monotonic() + deadline_s
+    return {number: _ends(consumer, topic.name, number, deadline) for number in range(topic.partitions)}
+
+
+def _ends(consumer: Consumer, topic: str, number: int, deadline: float) -> tuple[int, int]:
+    while True:
+        try:
+            return consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=2.0)
+        except KafkaException as error:
+            if time.monotonic() > deadline:
+                raise LoadError(
+                    f"Asking for the end of {topic}, partition {number}: its leader did not answer "
+                    f"({error.args[0].str()}). Nothing can be said of what it holds."
+                ) from error

@@ -1,0 +1,30 @@
+"""Where a system's server jars and class-data archives are; told to a system by whoever installs them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.errors import SetupError
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Two look-ups: `home(version)` is a server's folder, `archive(version, role)` a class-data archive.
+
+    The home has its jars in `lib/` (Pulsar's also has `conf/`). The archive may not exist (yet): a server
+    then starts without it, only slower.
+    """
+
+    home: Callable[[str], Path]
+    archive: Callable[[str, str], Path]
+
+    def class_path(self, version: str) -> str:
+        """All jars by name, in a fixed order: a class-data archive is valid for one exact class path."""
+        lib = self.home(version) / "lib"
+        jars = sorted(lib.glob("*.jar"))
+        if not jars:
+            raise SetupError(f"There is no jar in {lib}, so no server can be started: run `make setup`.")
+        return os.pathsep.join(map(str, jars))

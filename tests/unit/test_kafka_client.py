@@ -1,0 +1,201 @@
+"""Against the brokers that librdkafka carries for tests; real ones: tests/contract."""
+
+import time
+from collections.abc import Iterator
+
+import confluent_kafka
+import pytest
+
+from bench.errors import ClusterError, LoadError
+from bench.model import Outcome, Settings, Topic
+from bench.systems.kafka.client import KafkaConsumer, KafkaProducer
+from bench.systems.kafka.full_read import read_all
+from bench.systems.kafka.outcomes import certain_refusals
+from bench.systems.protocols import NOT_GIVEN, Done, Received
+
+TOPIC = Topic("t", 4)  # the test brokers make every topic with 4 partitions
+
+
+@pytest.fixture
+def endpoint() -> Iterator[str]:
+    holder = confluent_kafka.Producer({"test.mock.num.brokers": 2, "log_level": 0})
+    brokers = holder.list_topics(TOPIC.name, timeout=10).brokers.values()
+    yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
+    holder.close()
+
+
+def send(producer: KafkaProducer, *payloads: bytes) -> list[Done]:
+    over: list[Done] = []
+    for payload in payloads:
+        producer.send(payload, over.append)
+    deadline = time.monotonic() + 30
+    while len(over) < len(payloads) and time.monotonic() < deadline:
+        producer.poll(1.0)
+    return over
+
+
+def test_sends_take_partitions_in_turn_and_end_with_their_offset(endpoint: str) -> None:
+    producer = KafkaProducer(endpoint, TOPIC, {}, window=8)
+
+    over = send(producer, *(b"%d" % number for number in range(8)))
+
+    assert {done.outcome for done in over} == {Outcome.OK}
+    assert sorted((done.partition, done.entry) for done in over) == [(p, o) for p in range(4) for o in (0, 1)]
+    assert {(done.error, done.ledger, done.batch_index) for done in over} == {(None, NOT_GIVEN, NOT_GIVEN)}
+    producer.close(5)
+
+
+def test_without_acks_there_is_no_offset(endpoint: str) -> None:
+    producer = KafkaProducer(endpoint, TOPIC, {"acks": 0}, window=1)
+
+    assert send(producer, b"x") == [Done(Outcome.OK, None, 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]
+    producer.close(5)
+
+
+def test_what_the_client_refuses_at_once_ends_in_a_later_poll(endpoint: str) -> None:
+    producer = KafkaProducer(endpoint, TOPIC, {}, window=1)
+    over: list[Done] = []
+
+    producer.send(bytes(2_000_000), over.append)
+    assert over == []
+    producer.poll(0)
+
+    assert over == [Done(Outcome.FAIL, "MSG_SIZE_TOO_LARGE", 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]
+    producer.close(5)
+
+
+def test_a_full_queue_is_a_refusal(endpoint: str) -> None:
+    producer = KafkaProducer(endpoint, TOPIC, {"queue.buffering.max.messages": 1}, window=9)
+
+    over = send(producer, b"first", b"second")
+
+    assert sorted((done.outcome, done.error) for done in over if done.error) == [
+        (Outcome.FAIL, "_QUEUE_FULL")
+    ]
+    producer.close(5)
+
+
+def test_a_wait_ends_with_the_first_send_that_is_over(endpoint: str) -> None:
+    producer = KafkaProducer(endpoint, TOPIC, {}, window=1)
+    over: list[Done] = []
+    begun = time.monotonic()
+
+    producer.send(b"x", over.append)
+    producer.poll(60.0)
+
+    assert len(over) == 1
+    assert time.monotonic() - begun < 30
+    producer.close(5)
+
+
+def test_closing_ends_every_open_send_as_unknown(endpoint: str) -> None:
+    producer = KafkaProducer(endpoint, TOPIC, {"linger.ms": 60_000}, window=2)
+    over: list[Done] = []
+    producer.send(b"one", over.append)
+    producer.send(b"two", over.append)
+
+    producer.close(0)
+
+    assert [done.outcome for done in over] == [Outcome.UNKNOWN] * 2
+
+
+def test_effective_settings_hold_what_was_set_and_the_defaults_that_matter(endpoint: str) -> None:
+    producer = KafkaProducer(
+        endpoint, TOPIC, {"acks": 1, "queue.buffering.max.ms": 3, "sasl.password": "x"}, window=200_000
+    )
+
+    told = producer.effective()
+
+    assert (told["acks"], told["queue.buffering.max.ms"], told["retries"]) == (1, 3, "2147483647")
+    assert told["queue.buffering.max.messages"] == 200_000
+    assert "linger.ms" not in told
+    assert not any("password" in name for name in told)
+    producer.close(5)
+
+
+def test_idempotence_lowers_what_may_be_in_flight(endpoint: str) -> None:
+    producer = KafkaProducer(endpoint, TOPIC, {"enable.idempotence": True}, window=1)
+
+    assert producer.effective()["max.in.flight"] == 5
+    producer.close(5)
+
+
+@pytest.mark.parametrize(
+    ("producer", "error", "certain"),
+    [
+        ({}, "MSG_SIZE_TOO_LARGE", True),
+        ({}, "NOT_ENOUGH_REPLICAS", False),
+        ({"retries": 3}, "NOT_ENOUGH_REPLICAS", False),
+        ({"retries": 0}, "NOT_ENOUGH_REPLICAS", True),
+        ({"message.send.max.retries": 0}, "NOT_ENOUGH_REPLICAS", True),
+        ({"retries": 0}, "NOT_ENOUGH_REPLICAS_AFTER_APPEND", False),
+        ({"retries": 0}, "REQUEST_TIMED_OUT", False),
+        ({"retries": 0}, "_MSG_TIMED_OUT", False),
+        ({"retries": 0}, "_PURGE_INFLIGHT", False),
+        ({"retries": 0}, "NETWORK_EXCEPTION", False),
+    ],
+)
+def test_a_refusal_is_certain_only_where_no_attempt_can_have_been_written(
+    producer: Settings, error: str, certain: bool
+) -> None:
+    assert (error in certain_refusals(producer)) is certain
+
+
+def test_every_certain_error_is_one_that_the_client_knows() -> None:
+    known = {confluent_kafka.KafkaError(code).name() for code in range(-200, 200)}
+
+    assert certain_refusals({"retries": 0}) <= known
+
+
+def test_a_live_consumer_sees_what_is_sent_after_it_was_made(endpoint: str) -> None:
+    producer = KafkaProducer(endpoint, TOPIC, {}, window=1)
+    send(producer, b"before")
+    consumer = KafkaConsumer(endpoint, TOPIC, {})
+
+    sent_ns = time.monotonic_ns()
+    send(producer, *(b"%d" % number for number in range(100)))
+    got: list[Received] = []
+    deadline = time.monotonic() + 30
+    while len(got) < 100 and time.monotonic() < deadline:
+        got += consumer.receive(1.0)
+
+    assert sorted(int(one.payload) for one in got) == list(range(100))
+    assert all(one.received_ns >= sent_ns for one in got)
+    consumer.close()
+    producer.close(5)
+
+
+def test_receiving_nothing_takes_no_longer_than_asked(endpoint: str) -> None:
+    consumer = KafkaConsumer(endpoint, TOPIC, {})
+
+    assert consumer.receive(0.01) == ()
+    consumer.close()
+
+
+def test_a_full_read_returns_everything_with_its_place(endpoint: str) -> None:
+    producer = KafkaProducer(endpoint, TOPIC, {}, window=1000)
+    over = send(producer, *(b"%d" % number for number in range(1000)))
+
+    read = [one for batch in read_all(endpoint, TOPIC, {"fetch.min.bytes": 10**6}, 30.0) for one in batch]
+
+    assert sorted(int(one.payload) for one in read) == list(range(1000))
+    assert {(one.partition, one.entry) for one in read} == {(done.partition, done.entry) for done in over}
+    producer.close(5)
+
+
+def test_a_full_read_of_an_empty_topic_ends(endpoint: str) -> None:
+    assert list(read_all(endpoint, TOPIC, {}, 30.0)) == []
+
+
+def test_a_topic_with_other_partitions_than_asked_for_is_no_topic_to_measure(
+    endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.systems.kafka.topics.LOOK_UP_S", 0.2)
+
+    with pytest.raises(ClusterError, match="it has 4 partitions, not 5"):
+        KafkaProducer(endpoint, Topic("t", 5), {}, window=1)
+
+
+def test_a_full_read_without_brokers_names_the_partition() -> None:
+    with pytest.raises(LoadError, match="partition 0: its leader did not answer"):
+        list(read_all("127.0.0.1:1", TOPIC, {"log_level": 0}, 0.2))

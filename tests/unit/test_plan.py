@@ -1,0 +1,94 @@
+from pathlib import Path
+
+import pytest
+
+from bench.errors import EventLogError, ScenarioError
+from bench.run.folder import RunFolder
+from bench.run.plan import Plan, plan, planned
+from bench.scenario import load
+
+SWEEP = """\
+name: sweep
+title: A sweep
+question: In which order?
+systems:
+  kafka:
+    topic: {replicas: [1, 2, 4], min.insync.replicas: [1, 2]}
+    producer: {acks: [all, 1]}
+  memory:
+    producer: {loss: [0.0, 0.1]}
+duration: 1s
+repeats: 3
+"""
+
+
+def made(folder: Path, seed: int = 1, text: str = SWEEP) -> Plan:
+    file = folder / "sweep.yaml"
+    file.write_text(text, encoding="utf-8")
+    return plan(load(file), seed)
+
+
+def test_every_case_that_can_exist_is_run_once_a_round(tmp_path: Path) -> None:
+    chosen = made(tmp_path)
+
+    by_round = [[t.case.name for t in chosen.trials if t.round == number] for number in range(3)]
+
+    assert [len(names) for names in by_round] == [12, 12, 12]
+    assert [set(names) for names in by_round] == [set(by_round[0])] * 3
+    assert [trial.number for trial in chosen.trials] == list(range(36))
+
+
+def test_the_order_differs_between_rounds_and_is_the_same_for_a_seed(tmp_path: Path) -> None:
+    first, again, other = made(tmp_path), made(tmp_path), made(tmp_path, seed=2)
+
+    names = [trial.case.name for trial in first.trials]
+
+    assert names[:12] != names[12:24]
+    assert names == [trial.case.name for trial in again.trials]
+    assert names != [trial.case.name for trial in other.trials]
+
+
+def test_a_round_starts_each_cluster_once(tmp_path: Path) -> None:
+    chosen = made(tmp_path)
+
+    starts = chosen.clusters()
+
+    assert len(starts) == 3 * 2
+    assert sum(len(trials) for _, trials in starts) == 36
+
+
+def test_points_that_cannot_exist_are_left_out_with_the_reason(tmp_path: Path) -> None:
+    chosen = made(tmp_path)
+
+    assert {(point.settings["replicas"], point.settings["min.insync.replicas"]) for point in chosen.left_out} == {
+        (1, 2)
+    }
+    assert "min.insync.replicas" in chosen.left_out[0].reason
+
+
+def test_a_configuration_that_cannot_exist_at_all_is_refused_with_its_line(tmp_path: Path) -> None:
+    text = SWEEP.replace("replicas: [1, 2, 4], min.insync.replicas: [1, 2]", "replicas: 9")
+
+    with pytest.raises(ScenarioError, match=r"sweep\.yaml:6: systems\.kafka\.topic\.replicas: this cannot exist"):
+        made(tmp_path, text=text)
+
+
+def test_an_unknown_setting_is_refused_with_its_line_and_the_nearest_name(tmp_path: Path) -> None:
+    text = SWEEP.replace("acks: [all, 1]", "aks: 1")
+
+    with pytest.raises(ScenarioError, match=r"sweep\.yaml:7: systems\.kafka\.producer\.aks: .*acks"):
+        made(tmp_path, text=text)
+
+
+def test_a_run_folder_plans_the_same_trials_again_or_says_that_it_cannot(tmp_path: Path) -> None:
+    chosen = made(tmp_path)
+    folder = RunFolder(tmp_path)
+    (tmp_path / "sweep.yaml").rename(tmp_path / "scenario.yaml")
+    folder.write("plan.json", chosen.document())
+    folder.write("manifest.json", {"profile": "standard", "overrides": [], "seed": 1})
+
+    assert planned(folder).trials == chosen.trials
+
+    folder.amend("manifest.json", seed=2)
+    with pytest.raises(EventLogError, match="plans other trials"):
+        planned(folder)
