@@ -31,7 +31,7 @@ named:
 	    find scenarios -name '*.yaml' | sed 's:.*/\(.*\)\.yaml:  \1:' | sort; exit 2; }
 
 test: lint ## lint, types, import rules, then all tests: [PYTEST_ARGS="..."]
-	@$(BIN)/pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m bench.backends.sandbox pytest $(PYTEST_ARGS)
 
 lint: setup ## what `test` checks before it runs any test
 	@$(BIN)/ruff check --quiet .

@@ -4,6 +4,8 @@ The suite runs part of itself again under `unshare` with network, mount and PID 
 a user namespace for somebody who isn't root). When that process ends, the kernel takes every process,
 interface, mount and rule in there with it. A pipe ties the two halves together: a byte asks for an orderly
 end, and its closing, even by SIGKILL of the outer half, ends the inner one at once.
+
+`python -m bench.backends.sandbox MODULE [ARGUMENT…]` runs any module that calls `enter` this way.
 """
 
 from __future__ import annotations
@@ -115,3 +117,7 @@ def _do(*arguments: str) -> None:
     if done.returncode:
         message = f"laying out the sandbox failed at `{' '.join(arguments)}`: {done.stderr.strip()}"
         raise SetupError(message)
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1], sys.argv[2:]))

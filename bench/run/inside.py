@@ -112,7 +112,7 @@ def _note_timings(folder: RunFolder, runner: Runner, seconds: float, measuring_s
         "manifest.json",
         timings_s={
             "clusters": [*before.get("clusters", []), *runner.clusters],
-            "trials": round(before.get("trials", 0.0) + seconds, 1),
+            "total": round(before.get("total", 0.0) + seconds, 1),
             "measuring": round(before.get("measuring", 0.0) + measuring_s, 1),
         },
     )

@@ -34,6 +34,7 @@ def manifest(folder: RunFolder, plan: Plan) -> dict[str, Any]:
         "started_utc": now_utc(),
         "ended_utc": None,
         "bench": suite(),
+        "backend": "process",
         "machine": machine(folder.path),
         "fsync_ns": disks.fsync_cost(folder.path),
         "versions": versions({case.system: case.cluster.version for case in (t.case for t in plan.trials)}),

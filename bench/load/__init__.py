@@ -1,0 +1,1 @@
+"""The load side: paced senders under Locust, the recorder behind the event log, the processes around them."""

@@ -1,0 +1,126 @@
+"""What the runner asks of its load processes: one JSON object a line, {"verb": …, …}; see docs of each class.
+
+Answers are lines too: {"progress": {…}} any number of times, then {"done": {…}}, or {"error": sentence,
+"kind": name}.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
+
+from bench.errors import LoadError
+from bench.model import Load, Settings, Topic
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Produce:
+    """Run one trial's load against a topic that exists; sends are recorded below `folder` (<trial>/sends).
+
+    `grace_s` bounds the wait for sends that are still open when the load ends. An extra progress line comes
+    within 20 ms after the number of acknowledged sends has passed each of `progress_at_acks`.
+
+    Progress: sent, acked, failed, unknown, rate (acknowledged a second since the line before), elapsed_s.
+
+    Done: sent, acked, failed, unknown; window {start_ns, end_ns}; client {cpu_share, thread_share,
+    loop_lag_max_ns, pump_away_max_ns, recorder_backlog_max}; producer (effective settings); due_unsent (hits
+    due within the load, never sent); never_told (sends that the client never told the end of); stalled (users
+    still waited for acks when the grace was over).
+    """
+
+    verb: ClassVar[str] = "produce"
+
+    system: str
+    endpoint: str
+    topic: Topic
+    producer: Settings
+    load: Load
+    trial: int
+    run: str
+    folder: Path
+    seed: int
+    grace_s: float = 30.0
+    progress_at_acks: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscribe:
+    """Start live consumers, each of the whole topic; done as soon as messages sent from now on are seen.
+
+    Receives are recorded below `folder` (<trial>/receives) with stage `live`. Done: {}.
+    """
+
+    verb: ClassVar[str] = "subscribe"
+
+    system: str
+    endpoint: str
+    topic: Topic
+    consumer: Settings
+    consumers: int
+    trial: int
+    run: str
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """End the live consumers once each has `expected` different messages, or nothing new came for `grace_s`.
+
+    Done: received, distinct (the least over the consumers), recorder_backlog_max, cpu_share.
+    """
+
+    verb: ClassVar[str] = "finish"
+
+    expected: int
+    grace_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verify:
+    """Read the whole topic from its beginning, stage `verify`; `deadline_s` is how long nothing may come.
+
+    Done: received, distinct, complete (whether every partition was read to its end), reason (None when
+    complete), recorder_backlog_max.
+    """
+
+    verb: ClassVar[str] = "verify"
+
+    system: str
+    endpoint: str
+    topic: Topic
+    consumer: Settings
+    trial: int
+    run: str
+    folder: Path
+    deadline_s: float
+
+
+Command: TypeAlias = Produce | Subscribe | Finish | Verify
+
+_BY_VERB: dict[str, type[Command]] = {kind.verb: kind for kind in (Produce, Subscribe, Finish, Verify)}
+
+
+def _adapter(kind: type[Command]) -> TypeAdapter[Command]:
+    return TypeAdapter(kind)
+
+
+def to_line(command: Command) -> bytes:
+    """Write a command as one line."""
+    fields = _adapter(type(command)).dump_python(command, mode="json")
+    return json.dumps({"verb": command.verb, **fields}).encode() + b"\n"
+
+
+def from_line(line: bytes) -> Command:
+    """Read a command. Raises LoadError naming what is wrong with it."""
+    try:
+        fields: dict[str, Any] = json.loads(line)
+        kind = _BY_VERB[fields.pop("verb")]
+        return _adapter(kind).validate_python(fields)
+    except (ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
+        raise LoadError(
+            f"A load process was given a command that it cannot read: {error!s} in {line!r}."
+        ) from error

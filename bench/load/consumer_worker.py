@@ -1,0 +1,79 @@
+"""The long-lived consumer process: `python -m bench.load.consumer_worker`. Protocol: commands.py. No gevent.
+
+It ends when its standard input closes.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+from typing import Any
+
+from bench.errors import LoadError
+from bench.load.commands import Finish, Subscribe, Verify, from_line
+from bench.load.consuming import Consumers, verify
+from bench.load.wire import Answers
+from bench.systems.registry import client_side
+
+
+def main() -> None:
+    """Serve commands until standard input closes."""
+    process = ConsumerProcess(Answers())
+    lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(lines,), daemon=True).start()
+    while True:
+        process.answer(lines.get())
+
+
+def _read(lines: queue.SimpleQueue[bytes]) -> None:
+    """Pass lines on; end the process with the input, whatever it is doing: whoever asked is gone."""
+    for line in sys.stdin.buffer:
+        lines.put(line)
+    os._exit(0)  # client libraries may hang or abort in an orderly exit
+
+
+class ConsumerProcess:
+    """Answers one command after the other; the live consumers run on between them."""
+
+    def __init__(self, answers: Answers) -> None:
+        """Answer there."""
+        self._answers = answers
+        self._consumers: Consumers | None = None
+
+    def answer(self, line: bytes) -> None:
+        """Do what one line asks."""
+        try:
+            self._answers.done(self._do(line))
+        except Exception as error:  # noqa: BLE001 - the runner gets it
+            self._answers.error(error)
+
+    def _do(self, line: bytes) -> dict[str, Any]:
+        command = from_line(line)
+        match command:
+            case Subscribe():
+                return self._subscribe(command)
+            case Finish():
+                return self._finish(command)
+            case Verify():
+                return verify(client_side(command.system, command.endpoint), command, self._answers.progress)
+        raise LoadError(f"The consumer process only consumes; {command.verb} is the load process's.")
+
+    def _subscribe(self, command: Subscribe) -> dict[str, Any]:
+        if self._consumers is not None:
+            raise LoadError(
+                "The consumer process has live consumers already: finish them before new ones start."
+            )
+        self._consumers = Consumers(client_side(command.system, command.endpoint), command)
+        return {}
+
+    def _finish(self, command: Finish) -> dict[str, Any]:
+        if self._consumers is None:
+            raise LoadError("The consumer process was asked to finish, and nothing was subscribed.")
+        consumers, self._consumers = self._consumers, None
+        return consumers.finish(command, self._answers.progress)
+
+
+if __name__ == "__main__":
+    main()

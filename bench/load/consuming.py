@@ -1,0 +1,154 @@
+"""Live consumers of a running trial, and the full read after it. Native threads, no gevent."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from bench.errors import LoadError
+from bench.load.commands import Finish, Subscribe, Verify
+from bench.load.payload import run_hash
+from bench.load.recorder import ReceiveRecorder
+from bench.model import NANOS
+from bench.systems.protocols import Consumer, System
+
+_RECEIVE_S = 0.1
+_FLUSH_NS = NANOS // 2
+_LOOK_S = 0.05
+_TELL_NS = NANOS // 2
+
+
+class LiveConsumer:
+    """One consumer in a thread of its own, from the start until `close`."""
+
+    def __init__(self, consumer: Consumer, recorder: ReceiveRecorder, number: int) -> None:
+        """Start receiving."""
+        self.recorder = recorder
+        self._consumer = consumer
+        self._number = number
+        self._ending = threading.Event()
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name=f"consumer-{number}", daemon=True)
+        self._thread.start()
+
+    def check(self) -> None:
+        """Raise LoadError if receiving broke off."""
+        if self._error is not None:
+            raise LoadError(f"Live consumer {self._number} broke off: {self._error}.") from self._error
+
+    def close(self) -> None:
+        """Leave, and write what is left. Raises LoadError when a record could not be written."""
+        self._ending.set()
+        self._thread.join()
+        self._consumer.close()
+        self.recorder.close()
+
+    def _run(self) -> None:
+        try:
+            while not self._ending.is_set():
+                self._receive_for_a_while()
+                self.recorder.flush()
+        except Exception as error:  # noqa: BLE001 - `check` tells it in the main thread
+            self._error = error
+
+    def _receive_for_a_while(self) -> None:
+        """Receive until nothing came or half a second is over: flushes are neither many nor late."""
+        until_ns = time.monotonic_ns() + _FLUSH_NS
+        while time.monotonic_ns() < until_ns and not self._ending.is_set():
+            batch = self._consumer.receive(_RECEIVE_S)
+            if not batch:
+                return
+            self.recorder.add(batch)
+
+
+class Consumers:
+    """The live consumers of one trial."""
+
+    def __init__(self, system: System, command: Subscribe) -> None:
+        """Connect all of them; messages sent after the return are seen."""
+        self._start_ns = time.monotonic_ns()
+        self._start_cpu_ns = time.process_time_ns()
+        self._consumers: list[LiveConsumer] = []
+        for number in range(command.consumers):
+            consumer = system.consumer(command.endpoint, command.topic, command.consumer)
+            recorder = ReceiveRecorder(command.folder, "live", number, run_hash(command.run), command.trial)
+            self._consumers.append(LiveConsumer(consumer, recorder, number))
+
+    def finish(self, command: Finish, report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+        """See commands.Finish."""
+        waited = _Waiting(self._consumers, command)
+        told_ns = 0
+        while waited.goes_on():
+            time.sleep(_LOOK_S)
+            if time.monotonic_ns() - told_ns > _TELL_NS:
+                told_ns = time.monotonic_ns()
+                report({"received": self._received(), "distinct": self._distinct()})
+        self.close()
+        return {
+            "received": self._received(),
+            "distinct": self._distinct(),
+            "recorder_backlog_max": max((c.recorder.backlog_max for c in self._consumers), default=0),
+            "cpu_share": self._cpu_share(),
+        }
+
+    def close(self) -> None:
+        """Leave. Raises LoadError when a consumer broke off or a record could not be written."""
+        for consumer in self._consumers:
+            consumer.close()
+        for consumer in self._consumers:
+            consumer.check()
+
+    def _received(self) -> int:
+        return sum(consumer.recorder.received for consumer in self._consumers)
+
+    def _distinct(self) -> int:
+        return min((consumer.recorder.distinct for consumer in self._consumers), default=0)
+
+    def _cpu_share(self) -> float:
+        wall_ns = max(1, time.monotonic_ns() - self._start_ns)
+        return round((time.process_time_ns() - self._start_cpu_ns) / wall_ns, 4)
+
+
+class _Waiting:
+    """Whether it is worth waiting on: not everything is there, and something came within the grace."""
+
+    def __init__(self, consumers: list[LiveConsumer], command: Finish) -> None:
+        self._consumers = consumers
+        self._expected = command.expected
+        self._grace_ns = round(command.grace_s * NANOS)
+        self._start_ns = time.monotonic_ns()
+
+    def goes_on(self) -> bool:
+        for consumer in self._consumers:
+            consumer.check()
+        return any(self._is_behind(consumer.recorder) for consumer in self._consumers)
+
+    def _is_behind(self, recorder: ReceiveRecorder) -> bool:
+        quiet_ns = time.monotonic_ns() - max(self._start_ns, recorder.last_ns)
+        return recorder.distinct < self._expected and quiet_ns < self._grace_ns
+
+
+def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    """See commands.Verify. Raises LoadError only when a record could not be written."""
+    recorder = ReceiveRecorder(command.folder, "verify", 0, run_hash(command.run), command.trial)
+    reason = None
+    told_ns = time.monotonic_ns()
+    try:
+        for batch in system.read_all(command.endpoint, command.topic, command.consumer, command.deadline_s):
+            recorder.add(batch)
+            if time.monotonic_ns() - told_ns > _TELL_NS:
+                told_ns = time.monotonic_ns()
+                report({"received": recorder.received})
+    except LoadError as error:
+        reason = str(error)
+    finally:
+        recorder.close()
+    return {
+        "received": recorder.received,
+        "distinct": recorder.distinct,
+        "complete": reason is None,
+        "reason": reason,
+        "recorder_backlog_max": recorder.backlog_max,
+    }

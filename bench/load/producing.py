@@ -1,0 +1,222 @@
+"""One trial's load inside the long-lived Locust process."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import gevent
+from gevent import Greenlet
+
+from bench.errors import LoadError
+from bench.load.commands import Produce
+from bench.load.live import LiveView
+from bench.load.pacing import Schedule
+from bench.load.payload import encoder
+from bench.load.progress import Progress
+from bench.load.pump import Pump
+from bench.load.recorder import SendRecorder
+from bench.load.sender import NO_LIMIT, Outfit, Sender, Span
+from bench.load.users import LoadEnvironment
+from bench.load.vitals import Vitals
+from bench.model import NANOS, Outcome
+from bench.systems.protocols import System
+
+_LOOK_S = 0.01
+_SPAWN_DEADLINE_S = 60.0
+_CLOSE_S = 1.0  # the grace is over by then
+
+
+def produce(
+    environment: LoadEnvironment, system: System, command: Produce, report: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    """Run one trial's load and return its summary (see commands.Produce); `report` takes progress.
+
+    Raises LoadError when the load broke off or not every send is on record, and what the system raises.
+    """
+    trial = TrialLoad(command, _outfit(system, command))
+    try:
+        trial.run(environment, report)
+    finally:
+        trial.close()
+    return trial.summary()
+
+
+def _outfit(system: System, command: Produce) -> Outfit:
+    load = command.load
+    window = max(1, load.window)
+    encode = encoder(command.run, command.trial, load.message_bytes, command.seed)
+    schedule = None if load.pacing.closed else Schedule(load.pacing, load.producers, load.warm_up_s)
+    # One connection for all users: it has room for the windows of all of them.
+    producer = system.producer(command.endpoint, command.topic, command.producer, window * load.producers)
+    recorder = SendRecorder(command.folder, load.message_bytes, watched=True)
+    return Outfit(producer, Pump(producer), recorder, encode, window, schedule)
+
+
+class TrialLoad:
+    """The load of one trial, its users' workload. `run` it, `close` it, then ask for the `summary`."""
+
+    def __init__(self, command: Produce, outfit: Outfit) -> None:
+        """Prepare as many senders as the load has producers."""
+        self._command = command
+        self._outfit = outfit
+        self._senders = [Sender(number, outfit) for number in range(command.load.producers)]
+        self._waiting = list(reversed(self._senders))
+        self._span = Span(zero_ns=0, start_ns=0, end_ns=0, left=0)
+        self._vitals = Vitals(self._span)
+        self._effective = dict(outfit.producer.effective())
+        self._error: Exception | None = None
+        self._stalled = False
+        self._never_told = 0
+
+    def run_user(self) -> None:
+        """See users.Workload. Every user takes a sender; where there is none left it does nothing."""
+        if not self._waiting:
+            return
+        try:
+            self._waiting.pop().run(self._span)
+        except Exception as error:  # noqa: BLE001 - Locust would log it and go on; `run` raises it
+            self._error = error
+
+    def run(self, environment: LoadEnvironment, report: Callable[[dict[str, Any]], None]) -> None:
+        """Start all users at once, let them send until the load is over, and wait for what is still open."""
+        recorder = self._outfit.recorder
+        with self._users(environment):
+            self._open_gate()
+            progress = Progress(recorder, self._senders, self._span, self._command.progress_at_acks, report)
+            live = LiveView(environment.stats, f"{self._command.system} {self._command.topic.name}", recorder)
+            with self._pumping() as pump, _beside(self._vitals.run, live.run, progress.run):
+                while self._goes_on(pump):
+                    gevent.sleep(_LOOK_S)
+            live.update()
+            progress.tell()
+        self._check_all_sent()
+
+    def close(self) -> None:
+        """Close the client and write the last records; a send that nobody ever told about is unknown."""
+        self._outfit.producer.close(_CLOSE_S)
+        self._never_told = sum(sender.open_sends for sender in self._senders)
+        for sender in self._senders:
+            sender.give_up()
+        self._outfit.recorder.close()
+
+    def summary(self) -> dict[str, Any]:
+        """Return what commands.Produce promises."""
+        acked, failed, unknown = (self._outfit.recorder.counts[outcome] for outcome in Outcome)
+        return {
+            "sent": self._sent(),
+            "acked": acked,
+            "failed": failed,
+            "unknown": unknown,
+            "window": {"start_ns": self._span.start_ns, "end_ns": self._window_end_ns()},
+            "client": {
+                **self._vitals.report(),
+                "pump_away_max_ns": self._outfit.pump.away_max_ns,
+                "recorder_backlog_max": self._outfit.recorder.backlog_max,
+            },
+            "producer": self._effective,
+            "due_unsent": self._due_unsent(),
+            "never_told": self._never_told,
+            "stalled": self._stalled,
+        }
+
+    @contextmanager
+    def _users(self, environment: LoadEnvironment) -> Iterator[None]:
+        runner = environment.runner
+        if runner is None:
+            raise LoadError(
+                "The load process has no Locust runner: make the environment with new_environment()."
+            )
+        environment.workload = self
+        try:
+            runner.start(len(self._senders), spawn_rate=len(self._senders))
+            yield
+        finally:
+            runner.stop()
+            environment.workload = None
+
+    def _open_gate(self) -> None:
+        """Wait until every user is seated, then set the clock: the pump's first turn starts them together."""
+        deadline_ns = time.monotonic_ns() + round(_SPAWN_DEADLINE_S * NANOS)
+        while self._outfit.pump.users < len(self._senders):
+            if time.monotonic_ns() > deadline_ns:
+                raise LoadError(
+                    f"Only {self._outfit.pump.users} of {len(self._senders)} users were there after "
+                    f"{_SPAWN_DEADLINE_S:.0f} s: the load process gets too little CPU."
+                )
+            gevent.sleep(_LOOK_S)
+        _clear_memory()
+        self._set_clock()
+
+    def _set_clock(self) -> None:
+        load, span = self._command.load, self._span
+        span.zero_ns = time.monotonic_ns()
+        span.start_ns = span.zero_ns + round(load.warm_up_s * NANOS)
+        span.end_ns = NO_LIMIT if load.duration_s is None else span.start_ns + round(load.duration_s * NANOS)
+        span.left = NO_LIMIT if load.messages is None else load.messages
+
+    @contextmanager
+    def _pumping(self) -> Iterator[Greenlet]:
+        pump = gevent.spawn(self._outfit.pump.run)
+        try:
+            yield pump
+            self._outfit.pump.stop()
+            pump.get()
+        finally:
+            pump.kill()
+
+    def _goes_on(self, pump: Greenlet) -> bool:
+        """Tell whether users still send or sends are still open, within the grace."""
+        if self._error is not None:
+            raise LoadError(f"A user of the load broke off: {self._error!r}.") from self._error
+        if pump.ready():
+            pump.get()
+        now_ns = time.monotonic_ns()
+        if now_ns > self._deadline_ns():
+            self._stalled = self._outfit.pump.users > 0
+            return False
+        if self._outfit.pump.users or (self._span.end_ns != NO_LIMIT and now_ns < self._span.end_ns):
+            return True
+        return any(sender.open_sends for sender in self._senders)
+
+    def _deadline_ns(self) -> int:
+        grace_ns = round(self._command.grace_s * NANOS)
+        if self._span.end_ns != NO_LIMIT:
+            return self._span.end_ns + grace_ns
+        return max(self._span.start_ns, self._outfit.pump.last_end_ns) + grace_ns
+
+    def _check_all_sent(self) -> None:
+        if not self._stalled and not all(sender.finished for sender in self._senders):
+            raise LoadError("Users were stopped before the load was over: leave Locust's stop to the runner.")
+
+    def _sent(self) -> int:
+        return sum(sender.sent for sender in self._senders)
+
+    def _window_end_ns(self) -> int:
+        if self._span.end_ns != NO_LIMIT:
+            return self._span.end_ns
+        return max(self._span.start_ns, self._outfit.pump.last_end_ns + 1)
+
+    def _due_unsent(self) -> int:
+        if self._outfit.schedule is None or self._span.end_ns == NO_LIMIT:
+            return 0
+        return self._outfit.schedule.due_before(self._span.end_ns - self._span.zero_ns) - self._sent()
+
+
+@contextmanager
+def _beside(*loops: Callable[[], None]) -> Iterator[None]:
+    greenlets = [gevent.spawn(loop) for loop in loops]
+    try:
+        yield
+    finally:
+        gevent.killall(greenlets)
+
+
+def _clear_memory() -> None:
+    """Keep the collector from walking through Locust, Flask and the like while the load runs (tens of ms)."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()

@@ -1,0 +1,209 @@
+"""Every send and every receive on record: nothing is sampled, nothing is dropped.
+
+A send costs its caller one `struct.pack_into`; Arrow and Parquet are the writer's thread's.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench.load.payload import decode_headers, of_trial
+from bench.load.schemas import NO_ERROR, RECEIVES, SEND_DTYPE, SEND_RECORD, SENDS, receive_table, send_table
+from bench.load.seen import Seen
+from bench.load.writer import ParquetWriter
+from bench.model import Outcome
+from bench.systems.protocols import Done, Received
+
+CHUNK_ROWS = 65_536
+FOREIGN = -1
+"""Producer and sequence of a received message that is not of this trial."""
+
+_RECORD_BYTES = struct.calcsize(SEND_RECORD)
+_PACK = struct.Struct(SEND_RECORD).pack_into
+
+_PENDING_MESSAGES = 4096
+_PENDING_BYTES = 16 << 20
+
+
+class SendRecorder:
+    """Records sends that are over. `counts` is the number of records by outcome.
+
+    With `watched`, `fresh_rows` gives the records since its last call; unless called, they pile up.
+    """
+
+    def __init__(
+        self, folder: Path, message_bytes: int, *, watched: bool = False, chunk_rows: int = CHUNK_ROWS
+    ) -> None:
+        """Open a recorder that writes below `folder`; close it."""
+        self.counts = [0] * len(Outcome)
+        self._writer = ParquetWriter(folder, "sends", SENDS, self._table)
+        self._message_bytes = message_bytes
+        self._errors: list[str] = []
+        self._error_codes: dict[str | None, int] = {None: NO_ERROR}
+        self._watched = watched
+        self._unseen: list[NDArray[Any]] = []
+        self._chunk = bytearray(chunk_rows * _RECORD_BYTES)
+        self._end = 0
+        self._seen = 0
+
+    @property
+    def backlog_max(self) -> int:
+        """The largest number of full chunks that waited for the disk at one time."""
+        return self._writer.backlog_max
+
+    @property
+    def errors(self) -> list[str]:
+        """The names behind the error codes of `fresh_rows`."""
+        return self._errors
+
+    def record(  # noqa: PLR0913, PLR0917 - the hot path takes plain integers
+        self, producer: int, sequence: int, due_ns: int, sent_ns: int, done_ns: int, done: Done
+    ) -> None:
+        """Record a send that is over; `done_ns` is NOT_GIVEN for one that the client never told about."""
+        outcome, error, partition, ledger, entry, batch_index = done
+        try:
+            code = self._error_codes[error]
+        except KeyError:
+            code = self._intern(str(error))
+        _PACK(
+            self._chunk,
+            self._end,
+            producer,
+            partition,
+            outcome,
+            code,
+            sequence,
+            due_ns,
+            sent_ns,
+            done_ns,
+            ledger,
+            entry,
+            batch_index,
+        )
+        self.counts[outcome] += 1
+        self._end += _RECORD_BYTES
+        if self._end == len(self._chunk):
+            self._next_chunk()
+
+    def fresh_rows(self) -> list[NDArray[Any]]:
+        """Return views of the records made since the last call, in SEND_DTYPE; they stay as they are."""
+        rows = [*self._unseen, self._rows(self._seen, self._end)]
+        self._unseen.clear()
+        self._seen = self._end
+        return rows
+
+    def close(self) -> None:
+        """Write what is left. Raises LoadError when any record could not be written."""
+        if self._end:
+            self._writer.put(self._rows(0, self._end))
+        self._writer.close()
+
+    def _intern(self, error: str) -> int:
+        code = self._error_codes[error] = len(self._errors)
+        self._errors.append(error)
+        return code
+
+    def _next_chunk(self) -> None:
+        if self._watched:
+            self._unseen.append(self._rows(self._seen, self._end))
+        self._writer.put(self._rows(0, self._end))
+        # A new buffer each time: views of the old one stay valid for whoever still reads them.
+        self._chunk = bytearray(len(self._chunk))
+        self._end = 0
+        self._seen = 0
+
+    def _rows(self, start: int, end: int) -> NDArray[Any]:
+        count = (end - start) // _RECORD_BYTES
+        return np.frombuffer(self._chunk, SEND_DTYPE, count=count, offset=start if count else 0)
+
+    def _table(self, rows: NDArray[Any]) -> Any:  # noqa: ANN401 - pyarrow has no types
+        return send_table(rows, self._errors, self._message_bytes)
+
+
+class ReceiveRecorder:
+    """Records what one consumer receives in one stage; counts all, and this trial's distinct messages."""
+
+    def __init__(self, folder: Path, stage: str, consumer: int, run: int, trial: int) -> None:
+        """Open a recorder that writes below `folder`; `run` is the run_hash. Close it."""
+        self.received = 0
+        self.last_ns = 0
+        self._came = Seen()
+        self._writer = ParquetWriter(folder, f"{stage}-{consumer}", RECEIVES, self._table)
+        self._stage = stage
+        self._consumer = consumer
+        self._run = run
+        self._trial = trial
+        self._pending: list[Received] = []
+        self._limit = _PENDING_MESSAGES
+        self._parts: list[dict[str, NDArray[Any]]] = []
+        self._rows = 0
+
+    @property
+    def backlog_max(self) -> int:
+        """The largest number of full chunks that waited for the disk at one time."""
+        return self._writer.backlog_max
+
+    @property
+    def distinct(self) -> int:
+        """How many different messages of this trial came, up to the last flush."""
+        return self._came.count
+
+    def add(self, batch: Sequence[Received]) -> None:
+        """Record a batch. Headers are decoded later, many at once."""
+        if not batch:
+            return
+        self.received += len(batch)
+        self.last_ns = batch[-1].received_ns
+        self._pending.extend(batch)
+        if len(self._pending) >= self._limit:
+            self.flush()
+
+    def flush(self) -> None:
+        """Decode what has gathered; `distinct` is exact then."""
+        if not self._pending:
+            return
+        columns = self._columns(self._pending)
+        self._limit = max(1, min(_PENDING_MESSAGES, _PENDING_BYTES // max(1, len(self._pending[-1].payload))))
+        self._pending = []
+        self._came.add(columns["producer"], columns["sequence"])
+        self._parts.append(columns)
+        self._rows += len(columns["sequence"])
+        if self._rows >= CHUNK_ROWS:
+            self._put_chunk()
+
+    def close(self) -> None:
+        """Write what is left. Raises LoadError when any record could not be written."""
+        self.flush()
+        if self._parts:
+            self._put_chunk()
+        self._writer.close()
+
+    def _columns(self, batch: Sequence[Received]) -> dict[str, NDArray[Any]]:
+        payloads, received_ns, partition, ledger, entry, batch_index = zip(*batch, strict=True)
+        headers = decode_headers(payloads)
+        ours = of_trial(headers, self._run, self._trial)
+        return {
+            "partition": np.array(partition, np.int32),
+            "producer": np.where(ours, headers["producer"], np.int32(FOREIGN)),
+            "sequence": np.where(ours, headers["sequence"], np.int64(FOREIGN)),
+            "sent_ns": np.where(ours, headers["sent_ns"], np.int64(0)),
+            "received_ns": np.array(received_ns, np.int64),
+            "ledger": np.array(ledger, np.int64),
+            "entry": np.array(entry, np.int64),
+            "batch_index": np.array(batch_index, np.int32),
+        }
+
+    def _put_chunk(self) -> None:
+        self._writer.put(self._parts)
+        self._parts = []
+        self._rows = 0
+
+    def _table(self, parts: list[dict[str, NDArray[Any]]]) -> Any:  # noqa: ANN401 - pyarrow has no types
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        return receive_table(columns, self._consumer, self._stage)

@@ -1,0 +1,44 @@
+"""The load processes' side of the line protocol (see commands.py)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from typing import Any
+
+from bench.errors import BenchError
+
+_STDOUT = 1
+_STDERR = 2
+
+
+class Answers:
+    """Writes JSON lines to what was standard output; whatever else is printed goes to standard error."""
+
+    def __init__(self) -> None:
+        """Take standard output over, for this process and every library in it."""
+        sys.stdout.flush()
+        self._descriptor = os.dup(_STDOUT)
+        os.dup2(_STDERR, _STDOUT)
+
+    def progress(self, progress: dict[str, Any]) -> None:
+        """Tell how far a command is."""
+        self._write({"progress": progress})
+
+    def done(self, summary: dict[str, Any]) -> None:
+        """Tell that a command is done, and what came of it."""
+        self._write({"done": summary})
+
+    def error(self, error: Exception) -> None:
+        """Tell that a command failed; the trace of what is no BenchError goes to standard error."""
+        if not isinstance(error, BenchError):
+            traceback.print_exception(error)
+        sentence = str(error) if isinstance(error, BenchError) else f"A load process hit a bug: {error!r}."
+        self._write({"error": sentence, "kind": type(error).__name__})
+
+    def _write(self, answer: dict[str, Any]) -> None:
+        line = json.dumps(answer).encode() + b"\n"
+        while line:
+            line = line[os.write(self._descriptor, line) :]

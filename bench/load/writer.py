@@ -1,0 +1,107 @@
+"""The one native thread that turns full chunks into Parquet, off the hot path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.errors import LoadError
+from bench.load.native import NativeThread, new_queue
+
+# Measured on 65,536 sends over 100 producers: 0.1 us of CPU and 10.8 bytes a row. zstd saves 1 % more for
+# 25 % more CPU; the default encodings take three times the CPU and 2.4 times the space.
+_COMPRESSION = "snappy"
+_DELTA = ("sequence", "due_ns", "sent_ns", "done_ns", "received_ns", "ledger", "entry", "batch_index")
+
+_CHUNKS_PER_FILE = 16
+
+
+class ParquetWriter:
+    """Takes chunks of any kind, in order, and never drops one. A chunk becomes a row group, 16 chunks a file.
+
+    `table_of` runs in the writer's thread. A failure is kept: `close` raises it as LoadError.
+    """
+
+    def __init__(
+        self, folder: Path, stem: str, schema: pa.Schema, table_of: Callable[[Any], pa.Table]
+    ) -> None:
+        """Start the thread; files are called `<stem>-<nnnn>.parquet`."""
+        self.backlog_max = 0
+        self._folder = folder
+        self._stem = stem
+        self._schema = schema
+        self._table_of = table_of
+        self._queue = new_queue()
+        self._put = 0
+        self._written = 0
+        self._files = 0
+        self._file: pq.ParquetWriter | None = None
+        self._chunks_in_file = 0
+        self._error: Exception | None = None
+        folder.mkdir(parents=True, exist_ok=True)
+        self._thread = NativeThread(self._work)
+
+    def put(self, chunk: object) -> None:
+        """Hand a chunk over; the caller does not touch it any more."""
+        self._put += 1
+        self.backlog_max = max(self.backlog_max, self._put - self._written)
+        self._queue.put(chunk)
+
+    def close(self) -> None:
+        """Wait until everything is on disk under its final name. Raises LoadError when something is not."""
+        self._queue.put(None)
+        self._thread.join()
+        if self._error is not None:
+            raise LoadError(
+                f"Writing the event log below {self._folder} failed: {self._error}. "
+                "Not every message is on record, so the trial is void."
+            ) from self._error
+
+    def _work(self) -> None:
+        while (chunk := self._queue.get()) is not None:
+            if self._error is None:
+                self._attempt(lambda chunk=chunk: self._write(chunk))  # type: ignore[misc]
+            self._written += 1
+        if self._error is None:
+            self._attempt(self._finish_file)
+
+    def _attempt(self, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except Exception as error:  # noqa: BLE001 - whatever it is, close() tells it in the caller's thread
+            self._error = error
+
+    def _write(self, chunk: object) -> None:
+        if self._file is None:
+            self._file = self._open(self._path(hidden=True))
+        self._file.write_table(self._table_of(chunk))
+        self._chunks_in_file += 1
+        if self._chunks_in_file == _CHUNKS_PER_FILE:
+            self._finish_file()
+
+    def _finish_file(self) -> None:
+        if self._file is None:
+            return
+        self._file.close()
+        self._path(hidden=True).rename(self._path(hidden=False))
+        self._file = None
+        self._chunks_in_file = 0
+        self._files += 1
+
+    def _path(self, *, hidden: bool) -> Path:
+        return self._folder / f"{'.' if hidden else ''}{self._stem}-{self._files:04d}.parquet"
+
+    def _open(self, path: Path) -> pq.ParquetWriter:
+        delta = [name for name in _DELTA if name in self._schema.names]
+        return pq.ParquetWriter(
+            path,
+            self._schema,
+            compression=_COMPRESSION,
+            use_dictionary=[name for name in self._schema.names if name not in delta],
+            column_encoding=dict.fromkeys(delta, "DELTA_BINARY_PACKED"),
+            store_schema=False,
+        )

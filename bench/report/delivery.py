@@ -1,0 +1,212 @@
+"""The delivery account: what became of every message, said plainly first and then in figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from bench.report import numbers, sweep
+from bench.report.results import Results
+from bench.report.table import Cell, Column, Row, Table, case_table, number_cell, without_empty
+
+LISTED = 50
+_GRAVITY = (
+    "lost",
+    "foreign",
+    "duplicate",
+    "out_of_order",
+    "fail_present",
+    "unknown_present",
+    "unknown_absent",
+)
+_COLUMNS = (
+    ("sent", "sends", "plain"),
+    ("acked", "sends", "plain"),
+    ("failed", "sends", "warn"),
+    ("unknown", "sends", "warn"),
+    ("lost", "acked", "bad"),
+    ("fail_present", "failed", "warn"),
+    ("unknown_present", "unknown", "plain"),
+    ("unknown_absent", "unknown", "plain"),
+    ("duplicates", "in the log", "warn"),
+    ("out_of_order", "in the log", "warn"),
+)
+_HEADS = {
+    "fail_present": "present",
+    "unknown_present": "present",
+    "unknown_absent": "absent",
+    "lost": "lost",
+    "acked": "acked",
+    "out_of_order": "out of order",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence of the account; `tone` is good, warn or bad."""
+
+    tone: str
+    text: str
+
+
+def statements(results: Results) -> list[Statement]:
+    """What can be said about loss, duplicates and order, the gravest first."""
+    return [*_loss(results), *_unsaid(results), *_log(results), *_unconfirmed(results)]
+
+
+def account(part: sweep.Part) -> Table:
+    """Counters by case: sums over its valid trials."""
+    columns = [Column(_HEADS.get(name, name), "number", group) for name, group, _ in _COLUMNS]
+    cells = [
+        [number_cell(case[name], tone=tone) for name, _, tone in _COLUMNS]
+        for _, case in part.cases.iterrows()
+    ]
+    return case_table(part, columns, cells)
+
+
+def offending(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
+    """The first fifty offending messages, the gravest kinds first; None where there are none."""
+    if results.messages.empty:
+        return None
+    rank = {kind: place for place, kind in enumerate(_GRAVITY)}
+    grave = results.messages["kind"].map(lambda kind: rank.get(kind, len(rank)))
+    ordered = results.messages.assign(grave=grave).sort_values(["grave", "trial", "producer", "sequence"])
+    labels = _labels(results, parts)
+    heads = ("producer", "sequence", "partition")
+    columns = (
+        Column("kind", "name"),
+        Column("trial"),
+        Column("case", "name"),
+        *map(Column, heads),
+        Column("position", "name"),
+        Column("previous sequence"),
+        Column("error", "text"),
+    )
+    rows = tuple(_message(message, labels, heads) for _, message in ordered.head(LISTED).iterrows())
+    return without_empty(Table("Offending messages", columns, rows))
+
+
+def errors(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
+    """What the clients called the sends that were not acknowledged, by case; None where all were."""
+    if results.errors.empty:
+        return None
+    labels = _labels(results, parts)
+    case = results.errors["trial"].map(lambda trial: labels.get(int(trial), numbers.NOTHING))
+    summed = results.errors.assign(case=case).groupby(["case", "outcome", "error"], dropna=False)
+    columns = (
+        Column("case", "name"),
+        Column("outcome", "name"),
+        Column("error", "text"),
+        Column("sends"),
+        Column("trials"),
+    )
+    rows = []
+    for (name, outcome, error), group in summed:
+        text = numbers.NOTHING if numbers.absent(error) else str(error)
+        counts = (number_cell(group["count"].sum()), number_cell(group["trial"].nunique()))
+        rows.append(Row((Cell(str(name)), Cell(str(outcome)), Cell(text), *counts)))
+    return Table("Errors", columns, tuple(rows))
+
+
+def _loss(results: Results) -> Iterator[Statement]:
+    valid = results.valid
+    lost = pd.to_numeric(valid["lost"])
+    total, acked = int(lost.sum()), int(valid["acked"].sum())
+    if total:
+        affected = valid.loc[lost > 0]
+        trials, cases = len(affected), affected["case"].nunique()
+        yield Statement(
+            "bad",
+            f"{numbers.plural(total, 'acknowledged message')} lost, in "
+            f"{numbers.plural(trials, 'trial')} of {numbers.plural(cases, 'case')}; "
+            f"{numbers.count(acked)} were acknowledged in all valid trials.",
+        )
+    elif len(valid) and lost.notna().any():
+        told = int(valid.loc[lost.notna(), "acked"].sum())
+        yield Statement(
+            "good",
+            f"Nothing lost: the full read found all {numbers.count(told)} acknowledged "
+            f"messages of {numbers.plural(int(lost.notna().sum()), 'valid trial')}.",
+        )
+    others = results.trials[results.trials["verdict"] != "valid"]
+    uncounted = int(pd.to_numeric(others["lost"]).sum())
+    if uncounted:
+        yield Statement(
+            "bad",
+            f"Trials that do not count miss {numbers.plural(uncounted, 'more acknowledged message')}; "
+            "they are not in the table below.",
+        )
+
+
+def _unsaid(results: Results) -> Iterator[Statement]:
+    if results.valid.empty:
+        yield Statement("warn", "No trial is valid, so nothing can be said about what was delivered.")
+    if "account_complete" not in results.trials.columns:
+        return
+    finished = results.trials[results.trials["state"] == "finished"]
+    short = int((~finished["account_complete"].astype(bool)).sum())
+    if short:
+        yield Statement(
+            "warn",
+            f"In {numbers.plural(short, 'trial')} the full read did not reach the end: what is "
+            "lost there cannot be said.",
+        )
+
+
+def _log(results: Results) -> Iterator[Statement]:
+    duplicates, disordered = (int(results.valid[name].sum()) for name in ("duplicates", "out_of_order"))
+    if duplicates:
+        yield Statement("warn", f"{numbers.plural(duplicates, 'duplicate')} in the log.")
+    if disordered:
+        yield Statement("warn", f"{numbers.plural(disordered, 'message')} out of order.")
+    if len(results.valid) and not duplicates and not disordered:
+        yield Statement("good", "No message is there twice, none is out of order.")
+
+
+def _unconfirmed(results: Results) -> Iterator[Statement]:
+    present = int(results.valid["fail_present"].sum())
+    if present:
+        yield Statement(
+            "warn",
+            f"{numbers.plural(present, 'message')} that the client was told had failed "
+            f"{'is' if present == 1 else 'are'} in the log all the same.",
+        )
+
+
+def _labels(results: Results, parts: Sequence[sweep.Part]) -> dict[int, str]:
+    names = {
+        str(case["case"]): f"{part.title} {part.label(case)}"
+        for part in parts
+        for _, case in part.cases.iterrows()
+    }
+    return {
+        int(trial): names.get(str(case), str(case))
+        for trial, case in zip(results.trials["trial"], results.trials["case"], strict=True)
+    }
+
+
+def _message(message: pd.Series[Any], labels: dict[int, str], heads: Sequence[str]) -> Row:
+    places = [message[name] for name in ("ledger", "entry", "batch_index") if not pd.isna(message[name])]
+    position = ":".join(str(int(place)) for place in places) or numbers.NOTHING
+    kind, trial = str(message["kind"]), int(message["trial"])
+    tone = "bad" if kind in {"lost", "foreign"} else "plain"
+    error, previous = message.get("error"), message.get("previous_sequence")
+    return Row(
+        (
+            Cell(kind.replace("_", " "), tone),
+            Cell(str(trial)),
+            Cell(labels.get(trial, numbers.NOTHING)),
+            *(Cell(_identity(message[name])) for name in heads),
+            Cell(position),
+            Cell(_identity(previous)),
+            Cell(numbers.NOTHING if numbers.absent(error) else str(error)),
+        )
+    )
+
+
+def _identity(value: float | None) -> str:
+    """A number that names something: without separators, so that it can be searched for."""
+    return numbers.NOTHING if value is None or numbers.absent(value) else str(int(value))

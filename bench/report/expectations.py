@@ -1,0 +1,89 @@
+"""What was expected beforehand, and what the run says to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from bench.report import numbers
+from bench.report.results import Json, Results
+from bench.report.table import Cell, Column, Row, Table
+
+TONES = {"held": "good", "did not hold": "bad"}
+MARKS = {"held": "✓", "did not hold": "✗"}
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """One expectation with its evidence."""
+
+    anchor: str
+    claim: str
+    source: str
+    system: str
+    verdict: str
+    summary: str
+    comparisons: Table
+
+    @property
+    def tone(self) -> str:
+        """How the verdict looks."""
+        return TONES.get(self.verdict, "warn")
+
+    @property
+    def mark(self) -> str:
+        """The verdict as a sign, for those who do not see its colour."""
+        return MARKS.get(self.verdict, "?")
+
+
+def expectations(results: Results) -> list[Expectation]:
+    """All expectations, in the scenario's order."""
+    return [
+        Expectation(
+            anchor=f"expectation-{number}",
+            claim=str(entry.get("claim") or entry.get("id", "")),
+            source=str(entry.get("source") or ""),
+            system=str(entry.get("system") or "").capitalize(),
+            verdict=_word(entry.get("verdict")),
+            summary=str(entry.get("summary") or ""),
+            comparisons=_comparisons(entry),
+        )
+        for number, entry in enumerate(results.expectations, start=1)
+    ]
+
+
+def tally(every: list[Expectation]) -> str:
+    """How many held, did not hold and stayed undecided."""
+    counts = Counter(expectation.verdict for expectation in every)
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+
+
+def _comparisons(entry: Json) -> Table:
+    columns = (
+        Column("comparison", "name"),
+        Column("rounds for", "number"),
+        Column("against", "number"),
+        Column("of", "number"),
+        Column("median ratio", "number"),
+        Column("verdict", "name"),
+    )
+    rows = []
+    for comparison in entry.get("comparisons", []):
+        verdict = _word(comparison.get("verdict"))
+        counts = (comparison.get(name) for name in ("rounds_for", "rounds_against", "rounds"))
+        sign = f"{MARKS.get(verdict, '?')} {verdict}"
+        rows.append(
+            Row(
+                (
+                    Cell(str(comparison.get("what", ""))),
+                    *(Cell(numbers.count(count)) for count in counts),
+                    Cell(numbers.ratio(comparison.get("ratio_median"))),
+                    Cell(sign, TONES.get(verdict, "warn")),
+                )
+            )
+        )
+    return Table("Comparisons", columns, tuple(rows))
+
+
+def _word(verdict: object) -> str:
+    return str(verdict or "undecided").replace("_", " ")

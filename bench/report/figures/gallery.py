@@ -1,0 +1,165 @@
+"""Every figure that a run's results can fill, with the words that stand beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bench.report import numbers, style, sweep
+from bench.report.figures import curves, order, rows, timeline
+from bench.report.figures.drawing import Drawing, draw
+from bench.report.results import Results
+
+MEASURES = {
+    "service": "service time",
+    "response": "response time",
+    "e2e": "end-to-end latency",
+}
+"""What is timed: a send until it is acknowledged; the same from when it was due; until a consumer has it."""
+
+_MS = 1e-6
+
+
+def gallery(results: Results, parts: Sequence[sweep.Part]) -> dict[str, Drawing]:
+    """Draw all figures, by name; those without data are not among them."""
+    with style.drawing():
+        drawn = [_throughput(results, parts), *_latencies(results, parts), _timeline(results, parts)]
+        drawn.append(_order(results, parts))
+    return {drawing.name: drawing for drawing in drawn if drawing}
+
+
+def _throughput(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
+    quantity = rows.Quantity("throughput_msgs_per_s", "median", 1.0, numbers.rate)
+    figure = rows.rows(parts, rows.Plot((quantity,), "acknowledged messages/s", row_in=0.19))
+    alt = "Throughput by case. " + _ranges(
+        parts, quantity.column, lambda value: f"{numbers.rate(value)} messages/s"
+    )
+    caption = f"{_marks(results)}{_one_axis(parts)}{_crosses(results, quantity.column)}{_chosen(parts)}"
+    return _drawn(figure, "throughput", "Throughput of every case", alt, caption)
+
+
+def _latencies(results: Results, parts: Sequence[sweep.Part]) -> list[Drawing | None]:
+    drawn: list[Drawing | None] = []
+    for measure, words in MEASURES.items():
+        if results.trials[_columns(results, measure)].notna().to_numpy().any():
+            drawn.append(_latency(results, parts, measure, words))
+            if measure != "e2e":
+                drawn.append(_curves(results, parts, measure, words))
+    return drawn
+
+
+def _columns(results: Results, measure: str) -> list[str]:
+    wanted = [f"{measure}_p50_ns", f"{measure}_p99_ns"]
+    return wanted if set(wanted) <= set(results.trials.columns) else []
+
+
+def _latency(results: Results, parts: Sequence[sweep.Part], measure: str, words: str) -> Drawing | None:
+    quantities = (
+        rows.Quantity(f"{measure}_p50_ns", "p50", _MS, numbers.ms),
+        rows.Quantity(f"{measure}_p99_ns", "p99", _MS, numbers.ms, hollow=True),
+    )
+    figure = rows.rows(parts, rows.Plot(quantities, f"{words} (ms)"))
+    said = [f"{one.name}: {_ranges(parts, one.column, numbers.duration)}" for one in quantities]
+    alt = f"{words.capitalize()} by case. {' '.join(said)}"
+    bars = "; bars are their medians over trials, written at the right." if results.rounds > 1 else "."
+    crosses = _crosses(results, quantities[0].column)
+    caption = f"Filled marks are a trial's p50, hollow marks its p99{bars}{crosses}{_chosen(parts)}"
+    return _drawn(figure, measure, f"{words.capitalize()} of every case", alt, caption)
+
+
+def _curves(results: Results, parts: Sequence[sweep.Part], measure: str, words: str) -> Drawing | None:
+    figure = curves.curves(results, parts, measure, f"{words} (ms)")
+    alt = f"{words.capitalize()} by percentile. " + _ranges(
+        parts, f"{measure}_p99_9_ns", lambda value: f"{numbers.duration(value)} at p99.9"
+    )
+    caption = (
+        "Lines are medians over trials, shading the range over trials. Each further nine of the percentile "
+        "takes the same width; lines end where the trials have too few messages to go on."
+        + _panels_chosen(parts)
+    )
+    return _drawn(figure, f"{measure}-curves", f"{words.capitalize()} by percentile", alt, caption)
+
+
+def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
+    figure = timeline.timeline(results, parts)
+    alt = "Acknowledged messages per second over the time of a trial, one line a case. " + _ranges(
+        parts,
+        "throughput_msgs_per_s",
+        lambda value: f"{numbers.rate(value)} messages/s in the measured window",
+    )
+    caption = (
+        "Strong line: the trial whose throughput is its case's median. Thin line and shading: median and "
+        "range over all valid trials. Grey: warm-up, not counted. The last, partial second is not drawn."
+    )
+    bad = " A red cross marks a second in which a send failed or stayed unknown."
+    unhappy = (results.timeline[["failed", "unknown"]].to_numpy() > 0).any()
+    caption += (bad if unhappy else "") + _panels_chosen(parts)
+    return _drawn(figure, "timeline", "Throughput over time", alt, caption)
+
+
+def _order(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
+    figure = order.order(results, parts)
+    count = numbers.plural(len(results.trials), "trial")
+    alt = f"{count} in the order run, the throughput of each relative to its case's median."
+    caption = (
+        "A slope over the run, or a round that lies apart, would mean that the machine changed meanwhile."
+        + _crosses(results, "trial")
+    )
+    return _drawn(figure, "order", "Every trial in the order it ran", alt, caption)
+
+
+def _drawn(figure: Figure | None, name: str, title: str, alt: str, caption: str) -> Drawing | None:
+    return draw(figure, name=name, title=title, alt=alt, caption=caption) if figure else None
+
+
+def _ranges(parts: Sequence[sweep.Part], column: str, text: Callable[[float], str]) -> str:
+    """Say in words what a figure shows: each system's lowest and highest case."""
+    said = []
+    for part in parts:
+        values = pd.to_numeric(part.cases[column])
+        if values.notna().any():
+            low, high = part.cases.iloc[values.argmin()], part.cases.iloc[values.argmax()]
+            said.append(
+                f"{part.title}: from {text(float(values.min()))} ({part.label(low)}) "
+                f"to {text(float(values.max()))} ({part.label(high)})."
+            )
+    return " ".join(said)
+
+
+def _marks(results: Results) -> str:
+    if results.rounds < 2:
+        return "Each mark is a case's only trial."
+    return (
+        "Each mark is one trial, from the first round (top of its row) to the last; the bar is the case's "
+        "median, written at the right."
+    )
+
+
+def _one_axis(parts: Sequence[sweep.Part]) -> str:
+    return " All panels share one axis." if len(parts) > 1 else ""
+
+
+def _crosses(results: Results, column: str) -> str:
+    others = results.trials.loc[results.trials["verdict"] != "valid", column]
+    return " Red crosses are trials that do not count." if others.notna().any() else ""
+
+
+def _chosen(parts: Sequence[sweep.Part]) -> str:
+    counts = [(part.title, *rows.chosen(part)) for part in parts]
+    return "".join(
+        f" {title}: {shown} of {total} cases drawn." for title, shown, total in counts if shown < total
+    )
+
+
+def _panels_chosen(parts: Sequence[sweep.Part]) -> str:
+    said = []
+    for block in map(sweep.panels, parts):
+        if len(block.shown) < block.total:
+            said.append(f" {block.part.title}: {len(block.shown)} of {block.total} panels drawn.")
+        if block.lines_left_out:
+            said.append(
+                f" {block.part.title}: not every {block.line_setting} has a line; the tables have all."
+            )
+    return "".join(said)

@@ -1,0 +1,142 @@
+"""Small multiples: a block a system, a panel for each combination of settings, a line for each last value.
+
+All panels of a figure share both axes. Lines are named at their right end, so there is no legend to look up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bench.report import style, sweep
+from bench.report.figures.scale import Scale
+
+_LEFT_IN, _TITLE_IN, _BLOCK_IN, _FOOT_IN, _CHARACTER_IN, _GAP_IN = 0.52, 0.2, 0.3, 0.38, 0.052, 0.1
+_COLUMNS = 3
+
+Ends: TypeAlias = Mapping[str, tuple[float, float]]
+"""Where each case's line ends, in the panel's coordinates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A panel with its axes; `colours` and `dashes` by case."""
+
+    panel: sweep.Panel
+    axes: Axes
+    colours: Mapping[str, str]
+    dashes: Mapping[str, object]
+
+
+def grid(blocks: Sequence[sweep.Panels], x_label: str, y_label: str, y: Scale) -> tuple[Figure, list[Cell]]:
+    """Lay the panels out; the caller draws the lines and calls `name_lines`."""
+    columns = min(_COLUMNS, max(len(block.shown) for block in blocks))
+    height = {1: 1.9, 2: 1.4, 3: 1.02}[columns]
+    rows = [-(-len(block.shown) // columns) for block in blocks]
+    total = sum(_BLOCK_IN + _FOOT_IN + count * (height + _TITLE_IN) for count in rows)
+    figure = Figure(figsize=(style.WIDTH_IN, total))
+    cells: list[Cell] = []
+    top = total
+    for block, count in zip(blocks, rows, strict=True):
+        _block_heads(figure, block, top, y.label(y_label))
+        for index, axes in enumerate(_block_axes(figure, block, columns, height, top - _BLOCK_IN)):
+            _set_up(
+                axes, y, x_label if index + columns >= len(block.shown) else "", left=index % columns == 0
+            )
+            cells.append(_cell(block.shown[index], axes))
+        top -= _BLOCK_IN + _FOOT_IN + count * (height + _TITLE_IN)
+    return figure, cells
+
+
+def name_lines(cell: Cell, ends: Ends) -> None:
+    """Write each line's label at the right, pushed apart where they would touch; lead there from its end."""
+    low, high = cell.axes.get_ylim()
+    place = cell.axes.transScale + cell.axes.transLimits
+    right = cell.axes.get_xlim()[1]
+    labels = {case: label for label, case in cell.panel.lines.items() if case in ends}
+    inside = {case: min(max(ends[case][1], low), high) for case in labels}
+    wanted = {case: float(place.transform((right, y))[1]) for case, y in inside.items()}
+    for case, at in _apart(wanted, 0.105 / _height_in(cell)).items():
+        colour, (x, y) = cell.colours[case], ends[case]
+        cell.axes.plot([x, right], [y, y], color=colour, linewidth=0.6, linestyle=(0, (1, 2)))
+        cell.axes.annotate(
+            labels[case],
+            xy=(1, at),
+            xycoords="axes fraction",
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            color=style.readable(colour),
+            fontweight="semibold",
+            annotation_clip=False,
+        )
+
+
+def _height_in(cell: Cell) -> float:
+    figure = cell.axes.get_figure(root=True)
+    return float(cell.axes.get_position().height * figure.get_size_inches()[1]) if figure else 1.0
+
+
+def _apart(wanted: Mapping[str, float], gap: float) -> dict[str, float]:
+    """Move positions up where they are closer than `gap`, then all down by half of what they rose."""
+    placed: dict[str, float] = {}
+    floor = -1.0
+    for case in sorted(wanted, key=wanted.__getitem__):
+        placed[case] = max(wanted[case], floor)
+        floor = placed[case] + gap
+    rise = max((placed[case] - wanted[case] for case in placed), default=0.0)
+    return {case: at - rise / 2 for case, at in placed.items()}
+
+
+def _cell(panel: sweep.Panel, axes: Axes) -> Cell:
+    cases = list(panel.lines.values())
+    shades = style.look(panel.system).shades(len(cases))
+    dashes = {case: style.LINES[index % len(style.LINES)] for index, case in enumerate(cases)}
+    axes.set_title(panel.title, loc="left", color=style.INK, pad=3, fontsize=6.8)
+    return Cell(panel, axes, dict(zip(cases, shades, strict=True)), dashes)
+
+
+def _block_heads(figure: Figure, block: sweep.Panels, top: float, y_label: str) -> None:
+    across, down = figure.get_size_inches()
+    look = style.look(block.part.system)
+    y = 1 - (down - top + 0.14) / down
+    figure.text(0, y, block.part.title, fontsize=9.5, fontweight="semibold", color=look.base, va="center")
+    figure.text(
+        (len(block.part.title) * 0.088 + 0.12) / across,
+        y,
+        _about(block, y_label),
+        color=style.SOFT,
+        va="center",
+    )
+
+
+def _about(block: sweep.Panels, y_label: str) -> str:
+    return f"{y_label}; a line for each {block.line_setting}" if block.line_setting else y_label
+
+
+def _block_axes(
+    figure: Figure, block: sweep.Panels, columns: int, height: float, top: float
+) -> Iterator[Axes]:
+    across, down = figure.get_size_inches()
+    longest = max((len(label) for panel in block.shown for label in panel.lines), default=0)
+    right = longest * _CHARACTER_IN + 0.12
+    width = (across - _LEFT_IN - columns * right - (columns - 1) * _GAP_IN) / columns
+    for index in range(len(block.shown)):
+        row, column = divmod(index, columns)
+        x = _LEFT_IN + column * (width + right + _GAP_IN)
+        y = top - row * (height + _TITLE_IN) - _TITLE_IN - height
+        yield figure.add_axes((x / across, y / down, width / across, height / down))
+
+
+def _set_up(axes: Axes, y: Scale, x_label: str, *, left: bool) -> None:
+    if y.log:
+        axes.set_yscale("log")
+    axes.set_ylim(y.low, y.high)
+    y.apply(axes.yaxis)
+    axes.grid(visible=True, axis="both")
+    axes.tick_params(labelleft=left, labelbottom=bool(x_label))
+    axes.set_xlabel(x_label, labelpad=2)

@@ -1,0 +1,255 @@
+"""A row a case, a panel a system: settings, every trial as a dot, the median as a bar, its value in figures.
+
+All panels of a figure have the same x axis, so that positions compare across systems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.transforms import blended_transform_factory
+
+from bench.report import numbers, style, sweep
+from bench.report.figures.scale import Scale, fitting
+
+_HEAD_IN, _FOOT_IN, _GAP_IN, _PT = 0.66, 0.08, 0.3, 72
+_AIR_IN, _CHARACTER_IN, _VALUE_IN, _MOST_ROWS = 0.08, 0.047, 0.44, 56
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """One column of trials and cases; `factor` brings it to the axis's unit, `hollow` tells two apart."""
+
+    column: str
+    name: str
+    factor: float
+    text: Callable[[float], str]
+    hollow: bool = False
+
+    def of(self, table: pd.DataFrame) -> pd.Series[float]:
+        """The column in the axis's unit."""
+        return pd.to_numeric(table[self.column]).astype(float) * self.factor
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """What a figure shows; `row_in` is the height of a row in inches."""
+
+    quantities: tuple[Quantity, ...]
+    axis_label: str
+    row_in: float = 0.165
+
+
+def rows(parts: Sequence[sweep.Part], plot: Plot) -> Figure | None:
+    """Draw the figure; None where no trial has any of the quantities."""
+    counted = [part.trials for part in parts if len(part.trials)]
+    values = [quantity.of(trials) for quantity in plot.quantities for trials in counted]
+    scale = fitting(value for series in values for value in series)
+    if scale is None:
+        return None
+    columns = min(2, len(parts))
+    bands = [parts[index : index + columns] for index in range(0, len(parts), columns)]
+    heights = [_HEAD_IN + _FOOT_IN + plot.row_in * max(len(_shown(part)) for part in band) for band in bands]
+    figure = Figure(figsize=(style.WIDTH_IN, sum(heights)))
+    top = sum(heights)
+    for band, height in zip(bands, heights, strict=True):
+        _band(figure, band, plot, scale, top)
+        top -= height
+    return figure
+
+
+def chosen(part: sweep.Part) -> tuple[int, int]:
+    """How many of a system's cases are drawn, and how many there are."""
+    return len(_shown(part)), len(part.cases)
+
+
+def _band(figure: Figure, band: Sequence[sweep.Part], plot: Plot, scale: Scale, top: float) -> None:
+    """Draw the panels of one band side by side; their plots are equally wide."""
+    right = _VALUE_IN * len(plot.quantities)
+    lefts = [sum(_setting_widths(part)) for part in band]
+    width = (style.WIDTH_IN - sum(lefts) - right * len(band) - _GAP_IN * (len(band) - 1)) / len(band)
+    x = 0.0
+    for part, left in zip(band, lefts, strict=True):
+        height = plot.row_in * len(_shown(part))
+        ax = _axes(figure, (x + left, top - _HEAD_IN - height, width, height))
+        _panel(ax, part, plot, scale)
+        x += left + width + right + _GAP_IN
+
+
+def _shown(part: sweep.Part) -> list[Any]:
+    return sweep.evenly([case for _, case in part.cases.iterrows()], _MOST_ROWS)
+
+
+def _panel(ax: Axes, part: sweep.Part, plot: Plot, scale: Scale) -> None:
+    cases = _shown(part)
+    widths = _setting_widths(part)
+    ax.set_ylim(len(cases) - 0.5, -0.5)
+    _x_axis(ax, scale, scale.label(plot.axis_label))
+    _heads(ax, part, widths, plot.quantities)
+    for row, case in enumerate(cases):
+        _settings(ax, part, widths, row, cases[row - 1 : row + 1] if row else [case])
+        _values(ax, row, case, plot.quantities)
+        _trials(ax, part, row, case, plot)
+
+
+def _axes(figure: Figure, box: tuple[float, float, float, float]) -> Axes:
+    """Place axes by a box in inches: left, bottom, width, height."""
+    across, down = figure.get_size_inches()
+    x, y, width, height = box
+    ax = figure.add_axes((x / across, y / down, width / across, height / down))
+    ax.set_yticks([])
+    return ax
+
+
+def _x_axis(ax: Axes, scale: Scale, label: str) -> None:
+    if scale.log:
+        ax.set_xscale("log")
+    ax.set_xlim(scale.low, scale.high)
+    scale.apply(ax.xaxis)
+    ax.xaxis.tick_top()
+    ax.xaxis.set_label_position("top")
+    ax.set_xlabel(label, labelpad=3, loc="left")
+    ax.grid(visible=True, axis="x")
+    for side in ("left", "bottom", "right"):
+        ax.spines[side].set_visible(False)
+    ax.spines["top"].set_visible(True)
+
+
+def _setting_widths(part: sweep.Part) -> list[float]:
+    widths = []
+    for name, values in zip(
+        part.settings, zip(*(part.values(case) for case in _shown(part)), strict=True), strict=False
+    ):
+        longest = max(len(text) for text in (*values, *sweep.wrapped(name)))
+        widths.append(longest * _CHARACTER_IN + 0.1)
+    return [*widths[:-1], *(width + _AIR_IN for width in widths[-1:])]
+
+
+def _heads(ax: Axes, part: sweep.Part, widths: list[float], quantities: Sequence[Quantity]) -> None:
+    look = style.look(part.system)
+    left = sum(widths)
+    title = {"fontsize": 9.5, "fontweight": "semibold", "color": look.base}
+    _above(ax, part.title, -left, 35, **title)
+    offset = -left
+    for name, width in zip(part.settings, widths, strict=False):
+        _above(
+            ax, "\n".join(sweep.wrapped(name)), offset, 4, color=style.SOFT, fontsize=6.2, linespacing=1.05
+        )
+        offset += width
+    for index, quantity in enumerate(quantities):
+        x = _width_in(ax) + _VALUE_IN * (index + 1) - 0.02
+        _above(ax, quantity.name, x, 4, color=style.SOFT, fontsize=6.2, ha="right")
+
+
+def _above(ax: Axes, text: str, x_in: float, y_pt: float, **look: Any) -> None:  # noqa: ANN401 - Matplotlib's own
+    ax.annotate(
+        text,
+        xy=(0, 1),
+        xycoords="axes fraction",
+        xytext=(x_in * _PT, y_pt),
+        textcoords="offset points",
+        va="bottom",
+        annotation_clip=False,
+        **look,
+    )
+
+
+def _width_in(ax: Axes) -> float:
+    figure = ax.get_figure(root=True)
+    return float(ax.get_position().width * figure.get_size_inches()[0]) if figure else 1.0
+
+
+def _settings(
+    ax: Axes, part: sweep.Part, widths: list[float], row: int, cases: Sequence[pd.Series[Any]]
+) -> None:
+    """Write the last case's settings left of its row; values that only repeat the case before are light."""
+    side = blended_transform_factory(ax.transAxes, ax.transData)
+    *before, values = (part.values(case) for case in cases)
+    previous = before[0] if before else ()
+    offset, repeats = -sum(widths), True
+    for index, (value, width) in enumerate(zip(values, widths, strict=True)):
+        repeats = repeats and bool(previous) and previous[index] == value
+        colour = "#8b95a3" if repeats and index < len(widths) - 1 else style.INK
+        ax.text(offset / _width_in(ax), row, value, transform=side, va="center", color=colour)
+        offset += width
+    if previous and len(widths) > 1 and previous[0] != values[0]:
+        left = -sum(widths) / _width_in(ax)
+        ax.plot(
+            [left, 1.0], [row - 0.5] * 2, transform=side, color=style.GRID, lw=0.7, clip_on=False, zorder=0
+        )
+
+
+def _values(ax: Axes, row: int, case: pd.Series[Any], quantities: Sequence[Quantity]) -> None:
+    side = blended_transform_factory(ax.transAxes, ax.transData)
+    for index, quantity in enumerate(quantities):
+        value = case[quantity.column]
+        text = numbers.NOTHING if pd.isna(value) else quantity.text(float(value))
+        x = 1 + (_VALUE_IN * (index + 1) - 0.02) / _width_in(ax)
+        ax.text(
+            x,
+            row,
+            text,
+            transform=side,
+            va="center",
+            ha="right",
+            fontweight="semibold" if not index else "normal",
+        )
+    if not case["rounds"]:
+        ax.text(0.02, row, "no valid trial", transform=side, va="center", color=style.BAD, fontsize=6.2)
+
+
+def _trials(ax: Axes, part: sweep.Part, row: int, case: pd.Series[Any], plot: Plot) -> None:
+    look = style.look(part.system)
+    trials = part.trials[part.trials["case"] == case["case"]]
+    valid = trials["verdict"] == "valid"
+    size = 260 * plot.row_in**2
+    for quantity in plot.quantities:
+        values = quantity.of(trials)
+        heights = row + _offsets(trials["round"])
+        face = "white" if quantity.hollow else look.base
+        ax.scatter(
+            values[valid],
+            heights[valid],
+            s=size,
+            marker=look.marker,
+            facecolor=face,
+            edgecolor=look.base,
+            linewidth=0.5,
+            alpha=0.75,
+            zorder=3,
+        )
+        ax.scatter(
+            values[~valid], heights[~valid], s=size + 2, marker="x", color=style.BAD, linewidth=0.7, zorder=3
+        )
+        if case["rounds"] > 1 and not pd.isna(case[quantity.column]):
+            median = float(case[quantity.column]) * quantity.factor
+            ax.plot(
+                [median] * 2,
+                [row - 0.36, row + 0.36],
+                color=look.dark,
+                lw=1.3,
+                zorder=4,
+                solid_capstyle="butt",
+            )
+    _line(ax, row, case, plot.quantities, look.base)
+
+
+def _line(ax: Axes, row: int, case: pd.Series[Any], quantities: Sequence[Quantity], colour: str) -> None:
+    """Join the medians of two quantities, or the ends of one quantity's range."""
+    if len(quantities) > 1:
+        ends = [case[quantity.column] * quantity.factor for quantity in (quantities[0], quantities[-1])]
+    else:
+        ends = [case[f"{quantities[0].column}_{end}"] * quantities[0].factor for end in ("low", "high")]
+    if not any(pd.isna(end) for end in ends):
+        ax.plot(ends, [row, row], color=colour, lw=0.8, alpha=0.45, zorder=2)
+
+
+def _offsets(rounds: pd.Series[int]) -> pd.Series[float]:
+    """Spread a case's trials over the height of its row: first round above, last below."""
+    most = int(rounds.max()) if len(rounds) else 0
+    return (rounds / most - 0.5) * 0.44 if most else rounds * 0.0

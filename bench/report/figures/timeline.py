@@ -1,0 +1,111 @@
+"""Throughput second by second: one representative trial a case, and how far all its trials went."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from bench.report import style, sweep
+from bench.report.figures import multiples
+from bench.report.figures.scale import fitting
+from bench.report.results import Results
+
+
+def timeline(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
+    """Draw the figure; None where no valid trial has a timeline.
+
+    The representative trial is the one whose throughput is the median of its case (the lower one of two).
+    """
+    seconds = _seconds(results)
+    blocks = [block for part in parts if (block := sweep.panels(part)).shown]
+    y = fitting(seconds["acked"][seconds["acked"] > 0])
+    if y is None or not blocks:
+        return None
+    figure, cells = multiples.grid(
+        blocks, "seconds since the first send", "acknowledged messages per second", y
+    )
+    right = int(seconds["second"].max()) + 1
+    for cell in cells:
+        _second_axis(cell, right)
+        multiples.name_lines(cell, _lines(cell, seconds))
+    return figure
+
+
+def _seconds(results: Results) -> pd.DataFrame:
+    """The seconds up to the window's end: the one after it is cut short and would look like a fall."""
+    table = results.timeline.merge(results.valid[["trial", "case", "throughput_msgs_per_s"]], on="trial")
+    inside = table["second"].where(table["in_window"].astype(bool))
+    last = inside.groupby(table["trial"]).transform("max").fillna(table["second"])
+    table = table[table["second"] <= last]
+    return table.assign(acked=table["acked"].astype(float))
+
+
+def _second_axis(cell: multiples.Cell, right: int) -> None:
+    cell.axes.set_xlim(0, right)
+    cell.axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+
+
+def _lines(cell: multiples.Cell, seconds: pd.DataFrame) -> multiples.Ends:
+    ends: dict[str, tuple[float, float]] = {}
+    warm_ups = []
+    for case in cell.panel.lines.values():
+        of_case = seconds[seconds["case"] == case]
+        if of_case.empty:
+            continue
+        shown = of_case[of_case["trial"] == _representative(of_case)].sort_values("second")
+        over = _steps(of_case.groupby("second")["acked"].agg(["min", "median", "max"]))
+        level = _steps(shown.set_index("second")[["acked"]])
+        colour, step = cell.colours[case], "steps-post"
+        cell.axes.fill_between(
+            over.index, over["min"], over["max"], step="post", color=colour, alpha=0.16, linewidth=0
+        )
+        cell.axes.plot(over.index, over["median"], drawstyle=step, color=colour, alpha=0.5, linewidth=0.7)
+        cell.axes.plot(
+            level.index,
+            level["acked"],
+            drawstyle=step,
+            color=colour,
+            linestyle=cell.dashes[case],
+            linewidth=1.2,
+        )
+        _unhappy(cell, shown)
+        ends[case] = (float(level.index[-1]), float(level["acked"].iloc[-1]))
+        warm_ups.append(_warm_up(shown))
+    cell.axes.axvspan(0, min(warm_ups, default=0), color=style.SHADE, zorder=0, linewidth=0)
+    return ends
+
+
+def _steps(levels: pd.DataFrame) -> pd.DataFrame:
+    """Repeat the last second's level at its end: a second is as wide as it lasts."""
+    last = levels.iloc[[-1]].rename(index=lambda second: second + 1)
+    return pd.concat([levels, last])
+
+
+def _representative(of_case: pd.DataFrame) -> int:
+    trials = of_case.drop_duplicates("trial").sort_values(["throughput_msgs_per_s", "trial"])["trial"]
+    return int(trials.iloc[(len(trials) - 1) // 2])
+
+
+def _warm_up(shown: pd.DataFrame) -> int:
+    inside = shown.loc[shown["in_window"].astype(bool), "second"]
+    return int(inside.min()) if len(inside) else 0
+
+
+def _unhappy(cell: multiples.Cell, shown: pd.DataFrame) -> None:
+    """Mark seconds in which a send failed or its end stayed unknown."""
+    bad = shown[(shown["failed"] + shown["unknown"]) > 0]
+    if len(bad):
+        floor = [0.04] * len(bad)
+        cell.axes.scatter(
+            bad["second"] + 0.5,
+            floor,
+            marker="x",
+            s=10,
+            linewidth=0.8,
+            color=style.BAD,
+            transform=cell.axes.get_xaxis_transform(),
+            zorder=5,
+        )

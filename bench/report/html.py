@@ -1,0 +1,100 @@
+"""The report as one HTML file: styles, figures and typeface inside, no script, nothing from the network."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.exceptions import TemplateError
+from markupsafe import Markup, escape
+
+from bench.errors import ReportError
+from bench.report import (
+    delivery,
+    effective,
+    expectations,
+    fonts,
+    front,
+    manifest,
+    method,
+    omissions,
+    results,
+    style,
+    sweep,
+    tables,
+)
+from bench.report.figures import Drawing, gallery
+
+TEMPLATES = Path(__file__).resolve().parents[2] / "reports" / "templates"
+
+
+def render(run: Path) -> str:
+    """Render a run's report. Raises ReportError where results or templates are missing or garbled."""
+    found = results.read(run)
+    parts = sweep.parts(found)
+    page = _page(_context(found, parts, gallery(found, parts)))
+    return page.replace("/* typeface */", fonts.faces(page))
+
+
+def _page(context: Mapping[str, Any]) -> str:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"breakable": _breakable, "prose": _prose}
+    try:
+        return environment.get_template("report.html.j2").render(context)
+    except TemplateError as error:
+        raise ReportError(
+            f"{TEMPLATES}: the report's template could not be filled: {error}. Is the checkout whole?"
+        ) from error
+
+
+def _context(
+    found: results.Results, parts: Sequence[sweep.Part], drawings: Mapping[str, Drawing]
+) -> dict[str, Any]:
+    first = front.front(found, drawings)
+    return {
+        "run": found.manifest.get("run", found.run.name),
+        "manifest": found.manifest,
+        "front": first,
+        "lead": first.figure.name if first.figure else "",
+        "figures": {name: (drawing, Markup(drawing.svg)) for name, drawing in drawings.items()},  # noqa: S704 - our own SVG
+        "looks": {part.system: style.look(part.system) for part in parts},
+        "interval": method.interval(found),
+        "measured": [tables.measured(found, part) for part in parts],
+        "expectations": (every := expectations.expectations(found)),
+        "tally": expectations.tally(every),
+        "statements": delivery.statements(found),
+        "accounts": [delivery.account(part) for part in parts],
+        "offending": delivery.offending(found, parts),
+        "errors": delivery.errors(found, parts),
+        "listed": delivery.LISTED,
+        "messages": len(found.messages),
+        "guarantees": [tables.guarantees(part) for part in parts],
+        "left_out": omissions.left_out(found),
+        "not_counted": omissions.not_counted(found, parts),
+        "never_run": omissions.never_run(found),
+        "facts": method.facts(found, parts),
+        "effective": effective.effective(found, parts),
+        "manifest_lines": manifest.lines(found),
+        "trials": len(found.trials),
+        "valid": len(found.valid),
+        "systems": [part.title for part in parts],
+    }
+
+
+def _prose(text: str) -> Markup:
+    """Text from a scenario: what stands between backticks is a name."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just here
+
+
+def _breakable(name: str) -> Markup:
+    """Let a long setting's name break where its words end."""
+    return Markup("<wbr>").join(sweep.wrapped(name))

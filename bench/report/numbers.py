@@ -1,0 +1,91 @@
+"""Numbers as people read them. Inside the suite times are integer nanoseconds; here they become ms or µs."""
+
+from __future__ import annotations
+
+import math
+
+NOTHING = "\N{EN DASH}"
+"""Stands where a number cannot be said."""
+
+_NS_PER_MS = 1e6
+
+
+def absent(value: object) -> bool:
+    """Whether a cell of a results table is null."""
+    return value is None or (isinstance(value, float) and math.isnan(value)) or value != value  # noqa: PLR0124 - NA too
+
+
+def count(value: float | None) -> str:
+    """A whole number with thousands separators."""
+    return NOTHING if value is None or absent(value) else f"{round(value):,}"
+
+
+def rate(value: float | None) -> str:
+    """Messages per second: whole from 100 on, three significant digits below."""
+    if value is None or absent(value):
+        return NOTHING
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def ms(value_ns: float | None) -> str:
+    """Nanoseconds as ms, without the unit, in three significant digits: 0.052, 2.10, 12,129."""
+    if value_ns is None or absent(value_ns):
+        return NOTHING
+    value = value_ns / _NS_PER_MS
+    digits = 3 if value < 1 else 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:,.{digits}f}"
+
+
+def duration(value_ns: float | None) -> str:
+    """One time with its own unit, three significant digits: 61 µs, 1.42 ms, 2.5 s."""
+    if value_ns is None or absent(value_ns):
+        return NOTHING
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if value_ns >= size:
+            return f"{_three(value_ns / size)} {unit}"
+    return f"{value_ns:.0f} ns"
+
+
+def seconds(value_s: float | None) -> str:
+    """A length of time in s, or in minutes from two minutes on."""
+    if value_s is None or absent(value_s):
+        return NOTHING
+    if value_s >= 5400:
+        return f"{value_s / 3600:.1f} h"
+    return f"{value_s / 60:.0f} min" if value_s >= 120 else f"{value_s:.3g} s"
+
+
+def size(value_bytes: float | None) -> str:
+    """A memory or message size in binary units."""
+    if value_bytes is None or absent(value_bytes):
+        return NOTHING
+    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if value_bytes >= scale:
+            return f"{_three(value_bytes / scale)} {unit}"
+    return f"{value_bytes:,.0f} bytes"
+
+
+def percent(value: float | None) -> str:
+    """A share as a whole percentage."""
+    return NOTHING if value is None or absent(value) else f"{value:.0%}"
+
+
+def ratio(value: float | None) -> str:
+    """How many times as much: 2.1x."""
+    return NOTHING if value is None or absent(value) else f"{_three(value)}\N{MULTIPLICATION SIGN}"
+
+
+def spread(low: float, high: float) -> float:
+    """How many times the low the high is; infinite where the low is 0."""
+    return high / low if low > 0 else math.inf
+
+
+def plural(number: int, noun: str) -> str:
+    """1 trial, 2 trials, 1,200 trials."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _three(value: float) -> str:
+    digits = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
+    text = f"{value:,.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

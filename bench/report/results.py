@@ -1,0 +1,133 @@
+"""The results folder as typed values: everything that the report reads, read once (docs/results.md)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+import pandas as pd
+
+from bench.errors import ReportError
+
+Json: TypeAlias = Mapping[str, Any]
+T = TypeVar("T")
+
+_REQUIRED = {
+    "trials": (
+        *("trial", "round", "system", "case", "state", "verdict", "reason", "throughput_msgs_per_s"),
+        *("service_p50_ns", "service_p99_ns", "e2e_p50_ns", "e2e_p99_ns", "sent", "acked", "lost"),
+    ),
+    "cases": (
+        *("system", "case", "rounds", "trials", "guarantee"),
+        *("throughput_msgs_per_s", "throughput_msgs_per_s_low", "throughput_msgs_per_s_high"),
+        *(
+            "service_p50_ns",
+            "service_p99_ns",
+            "service_p99_9_ns",
+            "service_max_ns",
+            "e2e_p50_ns",
+            "e2e_p99_ns",
+        ),
+        *("sent", "acked", "failed", "unknown", "lost", "fail_present", "unknown_present", "unknown_absent"),
+        *("duplicates", "out_of_order", "foreign"),
+    ),
+    "timeline": ("trial", "second", "in_window", "acked", "failed", "unknown"),
+    "percentiles": ("trial", "measure", "quantile", "value_ns"),
+    "errors": ("trial", "outcome", "error", "count"),
+    "messages": ("trial", "kind", "producer", "sequence", "partition", "ledger", "entry", "batch_index"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """One run's results: tables as docs/results.md says, `trial_files` holds trial.json by trial number."""
+
+    run: Path
+    manifest: Json
+    plan: Json
+    trials: pd.DataFrame
+    cases: pd.DataFrame
+    timeline: pd.DataFrame
+    percentiles: pd.DataFrame
+    errors: pd.DataFrame
+    messages: pd.DataFrame
+    expectations: tuple[Json, ...]
+    summary: Json
+    trial_files: Mapping[int, Json]
+
+    @property
+    def valid(self) -> pd.DataFrame:
+        """The trials that enter statistics."""
+        return self.trials[self.trials["verdict"] == "valid"]
+
+    @property
+    def rounds(self) -> int:
+        """The most valid trials that a case has."""
+        return int(self.cases["rounds"].max()) if len(self.cases) else 0
+
+
+def read(run: Path) -> Results:
+    """Read a run's results. Raises ReportError naming the file that is missing or garbled."""
+    tables = {name: _table(run, name) for name in _REQUIRED}
+    return Results(
+        run=run,
+        manifest=_object(run / "manifest.json"),
+        plan=_object(run / "plan.json"),
+        expectations=tuple(_list(run / "results" / "expectations.json")),
+        summary=_object(run / "results" / "summary.json"),
+        trial_files=_trial_files(run),
+        **tables,
+    )
+
+
+def _table(run: Path, name: str) -> pd.DataFrame:
+    path = run / "results" / f"{name}.parquet"
+    table = _readable(path, pd.read_parquet)
+    missing = [column for column in _REQUIRED[name] if column not in table.columns]
+    if missing:
+        raise ReportError(
+            f"{path} has no column {', '.join(missing)}: it was not written by this version of the analysis. "
+            f"{_again(path)}"
+        )
+    return table
+
+
+def _object(path: Path) -> Json:
+    content = _json(path)
+    if not isinstance(content, dict):
+        raise ReportError(f"{path} holds a {type(content).__name__}, not a JSON object. {_again(path)}")
+    return content
+
+
+def _list(path: Path) -> list[Json]:
+    content = _json(path)
+    if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
+        raise ReportError(f"{path} is no JSON list of objects. {_again(path)}")
+    return content
+
+
+def _json(path: Path) -> object:
+    return _readable(path, lambda file: json.loads(file.read_text(encoding="utf-8")))
+
+
+def _readable(path: Path, reader: Callable[[Path], T]) -> T:
+    try:
+        return reader(path)
+    except FileNotFoundError as error:
+        raise ReportError(f"{path} is missing. {_again(path)}") from error
+    except (OSError, ValueError) as error:
+        raise ReportError(f"{path} cannot be read: {error}. {_again(path)}") from error
+
+
+def _again(path: Path) -> str:
+    run = path.parent.parent if path.parent.name == "results" else path.parent
+    return f"Compute the results from the event log again: bench report {run}"
+
+
+def _trial_files(run: Path) -> dict[int, Json]:
+    return {
+        int(path.parent.name): _object(path) for path in sorted((run / "trials").glob("[0-9]*/trial.json"))
+    }

@@ -1,0 +1,105 @@
+"""How systems look, everywhere the same: colours that differ in hue and in lightness, and a marker each.
+
+The pair blue and orange is safe for the common colour-vision deficiencies; the blue is much the darker one,
+so the systems also differ in grey print, where the markers help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import seaborn as sns
+from matplotlib import font_manager
+
+INK, SOFT, GRID, SHADE, BAD = "#1c2430", "#5b6675", "#dfe3e8", "#eceff3", "#b3261e"
+SANS = "Inter"
+WIDTH_IN = 7.1
+"""Width of every figure: the text width of an A4 page, so that a figure is never scaled in print."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One system's colour, from dark to light for the lines within it, and its marker."""
+
+    base: str
+    dark: str
+    light: str
+    marker: str
+
+    def shades(self, count: int) -> list[str]:
+        """As many colours of the system as there are lines, dark to light."""
+        if count <= 1:
+            return [self.base]
+        blend = sns.blend_palette([self.dark, self.base, self.light], count)
+        return [mpl.colors.to_hex(colour) for colour in blend]
+
+
+def readable(colour: str) -> str:
+    """The colour darkened for text, so that light lines have legible labels."""
+    return mpl.colors.to_hex(sns.blend_palette([INK, colour], 3)[1])
+
+
+_LOOKS: Mapping[str, Look] = {
+    "kafka": Look("#1d4f91", "#0b2748", "#5f97d3", "o"),
+    "pulsar": Look("#d9730d", "#7f3f00", "#eda04a", "D"),
+    "memory": Look("#4d7c57", "#23452b", "#84b491", "s"),
+}
+_OTHERS = (Look("#8a3d78", "#4b1d40", "#cf9ac2", "^"), Look("#3f7f86", "#1b474c", "#95c7cc", "v"))
+LINES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.4, 1.4)), (0, (6, 1.5, 1.2, 1.5)), (0, (9, 2)))
+
+
+def look(system: str) -> Look:
+    """A system's colours and marker; one that is not known here gets its own by its name."""
+    return _LOOKS.get(system) or _OTHERS[sum(system.encode()) % len(_OTHERS)]
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Draw with the report's typography; text stays text in the SVG, so that it can be searched."""
+    _find_fonts()
+    settings = {
+        **sns.axes_style("ticks"),
+        "font.family": [SANS, "DejaVu Sans"],
+        "font.size": 7,
+        "axes.titlesize": 7,
+        "axes.labelsize": 7,
+        "xtick.labelsize": 6.5,
+        "ytick.labelsize": 6.5,
+        "text.color": INK,
+        "axes.labelcolor": SOFT,
+        "xtick.color": SOFT,
+        "ytick.color": SOFT,
+        "axes.edgecolor": "#aab2bd",
+        "axes.linewidth": 0.6,
+        "grid.color": GRID,
+        "grid.linewidth": 0.5,
+        "xtick.major.size": 2.5,
+        "ytick.major.size": 2.5,
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+        "xtick.minor.size": 1.5,
+        "ytick.minor.size": 1.5,
+        "xtick.minor.width": 0.4,
+        "ytick.minor.width": 0.4,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "bench",
+        "path.simplify": True,
+    }
+    with mpl.rc_context(settings):
+        yield
+
+
+def _find_fonts() -> None:
+    """Add fonts that were installed after Matplotlib wrote its list of fonts."""
+    if SANS in font_manager.fontManager.get_font_names():
+        return
+    for path in font_manager.findSystemFonts():
+        if f"{SANS}-" in path:
+            font_manager.fontManager.addfont(path)

@@ -1,0 +1,122 @@
+"""The swept settings as a reader meets them: cases in a readable order, short labels, small multiples."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from bench.report import numbers
+from bench.report.results import Results
+
+_KNOWN = ("kafka", "pulsar")
+_PANELS, _LINES, _HEAD_CHARACTERS = 9, 5, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One system's part of a run. `cases` is in reading order and `trials` in the order run."""
+
+    system: str
+    settings: tuple[str, ...]
+    cases: pd.DataFrame
+    trials: pd.DataFrame
+
+    @property
+    def title(self) -> str:
+        """The system's name as it begins a heading."""
+        return self.system.capitalize()
+
+    def values(self, case: pd.Series[Any]) -> tuple[str, ...]:
+        """A case's swept settings as text, in the scenario's order."""
+        return tuple(_text(case[name]) for name in self.settings)
+
+    def label(self, case: pd.Series[Any]) -> str:
+        """A case's name within its system, such as `replicas=4 acks=all`."""
+        pairs = zip(self.settings, self.values(case), strict=True)
+        return " ".join(f"{name}={value}" for name, value in pairs) or self.title
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One small multiple: the cases that differ in the last setting only. `lines` maps label to case."""
+
+    system: str
+    title: str
+    lines: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """A system's small multiples, at most nine, and of how many they were chosen."""
+
+    part: Part
+    line_setting: str | None
+    shown: tuple[Panel, ...]
+    total: int
+    lines_left_out: int
+
+
+def parts(results: Results) -> list[Part]:
+    """Split a run by system: Kafka, Pulsar, then the others by name."""
+    systems = {*results.cases["system"], *results.trials["system"]}
+    ordered = sorted(systems, key=lambda name: (_KNOWN.index(name) if name in _KNOWN else len(_KNOWN), name))
+    return [_part(results, system) for system in ordered]
+
+
+def natural(text: str) -> list[tuple[int, float, str]]:
+    """A sort key that reads digits as numbers: 2 before 10, `3-2-2` before `10-2-2`, numbers before words."""
+    pieces = re.findall(r"\d+(?:\.\d+)?|\D+", text)
+    return [(0, float(piece), "") if piece[0].isdigit() else (1, 0.0, piece) for piece in pieces]
+
+
+def panels(part: Part) -> Panels:
+    """Group a system's cases by all settings but the last, whose values become lines."""
+    groups: dict[tuple[str, ...], dict[str, str]] = {}
+    for _, case in part.cases[part.cases["rounds"] > 0].iterrows():
+        *head, last = part.values(case) or ("",)
+        groups.setdefault(tuple(head), {})[last or part.title] = str(case["case"])
+    every = [
+        Panel(part.system, _title(part, head), {label: lines[label] for label in evenly(list(lines), _LINES)})
+        for head, lines in groups.items()
+    ]
+    dropped = max((len(lines) for lines in groups.values()), default=0) - _LINES
+    setting = part.settings[-1] if part.settings else None
+    return Panels(part, setting, tuple(evenly(every, _PANELS)), len(every), max(0, dropped))
+
+
+def evenly(items: Sequence[Any], most: int) -> list[Any]:
+    """At most `most` of the items, the first and the last among them, the others evenly between."""
+    if len(items) <= most:
+        return list(items)
+    return [items[round(index * (len(items) - 1) / (most - 1))] for index in range(most)]
+
+
+def wrapped(name: str) -> list[str]:
+    """Break a setting's name where its words end, into lines of about eight characters."""
+    lines = [""]
+    for word in re.findall(r"[^._-]+?(?=[A-Z][a-z])|[^._-]*[._-]|[^._-]+", name):
+        if lines[-1] and len(lines[-1]) + len(word) > _HEAD_CHARACTERS:
+            lines.append("")
+        lines[-1] += word
+    return lines
+
+
+def _part(results: Results, system: str) -> Part:
+    settings = tuple(results.plan.get("swept", {}).get(system, ()))
+    known = tuple(name for name in settings if name in results.cases.columns)
+    cases = results.cases[results.cases["system"] == system]
+    keys = [[natural(_text(case[name])) for name in known] for _, case in cases.iterrows()]
+    order = sorted(range(len(cases)), key=keys.__getitem__)
+    return Part(system, known, cases.iloc[order], results.trials[results.trials["system"] == system])
+
+
+def _title(part: Part, head: tuple[str, ...]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in zip(part.settings, head, strict=False))
+
+
+def _text(value: object) -> str:
+    return numbers.NOTHING if numbers.absent(value) else str(value)

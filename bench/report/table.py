@@ -1,0 +1,108 @@
+"""A table as the templates draw it: columns under group heads, cells that know how they are to look."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import Any
+
+import pandas as pd
+
+from bench.report import numbers, sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's head; neighbours of equal `group` share a head above. `kind` is text, number or name."""
+
+    head: str
+    kind: str = "number"
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What stands in a cell. `tone`: plain, strong, quiet, good, warn, bad; `note` shows on pointing."""
+
+    text: str
+    tone: str = "plain"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Cells by column; `opens` draws a line above, where a group begins; a `heading` is one wide cell."""
+
+    cells: tuple[Cell, ...]
+    opens: bool = False
+    heading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table. `system` gives it its colour; None for tables over all systems."""
+
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    system: str | None = None
+
+    @property
+    def groups(self) -> list[tuple[str, int]]:
+        """The heads above the columns' heads with their widths; empty where no column has one."""
+        spans: list[tuple[str, int]] = []
+        for column in self.columns:
+            if spans and spans[-1][0] == column.group:
+                spans[-1] = (column.group, spans[-1][1] + 1)
+            else:
+                spans.append((column.group, 1))
+        return spans if any(name for name, _ in spans) else []
+
+
+def without_empty(table: Table) -> Table:
+    """The table without columns in which no cell says anything."""
+    said = [
+        any(row.cells[place].text != numbers.NOTHING for row in table.rows)
+        for place in range(len(table.columns))
+    ]
+    columns = tuple(compress(table.columns, said))
+    rows = tuple(Row(tuple(compress(row.cells, said)), row.opens) for row in table.rows)
+    return Table(table.title, columns, rows, table.system)
+
+
+def setting_columns(part: sweep.Part) -> tuple[Column, ...]:
+    """The columns of a system's swept settings, or one with its name where nothing is swept."""
+    return tuple(Column(name, "name") for name in part.settings) or (Column("case", "name"),)
+
+
+def setting_cells(part: sweep.Part, case: pd.Series[Any], before: pd.Series[Any] | None) -> tuple[Cell, ...]:
+    """A case's settings; those that only repeat the row above are quiet."""
+    values = part.values(case) or (part.title,)
+    above = part.values(before) if before is not None else ()
+    cells, repeats = [], bool(above)
+    for index, value in enumerate(values):
+        repeats = repeats and above[index] == value
+        cells.append(Cell(value, "quiet" if repeats and index < len(values) - 1 else "plain"))
+    return tuple(cells)
+
+
+def opens(part: sweep.Part, case: pd.Series[Any], before: pd.Series[Any] | None) -> bool:
+    """Whether the first of several settings changes here."""
+    return before is not None and len(part.settings) > 1 and part.values(before)[0] != part.values(case)[0]
+
+
+def case_table(part: sweep.Part, columns: Sequence[Column], cells: Sequence[Sequence[Cell]]) -> Table:
+    """A table with a row for each case of a system: its settings, then `cells`."""
+    rows, before = [], None
+    for (_, case), others in zip(part.cases.iterrows(), cells, strict=True):
+        rows.append(Row((*setting_cells(part, case, before), *others), opens(part, case, before)))
+        before = case
+    return Table(part.title, (*setting_columns(part), *columns), tuple(rows), part.system)
+
+
+def number_cell(value: float | None, *, tone: str = "plain", note: str = "") -> Cell:
+    """A count; zero is quiet, so that what is not zero stands out in `tone`."""
+    if value is None or numbers.absent(value):
+        return Cell(numbers.NOTHING, "quiet", note)
+    return Cell(numbers.count(value), tone if value else "quiet", note)

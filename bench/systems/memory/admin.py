@@ -1,0 +1,39 @@
+"""An operator of the in-memory system: makes and removes folders."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from bench.model import Topic
+from bench.systems.memory import store
+
+
+class MemoryAdmin:
+    """Implements protocols.Admin below one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Administer the topics of this folder; it is made when the first topic is."""
+        self._folder = folder
+
+    def create_topic(self, topic: Topic) -> None:
+        """See protocols.Admin. Raises ClusterError when the topic exists."""
+        store.create(self._folder / topic.name, topic.partitions)
+
+    def delete_topic(self, topic: Topic) -> None:
+        """See protocols.Admin."""
+        folder = self._folder / topic.name
+        if folder.exists():
+            shutil.rmtree(folder)
+
+    def effective(self, topic: Topic) -> dict[str, object]:
+        """See protocols.Admin."""
+        kind = "files in a folder: no server, no network, no replication"
+        return {
+            "cluster": {"kind": kind, "folder": str(self._folder)},
+            "topic": {"name": topic.name, "partitions": topic.partitions},
+            "roles": {},
+        }
+
+    def close(self) -> None:
+        """See protocols.Admin: nothing to release."""

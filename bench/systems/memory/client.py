@@ -1,0 +1,173 @@
+"""Producers and consumers of the in-memory system."""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from gevent.monkey import get_original
+
+from bench.errors import LoadError
+from bench.model import NANOS, Outcome, Settings, Topic
+from bench.systems.memory.faults import Fault, Faults, delay_ns_of, fault_of, identity
+from bench.systems.memory.store import End, Partition, Reader, Record
+from bench.systems.protocols import NOT_GIVEN, Done, Received
+
+MAX_MESSAGE_BYTES = 5 << 20
+_TURN_S = 0.0005
+
+_OUTCOMES = {
+    Fault.FAIL: Outcome.FAIL,
+    Fault.GHOST_FAIL: Outcome.FAIL,
+    Fault.GHOST_UNKNOWN: Outcome.UNKNOWN,
+    Fault.UNKNOWN_ABSENT: Outcome.UNKNOWN,
+}
+_NOT_STORED = {Fault.LOSS, Fault.FAIL, Fault.UNKNOWN_ABSENT}
+
+# The operating system's, also under gevent: a client waits natively (see protocols.Producer.poll).
+_sleep: Callable[[float], None] = get_original("time", "sleep")
+
+
+class MemoryProducer:
+    """Implements protocols.Producer. Messages go to the partitions in turn; faults see `faults.Faults`."""
+
+    def __init__(self, folder: Path, topic: Topic, settings: Settings) -> None:
+        """Open the topic's partitions. Raises ClusterError when it does not exist."""
+        self._faults = Faults.of(settings)
+        self._partitions = [Partition(folder, number) for number in range(topic.partitions)]
+        self._sent = 0
+        self._pending: list[tuple[int, int, Done, Callable[[Done], None]]] = []
+        self._held: dict[tuple[int, int], bytes] = {}
+
+    def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
+        """See protocols.Producer."""
+        number, self._sent = self._sent, self._sent + 1
+        partition = number % len(self._partitions)
+        producer, sequence = identity(payload) or (NOT_GIVEN, number)
+        told = self._take(payload, partition, producer, sequence)
+        visible_ns = time.monotonic_ns() + delay_ns_of(self._faults, producer, sequence)
+        heapq.heappush(self._pending, (visible_ns, number, told, done))
+
+    def poll(self, timeout_s: float) -> None:
+        """See protocols.Producer."""
+        deadline_ns = time.monotonic_ns() + round(timeout_s * NANOS)
+        next_ns = self._pending[0][0] if self._pending else deadline_ns
+        wait_ns = min(next_ns, deadline_ns) - time.monotonic_ns()
+        if wait_ns > 0:
+            _sleep(wait_ns / NANOS)
+        now_ns = time.monotonic_ns()
+        while self._pending and self._pending[0][0] <= now_ns:
+            _, _, told, done = heapq.heappop(self._pending)
+            done(told)
+
+    def effective(self) -> Settings:
+        """See protocols.Producer."""
+        return {
+            "kind": "files in a folder: no server, no network, no replication",
+            **{name: getattr(self._faults, name) for name in Faults.__slots__},
+        }
+
+    def close(self, timeout_s: float) -> None:
+        """See protocols.Producer. Swapped messages that nothing followed are stored now."""
+        deadline_ns = time.monotonic_ns() + round(timeout_s * NANOS)
+        while self._pending and (left_ns := deadline_ns - time.monotonic_ns()) > 0:
+            self.poll(left_ns / NANOS)
+        for _, _, _, done in self._pending:
+            done(_told(Outcome.UNKNOWN, "Closed", NOT_GIVEN, NOT_GIVEN))
+        self._pending.clear()
+        for (_, partition), payload in self._held.items():
+            self._partitions[partition].append(payload)
+        for open_partition in self._partitions:
+            open_partition.close()
+
+    def _take(self, payload: bytes, partition: int, producer: int, sequence: int) -> Done:
+        if len(payload) > MAX_MESSAGE_BYTES:
+            return _told(Outcome.FAIL, "MessageTooLarge", partition, NOT_GIVEN)
+        fault = fault_of(self._faults, producer, sequence)
+        outcome = _OUTCOMES.get(fault, Outcome.OK)
+        entry = self._store(payload, partition, producer, fault)
+        return _told(outcome, None if outcome is Outcome.OK else fault.value, partition, entry)
+
+    def _store(self, payload: bytes, partition: int, producer: int, fault: Fault) -> int:
+        """Store a message as its fault wants it; return its entry, or NOT_GIVEN when there is none (yet)."""
+        if fault in _NOT_STORED:
+            return NOT_GIVEN
+        place = (producer, partition)
+        if fault is Fault.SWAP and place not in self._held:
+            self._held[place] = payload
+            return NOT_GIVEN
+        files = self._partitions[partition]
+        entry = files.append(payload)
+        if fault is Fault.DUPLICATE:
+            files.append(payload)
+        held = self._held.pop(place, None)
+        if held is not None:
+            files.append(held)
+        return entry
+
+
+def _told(outcome: Outcome, error: str | None, partition: int, entry: int) -> Done:
+    return Done(outcome, error, partition, NOT_GIVEN, entry, NOT_GIVEN)
+
+
+class MemoryConsumer:
+    """Implements protocols.Consumer: reads on from the end that the partitions have at the start."""
+
+    def __init__(self, folder: Path, topic: Topic) -> None:
+        """Find the ends. Raises ClusterError when the topic does not exist."""
+        self._readers = [Reader(folder, number, end) for number, end in enumerate(_ends(folder, topic))]
+
+    def receive(self, timeout_s: float) -> Sequence[Received]:
+        """See protocols.Consumer. Looks every half millisecond."""
+        deadline_ns = time.monotonic_ns() + round(timeout_s * NANOS)
+        while not (received := self._look()) and time.monotonic_ns() < deadline_ns:
+            _sleep(_TURN_S)
+        return received
+
+    def close(self) -> None:
+        """See protocols.Consumer."""
+        for reader in self._readers:
+            reader.close()
+
+    def _look(self) -> list[Received]:
+        received: list[Received] = []
+        for partition, reader in enumerate(self._readers):
+            received += _received(partition, reader.read())
+        return received
+
+
+def _ends(folder: Path, topic: Topic) -> list[End]:
+    partitions = [Partition(folder, number) for number in range(topic.partitions)]
+    try:
+        return [partition.end() for partition in partitions]
+    finally:
+        for partition in partitions:
+            partition.close()
+
+
+def _received(partition: int, records: Sequence[Record]) -> list[Received]:
+    now_ns = time.monotonic_ns()
+    return [Received(payload, now_ns, partition, NOT_GIVEN, entry, NOT_GIVEN) for entry, payload in records]
+
+
+def read_all(folder: Path, topic: Topic) -> Iterator[Sequence[Received]]:
+    """See protocols.System.read_all. Files are never slow: a record that is not whole is an error at once."""
+    for partition, end in enumerate(_ends(folder, topic)):
+        reader = Reader(folder, partition, End(0, 0))
+        try:
+            yield from _read_to(reader, partition, end)
+        finally:
+            reader.close()
+
+
+def _read_to(reader: Reader, partition: int, end: End) -> Iterator[Sequence[Received]]:
+    while reader.entry < end.entry:
+        before = reader.entry
+        records = reader.read()
+        yield _received(partition, records[: end.entry - before])
+        if not records and reader.at_end:
+            raise LoadError(
+                f"Partition {partition} ends within entry {reader.entry} of {end.entry}: the file is cut."
+            )

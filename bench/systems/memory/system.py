@@ -1,0 +1,73 @@
+"""The memory system as the suite sees it: the wiring of this room, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from bench.model import Case, Cluster, Node, Settings, Topic
+from bench.systems.memory import client, settings
+from bench.systems.memory.admin import MemoryAdmin
+from bench.systems.protocols import Admin, Consumer, Producer, Received
+
+
+class Memory:
+    """Implements protocols.System without any server; topics live below `folder`, best on a tmpfs."""
+
+    name = "memory"
+
+    def __init__(self, folder: Path) -> None:
+        """Keep topics in this folder; its path is the endpoint."""
+        self._folder = folder
+
+    def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:  # noqa: ARG002 - see protocols.System
+        """See protocols.System: there are none."""
+        return []
+
+    def prepare(self, cluster: Cluster, nodes: Sequence[Node]) -> None:
+        """See protocols.System: nothing to prepare."""
+
+    def await_ready(self, cluster: Cluster, nodes: Sequence[Node], alive: Callable[[], None]) -> None:
+        """See protocols.System: always ready."""
+
+    def stop_order(self, nodes: Sequence[Node]) -> list[list[Node]]:  # noqa: ARG002
+        """See protocols.System."""
+        return []
+
+    def endpoint(self, nodes: Sequence[Node]) -> str:  # noqa: ARG002
+        """See protocols.System: the folder's path."""
+        return str(self._folder)
+
+    def hints(self, nodes: Sequence[Node]) -> list[str]:  # noqa: ARG002
+        """See protocols.System."""
+        return [f"ls -l {self._folder}/*"]
+
+    def admin(self, cluster: Cluster, nodes: Sequence[Node]) -> Admin:  # noqa: ARG002
+        """See protocols.System."""
+        return MemoryAdmin(self._folder)
+
+    def producer(self, endpoint: str, topic: Topic, case_producer: Settings, window: int) -> Producer:  # noqa: ARG002
+        """See protocols.System. Any window fits."""
+        return client.MemoryProducer(Path(endpoint) / topic.name, topic, case_producer)
+
+    def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings) -> Consumer:  # noqa: ARG002
+        """See protocols.System."""
+        return client.MemoryConsumer(Path(endpoint) / topic.name, topic)
+
+    def read_all(
+        self,
+        endpoint: str,
+        topic: Topic,
+        case_consumer: Settings,  # noqa: ARG002
+        deadline_s: float,  # noqa: ARG002 - files are never slow
+    ) -> Iterator[Sequence[Received]]:
+        """See protocols.System."""
+        return client.read_all(Path(endpoint) / topic.name, topic)
+
+    def check(self, case: Case) -> list[str]:
+        """See protocols.System."""
+        return settings.check(case)
+
+    def unknown_settings(self, case: Case) -> list[tuple[str, str, list[str]]]:
+        """See protocols.System."""
+        return settings.unknown(case)

@@ -1,0 +1,290 @@
+"""What every system's clients do alike (bench/systems/protocols.py), written once."""
+
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import chain, pairwise
+from typing import Protocol
+
+import pytest
+
+from bench.model import Outcome, Topic
+from bench.systems.protocols import NOT_GIVEN, Admin, Consumer, Done, Producer, Received, System
+
+DEADLINE_S = 60.0
+TOO_LARGE = bytes(8 << 20)
+
+
+class LiveSystem(Protocol):
+    system: System
+    endpoint: str
+    admin: Admin
+
+    def topic(self, partitions: int) -> Topic: ...
+
+
+class Sends:
+    """Sends numbered messages and keeps what `done` said of each."""
+
+    def __init__(self, producer: Producer) -> None:
+        self.producer = producer
+        self.done: dict[int, list[Done]] = defaultdict(list)
+        self.sent = 0
+
+    @property
+    def ended(self) -> int:
+        return len(self.done)
+
+    def send(self, payload: bytes | None = None) -> int:
+        number, self.sent = self.sent, self.sent + 1
+        self.producer.send(payload or b"%d" % number, lambda done: self.done[number].append(done))  # noqa: PLW0108 - only then is it ended
+        return number
+
+    def wait(self, ended: int) -> None:
+        until(lambda: self.ended >= ended, lambda: self.producer.poll(0.1))
+
+
+def until(reached: Callable[[], bool], turn: Callable[[], object]) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while not reached():
+        assert time.monotonic() < deadline, "not in time"
+        turn()
+
+
+@contextmanager
+def sending(live: LiveSystem, topic: Topic, window: int = 1) -> Iterator[Sends]:
+    producer = live.system.producer(live.endpoint, topic, {}, window)
+    try:
+        yield Sends(producer)
+    finally:
+        producer.close(10)
+
+
+def send_sync(live: LiveSystem, topic: Topic, count: int) -> Sends:
+    with sending(live, topic) as sends:
+        for number in range(count):
+            sends.send()
+            sends.wait(number + 1)
+    return sends
+
+
+def send_windowed(live: LiveSystem, topic: Topic, count: int, window: int) -> Sends:
+    with sending(live, topic, window) as sends:
+        while sends.sent < count:
+            while sends.sent < count and sends.sent - sends.ended < window:
+                sends.send()
+            sends.producer.poll(0.1)
+        sends.wait(count)
+    return sends
+
+
+def read_all(live: LiveSystem, topic: Topic) -> list[Received]:
+    return list(chain.from_iterable(live.system.read_all(live.endpoint, topic, {}, DEADLINE_S)))
+
+
+def receive(consumer: Consumer, count: int) -> list[Received]:
+    received: list[Received] = []
+    until(lambda: len(received) >= count, lambda: received.extend(consumer.receive(0.2)))
+    return received
+
+
+def numbers_by_partition(received: Iterable[Received]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = defaultdict(list)
+    for message in received:
+        found[message.partition].append(int(message.payload))
+    return dict(found)
+
+
+def sent_by_partition(sends: Sends) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = defaultdict(list)
+    for number, (done,) in sorted(sends.done.items()):
+        found[done.partition].append(number)
+    return dict(found)
+
+
+def position(place: Done | Received) -> tuple[int, int, int, int]:
+    return place.partition, place.ledger, place.entry, place.batch_index
+
+
+def assert_positions_rise(received: Sequence[Received]) -> None:
+    by_partition: dict[int, list[tuple[int, int, int, int]]] = defaultdict(list)
+    for message in received:
+        by_partition[message.partition].append(position(message))
+    for positions in by_partition.values():
+        assert all(one < other for one, other in pairwise(positions))
+
+
+def test_every_send_ends_once_with_its_position(live_system: LiveSystem) -> None:
+    topic = live_system.topic(3)
+
+    sends = send_sync(live_system, topic, 30)
+
+    assert sorted(sends.done) == list(range(30))
+    told = [done for (done,) in sends.done.values()]
+    assert {(done.outcome, done.error) for done in told} == {(Outcome.OK, None)}
+    assert {done.partition for done in told} == {0, 1, 2}
+    assert all(done.entry != NOT_GIVEN for done in told)
+    assert len({position(done) for done in told}) == 30
+
+
+def test_the_full_read_gives_all_in_order_where_the_acks_said(live_system: LiveSystem) -> None:
+    topic = live_system.topic(3)
+    sends = send_sync(live_system, topic, 300)
+
+    received = read_all(live_system, topic)
+
+    assert len(received) == 300
+    assert numbers_by_partition(received) == sent_by_partition(sends)
+    assert_positions_rise(received)
+    assert {position(message) for message in received} == {position(done) for (done,) in sends.done.values()}
+
+
+@pytest.mark.parametrize("window", [2, 100])
+def test_a_window_of_sends_stays_in_order(live_system: LiveSystem, window: int) -> None:
+    topic = live_system.topic(3)
+
+    sends = send_windowed(live_system, topic, 2000, window)
+    received = read_all(live_system, topic)
+
+    assert all(len(told) == 1 and told[0].outcome == Outcome.OK for told in sends.done.values())
+    assert numbers_by_partition(received) == sent_by_partition(sends)
+    assert_positions_rise(received)
+
+
+def test_a_live_consumer_sees_what_is_sent_from_then_on(live_system: LiveSystem) -> None:
+    topic = live_system.topic(3)
+    send_sync(live_system, topic, 7)
+
+    with closing(live_system.system.consumer(live_system.endpoint, topic, {})) as consumer:
+        sends = send_windowed(live_system, topic, 500, 10)
+        received = receive(consumer, 500)
+        after_ns = time.monotonic_ns()
+
+    assert numbers_by_partition(received) == sent_by_partition(sends)
+    assert_positions_rise(received)
+    assert all(0 < message.received_ns <= after_ns for message in received)
+
+
+def test_two_live_consumers_see_everything_each(live_system: LiveSystem) -> None:
+    topic = live_system.topic(2)
+    open_consumer = live_system.system.consumer
+
+    with (
+        closing(open_consumer(live_system.endpoint, topic, {})) as first,
+        closing(open_consumer(live_system.endpoint, topic, {})) as second,
+    ):
+        sends = send_windowed(live_system, topic, 200, 10)
+        seen = [numbers_by_partition(receive(consumer, 200)) for consumer in (first, second)]
+
+    assert seen == [sent_by_partition(sends)] * 2
+
+
+def test_receiving_does_not_wait_for_more_than_one_message(live_system: LiveSystem) -> None:
+    topic = live_system.topic(1)
+
+    with closing(live_system.system.consumer(live_system.endpoint, topic, {})) as consumer:
+        assert not consumer.receive(0.05)
+        send_sync(live_system, topic, 1)
+        start = time.monotonic()
+        received = receive_once(consumer, 30)
+        took = time.monotonic() - start
+
+    assert [message.payload for message in received] == [b"0"]
+    assert took < 10
+
+
+def receive_once(consumer: Consumer, timeout_s: float) -> Sequence[Received]:
+    return consumer.receive(timeout_s) or consumer.receive(timeout_s)
+
+
+def test_polling_without_waiting_returns_at_once(live_system: LiveSystem) -> None:
+    topic = live_system.topic(1)
+
+    with sending(live_system, topic) as sends:
+        start = time.monotonic()
+        for _ in range(100):
+            sends.producer.poll(0)
+        took = time.monotonic() - start
+
+    assert took < 1
+
+
+def test_polling_ends_as_soon_as_one_send_is_over(live_system: LiveSystem) -> None:
+    topic = live_system.topic(1)
+
+    with sending(live_system, topic) as sends:
+        start = time.monotonic()
+        sends.send()
+        sends.producer.poll(30)
+        took = time.monotonic() - start
+
+    assert sends.ended == 1
+    assert took < 10
+
+
+def test_no_send_ends_within_the_call_that_made_it(live_system: LiveSystem) -> None:
+    topic = live_system.topic(1)
+
+    with sending(live_system, topic, 10) as sends:
+        for payload in (b"small", TOO_LARGE, b"small"):
+            sends.send(payload)
+            assert not sends.done
+        sends.wait(3)
+
+
+def test_a_message_that_is_too_large_fails_through_done(live_system: LiveSystem) -> None:
+    topic = live_system.topic(1)
+
+    with sending(live_system, topic, 10) as sends:
+        too_large = sends.send(TOO_LARGE)
+        good = sends.send(b"1")
+        sends.wait(2)
+
+    (refused,), (acked,) = sends.done[too_large], sends.done[good]
+    assert refused.outcome == Outcome.FAIL
+    assert refused.error
+    assert acked.outcome == Outcome.OK
+    assert [message.payload for message in read_all(live_system, topic)] == [b"1"]
+
+
+def test_closing_ends_every_open_send(live_system: LiveSystem) -> None:
+    topic = live_system.topic(1)
+
+    with sending(live_system, topic, 50) as sends:
+        for _ in range(50):
+            sends.send()
+
+    assert {number: len(told) for number, told in sends.done.items()} == dict.fromkeys(range(50), 1)
+
+
+def test_an_empty_topic_reads_as_nothing(live_system: LiveSystem) -> None:
+    assert read_all(live_system, live_system.topic(2)) == []
+
+
+def test_effective_settings_are_json(live_system: LiveSystem) -> None:
+    topic = live_system.topic(2)
+
+    with sending(live_system, topic) as sends:
+        producer = sends.producer.effective()
+    cluster = live_system.admin.effective(topic)
+
+    assert json.loads(json.dumps(dict(producer)))
+    assert json.loads(json.dumps(cluster)) == cluster
+    assert set(cluster) == {"cluster", "topic", "roles"}
+
+
+def test_a_deleted_topic_comes_back_empty(live_system: LiveSystem) -> None:
+    topic = live_system.topic(2)
+    send_sync(live_system, topic, 10)
+
+    live_system.admin.delete_topic(topic)
+    live_system.admin.create_topic(topic)
+    sends = send_sync(live_system, topic, 4)
+
+    assert numbers_by_partition(read_all(live_system, topic)) == sent_by_partition(sends)
+
+
+def test_deleting_a_topic_that_is_not_there_is_no_error(live_system: LiveSystem) -> None:
+    live_system.admin.delete_topic(Topic("contract-never-made", 1))

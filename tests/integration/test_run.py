@@ -1,0 +1,209 @@
+"""The whole way, from a YAML file to a PDF, as a user goes it: `bench run` in a process of its own."""
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+from bench.systems.memory.faults import Fault, Faults, fault_of
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+
+HEAD = """\
+name: {name}
+title: A run of the tests
+question: Does the whole way hold?
+topic: {{partitions: 1}}
+warm_up: {{cluster: 200ms, trial: 200ms}}
+jit: c1
+"""
+FAULTS = {
+    "seed": 7,
+    "loss": 0.01,
+    "duplicates": 0.02,
+    "swaps": 0.01,
+    "ghost_fails": 0.01,
+    "ghost_unknowns": 0.02,
+    "unknown_absent": 0.01,
+    "fails": 0.01,
+}
+
+
+def scenario(folder: Path, name: str, text: str) -> Path:
+    file = folder / f"{name}.yaml"
+    file.write_text(HEAD.format(name=name) + text, encoding="utf-8")
+    return file
+
+
+def bench(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "bench", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+
+
+def finished(*arguments: object) -> str:
+    process = bench(*arguments)
+    said, _ = process.communicate()
+    assert process.returncode == 0, said
+    return said
+
+
+def only(folder: Path) -> Path:
+    (run,) = folder.iterdir()
+    return run
+
+
+def rows(run: Path, table: str) -> list[dict[str, str]]:
+    with (run / "results" / f"{table}.csv").open(encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
+
+
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "not in time"
+        time.sleep(0.05)
+
+
+def mentioning(path: Path) -> list[int]:
+    return [process.pid for process in psutil.process_iter() if str(path) in " ".join(_arguments(process))]
+
+
+def _arguments(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+def late(hit: Sequence[Fault]) -> int:
+    """Count the swapped messages that a later one overtook, of one producer in one partition."""
+    absent = {Fault.LOSS, Fault.UNKNOWN_ABSENT, Fault.FAIL}
+    waiting = overtaken = 0
+    for fault in hit:
+        if fault is Fault.SWAP and not waiting:
+            waiting = 1
+        elif fault not in absent:
+            overtaken, waiting = overtaken + waiting, 0
+    return overtaken
+
+
+def test_every_injected_fault_and_no_other_is_in_the_account_and_in_the_report(tmp_path: Path) -> None:
+    settings = json.dumps(FAULTS)
+    text = (
+        f"systems: {{memory: {{producer: {settings}}}}}\nload: {{producers: 2}}\nduration: 1s\nrepeats: 1\n"
+    )
+
+    said = finished("run", scenario(tmp_path, "faulty", text), "--out", tmp_path / "out")
+
+    run = only(tmp_path / "out")
+    sends = pq.read_table(run / "trials" / "0000" / "sends").to_pydict()
+    sent = sorted(zip(sends["producer"], sends["sequence"], strict=True))
+    hits = {who: [fault_of(Faults.of(FAULTS), p, s) for p, s in sent if p == who] for who in (0, 1)}
+    hit = Counter(fault for of_one in hits.values() for fault in of_one)
+    (row,) = rows(run, "trials")
+    assert {name: int(row[name]) for name in (
+        "sent", "lost", "duplicates", "fail_present", "unknown_present", "unknown_absent", "out_of_order", "foreign"
+    )} == {
+        "sent": len(sent),
+        "lost": hit[Fault.LOSS],
+        "duplicates": hit[Fault.DUPLICATE],
+        "fail_present": hit[Fault.GHOST_FAIL],
+        "unknown_present": hit[Fault.GHOST_UNKNOWN],
+        "unknown_absent": hit[Fault.UNKNOWN_ABSENT],
+        "out_of_order": sum(late(of_one) for of_one in hits.values()),
+        "foreign": 0,
+    }  # fmt: skip
+    assert hit[Fault.LOSS] > 0
+    assert (run / "report.pdf").read_bytes().startswith(b"%PDF")
+    assert str(run / "report.html") in said.replace("\n", "")
+
+
+MANY = "systems: {memory: {producer: {delay_ms: [0.1, 0.2, 0.3, 0.4]}}}\nduration: 500ms\nrepeats: 2\n"
+
+
+def test_a_killed_run_leaves_nothing_keeps_its_trials_and_goes_on(tmp_path: Path) -> None:
+    process = bench("run", scenario(tmp_path, "killed", MANY), "--out", tmp_path / "out")
+    until(lambda: len(list((tmp_path / "out").glob("*/trials/[0-9]*/trial.json"))) >= 2)
+
+    process.kill()
+    process.wait()
+
+    run = only(tmp_path / "out")
+    until(lambda: not mentioning(run))
+    first = (run / "trials" / "0000" / "trial.json").read_text(encoding="utf-8")
+    finished("run", "--resume", run)
+    assert sorted(entry.name for entry in (run / "trials").iterdir()) == [
+        f"{number:04d}" for number in range(8)
+    ]
+    assert (run / "trials" / "0000" / "trial.json").read_text(encoding="utf-8") == first
+    assert not (run / "nodes").exists()
+    assert len(rows(run, "trials")) == 8
+
+
+def test_ctrl_c_keeps_the_finished_trials_and_says_how_to_go_on(tmp_path: Path) -> None:
+    process = bench("run", scenario(tmp_path, "stopped", MANY), "--out", tmp_path / "out")
+    until(lambda: len(list((tmp_path / "out").glob("*/trials/[0-9]*/trial.json"))) >= 1)
+
+    process.send_signal(signal.SIGINT)
+    said, _ = process.communicate()
+
+    run = only(tmp_path / "out")
+    assert process.returncode == 130, said
+    assert "bench run --resume" in said
+    assert not (run / "nodes").exists()
+    assert not list((run / "trials").glob(".*"))
+    until(lambda: not mentioning(run))
+
+
+def test_a_node_that_does_not_start_fails_its_trials_with_the_end_of_its_log_and_the_others_go_on(
+    tmp_path: Path,
+) -> None:
+    text = """\
+systems:
+  memory: {}
+  kafka: {nodes: {broker: 1}, broker: {num.io.threads: 0}}
+duration: 500ms
+repeats: 1
+"""
+
+    finished("run", scenario(tmp_path, "broken", text), "--out", tmp_path / "out")
+
+    trials = {row["system"]: row for row in rows(only(tmp_path / "out"), "trials")}
+    assert trials["memory"]["verdict"] == "valid"
+    assert trials["kafka"]["state"] == "failed"
+    assert "The end of its log" in trials["kafka"]["reason"]
+    assert "num.io.threads" in trials["kafka"]["reason"]
+
+
+def test_both_systems_lose_nothing_when_nothing_breaks(tmp_path: Path) -> None:
+    text = """\
+systems:
+  kafka: {nodes: {broker: 2}, topic: {replicas: 2}, producer: {acks: all}}
+  pulsar: {nodes: {bookie: 2, broker: 1}, topic: {quorums: 2-2-2}}
+duration: 1s
+repeats: 1
+"""
+
+    finished("run", scenario(tmp_path, "both", text), "--out", tmp_path / "out")
+
+    trials = rows(only(tmp_path / "out"), "trials")
+    assert {row["system"] for row in trials} == {"kafka", "pulsar"}
+    for row in trials:
+        assert row["verdict"] == "valid", row["reason"]
+        assert int(row["acked"]) == int(row["received"]) > 0
+        assert int(row["lost"]) == int(row["duplicates"]) == int(row["out_of_order"]) == 0
+        assert 0 < float(row["service_p50_ns"]) <= float(row["service_p99_ns"])

@@ -1,0 +1,295 @@
+"""How much throughput the load side costs: pump, recorder and Locust against bare client loops.
+
+    python tests/perf/load_ratio.py --system kafka --endpoint HOST:PORT --users 1 10 100
+    python tests/perf/load_ratio.py --system kafka --mock           # librdkafka's own mock brokers
+    python tests/perf/load_ratio.py --system memory --endpoint /dev/shm/x
+
+The bare loops do what one message needs and nothing else: no header, no record, no time stamp. `threads`: a
+thread a user, each with a client of its own, blocking until its ack is there. `shared` (Kafka): the same with
+one client for all, polled by one more thread. `single`: one thread keeps as many messages in flight as there
+are users, on one client. Ratios are against the best of them, in medians over interleaved rounds, as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from bench.load.commands import Produce
+from bench.load.process import PRODUCER_MODULE, WorkerProcess
+from bench.model import NANOS, Load, Pacing, Topic
+from bench.systems.registry import client_side
+
+WARM_UP_S = 1.0
+MESSAGE_BYTES = 1000
+PAYLOAD = bytes(MESSAGE_BYTES)
+
+Count = list[int]
+Loop = Callable[[argparse.Namespace, Count, threading.Event], list[threading.Thread]]
+
+
+def kafka_client(endpoint: str) -> Any:  # noqa: ANN401 - loaded below
+    from confluent_kafka import Producer  # noqa: PLC0415 - only where it is measured
+
+    client = Producer({"bootstrap.servers": endpoint, "linger.ms": 0, "acks": "all"})
+    client.list_topics(timeout=10)
+    return client
+
+
+def kafka_threads(options: argparse.Namespace, acks: Count, stop: threading.Event) -> list[threading.Thread]:
+    def user(number: int) -> None:
+        client = kafka_client(options.endpoint)
+        waiting = [False]
+
+        def done(error: object, _: object) -> None:
+            waiting[0] = False
+            acks[number] += error is None
+
+        while not stop.is_set():
+            waiting[0] = True
+            client.produce(options.topic, PAYLOAD, on_delivery=done)
+            while waiting[0]:
+                client.poll(0.1)
+
+    return [threading.Thread(target=user, args=(number,)) for number in range(options.user_count)]
+
+
+def kafka_shared(options: argparse.Namespace, acks: Count, stop: threading.Event) -> list[threading.Thread]:
+    client = kafka_client(options.endpoint)
+
+    def user(number: int) -> None:
+        over = threading.Lock()
+        over.acquire()
+
+        def done(error: object, _: object) -> None:
+            acks[number] += error is None
+            over.release()
+
+        while not stop.is_set():
+            client.produce(options.topic, PAYLOAD, on_delivery=done)
+            over.acquire()
+
+    def poll() -> None:
+        while any(thread.is_alive() for thread in users):
+            for _ in range(1000):
+                client.poll(0.05)
+
+    users = [threading.Thread(target=user, args=(number,)) for number in range(options.user_count)]
+    return [*users, threading.Thread(target=poll)]
+
+
+def kafka_single(options: argparse.Namespace, acks: Count, stop: threading.Event) -> list[threading.Thread]:
+    client = kafka_client(options.endpoint)
+    open_sends = [0]
+
+    def done(error: object, _: object) -> None:
+        open_sends[0] -= 1
+        acks[0] += error is None
+
+    def run() -> None:
+        while not stop.is_set():
+            while open_sends[0] < options.user_count:
+                open_sends[0] += 1
+                client.produce(options.topic, PAYLOAD, on_delivery=done)
+            client.poll(0.1)
+        client.flush(5)
+
+    return [threading.Thread(target=run)]
+
+
+def pulsar_threads(options: argparse.Namespace, acks: Count, stop: threading.Event) -> list[threading.Thread]:
+    import pulsar  # noqa: PLC0415 - only where it is measured
+
+    client = pulsar.Client(options.endpoint, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
+    producer = client.create_producer(options.topic, batching_enabled=False)
+
+    def user(number: int) -> None:
+        while not stop.is_set():
+            producer.send(PAYLOAD)
+            acks[number] += 1
+
+    return [threading.Thread(target=user, args=(number,)) for number in range(options.user_count)]
+
+
+def twin_single(options: argparse.Namespace, acks: Count, stop: threading.Event) -> list[threading.Thread]:
+    """One thread on this project's own client, for a system without a loop of its own above."""
+    topic = Topic(options.topic, options.partitions)
+    producer = client_side(options.system, options.endpoint).producer(
+        options.endpoint, topic, {}, options.user_count
+    )
+    open_sends = [0]
+
+    def done(_: object) -> None:
+        open_sends[0] -= 1
+        acks[0] += 1
+
+    def run() -> None:
+        while not stop.is_set():
+            while open_sends[0] < options.user_count:
+                open_sends[0] += 1
+                producer.send(PAYLOAD, done)
+            producer.poll(0.1)
+        producer.close(5)
+
+    return [threading.Thread(target=run)]
+
+
+LOOPS: dict[str, dict[str, Loop]] = {
+    "kafka": {"threads": kafka_threads, "shared": kafka_shared, "single": kafka_single},
+    "pulsar": {"threads": pulsar_threads, "single": twin_single},
+    "memory": {"single": twin_single},
+}
+
+
+def run_bare(options: argparse.Namespace) -> float:
+    """Return acks a second of one bare loop, in this process."""
+    acks, stop = [0] * max(options.user_count, 1), threading.Event()
+    threads = LOOPS[options.system][options.bare](options, acks, stop)
+    for thread in threads:
+        thread.start()
+    time.sleep(WARM_UP_S)
+    start, before = time.monotonic(), sum(acks)
+    time.sleep(options.seconds)
+    rate = (sum(acks) - before) / (time.monotonic() - start)
+    stop.set()
+    for thread in threads:
+        thread.join(10)
+    return rate
+
+
+def measure_bare(options: argparse.Namespace, users: int, loop: str) -> float:
+    command = [
+        *(sys.executable, __file__, "--system", options.system, "--endpoint", options.endpoint),
+        *(
+            "--topic",
+            options.topic,
+            "--partitions",
+            str(options.partitions),
+            "--seconds",
+            str(options.seconds),
+        ),
+        *("--bare", loop, "--user-count", str(users)),
+    ]
+    output = subprocess.run(command, check=True, capture_output=True, timeout=120).stdout
+    rate: float = json.loads(output.splitlines()[-1])
+    return rate
+
+
+def measure_load(options: argparse.Namespace, users: int) -> tuple[float, dict[str, Any]]:
+    """Return acks a second with pump, recorder and Locust, and what the load process says of itself."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        WorkerProcess(PRODUCER_MODULE, Path(folder, "log")) as worker,
+    ):
+        command = Produce(
+            system=options.system,
+            endpoint=options.endpoint,
+            topic=Topic(options.topic, options.partitions),
+            producer={},
+            load=Load(users, MESSAGE_BYTES, Pacing(), 1, 0, WARM_UP_S, options.seconds, None),
+            trial=0,
+            run="ratio",
+            folder=Path(folder, "sends"),
+            seed=1,
+        )
+        summary = worker.call(command, deadline_s=60)
+        window = summary["window"]
+        sends = pq.read_table(Path(folder, "sends"), columns=["done_ns", "outcome"])
+    inside = pc.and_(
+        pc.and_(
+            pc.greater_equal(sends["done_ns"], window["start_ns"]),
+            pc.less(sends["done_ns"], window["end_ns"]),
+        ),
+        pc.equal(sends["outcome"], "ok"),
+    )
+    return pc.sum(inside).as_py() * NANOS / (window["end_ns"] - window["start_ns"]), summary["client"]
+
+
+def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    loops = list(LOOPS[options.system])
+    for users in options.users:
+        rates: dict[str, list[float]] = {name: [] for name in ("load", *loops)}
+        client: dict[str, Any] = {}
+        for _ in range(options.rounds):
+            rate, client = measure_load(options, users)
+            rates["load"].append(rate)
+            for loop in loops:
+                rates[loop].append(measure_bare(options, users, loop))
+        medians = {name: round(median(found), 1) for name, found in rates.items()}
+        yield {
+            "users": users,
+            "acks_per_s": medians,
+            "ratio": {loop: round(medians["load"] / medians[loop], 3) for loop in loops},
+            "ratio_to_best": round(medians["load"] / max(medians[loop] for loop in loops), 3),
+            "rounds": {name: [round(rate) for rate in found] for name, found in rates.items()},
+            "client": client,
+        }
+
+
+@contextmanager
+def mock_brokers() -> Iterator[str]:
+    """Run librdkafka's mock cluster in a process of its own and give its address."""
+    program = (
+        "import sys; from confluent_kafka import Producer\n"
+        "p = Producer({'bootstrap.servers': 'x', 'test.mock.num.brokers': 3, 'log_level': 0})\n"
+        "b = p.list_topics(timeout=10).brokers.values()\n"
+        "print(','.join(f'{x.host}:{x.port}' for x in b), flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdin=-1, stdout=-1, stderr=-3, text=True
+    ) as process:
+        try:
+            yield process.stdout.readline().strip()  # type: ignore[union-attr]
+        finally:
+            process.stdin.close()  # type: ignore[union-attr]
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--system", choices=LOOPS, required=True)
+    parser.add_argument("--endpoint", default="")
+    parser.add_argument("--mock", action="store_true")
+    parser.add_argument("--topic", default="load-ratio")
+    parser.add_argument("--partitions", type=int, default=4)
+    parser.add_argument("--users", type=int, nargs="+", default=[1, 10, 100])
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--bare", help=argparse.SUPPRESS)
+    parser.add_argument("--user-count", type=int, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main() -> None:
+    options = arguments()
+    if options.bare:
+        print(json.dumps(run_bare(options)))  # noqa: T201
+        return
+    if options.mock:
+        with mock_brokers() as options.endpoint:
+            report(options)
+        return
+    report(options)
+
+
+def report(options: argparse.Namespace) -> None:
+    for result in measure(options):
+        print(json.dumps(result), flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""What a made-up run looks like: its systems, cases and typical rates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from typing import Any, TypeAlias
+
+Row: TypeAlias = dict[str, Any]
+
+SWEPT = {
+    "kafka": ("replicas", "min.insync.replicas", "acks"),
+    "pulsar": ("quorums", "journalSyncData"),
+    "memory": ("loss",),
+}
+WARM_UP_S, WINDOW_S = 2, 6
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """What the made-up run looks like; `failed`, `lost` (messages by trial) and `incomplete` name trials."""
+
+    systems: tuple[str, ...] = ("kafka", "pulsar")
+    rounds: int = 5
+    failed: tuple[int, ...] = ()
+    lost: Mapping[int, int] = field(default_factory=dict)
+    incomplete: tuple[int, ...] = ()
+    e2e: bool = True
+    open_loop: bool = False
+    messages: int = 4000
+    seed: int = 1
+
+
+def cases_of(system: str) -> list[dict[str, str]]:
+    """The settings of each case, in the scenario's order."""
+    points: list[tuple[str, ...]]
+    if system == "kafka":
+        grid = product((1, 2, 4), (1, 2, 4), ("all", "1", "0"))
+        points = [(str(r), str(m), a) for r, m, a in grid if m <= r]
+    elif system == "pulsar":
+        quorums = ("1-1-1", "2-2-1", "2-2-2", "3-2-2", "3-3-2", "3-3-3")
+        points = [(q, sync) for q in quorums for sync in ("true", "false")]
+    else:
+        points = [("0",), ("0.001",)]
+    return [dict(zip(SWEPT[system], point, strict=True)) for point in points]
+
+
+def typical_rate(system: str, settings: Mapping[str, str]) -> float:
+    """Messages per second around which a case's trials lie."""
+    if system == "kafka":
+        copies, needed = int(settings["replicas"]), int(settings["min.insync.replicas"])
+        base = {"0": 34_000.0, "1": 11_000.0, "all": 9_500.0 / needed**0.3}[settings["acks"]]
+        return float(base / copies**0.45)
+    if system == "pulsar":
+        ensemble, _, acks = (int(part) for part in settings["quorums"].split("-"))
+        base = 1450.0 if settings["journalSyncData"] == "false" else 620.0
+        return float(base / (ensemble * acks) ** 0.25)
+    return 52_000.0
+
+
+def case_name(system: str, settings: Mapping[str, str]) -> str:
+    return " ".join([system, *(f"{key}={value}" for key, value in settings.items())])

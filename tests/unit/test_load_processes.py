@@ -1,0 +1,408 @@
+"""The load and the consumer process as the runner uses them, on the in-memory system, down to the files."""
+
+import json
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from bench.errors import LoadError, NodeDiedError
+from bench.load.commands import Finish, Produce, Subscribe, Verify, from_line, to_line
+from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
+from bench.load.schemas import RECEIVES, SENDS
+from bench.model import Cluster, Load, Pacing, Settings, Topic
+from bench.systems.memory import Fault, Faults, Memory, fault_of
+
+TOPIC = Topic("topic", 3)
+FAULTS: Settings = {
+    "seed": 11,
+    "loss": 0.03,
+    "duplicates": 0.03,
+    "swaps": 0.03,
+    "ghost_fails": 0.03,
+    "ghost_unknowns": 0.03,
+    "unknown_absent": 0.03,
+    "fails": 0.03,
+}
+STORED = {Fault.NONE, Fault.DUPLICATE, Fault.SWAP, Fault.GHOST_FAIL, Fault.GHOST_UNKNOWN}
+ACKED = {Fault.NONE, Fault.DUPLICATE, Fault.SWAP, Fault.LOSS}
+
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    with WorkerProcess(PRODUCER_MODULE, tmp_path_factory.mktemp("logs") / "worker.log") as process:
+        yield process
+
+
+@pytest.fixture(scope="module")
+def consumer_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
+    with WorkerProcess(CONSUMER_MODULE, tmp_path_factory.mktemp("logs") / "consumers.log") as process:
+        yield process
+
+
+class Trial:
+    """One trial's folder, topic and commands."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.endpoint = str(folder / "cluster")
+        Memory(folder / "cluster").admin(Cluster("memory", "1", {}), []).create_topic(TOPIC)
+
+    def produce(self, load: Load, producer: Settings | None = None, **changes: Any) -> Produce:  # noqa: ANN401 - any field
+        command = Produce(
+            system="memory",
+            endpoint=self.endpoint,
+            topic=TOPIC,
+            producer=producer or {},
+            load=load,
+            trial=4,
+            run="run",
+            folder=self.folder / "sends",
+            seed=1,
+            grace_s=10.0,
+        )
+        return replace(command, **changes)
+
+    def subscribe(self, consumers: int = 1) -> Subscribe:
+        return Subscribe(
+            system="memory",
+            endpoint=self.endpoint,
+            topic=TOPIC,
+            consumer={},
+            consumers=consumers,
+            trial=4,
+            run="run",
+            folder=self.folder / "receives",
+        )
+
+    def verify(self) -> Verify:
+        return Verify(
+            system="memory",
+            endpoint=self.endpoint,
+            topic=TOPIC,
+            consumer={},
+            trial=4,
+            run="run",
+            folder=self.folder / "receives",
+            deadline_s=10,
+        )
+
+    def sends(self) -> Rows:
+        rows: Rows = pq.read_table(self.folder / "sends").to_pylist()
+        return rows
+
+    def receives(self, stage: str) -> Rows:
+        rows: Rows = pq.read_table(self.folder / "receives").to_pylist()
+        return [row for row in rows if row["stage"] == stage]
+
+
+@pytest.fixture
+def trial(tmp_path: Path) -> Trial:
+    return Trial(tmp_path)
+
+
+def closed(
+    producers: int = 3,
+    messages: int | None = None,
+    duration_s: float | None = None,
+    **changes: Any,  # noqa: ANN401 - any field
+) -> Load:
+    load = Load(producers, 100, Pacing(), 1, 1, 0.0, duration_s, messages)
+    return replace(load, **changes)
+
+
+def identities(rows: Rows) -> Counter[tuple[int, int]]:
+    return Counter((row["producer"], row["sequence"]) for row in rows)
+
+
+def test_every_fault_shows_in_the_event_log_exactly(
+    trial: Trial, worker: WorkerProcess, consumer_worker: WorkerProcess
+) -> None:
+    consumer_worker.call(trial.subscribe(consumers=2), deadline_s=30)
+    done = worker.call(trial.produce(closed(messages=20_000), FAULTS), deadline_s=60)
+    stored = sum(fault in STORED for fault in faults_of(trial.sends()).values())
+    finished = consumer_worker.call(Finish(expected=stored, grace_s=20), deadline_s=60)
+    verified = consumer_worker.call(trial.verify(), deadline_s=60)
+
+    faults = faults_of(trial.sends())
+    assert done["sent"] == len(faults) == 20_000
+    by_fault = Counter(faults.values())
+    assert min(by_fault[fault] for fault in Fault) > 400
+    assert done["acked"] == sum(by_fault[fault] for fault in ACKED)
+    assert done["failed"] == by_fault[Fault.FAIL] + by_fault[Fault.GHOST_FAIL]
+    assert done["unknown"] == by_fault[Fault.GHOST_UNKNOWN] + by_fault[Fault.UNKNOWN_ABSENT]
+
+    expected = {who: 2 if fault is Fault.DUPLICATE else 1 for who, fault in faults.items() if fault in STORED}
+    assert identities(trial.receives("verify")) == expected
+    assert verified == {
+        "received": sum(expected.values()),
+        "distinct": stored,
+        "complete": True,
+        "reason": None,
+        "recorder_backlog_max": verified["recorder_backlog_max"],
+    }
+    for consumer in (0, 1):
+        live = [row for row in trial.receives("live") if row["consumer"] == consumer]
+        assert identities(live) == expected
+    assert finished["distinct"] == stored
+
+
+def faults_of(sends: Rows) -> dict[tuple[int, int], Fault]:
+    faults = Faults.of(FAULTS)
+    return {
+        (row["producer"], row["sequence"]): fault_of(faults, row["producer"], row["sequence"])
+        for row in sends
+    }
+
+
+def test_sends_and_receives_agree_and_have_the_schemas_of_the_event_log(
+    trial: Trial, worker: WorkerProcess, consumer_worker: WorkerProcess
+) -> None:
+    worker.call(trial.produce(closed(messages=500)), deadline_s=60)
+    consumer_worker.call(trial.verify(), deadline_s=60)
+
+    for folder, schema in (("sends", SENDS), ("receives", RECEIVES)):
+        files = list((trial.folder / folder).iterdir())
+        assert files
+        assert all(pq.read_schema(file).equals(schema) for file in files)
+    sends = {(row["producer"], row["sequence"]): row for row in trial.sends()}
+    for row in trial.receives("verify"):
+        send = sends[row["producer"], row["sequence"]]
+        assert (row["partition"], row["entry"], row["sent_ns"]) == (
+            send["partition"],
+            send["entry"],
+            send["sent_ns"],
+        )
+
+
+def test_sequences_have_no_gap_and_times_follow_each_other(trial: Trial, worker: WorkerProcess) -> None:
+    worker.call(trial.produce(closed(producers=5, messages=2000)), deadline_s=60)
+
+    rows = trial.sends()
+    for producer in range(5):
+        sequences = sorted(row["sequence"] for row in rows if row["producer"] == producer)
+        assert sequences == list(range(len(sequences)))
+    assert all(row["due_ns"] == row["sent_ns"] <= row["done_ns"] for row in rows)
+    assert {row["bytes"] for row in rows} == {100}
+
+
+def test_users_send_from_the_warm_up_to_the_end_of_the_window(trial: Trial, worker: WorkerProcess) -> None:
+    load = closed(producers=4, duration_s=1.5, warm_up_s=1.0)
+
+    done = worker.call(trial.produce(load, {"delay_ms": 1.0}), deadline_s=60)
+
+    start_ns, end_ns = done["window"]["start_ns"], done["window"]["end_ns"]
+    rows = trial.sends()
+    assert end_ns - start_ns == 1_500_000_000
+    assert max(row["sent_ns"] for row in rows) < end_ns
+    for producer in range(4):
+        sent = [row["sent_ns"] for row in rows if row["producer"] == producer]
+        assert min(sent) < start_ns
+        assert max(sent) > end_ns - 500_000_000
+    assert not done["stalled"]
+
+
+def test_the_client_tells_about_itself(trial: Trial, worker: WorkerProcess) -> None:
+    done = worker.call(trial.produce(closed(duration_s=0.5)), deadline_s=60)
+
+    client = done["client"]
+    assert 0 < client["thread_share"] <= client["cpu_share"] + 0.05
+    assert client["loop_lag_max_ns"] > 0
+    assert client["pump_away_max_ns"] > 0
+    assert client["recorder_backlog_max"] >= 1
+    assert done["producer"]["kind"].startswith("files in a folder")
+    assert (done["due_unsent"], done["never_told"]) == (0, 0)
+
+
+def test_a_paced_load_keeps_its_rate(trial: Trial, worker: WorkerProcess) -> None:
+    load = closed(producers=3, duration_s=1.0, pacing=Pacing(((1.0, 500.0),)), window=10)
+
+    done = worker.call(trial.produce(load), deadline_s=60)
+
+    rows = trial.sends()
+    assert done["sent"] + done["due_unsent"] == 500
+    assert done["due_unsent"] < 250
+    assert all(row["sent_ns"] >= row["due_ns"] for row in rows)
+    assert len({row["due_ns"] for row in rows}) == len(rows)
+
+
+def test_a_load_that_nobody_answers_ends_after_its_grace(trial: Trial, worker: WorkerProcess) -> None:
+    load = closed(producers=2, duration_s=0.2, window=3)
+
+    done = worker.call(trial.produce(load, {"delay_ms": 1e7}, grace_s=0.3), deadline_s=60)
+
+    assert done["stalled"]
+    assert (done["sent"], done["unknown"]) == (6, 6)
+
+
+def test_a_counted_load_that_nobody_answers_ends_too(trial: Trial, worker: WorkerProcess) -> None:
+    done = worker.call(trial.produce(closed(messages=10), {"delay_ms": 1e7}, grace_s=0.3), deadline_s=60)
+
+    assert done["stalled"]
+    assert (done["sent"], done["acked"], done["unknown"]) == (3, 0, 3)
+
+
+def test_progress_comes_and_comes_at_once_for_awaited_acks(trial: Trial, worker: WorkerProcess) -> None:
+    heard: Rows = []
+    load = closed(duration_s=1.2)
+
+    worker.call(trial.produce(load, {"delay_ms": 1.0}, progress_at_acks=(1, 2)), 60, on_progress=heard.append)
+
+    first, second, *_, last = heard
+    assert set(first) == {"sent", "acked", "failed", "unknown", "rate", "elapsed_s"}
+    assert 1 <= first["acked"] < last["acked"]
+    assert first["elapsed_s"] < second["elapsed_s"] < last["elapsed_s"]
+    assert len(heard) >= 4
+
+
+def test_a_worker_serves_many_trials(tmp_path: Path, worker: WorkerProcess) -> None:
+    for number in range(3):
+        trial = Trial(tmp_path / str(number))
+        done = worker.call(trial.produce(closed(producers=number + 1, messages=100)), deadline_s=60)
+        assert done["acked"] == len(trial.sends()) == 100
+
+
+def test_a_refusal_is_told_and_the_worker_goes_on(trial: Trial, worker: WorkerProcess) -> None:
+    with pytest.raises(LoadError, match="31 bytes cannot be counted"):
+        worker.call(trial.produce(closed(messages=1, message_bytes=31)), deadline_s=60)
+    with pytest.raises(LoadError, match="no partition 0"):
+        worker.call(trial.produce(closed(messages=1), topic=Topic("missing", 1)), deadline_s=60)
+    with pytest.raises(LoadError, match="only produces"):
+        worker.call(trial.verify(), deadline_s=60)
+
+    assert worker.call(trial.produce(closed(messages=10)), deadline_s=60)["acked"] == 10
+
+
+def test_a_consumer_without_hope_ends_after_its_grace(trial: Trial, consumer_worker: WorkerProcess) -> None:
+    consumer_worker.call(trial.subscribe(), deadline_s=30)
+
+    done = consumer_worker.call(Finish(expected=10, grace_s=0.3), deadline_s=30)
+
+    assert (done["received"], done["distinct"]) == (0, 0)
+
+
+def test_finishing_without_subscribing_is_refused(consumer_worker: WorkerProcess) -> None:
+    with pytest.raises(LoadError, match="nothing was subscribed"):
+        consumer_worker.call(Finish(expected=1, grace_s=1), deadline_s=30)
+
+
+def test_a_read_that_does_not_reach_the_end_is_incomplete(
+    trial: Trial, consumer_worker: WorkerProcess
+) -> None:
+    partition = trial.folder / "cluster" / "topic" / "0000"
+    partition.with_suffix(".count").write_bytes((1).to_bytes(8, "little"))
+    partition.with_suffix(".log").write_bytes((100).to_bytes(4, "little"))
+
+    done = consumer_worker.call(trial.verify(), deadline_s=30)
+
+    assert not done["complete"]
+    assert "Partition 0 ends within entry 0 of 1" in done["reason"]
+
+
+def test_a_process_that_dies_is_reported_with_the_end_of_its_log(tmp_path: Path, trial: Trial) -> None:
+    log = tmp_path / "worker.log"
+    said = r"ended \(exit code 1\)(.|\n)*No module named bench.load.no_such_module"
+
+    with WorkerProcess("bench.load.no_such_module", log) as process, pytest.raises(LoadError, match=said):
+        process.call(trial.verify(), deadline_s=30)
+
+
+def test_a_process_that_falls_silent_is_reported(trial: Trial, tmp_path: Path) -> None:
+    with WorkerProcess(CONSUMER_MODULE, tmp_path / "log") as process:
+        process.call(trial.subscribe(), deadline_s=30)
+        stop(process)
+        with pytest.raises(LoadError, match=r"said nothing for 0\.3 s"):
+            process.call(Finish(expected=1, grace_s=60), deadline_s=0.3)
+        with pytest.raises(LoadError, match="still busy"):
+            process.call(trial.verify(), deadline_s=1)
+
+
+def stop(process: WorkerProcess) -> None:
+    subprocess.run(["kill", "-STOP", str(process.pid)], check=True)
+
+
+def test_a_dead_node_ends_a_call(trial: Trial, tmp_path: Path) -> None:
+    def alive() -> None:
+        raise NodeDiedError("broker-1 died")
+
+    with WorkerProcess(PRODUCER_MODULE, tmp_path / "log") as process, pytest.raises(NodeDiedError):
+        process.call(trial.produce(closed(duration_s=60)), deadline_s=60, alive=alive)
+
+
+@pytest.mark.parametrize("module", [PRODUCER_MODULE, CONSUMER_MODULE])
+def test_a_process_ends_when_its_input_closes(module: str) -> None:
+    started = subprocess.Popen(
+        [sys.executable, "-m", module], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
+    assert started.stdin is not None
+
+    started.stdin.close()
+
+    assert started.wait(30) == 0
+
+
+def test_the_web_page_shows_a_trial_and_leaves_it_alone(trial: Trial, tmp_path: Path) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    arguments = ["--web-fd", str(listener.fileno())]
+    seen: Rows = []
+
+    def look(_: dict[str, Any]) -> None:
+        seen.append(json.loads(fetch(f"{url}/stats/requests")))
+        assert not json.loads(fetch(f"{url}/stop", b""))["success"]
+
+    with WorkerProcess(
+        PRODUCER_MODULE, tmp_path / "log", arguments=arguments, inherited=[listener.fileno()]
+    ) as process:
+        load = closed(duration_s=2.5)
+        done = process.call(trial.produce(load, {"delay_ms": 1.0, "fails": 0.2}), 60, on_progress=look)
+        last = json.loads(fetch(f"{url}/stats/requests?after"))
+        assert "Locust" in fetch(url).decode()
+
+    assert seen[-1]["user_count"] in {0, 3}
+    assert done["sent"] > 300
+    total = {entry["name"]: entry for entry in last["stats"]}["Aggregated"]
+    assert (total["num_requests"], total["num_failures"]) == (done["sent"], done["failed"])
+    assert last["errors"][0]["error"] == "fails"
+
+
+def fetch(url: str, body: bytes | None = None) -> bytes:
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            with urllib.request.urlopen(url, body, timeout=10) as answer:  # noqa: S310 - http only
+                content: bytes = answer.read()
+                return content
+        except urllib.error.URLError:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+
+def test_commands_survive_the_line(trial: Trial) -> None:
+    settings: Settings = {"acks": "all", "linger.ms": 0, "share": 0.5, "enable.idempotence": True}
+    pacing = Pacing(((1.0, 10.0), (2.5, 20.0)))
+    command = trial.produce(closed(messages=1, pacing=pacing), settings, progress_at_acks=(1, 2))
+
+    again = from_line(to_line(command))
+
+    assert again == command
+    assert isinstance(again, Produce)
+    assert [type(value) for value in again.producer.values()] == [str, int, float, bool]
+
+
+@pytest.mark.parametrize("line", [b"{}", b"no json", b"[]", b'{"verb": "fly"}', b'{"verb": "finish"}'])
+def test_an_unreadable_command_is_refused(line: bytes) -> None:
+    with pytest.raises(LoadError, match="cannot read"):
+        from_line(line)

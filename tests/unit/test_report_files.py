@@ -1,0 +1,104 @@
+"""The files that write_report leaves, and what it says when it can't."""
+
+from __future__ import annotations
+
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from pypdf import PdfReader
+from rich.console import Console
+
+from bench.errors import ReportError
+from bench.report import terminal_table, write_report
+from tests.report_data import build
+from tests.report_sketch import Sketch
+
+SMALL = Sketch(systems=("pulsar", "memory"), rounds=1, messages=500)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(tmp_path_factory.mktemp("report") / "run", SMALL)
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    return build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500))
+
+
+@pytest.fixture(scope="module")
+def pdf(run: Path) -> PdfReader:
+    _, path = write_report(run)
+    return PdfReader(path)
+
+
+def test_pdf_has_pages_and_the_question_on_the_first(pdf: PdfReader) -> None:
+    first = " ".join(pdf.pages[0].extract_text().split())
+
+    assert len(pdf.pages) > 3
+    assert "How do throughput and latency change" in first
+    assert f"1 / {len(pdf.pages)}" in first
+
+
+def test_pdf_is_titled_and_has_an_outline(pdf: PdfReader) -> None:
+    assert pdf.metadata is not None
+    assert pdf.metadata.title is not None
+    assert pdf.metadata.title.startswith("What does an acknowledgement cost?")
+    assert len(pdf.outline) > 0
+
+
+def test_nothing_but_the_two_files_is_left(run: Path, pdf: PdfReader) -> None:
+    names = {path.name for path in run.iterdir()}
+
+    assert names == {"manifest.json", "plan.json", "results", "trials", "report.html", "report.pdf"}
+
+
+@pytest.mark.parametrize(
+    "name", ["results/cases.parquet", "results/summary.json", "manifest.json", "plan.json"]
+)
+def test_missing_file_is_named(broken: Path, name: str) -> None:
+    (broken / name).unlink()
+
+    with pytest.raises(ReportError, match=f"{name} is missing.*bench report {broken}"):
+        write_report(broken)
+
+
+@pytest.mark.parametrize(
+    "name", ["results/trials.parquet", "results/expectations.json", "trials/0000/trial.json"]
+)
+def test_garbled_file_is_named(broken: Path, name: str) -> None:
+    (broken / name).write_text("no such format")
+
+    with pytest.raises(ReportError, match=f"{name} cannot be read"):
+        write_report(broken)
+
+
+def test_missing_column_is_named(broken: Path) -> None:
+    (broken / "results" / "cases.parquet").write_bytes((broken / "results" / "errors.parquet").read_bytes())
+
+    with pytest.raises(ReportError, match=r"cases.parquet has no column system, case"):
+        write_report(broken)
+
+
+def test_terminal_table_shows_settings_medians_and_loss(tmp_path: Path) -> None:
+    run = build(tmp_path / "run", Sketch(systems=("kafka", "pulsar"), rounds=5, lost={0: 3}, messages=500))
+
+    shown = _printed(run)
+
+    for head in ("replicas", "SyncData", "msgs/s", "service", "p99 ms", "e2e", "lost"):
+        assert head in shown
+    assert "5/5" in shown
+    assert "3 acknowledged messages lost" in shown
+    assert "confidence interval" in shown
+
+
+def test_terminal_table_needs_results(tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="is missing"):
+        terminal_table(tmp_path)
+
+
+def _printed(run: Path) -> str:
+    stream = StringIO()
+    Console(file=stream, width=160).print(terminal_table(run))
+    return stream.getvalue()

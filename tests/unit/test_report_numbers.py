@@ -1,0 +1,81 @@
+"""Numbers, orders and scales as the report shows them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from bench.report import numbers, sweep
+from bench.report.figures.scale import fitting
+
+
+@pytest.mark.parametrize(
+    ("value_ns", "text"),
+    [
+        (61_000, "61 µs"),
+        (1_420_000, "1.42 ms"),
+        (2_500_000_000, "2.5 s"),
+        (700, "700 ns"),
+        (None, "\N{EN DASH}"),
+    ],
+)
+def test_duration_picks_its_unit(value_ns: float | None, text: str) -> None:
+    assert numbers.duration(value_ns) == text
+
+
+@pytest.mark.parametrize(
+    ("value_ns", "text"),
+    [(52_000, "0.052"), (2_104_000, "2.10"), (45_010_000, "45.0"), (12_129_250_000, "12,129")],
+)
+def test_ms_keep_three_significant_digits(value_ns: float, text: str) -> None:
+    assert numbers.ms(value_ns) == text
+
+
+def test_null_is_never_a_number() -> None:
+    nothing = "\N{EN DASH}"
+
+    assert numbers.count(math.nan) == nothing
+    assert numbers.rate(None) == nothing
+    assert numbers.ms(math.nan) == nothing
+
+
+@pytest.mark.parametrize(("value", "text"), [(34_054.2, "34,054"), (99.94, "99.9"), (0.5, "0.5")])
+def test_rate_is_whole_from_a_hundred_on(value: float, text: str) -> None:
+    assert numbers.rate(value) == text
+
+
+def test_settings_sort_as_people_count() -> None:
+    assert sorted(["10", "2", "all", "1"], key=sweep.natural) == ["1", "2", "10", "all"]
+    assert sorted(["10-2-2", "3-3-2", "3-2-2"], key=sweep.natural) == ["3-2-2", "3-3-2", "10-2-2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [
+        ("min.insync.replicas", ["min.", "insync.", "replicas"]),
+        ("journalSyncData", ["journal", "SyncData"]),
+        ("acks", ["acks"]),
+    ],
+)
+def test_long_setting_names_break_where_words_end(name: str, lines: list[str]) -> None:
+    assert sweep.wrapped(name) == lines
+
+
+def test_evenly_keeps_both_ends() -> None:
+    assert sweep.evenly(list(range(100)), 5) == [0, 25, 50, 74, 99]
+
+
+def test_scale_is_logarithmic_from_a_factor_of_twenty_on() -> None:
+    wide, narrow = fitting([300.0, 30_000.0]), fitting([300.0, 3_000.0])
+
+    assert wide is not None
+    assert narrow is not None
+    assert wide.log
+    assert wide.label("messages/s") == "messages/s, log scale"
+    assert not narrow.log
+    assert narrow.low == 0
+
+
+def test_no_values_no_scale() -> None:
+    assert fitting([math.nan]) is None

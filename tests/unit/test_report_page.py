@@ -1,0 +1,175 @@
+"""What a reader finds in report.html."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bench.report import html
+from tests.report_data import build
+from tests.report_sketch import Sketch
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A run of both systems, five rounds, all valid."""
+    return html.render(build(tmp_path_factory.mktemp("run") / "both"))
+
+
+@pytest.fixture(scope="module")
+def troubled(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A run of three rounds with a failed trial and lost messages."""
+    sketch = Sketch(systems=("memory",), rounds=3, failed=(1,), lost={2: 60}, e2e=False)
+    return html.render(build(tmp_path_factory.mktemp("run") / "troubled", sketch))
+
+
+def test_first_page_gives_question_answer_and_figure(page: str) -> None:
+    front = page[page.index('<header class="front">') : page.index("</header>")]
+
+    assert "What does an acknowledgement cost?" in front
+    assert "what a producer waits for?" in front
+    assert "Kafka acknowledges 4,100 to 34,000 messages per second" in front
+    assert 'id="figure-throughput"' in front
+    assert "✓ held" in front
+
+
+def test_first_page_names_what_limits_the_numbers(page: str) -> None:
+    assert "2 cores shared by servers and clients" in page
+    assert "one fsync costs 61 µs (p99 104 µs)" in page
+    assert "closed loop" in page
+    assert "default JIT" in page
+
+
+def test_one_file_without_anything_from_outside(page: str) -> None:
+    linked = re.findall(r'(?:src|href)="([^"]*)"', page) + re.findall(r"url\(([^)]*)\)", page)
+
+    assert linked
+    assert all(target.startswith(("#", "data:font/woff2")) for target in linked)
+    assert "<script" not in page
+    assert "@import" not in page
+
+
+def test_page_stays_small(page: str) -> None:
+    assert len(page) < 3_000_000
+
+
+def test_every_figure_says_in_words_what_it_shows(page: str) -> None:
+    figures = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
+
+    assert len(figures) == 6
+    for figure in figures:
+        assert 'role="img"' in figure
+        assert re.search(r"<title id=[^>]*>[^<]{10,}</title>", figure)
+        assert re.search(r"<desc id=[^>]*>[^<]{40,}</desc>", figure)
+
+
+def test_description_gives_lowest_and_highest_case(page: str) -> None:
+    assert re.search(r"<desc[^>]*>Throughput by case\. Kafka: from [\d,]+ messages/s \(replicas=4", page)
+
+
+def test_ids_are_unique(page: str) -> None:
+    ids = re.findall(r'\bid="([^"]*)"', page)
+
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "acknowledged messages/s, log scale",
+        "service time (ms), log scale",
+        "end-to-end latency (ms)",
+        "percentile",
+        "seconds since the first send",
+        "trial, in the order run",
+    ],
+)
+def test_axes_carry_their_unit(page: str, label: str) -> None:
+    assert re.search(rf"<text[^>]*>{re.escape(label)}", page)
+
+
+def test_tables_hold_every_case_of_both_systems(page: str) -> None:
+    tables = re.findall(r'<table class="grid measured".*?</table>', page, flags=re.DOTALL)
+
+    assert [table.count("<tr") for table in tables] == [2 + 18, 2 + 12]
+
+
+def test_five_rounds_give_an_interval(page: str) -> None:
+    assert "a confidence interval for the median at 93.8%" in page
+    assert "no interval" not in page
+
+
+def test_nothing_lost_is_said_plainly(page: str) -> None:
+    assert re.search(r'class="good">Nothing lost: the full read found all [\d,]+ acknowledged messages', page)
+
+
+def test_points_left_out_are_listed_with_their_reason(page: str) -> None:
+    assert "min.insync.replicas is greater than the number of replicas" in page
+    assert "<li>replicas=1 min.insync.replicas=2 acks=0</li>" in page
+
+
+def test_settings_read_back_tell_common_from_differing(page: str) -> None:
+    assert re.search(r"<dt>num.io.threads</dt><dd>8</dd>", page)
+    assert re.search(r"<dt>journalSyncData</dt><dd>false, true by case</dd>", page)
+
+
+def test_fewer_than_five_rounds_give_no_interval(troubled: str) -> None:
+    assert "there is no interval, for that takes at least 5" in troubled
+
+
+def test_failed_trial_is_listed_with_its_reason(troubled: str) -> None:
+    assert "Trials that do not count: 1 of 6" in troubled
+    assert "broker-2 ended with exit code 1" in troubled
+    assert "1 of 6 trials do not count" in troubled
+
+
+def test_loss_is_flagged_on_the_first_page_and_in_the_account(troubled: str) -> None:
+    sentence = "60 acknowledged messages lost, in 1 trial of 1 case"
+
+    assert f'<p class="warning">{sentence}' in troubled
+    assert f'<li class="bad">{sentence}' in troubled
+    assert "Nothing lost" not in troubled
+
+
+def test_first_fifty_offending_messages_are_listed(troubled: str) -> None:
+    assert "The first 50 of 60" in troubled
+    assert "results/messages.csv" in troubled
+    assert troubled.count('<td class="name bad">lost</td>') == 50
+
+
+def test_missing_end_to_end_latency_is_said(troubled: str) -> None:
+    assert "no live consumer received messages" in troubled
+    assert "end to end, ms" not in troubled
+
+
+def test_busy_client_is_a_suspect(troubled: str) -> None:
+    assert "the client, not the servers, may be the limit" in troubled
+
+
+def test_open_loop_shows_response_time(tmp_path: Path) -> None:
+    sketch = Sketch(systems=("memory",), rounds=2, open_loop=True, messages=500)
+
+    page = html.render(build(tmp_path / "run", sketch))
+
+    assert 'id="figure-response"' in page
+    assert "open loop: 500/s for 8 s" in page
+
+
+def test_run_without_a_valid_trial_still_reports(tmp_path: Path) -> None:
+    page = html.render(build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, failed=(0, 1))))
+
+    assert "No trial is valid" in page
+    assert "<svg" not in page
+
+
+def test_scenario_text_cannot_break_the_page(tmp_path: Path) -> None:
+    run = build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500))
+    manifest = run / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("What does an", "<script>alert(1)</script>"))
+
+    page = html.render(run)
+
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
