@@ -19,7 +19,7 @@ def kafka(tmp_path: Path) -> Kafka:
 
 def cluster(controllers: int = 1, brokers: int = 4, **changes: Any) -> Cluster:  # noqa: ANN401 - fields
     nodes = {"controller": controllers, "broker": brokers}
-    return Cluster("kafka", "4.3.1", nodes, **changes)
+    return Cluster(**{"system": "kafka", "version": "4.3.1", "nodes": nodes, **changes})
 
 
 def properties(node: Node) -> dict[str, str]:
@@ -52,6 +52,21 @@ def test_a_command_starts_the_jvm_itself_with_the_heap_asked_for(kafka: Kafka, t
     assert {"-Xmx1024m", "-XX:TieredStopAtLevel=1"} <= set(broker.command)
     assert broker.command[-2:] == ("kafka.Kafka", str(tmp_path / "broker-4" / "server.properties"))
     assert broker.memory_bytes > 1024 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "option"),
+    [
+        ("4.3.1", "log4j2.properties", "-Dlog4j2.configurationFile="),
+        ("3.9.2", "log4j.properties", "-Dlog4j.configuration=file://"),
+    ],
+)
+def test_logging_is_configured_in_the_versions_own_way(
+    kafka: Kafka, tmp_path: Path, version: str, name: str, option: str
+) -> None:
+    node = kafka.nodes(cluster(version=version), tmp_path)[0]
+
+    assert f"{option}{tmp_path / 'controller-1' / name}" in node.command
 
 
 def test_clients_connect_to_brokers_only(kafka: Kafka, tmp_path: Path) -> None:

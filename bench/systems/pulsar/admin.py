@@ -1,0 +1,182 @@
+"""What an operator does to a live Pulsar cluster: topics, and settings read back."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from bench.errors import ClusterError
+from bench.model import Cluster, Node, Settings, Topic
+from bench.systems.pulsar import topics
+from bench.systems.pulsar.config import text
+from bench.systems.pulsar.describe import TOLD, node_settings, sessions_ms
+from bench.systems.pulsar.nodes import BROKER, ROLES, of_role
+from bench.systems.pulsar.rest import Rest
+from bench.systems.pulsar.topics import Quorums
+
+_THERE_S = 60.0
+_TURN_S = 0.05
+_AT_ONCE = 8
+_NAMESPACE_TELLS = ("deduplicationEnabled", "message_ttl_in_seconds", "persistence", "retention_policies")
+
+
+class PulsarAdmin:
+    """See protocols.Admin."""
+
+    def __init__(self, cluster: Cluster, nodes: Sequence[Node]) -> None:
+        """Remember whom to ask; connects with the first action."""
+        self._cluster = cluster
+        self._nodes = nodes
+        self._brokers = of_role(nodes, BROKER)
+        self._rest = Rest(self._brokers)
+
+    def create_topic(self, topic: Topic) -> None:
+        """See protocols.Admin. The topic gets a namespace of its own, with its quorums and policies."""
+        doing = f"Creating topic {topic.name}"
+        self._rest.ask(doing, "PUT", _namespace(topic), topics.policies(topic))
+        self._rest.ask(doing, "PUT", f"admin/v2/{topics.rest_path(topic)}/partitions", topic.partitions)
+        if topics.has_own_bundles(topic):
+            self._lay_out(topic)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(lambda number: self._load(topic, number), range(topic.partitions)))
+
+    def _lay_out(self, topic: Topic) -> None:
+        """Give the partitions to the brokers in turn. Left to itself Pulsar chooses by load and chance."""
+        for number in range(topic.partitions):
+            broker = self._brokers[number % len(self._brokers)]
+            self._rest.ask(
+                f"Giving partition {number} of {topic.name} to {broker.name}",
+                "PUT",
+                f"{_namespace(topic)}/{topics.bundle_of(topic, number)}/unload"
+                f"?destinationBroker={broker.address}:8080",
+            )
+
+    def _load(self, topic: Topic, number: int) -> None:
+        """Return once the partition has an owner and an open ledger."""
+        self._owner(topic, number)
+        self._stored(topic, number, "")
+
+    def _owner(self, topic: Topic, number: int) -> str:
+        """Return the node that owns a partition; who owns none yet, gets an owner by being looked up."""
+        doing = f"Looking up partition {number} of {topic.name}"
+        url = self._until_there(doing, f"lookup/v2/topic/{topics.rest_path(topic)}-partition-{number}")["httpUrl"]
+        return self._name(str(url).removeprefix("http://"))
+
+    def _stored(self, topic: Topic, number: int, which: str) -> Any:  # noqa: ANN401 - JSON
+        doing = f"Loading partition {number} of {topic.name}"
+        path = f"admin/v2/{topics.rest_path(topic)}-partition-{number}/internalStats{which}"
+        return self._until_there(doing, path)
+
+    def _until_there(self, doing: str, path: str) -> Any:  # noqa: ANN401 - JSON
+        """Ask until there is an answer: a bundle on its way to a broker is nobody's for a moment."""
+        deadline = time.monotonic() + _THERE_S
+        while True:
+            try:
+                return self._rest.ask(doing, "GET", path)
+            except ClusterError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_TURN_S)
+
+    def _name(self, address: str) -> str:
+        """Return the name of the node at `host:port`."""
+        host = address.partition(":")[0]
+        return next((node.name for node in self._nodes if node.address == host), address)
+
+    def delete_topic(self, topic: Topic) -> None:
+        """See protocols.Admin: the whole namespace goes."""
+        doing = f"Deleting topic {topic.name}"
+        self._rest.ask(doing, "DELETE", f"{_namespace(topic)}?force=true", absent_is_fine=True)
+
+    def effective(self, topic: Topic) -> dict[str, object]:
+        """See protocols.Admin. Raises ClusterError where a live value is not the one asked for."""
+        return {
+            "cluster": self._live_cluster(),
+            "topic": self._live_topic(topic),
+            "roles": {role: self._live_role(role) for role in ROLES if of_role(self._nodes, role)},
+        }
+
+    def _live_cluster(self) -> dict[str, object]:
+        ask = self._rest.ask
+        bookies = ask("Asking for the bookies", "GET", "admin/v2/bookies/all")["bookies"]
+        return {
+            "version": ask("Asking for the brokers' version", "GET", "admin/v2/brokers/version"),
+            "brokers": [{"name": node.name, "address": node.address} for node in self._brokers],
+            "bookies": sorted(self._name(bookie["bookieId"]) for bookie in bookies),
+            "zookeeper_sessions_ms": sessions_ms(self._nodes),
+        }
+
+    def _live_topic(self, topic: Topic) -> dict[str, object]:
+        policies = self._rest.ask(f"Reading the policies of {topic.name} back", "GET", _namespace(topic))
+        partitions = self.placement(topic)
+        found = {name: policies[name] for name in _NAMESPACE_TELLS if policies.get(name) is not None}
+        found["bundles"] = policies["bundles"]["numBundles"]
+        found["quorums"] = ", ".join(sorted({str(one["quorums"]) for one in partitions}))
+        asked = {name: value for name, value in topic.settings.items() if name in topics.SETTINGS}
+        require(f"topic {topic.name}", asked, found)
+        return {**found, "partitions": partitions}
+
+    def placement(self, topic: Topic) -> list[dict[str, object]]:
+        """Return owner, current ledger and that ledger's bookies of each partition, by the nodes' names."""
+        return [self._placed(topic, number) for number in range(topic.partitions)]
+
+    def _placed(self, topic: Topic, number: int) -> dict[str, object]:
+        owner = self._owner(topic, number)
+        ledger = self._stored(topic, number, "?metadata=true")["ledgers"][-1]
+        quorums, bookies = ledger_metadata(ledger["metadata"])
+        return {
+            "partition": number,
+            "owner": owner,
+            "ledger": ledger["ledgerId"],
+            "quorums": str(quorums),
+            "ensemble": [self._name(bookie) for bookie in bookies],
+        }
+
+    def _live_role(self, role: str) -> dict[str, str | None]:
+        """Return what the role's first node has; every node must have what was asked for."""
+        asked = self._cluster.settings.get(role, {})
+        found = {node.name: node_settings(node) for node in of_role(self._nodes, role)}
+        for name, settings in found.items():
+            require(name, asked, settings)
+        first = next(iter(found.values()))
+        return {name: first.get(name) for name in sorted({*asked, *TOLD[role]})}
+
+    def close(self) -> None:
+        """See protocols.Admin."""
+        self._rest.close()
+
+
+def _namespace(topic: Topic) -> str:
+    return f"admin/v2/namespaces/{topics.namespace(topic)}"
+
+
+def ledger_metadata(told: str) -> tuple[Quorums, list[str]]:
+    """Read quorums and the last ensemble out of BookKeeper's LedgerMetadata, as it writes itself down."""
+    sizes = re.search(r"ensembleSize=(\d+), writeQuorumSize=(\d+), ackQuorumSize=(\d+)", told)
+    segments = re.search(r"ensembles=\{(.*?\])\}", told)
+    if sizes is None or segments is None:
+        raise ClusterError(f"Reading a ledger's metadata: no quorums or ensembles in {told!r}.")
+    last = re.findall(r"\d+=\[([^\]]*)\]", segments[1])[-1]
+    return Quorums(*map(int, sizes.groups())), last.split(", ")
+
+
+def require(owner: str, asked: Settings, found: Mapping[str, object]) -> None:
+    """Raise ClusterError when a live value is not the one asked for; secrets, which nobody tells, pass."""
+    wrong = [
+        f"{name} was asked to be {text(value)} and is {text(found.get(name, 'not there'))}"
+        for name, value in asked.items()
+        if not (name in found and (found[name] is None or _same(text(value), text(found[name]))))
+    ]
+    if wrong:
+        raise ClusterError(f"The live settings of {owner} are not the scenario's: {'; '.join(wrong)}.")
+
+
+def _same(asked: str, found: str) -> bool:
+    """Compare two values as Java reads them: 0.50 is 0.5, True is true."""
+    try:
+        return float(asked) == float(found)
+    except ValueError:
+        return asked.strip().lower() == found.strip().lower()

@@ -1,0 +1,106 @@
+"""A case's client properties as arguments of the Python client, which has them on three methods.
+
+A producer's properties are those of `Client` and `Client.create_producer`, a consumer's those of `Client` and
+`Client.subscribe`, under their own names; enumerations by the name of the member (LZ4, Exclusive).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import cache
+from typing import Any
+
+import pulsar
+
+from bench.model import Scalar, Settings
+
+
+class Side(StrEnum):
+    """Whose properties."""
+
+    PRODUCER = "producer"
+    CONSUMER = "consumer"
+
+
+_METHODS: Mapping[Side, Callable[..., object]] = {
+    Side.PRODUCER: pulsar.Client.create_producer,
+    Side.CONSUMER: pulsar.Client.subscribe,
+}
+_ENUMERATIONS = {
+    "access_mode": pulsar.ProducerAccessMode,
+    "batching_type": pulsar.BatchingType,
+    "compression_type": pulsar.CompressionType,
+    "consumer_type": pulsar.ConsumerType,
+    "crypto_failure_action": pulsar.ConsumerCryptoFailureAction,
+    "initial_position": pulsar.InitialPosition,
+    "message_routing_mode": pulsar.PartitionsRoutingMode,
+    "regex_subscription_mode": pulsar.RegexSubscriptionMode,
+}
+_UNTYPED = {
+    "consumer_name": str,
+    "initial_sequence_id": int,
+    "listener_name": str,
+    "producer_name": str,
+    "subscription_name": str,
+    "tls_certificate_file_path": str,
+    "tls_private_key_file_path": str,
+    "tls_trust_certs_file_path": str,
+    "unacked_messages_timeout_ms": int,
+}
+"""Properties whose default, None, does not say what they are. Whatever else is None by default is no scalar."""
+_NO_EFFECT = {"log_conf_file_path", "use_tls"}
+
+
+@cache
+def _defaults(method: Callable[..., object]) -> Mapping[str, Any]:
+    """Return what a scenario can set: parameters that a scalar or a member's name can be given for."""
+    found = inspect.signature(method).parameters
+    return {
+        name: parameter.default
+        for name, parameter in found.items()
+        if name not in _NO_EFFECT
+        and (name in _ENUMERATIONS or name in _UNTYPED or isinstance(parameter.default, (bool, int, float, str)))
+    }
+
+
+def _client_defaults() -> Mapping[str, Any]:
+    return _defaults(pulsar.Client.__init__)
+
+
+def names(side: Side) -> frozenset[str]:
+    """Return the names that a scenario's producer or consumer may have settings under."""
+    return frozenset({*_client_defaults(), *_defaults(_METHODS[side])})
+
+
+def of_client(settings: Settings) -> dict[str, Any]:
+    """Return the arguments for `pulsar.Client`."""
+    return {name: _value(name, value) for name, value in settings.items() if name in _client_defaults()}
+
+
+def of_side(side: Side, settings: Settings) -> dict[str, Any]:
+    """Return the arguments for `create_producer` or `subscribe`."""
+    known = _defaults(_METHODS[side])
+    return {name: _value(name, value) for name, value in settings.items() if name in known}
+
+
+def in_force(side: Side, settings: Settings) -> dict[str, Scalar]:
+    """Return every property of a client by name, defaults included, as far as the client lets them be seen."""
+    defaults = {**_client_defaults(), **_defaults(_METHODS[side])}
+    told = {name: getattr(value, "name", value) for name, value in defaults.items() if value is not None}
+    return {**told, **settings}
+
+
+def _value(name: str, value: Scalar) -> Any:  # noqa: ANN401 - the client's own enumerations
+    return getattr(_ENUMERATIONS[name], str(value)) if name in _ENUMERATIONS else value
+
+
+def why_wrong(side: Side, name: str, value: Scalar) -> str | None:
+    """Say in a sentence why a property can't have a value; None when it can."""
+    if name in _ENUMERATIONS:
+        members = sorted(_ENUMERATIONS[name].__members__)
+        return None if value in members else f"{name} is one of {', '.join(members)}, not {value}."
+    default = {**_client_defaults(), **_defaults(_METHODS[side])}[name]
+    wanted = _UNTYPED.get(name) or type(default)
+    return None if type(value) is wanted else f"{name} is of the type {wanted.__name__}, and {value!r} is not."

@@ -1,0 +1,149 @@
+"""Pulsar's producer and live consumer, through the C++ client and its Python binding."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+import uuid
+from _queue import Empty, SimpleQueue  # the C type itself: gevent puts another in the place of queue.SimpleQueue
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import pulsar
+
+from bench.model import Outcome, Scalar, Settings, Topic
+from bench.systems.protocols import NOT_GIVEN, Done, Received
+from bench.systems.pulsar import arguments, topics
+from bench.systems.pulsar.arguments import Side
+from bench.systems.pulsar.connection import attempt, connect, disconnect
+from bench.systems.pulsar.outcomes import CERTAIN_REFUSALS
+from bench.systems.pulsar.records import received as _record
+
+_CLOSE_S = 2.0
+_BATCH = 2000
+_NOWHERE = (NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
+
+Over: TypeAlias = tuple[int, Any, Any]
+"""What the client told of a send: its number here, the Result (or what was raised), the MessageId."""
+
+
+class PulsarProducer:
+    """See protocols.Producer. Without batching, sends go to the partitions in turn (the client's own default).
+
+    The client tells how a send ended in a thread of its own, which has to take the interpreter lock for it; all
+    that is done there is to put it into a queue. `poll` does the rest.
+    """
+
+    __slots__ = ("_client", "_numbers", "_open", "_over", "_put", "_send", "_settings")
+
+    def __init__(self, endpoint: str, topic: Topic, settings: Settings, window: int) -> None:
+        """Connect to the owner of every partition. Raises LoadError when one can't be reached."""
+        self._settings = {**_queues(window, topic.partitions, settings), **settings}
+        self._over: SimpleQueue[Over] = SimpleQueue()
+        self._put = self._over.put
+        self._open: dict[int, Callable[[Done], None]] = {}
+        self._numbers = itertools.count()
+        doing = f"Connecting a producer to {topic.name} at {endpoint}"
+        self._client = attempt(doing, lambda: connect(endpoint, self._settings))
+        create = self._client.create_producer
+        given = arguments.of_side(Side.PRODUCER, self._settings)
+        self._send = attempt(doing, lambda: create(topics.full_name(topic), **given)).send_async
+
+    def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
+        """See protocols.Producer."""
+        number = next(self._numbers)
+        put = self._put
+        self._open[number] = done
+        try:
+            self._send(payload, lambda result, message_id: put((number, result, message_id)))
+        except pulsar.PulsarException as error:
+            put((number, error, None))
+
+    def poll(self, timeout_s: float) -> None:
+        """See protocols.Producer."""
+        over = self._over
+        try:
+            first = over.get(timeout_s > 0, timeout_s)
+        except Empty:
+            return
+        self._end(*first)
+        # No more than there is now: a `done` that sends could keep this going for ever.
+        for _ in range(over.qsize()):
+            self._end(*over.get_nowait())
+
+    def _end(self, number: int, result: Any, message_id: Any) -> None:  # noqa: ANN401 - pulsar has no types
+        done = self._open.pop(number, None)
+        if done is not None:
+            done(_done(result, message_id))
+
+    def effective(self) -> Settings:
+        """See protocols.Producer: what was set, and the client's defaults; the client has no way to ask it."""
+        return arguments.in_force(Side.PRODUCER, self._settings)
+
+    def close(self, timeout_s: float) -> None:
+        """See protocols.Producer. Waits for acks first; what is still open is unknown, by the name AlreadyClosed."""
+        deadline = time.monotonic() + timeout_s
+        while self._open and (left := deadline - time.monotonic()) > 0:
+            self.poll(left)
+        disconnect(self._client, max(_CLOSE_S, deadline - time.monotonic()))
+        self.poll(0)
+        while self._open:
+            _, done = self._open.popitem()
+            done(Done(int(Outcome.UNKNOWN), "AlreadyClosed", *_NOWHERE))
+
+
+def _queues(window: int, partitions: int, settings: Settings) -> dict[str, Scalar]:
+    """Make room for the whole window in any one partition, unless the case says something about the queues.
+
+    The client gives each partition the smaller of the first and an equal part of the second.
+    """
+    each, all_ = "max_pending_messages", "max_pending_messages_across_partitions"
+    if each in settings or all_ in settings:
+        return {}
+    return {each: window, all_: window * partitions}
+
+
+def _done(result: Any, message_id: Any) -> Done:  # noqa: ANN401 - pulsar has no types
+    if result == pulsar.Result.Ok:
+        return Done(
+            0, None, message_id.partition(), message_id.ledger_id(), message_id.entry_id(), message_id.batch_index()
+        )
+    name = result.name if isinstance(result, pulsar.Result) else type(result).__name__
+    outcome = Outcome.FAIL if name in CERTAIN_REFUSALS else Outcome.UNKNOWN
+    return Done(int(outcome), name, *_NOWHERE)
+
+
+class PulsarConsumer:
+    """See protocols.Consumer. Each has a subscription of its own, from the end of every partition."""
+
+    def __init__(self, endpoint: str, topic: Topic, settings: Settings) -> None:
+        doing = f"Connecting a consumer to {topic.name} at {endpoint}"
+        given = {
+            "subscription_name": f"bench-live-{uuid.uuid4().hex[:8]}",
+            **arguments.of_side(Side.CONSUMER, settings),
+        }
+        self._client = attempt(doing, lambda: connect(endpoint, settings))
+        self._consumer = attempt(doing, lambda: self._client.subscribe(topics.full_name(topic), **given))
+
+    def receive(self, timeout_s: float) -> Sequence[Received]:
+        """See protocols.Consumer."""
+        receive, acknowledge = self._consumer.receive, self._consumer.acknowledge
+        clock = time.monotonic_ns
+        received: list[Received] = []
+        wait_ms = math.ceil(timeout_s * 1000)
+        try:
+            while len(received) < _BATCH:
+                message = receive(wait_ms)
+                now = clock()
+                wait_ms = 0
+                received.append(_record(message, now))
+                acknowledge(message)
+        except pulsar.Timeout:
+            pass
+        return received
+
+    def close(self) -> None:
+        """See protocols.Consumer. Its subscription goes with the topic."""
+        disconnect(self._client, _CLOSE_S)
+

@@ -1,0 +1,118 @@
+"""What stands on disk before the first process: configurations, names of hosts, ZooKeeper's first snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.model import Cluster, Node, Scalar, Settings
+from bench.systems.pulsar import metadata, storage
+from bench.systems.pulsar.nodes import (
+    BOOKIE,
+    BROKER,
+    FOLDER,
+    ZOOKEEPER,
+    config_file,
+    data_folder,
+    hosts_file,
+    metadata_address,
+    of_role,
+)
+from bench.systems.servers import Servers
+
+_SHIPPED = {ZOOKEEPER: "zookeeper.conf", BOOKIE: "bookkeeper.conf", BROKER: "broker.conf"}
+
+
+def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
+    """Write everything below the nodes' folders, so that it outlives a power cut."""
+    home = servers.home(cluster.version)
+    hosts = "".join(f"{line}\n" for line in _hosts(nodes)).encode()
+    znodes = metadata.znodes([node.address for node in of_role(nodes, BROKER)])
+    for node in nodes:
+        storage.write_synced(config_file(node.directory, node.role), rendered(home, cluster, nodes, node).encode())
+        storage.write_synced(hosts_file(node.directory), hosts)
+    for number, node in enumerate(of_role(nodes, ZOOKEEPER), start=1):
+        storage.write_snapshot(data_folder(node.directory), znodes)
+        storage.write_synced(data_folder(node.directory) / "myid", f"{number}\n".encode())
+
+
+def _hosts(nodes: Sequence[Node]) -> list[str]:
+    """Tell every JVM all names: without a resolver a look-up costs 20 s, and each ZooKeeper connection makes one."""
+    return ["127.0.0.1 localhost", *(f"{node.address} {node.name}" for node in nodes)]
+
+
+def rendered(home: Path, cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:
+    """Return a node's configuration file: every property once, below whoever decided it.
+
+    Once, because bookies take the first of several lines and brokers the last. The distribution's file is the
+    base because what it ships differs from what the code defaults to.
+    """
+    own = {ZOOKEEPER: _zookeeper, BOOKIE: _bookie, BROKER: _broker}[node.role]
+    sections: dict[str, Settings] = {
+        f"As shipped: conf/{_SHIPPED[node.role]}": read_properties(home / "conf" / _SHIPPED[node.role]),
+        f"From clusters/pulsar/{node.role}.conf, which gives the reasons": read_properties(template(node.role)),
+        "This node": own(nodes, node),
+        "From the scenario": cluster.settings.get(node.role, {}),
+    }
+    said: set[str] = set()
+    parts: list[str] = []
+    for title, settings in reversed(sections.items()):
+        lines = [f"{name}={text(value)}" for name, value in settings.items() if name not in said]
+        parts.insert(0, "\n".join([f"# --- {title}", *lines, ""]))
+        said |= set(settings)
+    return "\n".join(parts)
+
+
+def template(role: str) -> Path:
+    """Return where the suite's own settings of a role are."""
+    return FOLDER / f"{role}.conf"
+
+
+def _zookeeper(nodes: Sequence[Node], node: Node) -> dict[str, Scalar]:
+    members = of_role(nodes, ZOOKEEPER)
+    ensemble: dict[str, Scalar] = {}
+    if len(members) > 1:
+        ensemble = {f"server.{number}": f"{one.address}:2888:3888" for number, one in enumerate(members, 1)}
+    return {"dataDir": str(data_folder(node.directory)), "clientPortAddress": node.address, **ensemble}
+
+
+def _bookie(nodes: Sequence[Node], node: Node) -> dict[str, Scalar]:
+    return {
+        "advertisedAddress": node.address,
+        # Without /ledgers at its end: with it the bookie says "cluster not initialized" and ends.
+        "metadataServiceUri": f"metadata-store:zk:{metadata_address(nodes)}",
+        "journalDirectories": str(data_folder(node.directory) / "journal"),
+        "ledgerDirectories": str(data_folder(node.directory) / "ledgers"),
+    }
+
+
+def _broker(nodes: Sequence[Node], node: Node) -> dict[str, Scalar]:
+    return {
+        "clusterName": metadata.CLUSTER,
+        "advertisedAddress": node.address,
+        "metadataStoreUrl": f"zk:{metadata_address(nodes)}",
+        "configurationMetadataStoreUrl": f"zk:{metadata_address(nodes)}",
+        **_quorums_that_fit(len(of_role(nodes, BOOKIE))),
+    }
+
+
+def _quorums_that_fit(bookies: int) -> dict[str, Scalar]:
+    """Shrink the broker's default, 2-2-2 as shipped, where it could not even write its own topics."""
+    if bookies >= 2:
+        return {}
+    return {f"managedLedgerDefault{name}": bookies for name in ("EnsembleSize", "WriteQuorum", "AckQuorum")}
+
+
+def read_properties(file: Path) -> dict[str, Scalar]:
+    """Read a properties file as these servers ship them: one `name=value` a line, # comments."""
+    pairs = (line.partition("=") for line in file.read_text(encoding="utf-8").splitlines())
+    return {
+        name.strip(): value.strip()
+        for name, equals, value in pairs
+        if equals and not name.lstrip().startswith("#")
+    }
+
+
+def text(value: object) -> str:
+    """Write a setting's value as the servers read it: true, not True."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,70 @@
+"""The brokers' REST interface. Any broker answers, by itself or by a redirect; where one is down, the next is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+
+from bench.errors import ClusterError
+from bench.model import Node
+
+_ANSWER_S = 60.0
+_SHOWN = 500
+
+
+class Rest:
+    """Requests to whichever broker answers. Close it after use."""
+
+    def __init__(self, brokers: Sequence[Node]) -> None:
+        """Connect with the first request."""
+        self._brokers = brokers
+        # trust_env: a proxy in the user's environment knows nothing of the sandbox's addresses.
+        self._http = httpx.Client(timeout=_ANSWER_S, follow_redirects=True, trust_env=False)
+
+    def ask(
+        self, doing: str, method: str, path: str, body: object = None, *, absent_is_fine: bool = False
+    ) -> Any:  # noqa: ANN401 - JSON
+        """Return the answer's JSON, None where it has none.
+
+        Raises ClusterError, beginning with `doing`, when a broker refuses or none answers.
+        """
+        silent: list[str] = []
+        for broker in self._brokers:
+            try:
+                answer = self._http.request(method, f"http://{broker.address}:8080/{path}", json=body)
+            except httpx.TransportError as error:
+                silent.append(f"{broker.name} ({type(error).__name__})")
+                continue
+            if answer.is_success:
+                return _content(answer)
+            if absent_is_fine and answer.status_code == httpx.codes.NOT_FOUND:
+                return None
+            raise ClusterError(
+                f"{doing}: {broker.name} answered {method} /{path} with {answer.status_code}: {_reason(answer)}"
+            )
+        raise ClusterError(f"{doing}: no broker answered: {', '.join(silent)}.")
+
+    def close(self) -> None:
+        """Release connections."""
+        self._http.close()
+
+
+def _content(answer: httpx.Response) -> Any:  # noqa: ANN401 - JSON
+    """Return what was answered; the version comes as bare text that calls itself JSON."""
+    if not answer.content:
+        return None
+    try:
+        return answer.json()
+    except ValueError:
+        return answer.text
+
+
+def _reason(answer: httpx.Response) -> str:
+    """Return what the broker says went wrong, without the page around it."""
+    try:
+        said = answer.json()["reason"]
+    except (ValueError, KeyError, TypeError):
+        said = answer.text
+    return str(said).strip()[:_SHOWN]

@@ -1,0 +1,162 @@
+"""Which settings Pulsar and its client have, and which combinations of them can't exist."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from difflib import get_close_matches
+from functools import cache
+
+from bench.model import Case, Scalar, Settings
+from bench.systems.pulsar import arguments, topics
+from bench.systems.pulsar.arguments import Side
+from bench.systems.pulsar.nodes import BOOKIE, BROKER, FOLDER, MOST_NODES, ROLES, ZOOKEEPER
+from bench.systems.pulsar.topics import Quorums
+
+_SERVERS_OWN = {
+    ZOOKEEPER: frozenset({"clientPort", "clientPortAddress", "dataDir", "dataLogDir"}),
+    BOOKIE: frozenset({
+        "advertisedAddress",
+        "bookieId",
+        "bookiePort",
+        "httpServerPort",
+        "indexDirectories",
+        "journalDirectories",
+        "journalDirectory",
+        "ledgerDirectories",
+        "metadataServiceUri",
+        "zkServers",
+    }),
+    BROKER: frozenset({
+        "advertisedAddress",
+        "advertisedListeners",
+        "bindAddress",
+        "bindAddresses",
+        "bookkeeperMetadataServiceUri",
+        "brokerServicePort",
+        "clusterName",
+        "configurationMetadataStoreUrl",
+        "configurationStoreServers",
+        "forceDeleteNamespaceAllowed",
+        "globalZookeeperServers",
+        "metadataStoreUrl",
+        "webServicePort",
+        "zookeeperServers",
+    }),
+}  # fmt: skip
+"""What the suite must decide itself: addresses, ports, folders, and that a trial's topic can be deleted."""
+
+_SESSIONS = ((BROKER, "metadataStoreSessionTimeoutMillis"), (BOOKIE, "zkTimeout"))
+_TICK_MS = 2000
+_MAX_MESSAGE_BYTES = 5_242_880
+
+
+@cache
+def server_properties(role: str) -> frozenset[str]:
+    """Names that a node's configuration may hold."""
+    lines = (FOLDER / f"{role}-properties.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(line for line in lines if line and not line.startswith("#"))
+
+
+def unknown(case: Case) -> list[tuple[str, str, list[str]]]:
+    """List (role or client, property, nearest valid names) of settings that do not exist."""
+    return [
+        (owner, name, get_close_matches(name, valid, n=3))
+        for owner, settings, valid in _owned(case)
+        for name in settings
+        if name not in valid
+    ]
+
+
+def _owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
+    for role, settings in case.cluster.settings.items():
+        yield role, settings, server_properties(role) if role in ROLES else ()
+    yield "topic", {name: value for name, value in case.topic.items() if name != "partitions"}, topics.SETTINGS
+    yield "producer", case.producer, arguments.names(Side.PRODUCER)
+    yield "consumer", case.consumer, arguments.names(Side.CONSUMER)
+
+
+def check(case: Case) -> list[str]:
+    """Say why this case cannot exist, in full sentences."""
+    checks = (_nodes, _topic, _quorums, _size, _sessions, _own, _client)
+    return [sentence for check_one in checks for sentence in check_one(case)]
+
+
+def _nodes(case: Case) -> Iterator[str]:
+    for role in ROLES:
+        count = case.cluster.nodes.get(role, 0)
+        if not 1 <= count <= MOST_NODES[role]:
+            yield f"A Pulsar cluster needs 1 to {MOST_NODES[role]} nodes of the role {role}, not {count}."
+    for role in {*case.cluster.nodes, *case.cluster.heap_mib} - set(ROLES):
+        yield f"Pulsar has no role {role}: its roles are {', '.join(ROLES)}."
+
+
+def _topic(case: Case) -> Iterator[str]:
+    if case.partitions < 1:
+        yield f"A topic has at least one partition, not {case.partitions}."
+    bundles = case.topic.get(topics.BUNDLES, 1)
+    if not _is_whole(bundles) or int(bundles) < 1:
+        yield f"bundles is a whole number from 1 on, not {bundles}."
+
+
+def _is_whole(value: Scalar) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _quorums(case: Case) -> Iterator[str]:
+    given = case.topic.get(topics.QUORUMS)
+    asked = _of_broker(case) if given is None else Quorums.parse(str(given))
+    bookies = case.cluster.nodes.get(BOOKIE, 0)
+    if asked is None:
+        yield f"quorums is E-Qw-Qa, three whole numbers such as 3-3-2, not {given}."
+        return
+    if asked.ack < 1:
+        yield f"Quorums {asked} can't be: the ack quorum is at least 1."
+    if asked.ack > asked.write:
+        yield f"Quorums {asked} can't be: an ack can't wait for {asked.ack} copies of {asked.write}."
+    if asked.write > asked.ensemble:
+        yield f"Quorums {asked} can't be: {asked.write} copies need an ensemble of as many bookies."
+    if asked.ensemble > bookies:
+        yield f"Quorums {asked} need {asked.ensemble} bookies, and the cluster has {bookies}."
+
+
+def _of_broker(case: Case) -> Quorums | None:
+    """Return the broker's default quorums; one that is no number at all is for the broker to refuse."""
+    broker = case.cluster.settings.get(BROKER, {})
+    shipped = (("EnsembleSize", 2), ("WriteQuorum", 2), ("AckQuorum", 2))
+    return Quorums.parse("-".join(str(broker.get(f"managedLedgerDefault{name}", size)) for name, size in shipped))
+
+
+def _size(case: Case) -> Iterator[str]:
+    limit = int(case.cluster.settings.get(BROKER, {}).get("maxMessageSize", _MAX_MESSAGE_BYTES))
+    if case.load.message_bytes > limit and not case.producer.get("chunking_enabled"):
+        yield f"Messages of {case.load.message_bytes} bytes exceed the broker's maxMessageSize={limit}."
+
+
+def _sessions(case: Case) -> Iterator[str]:
+    """ZooKeeper grants 2 to 20 ticks, whatever is asked for."""
+    settings = case.cluster.settings
+    tick = int(settings.get(ZOOKEEPER, {}).get("tickTime", _TICK_MS))
+    low = int(settings.get(ZOOKEEPER, {}).get("minSessionTimeout", 2 * tick))
+    high = int(settings.get(ZOOKEEPER, {}).get("maxSessionTimeout", 20 * tick))
+    for role, name in _SESSIONS:
+        asked = settings.get(role, {}).get(name)
+        if asked is not None and not low <= int(asked) <= high:
+            yield (
+                f"{name}={asked} of the {role} would not hold: ZooKeeper grants sessions of {low} to {high} ms "
+                f"with tickTime={tick}. Set tickTime, minSessionTimeout or maxSessionTimeout under zookeeper."
+            )
+
+
+def _own(case: Case) -> Iterator[str]:
+    for role, settings in case.cluster.settings.items():
+        for name in sorted(_SERVERS_OWN.get(role, frozenset()) & set(settings)):
+            yield f"{name} can't be set for a {role}: the suite gives each node its own."
+
+
+def _client(case: Case) -> Iterator[str]:
+    for side, settings in ((Side.PRODUCER, case.producer), (Side.CONSUMER, case.consumer)):
+        for name in sorted(arguments.names(side) & set(settings)):
+            if wrong := arguments.why_wrong(side, name, settings[name]):
+                yield f"The {side}'s {wrong}"
+    if case.producer.get("batching_enabled") and case.producer.get("chunking_enabled"):
+        yield "The producer's batching_enabled and chunking_enabled exclude each other."

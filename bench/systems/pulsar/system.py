@@ -1,0 +1,73 @@
+"""Pulsar as the suite sees it: the wiring of this room, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from bench.model import Case, Cluster, Node, Settings, Topic
+from bench.systems.protocols import Admin, Consumer, Producer, Received
+from bench.systems.pulsar import config, full_read, hints, nodes, ready, settings
+from bench.systems.pulsar.admin import PulsarAdmin
+from bench.systems.pulsar.client import PulsarConsumer, PulsarProducer
+from bench.systems.servers import Servers
+
+
+class Pulsar:
+    """See protocols.System."""
+
+    name = "pulsar"
+
+    def __init__(self, servers: Servers) -> None:
+        """Take where the servers' jars and archives are."""
+        self._servers = servers
+
+    def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:
+        """See protocols.System."""
+        return nodes.lay_out(self._servers, cluster, folder)
+
+    def prepare(self, cluster: Cluster, nodes: Sequence[Node]) -> None:
+        """See protocols.System."""
+        config.prepare(self._servers, cluster, nodes)
+
+    def await_ready(self, cluster: Cluster, nodes: Sequence[Node], alive: Callable[[], None]) -> None:  # noqa: ARG002
+        """See protocols.System."""
+        ready.await_ready(nodes, alive)
+
+    def stop_order(self, nodes_: Sequence[Node]) -> list[list[Node]]:
+        """See protocols.System."""
+        return nodes.stop_order(nodes_)
+
+    def endpoint(self, nodes_: Sequence[Node]) -> str:
+        """See protocols.System."""
+        return nodes.endpoint(nodes_)
+
+    def admin(self, cluster: Cluster, nodes: Sequence[Node]) -> Admin:
+        """See protocols.System."""
+        return PulsarAdmin(cluster, nodes)
+
+    def producer(self, endpoint: str, topic: Topic, case_producer: Settings, window: int) -> Producer:
+        """See protocols.System."""
+        return PulsarProducer(endpoint, topic, case_producer, window)
+
+    def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings) -> Consumer:
+        """See protocols.System."""
+        return PulsarConsumer(endpoint, topic, case_consumer)
+
+    def read_all(
+        self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float
+    ) -> Iterator[Sequence[Received]]:
+        """See protocols.System."""
+        return full_read.read_all(endpoint, topic, case_consumer, deadline_s)
+
+    def hints(self, nodes: Sequence[Node]) -> list[str]:
+        """See protocols.System."""
+        return hints.hints(nodes)
+
+    def check(self, case: Case) -> list[str]:
+        """See protocols.System."""
+        return settings.check(case)
+
+    def unknown_settings(self, case: Case) -> list[tuple[str, str, list[str]]]:
+        """See protocols.System."""
+        return settings.unknown(case)
