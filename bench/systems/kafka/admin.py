@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigEntry, ConfigResource
+from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 
 from bench.errors import ClusterError
@@ -15,7 +17,7 @@ from bench.model import Cluster, Node, Settings, Topic
 from bench.systems.kafka import topics
 from bench.systems.kafka.config import copies, text
 from bench.systems.kafka.describe import node_settings
-from bench.systems.kafka.nodes import BROKER, CONTROLLER, ROLES, endpoint, of_role
+from bench.systems.kafka.nodes import BROKER, CONTROLLER, ROLES, address, endpoint, of_role
 from bench.systems.kafka.settings import topic_settings
 
 _REQUEST_S = 30.0
@@ -53,6 +55,7 @@ _TOLD: Mapping[str, Sequence[str]] = {
         "flush.ms",
         "max.message.bytes",
         "min.insync.replicas",
+        "retention.ms",
         "unclean.leader.election.enable",
     ),
 }
@@ -71,13 +74,15 @@ class KafkaAdmin:
         self._nodes = nodes
 
     def _client(self) -> AdminClient:
-        # log_level 0: what fails is said by the error raised, not by librdkafka on standard error.
-        return AdminClient({"bootstrap.servers": endpoint(self._nodes), "log_level": 0})
+        return _client(endpoint(self._nodes))
+
+    def _replicas(self, topic: Topic) -> int:
+        return int(topic.settings.get("replicas", copies(self._cluster)))
 
     def create_topic(self, topic: Topic) -> None:
         """See protocols.Admin. Returns once all replicas are in sync; leaders are spread evenly."""
         client = self._client()
-        replicas = int(topic.settings.get("replicas", copies(self._cluster)))
+        replicas = self._replicas(topic)
         new = NewTopic(
             topic.name,
             num_partitions=topic.partitions,
@@ -89,6 +94,17 @@ class KafkaAdmin:
         except KafkaException as error:
             raise ClusterError(f"Creating topic {topic.name}: {_said(error)}.") from error
         topics.await_topic(client, topic, replicas)
+        _await_answers(self._client, topic)
+
+    def await_in_sync(self, topic: Topic) -> None:
+        """Return once every broker says that all replicas are in sync; ClusterError after 30 s without.
+
+        Loss must not be judged before: with fewer than min.insync.replicas in sync, messages are there that
+        cannot be read yet. One broker's word is not enough: one that was frozen or cut off still believes
+        what was so before.
+        """
+        for node in of_role(self._nodes, BROKER):
+            topics.await_topic(_client(address(node)), topic, self._replicas(topic))
 
     def delete_topic(self, topic: Topic) -> None:
         """See protocols.Admin. Brokers free its space a second later (log.segment.delete.delay.ms)."""
@@ -122,6 +138,11 @@ class KafkaAdmin:
         """See protocols.Admin: nothing stays open between actions."""
 
 
+def _client(servers: str) -> AdminClient:
+    # log_level 0: what fails is said by the error raised, not by librdkafka on standard error.
+    return AdminClient({"bootstrap.servers": servers, "log_level": 0})
+
+
 def spread(brokers: Sequence[int], partitions: int, replicas: int) -> list[list[int]]:
     """Assign replicas: leaders in turn, followers so that pairs of brokers share about as many partitions.
 
@@ -140,6 +161,29 @@ def spread(brokers: Sequence[int], partitions: int, replicas: int) -> list[list[
 def _steps(brokers: int, replicas: int, shift: int) -> list[int]:
     """Return how far from their leader the followers are; the next round of partitions begins one further."""
     return [1 + (shift + follower) % (brokers - 1) for follower in range(replicas - 1)]
+
+
+def _await_answers(connect: Callable[[], AdminClient], topic: Topic) -> None:
+    """Return once every leader answers for its partition: it learns that it leads after others tell so.
+
+    Each attempt is a new client's: librdkafka remembers for 30 s that it once found no leader.
+    """
+    deadline = time.monotonic() + _REQUEST_S
+    question = OffsetSpec.for_timestamp(0)  # any that only a leader answers
+    asked = {TopicPartition(topic.name, number): question for number in range(topic.partitions)}
+    while True:
+        client = connect()
+        refusals = _refusals(client.list_offsets(asked, request_timeout=5.0))
+        if not refusals:
+            return
+        if time.monotonic() > deadline:
+            raise ClusterError(f"Creating topic {topic.name}: {'; '.join(refusals)}.")
+        time.sleep(_TURN_S)
+
+
+def _refusals(answers: Mapping[TopicPartition, Future[object]]) -> list[str]:
+    failed = {where.partition: answer.exception() for where, answer in answers.items()}
+    return [f"partition {number}: {error}" for number, error in failed.items() if error is not None]
 
 
 def _broker_ids(client: AdminClient) -> list[int]:

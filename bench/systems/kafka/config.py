@@ -56,11 +56,11 @@ def _scenario_lines(settings: Settings) -> str:
 def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
     """Write every node's configuration and format its storage, so that both outlive a power cut."""
     cluster_id = storage.kafka_uuid()
-    logging = (FOLDER / "log4j2.properties").read_bytes()
+    logging = logging_file(cluster.version)
     for node in nodes:
         settings = rendered(cluster, nodes, node).encode()
         storage.write_synced(properties_file(node.directory), settings)
-        storage.write_synced(logging_file(node.directory), logging)
+        storage.write_synced(node.directory / logging, (FOLDER / logging).read_bytes())
         _format(servers, cluster, node, cluster_id)
 
 

@@ -42,7 +42,7 @@ def _node(servers: Servers, cluster: Cluster, folder: Path, role: str, index: in
         heap_mib=heap_mib,
         jit=cluster.jit,
         archive=servers.archive(cluster.version, role),
-        properties={"log4j2.configurationFile": str(logging_file(directory))},
+        properties=_logging(cluster.version, directory),
     )
     return Node(
         name=name,
@@ -56,14 +56,21 @@ def _node(servers: Servers, cluster: Cluster, folder: Path, role: str, index: in
     )
 
 
+def _logging(version: str, directory: Path) -> dict[str, str]:
+    file = directory / logging_file(version)
+    if file.name == "log4j2.properties":
+        return {"log4j2.configurationFile": str(file)}
+    return {"log4j.configuration": file.as_uri()}
+
+
+def logging_file(version: str) -> str:
+    """Return the name of the logging configuration: log4j 2 came with Kafka 4.0."""
+    return "log4j2.properties" if int(version.partition(".")[0]) >= 4 else "log4j.properties"
+
+
 def properties_file(directory: Path) -> Path:
     """Return where a node's configuration is, given its folder."""
     return directory / "server.properties"
-
-
-def logging_file(directory: Path) -> Path:
-    """Return where a node's logging configuration is, given its folder."""
-    return directory / "log4j2.properties"
 
 
 def data_folder(directory: Path) -> Path:
