@@ -51,7 +51,8 @@ class Produce:
 class Subscribe:
     """Start live consumers, each of the whole topic; done as soon as messages sent from now on are seen.
 
-    Receives are recorded below `folder` (<trial>/receives) with stage `live`. Done: {}.
+    Consumers of a trial that broke off, never asked to finish, are closed. Receives are recorded below `folder`
+    (<trial>/receives) with stage `live`. Done: {}.
     """
 
     verb: ClassVar[str] = "subscribe"

@@ -9,6 +9,7 @@ import os
 import queue
 import sys
 import threading
+from contextlib import suppress
 from typing import Any
 
 from bench.errors import LoadError
@@ -61,12 +62,16 @@ class ConsumerProcess:
         raise LoadError(f"The consumer process only consumes; {command.verb} is the load process's.")
 
     def _subscribe(self, command: Subscribe) -> dict[str, Any]:
-        if self._consumers is not None:
-            raise LoadError(
-                "The consumer process has live consumers already: finish them before new ones start."
-            )
+        self._abandon()
         self._consumers = Consumers(client_side(command.system, command.endpoint), command)
         return {}
+
+    def _abandon(self) -> None:
+        """Close the live consumers of a trial that broke off: nobody waits for what they have."""
+        consumers, self._consumers = self._consumers, None
+        if consumers is not None:
+            with suppress(LoadError):
+                consumers.close()
 
     def _finish(self, command: Finish) -> dict[str, Any]:
         if self._consumers is None:

@@ -1,16 +1,23 @@
 """Systems to hold the contract of bench/systems/protocols.py against; every test runs once for each."""
 
 import itertools
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from bench.model import Cluster, Topic
-from bench.systems.memory import Memory
+from bench.model import Cluster, Jit, Settings, Topic
+from bench.run import wiring
+from bench.run.cluster import running
 from bench.systems.protocols import Admin, System
+
+CLUSTERS: dict[str, Mapping[str, int]] = {
+    "memory": {},
+    "kafka": {"controller": 1, "broker": 2},
+    "pulsar": {"zookeeper": 1, "bookie": 2, "broker": 1},
+}
+TOPIC: dict[str, Settings] = {"memory": {}, "kafka": {"replicas": 2}, "pulsar": {"quorums": "2-2-2"}}
 
 
 @dataclass
@@ -23,25 +30,26 @@ class LiveSystem:
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def topic(self, partitions: int) -> Topic:
-        topic = Topic(f"contract-{next(self._numbers)}", partitions)
+        topic = Topic(f"contract-{next(self._numbers)}", partitions, TOPIC[self.system.name])
         self.admin.create_topic(topic)
         return topic
 
 
-@contextmanager
-def live_memory(folder: Path) -> Iterator[LiveSystem]:
-    system = Memory(folder)
-    with closing(system.admin(Cluster("memory", "1", {}), [])) as admin:
-        yield LiveSystem(system, system.endpoint([]), admin)
-
-
-LIVE_SYSTEMS: dict[str, Callable[[Path], AbstractContextManager[LiveSystem]]] = {"memory": live_memory}
-"""How to bring each system up below a folder, for all tests of a session."""
-
-
-@pytest.fixture(scope="session", params=sorted(LIVE_SYSTEMS))
+@pytest.fixture(
+    scope="session",
+    params=[
+        "memory",
+        pytest.param("kafka", marks=pytest.mark.integration),
+        pytest.param("pulsar", marks=pytest.mark.integration),
+    ],
+)
 def live_system(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[LiveSystem]:
-    with LIVE_SYSTEMS[request.param](tmp_path_factory.mktemp(request.param)) as live:
-        yield live
+    name: str = request.param
+    if CLUSTERS[name]:
+        request.getfixturevalue("in_sandbox")
+    cluster = Cluster(name, wiring.version(name), CLUSTERS[name], jit=Jit.C1)
+    folder: Path = tmp_path_factory.mktemp(name)
+    with running(cluster, folder / "nodes", folder / "logs") as live:
+        yield LiveSystem(live.system, live.endpoint, live.admin)

@@ -4,10 +4,11 @@
     python tests/perf/load_ratio.py --system kafka --mock           # librdkafka's own mock brokers
     python tests/perf/load_ratio.py --system memory --endpoint /dev/shm/x
 
-The bare loops do what one message needs and nothing else: no header, no record, no time stamp. `threads`: a
-thread a user, each with a client of its own, blocking until its ack is there. `shared` (Kafka): the same with
-one client for all, polled by one more thread. `single`: one thread keeps as many messages in flight as there
-are users, on one client. Ratios are against the best of them, in medians over interleaved rounds, as JSON.
+The bare loops do what one message needs and nothing else: no header, no record, no time stamp; they go round
+the partitions as the suite's client does. `threads`: a thread a user, each with a client of its own, blocking
+until its ack is there. `shared` (Kafka): the same with one client for all, polled by one more thread. `single`:
+one thread keeps as many messages in flight as there are users, on one client, and nobody waits for any message
+of his own. Ratios are in medians over interleaved rounds, as JSON.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -54,6 +56,7 @@ def kafka_client(endpoint: str) -> Any:  # noqa: ANN401 - loaded below
 def kafka_threads(options: argparse.Namespace, acks: Count, stop: threading.Event) -> list[threading.Thread]:
     def user(number: int) -> None:
         client = kafka_client(options.endpoint)
+        partitions = cycle(range(options.partitions))
         waiting = [False]
 
         def done(error: object, _: object) -> None:
@@ -62,7 +65,7 @@ def kafka_threads(options: argparse.Namespace, acks: Count, stop: threading.Even
 
         while not stop.is_set():
             waiting[0] = True
-            client.produce(options.topic, PAYLOAD, on_delivery=done)
+            client.produce(options.topic, PAYLOAD, partition=next(partitions), on_delivery=done)
             while waiting[0]:
                 client.poll(0.1)
 
@@ -71,6 +74,7 @@ def kafka_threads(options: argparse.Namespace, acks: Count, stop: threading.Even
 
 def kafka_shared(options: argparse.Namespace, acks: Count, stop: threading.Event) -> list[threading.Thread]:
     client = kafka_client(options.endpoint)
+    partitions = cycle(range(options.partitions))
 
     def user(number: int) -> None:
         over = threading.Lock()
@@ -81,7 +85,7 @@ def kafka_shared(options: argparse.Namespace, acks: Count, stop: threading.Event
             over.release()
 
         while not stop.is_set():
-            client.produce(options.topic, PAYLOAD, on_delivery=done)
+            client.produce(options.topic, PAYLOAD, partition=next(partitions), on_delivery=done)
             over.acquire()
 
     def poll() -> None:
@@ -95,6 +99,7 @@ def kafka_shared(options: argparse.Namespace, acks: Count, stop: threading.Event
 
 def kafka_single(options: argparse.Namespace, acks: Count, stop: threading.Event) -> list[threading.Thread]:
     client = kafka_client(options.endpoint)
+    partitions = cycle(range(options.partitions))
     open_sends = [0]
 
     def done(error: object, _: object) -> None:
@@ -105,7 +110,7 @@ def kafka_single(options: argparse.Namespace, acks: Count, stop: threading.Event
         while not stop.is_set():
             while open_sends[0] < options.user_count:
                 open_sends[0] += 1
-                client.produce(options.topic, PAYLOAD, on_delivery=done)
+                client.produce(options.topic, PAYLOAD, partition=next(partitions), on_delivery=done)
             client.poll(0.1)
         client.flush(5)
 
@@ -156,23 +161,30 @@ LOOPS: dict[str, dict[str, Loop]] = {
 }
 
 
-def run_bare(options: argparse.Namespace) -> float:
-    """Return acks a second of one bare loop, in this process."""
+class Measured(NamedTuple):
+    """Acks a second, and microseconds of the client's CPU for each; the latter does not mind busy neighbours."""
+
+    rate: float
+    cpu_us: float
+
+
+def run_bare(options: argparse.Namespace) -> Measured:
+    """Run one bare loop in this process."""
     acks, stop = [0] * max(options.user_count, 1), threading.Event()
     threads = LOOPS[options.system][options.bare](options, acks, stop)
     for thread in threads:
         thread.start()
     time.sleep(WARM_UP_S)
-    start, before = time.monotonic(), sum(acks)
+    start, cpu, before = time.monotonic(), time.process_time(), sum(acks)
     time.sleep(options.seconds)
-    rate = (sum(acks) - before) / (time.monotonic() - start)
+    took, used, count = time.monotonic() - start, time.process_time() - cpu, sum(acks) - before
     stop.set()
     for thread in threads:
         thread.join(10)
-    return rate
+    return Measured(count / took, used / max(count, 1) * 1e6)
 
 
-def measure_bare(options: argparse.Namespace, users: int, loop: str) -> float:
+def measure_bare(options: argparse.Namespace, users: int, loop: str) -> Measured:
     command = [
         *(sys.executable, __file__, "--system", options.system, "--endpoint", options.endpoint),
         *(
@@ -186,12 +198,11 @@ def measure_bare(options: argparse.Namespace, users: int, loop: str) -> float:
         *("--bare", loop, "--user-count", str(users)),
     ]
     output = subprocess.run(command, check=True, capture_output=True, timeout=120).stdout
-    rate: float = json.loads(output.splitlines()[-1])
-    return rate
+    return Measured(*json.loads(output.splitlines()[-1]))
 
 
-def measure_load(options: argparse.Namespace, users: int) -> tuple[float, dict[str, Any]]:
-    """Return acks a second with pump, recorder and Locust, and what the load process says of itself."""
+def measure_load(options: argparse.Namespace, users: int) -> tuple[Measured, dict[str, Any]]:
+    """Measure pump, recorder and Locust; the second value is what the load process says of itself."""
     with (
         tempfile.TemporaryDirectory() as folder,
         WorkerProcess(PRODUCER_MODULE, Path(folder, "log")) as worker,
@@ -217,28 +228,32 @@ def measure_load(options: argparse.Namespace, users: int) -> tuple[float, dict[s
         ),
         pc.equal(sends["outcome"], "ok"),
     )
-    return pc.sum(inside).as_py() * NANOS / (window["end_ns"] - window["start_ns"]), summary["client"]
+    seconds, acks = (window["end_ns"] - window["start_ns"]) / NANOS, pc.sum(inside).as_py()
+    return Measured(acks / seconds, summary["client"]["cpu_share"] * seconds / acks * 1e6), summary["client"]
 
 
 def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     loops = list(LOOPS[options.system])
     for users in options.users:
-        rates: dict[str, list[float]] = {name: [] for name in ("load", *loops)}
+        found: dict[str, list[Measured]] = {name: [] for name in ("load", *loops)}
         client: dict[str, Any] = {}
         for _ in range(options.rounds):
-            rate, client = measure_load(options, users)
-            rates["load"].append(rate)
+            measured, client = measure_load(options, users)
+            found["load"].append(measured)
             for loop in loops:
-                rates[loop].append(measure_bare(options, users, loop))
-        medians = {name: round(median(found), 1) for name, found in rates.items()}
-        yield {
-            "users": users,
-            "acks_per_s": medians,
-            "ratio": {loop: round(medians["load"] / medians[loop], 3) for loop in loops},
-            "ratio_to_best": round(medians["load"] / max(medians[loop] for loop in loops), 3),
-            "rounds": {name: [round(rate) for rate in found] for name, found in rates.items()},
-            "client": client,
-        }
+                found[loop].append(measure_bare(options, users, loop))
+        yield {"users": users, **compare(found), "client": client}
+
+
+def compare(found: dict[str, list[Measured]]) -> dict[str, Any]:
+    rates = {name: median(one.rate for one in every) for name, every in found.items()}
+    load = rates["load"]
+    return {
+        "acks_per_s": {name: round(rate) for name, rate in rates.items()},
+        "ratio": {name: round(load / rate, 3) for name, rate in rates.items() if name != "load"},
+        "cpu_us": {name: round(median(one.cpu_us for one in every), 1) for name, every in found.items()},
+        "rounds": {name: [round(one.rate) for one in every] for name, every in found.items()},
+    }
 
 
 @contextmanager

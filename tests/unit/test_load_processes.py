@@ -293,6 +293,19 @@ def test_a_consumer_without_hope_ends_after_its_grace(trial: Trial, consumer_wor
     assert (done["received"], done["distinct"]) == (0, 0)
 
 
+def test_consumers_of_a_trial_that_broke_off_make_way(
+    tmp_path: Path, worker: WorkerProcess, consumer_worker: WorkerProcess
+) -> None:
+    consumer_worker.call(Trial(tmp_path / "broken").subscribe(), deadline_s=30)
+    trial = Trial(tmp_path / "next")
+
+    consumer_worker.call(trial.subscribe(), deadline_s=30)
+    worker.call(trial.produce(closed(messages=100)), deadline_s=60)
+    done = consumer_worker.call(Finish(expected=100, grace_s=10), deadline_s=30)
+
+    assert done["distinct"] == len(trial.receives("live")) == 100
+
+
 def test_finishing_without_subscribing_is_refused(consumer_worker: WorkerProcess) -> None:
     with pytest.raises(LoadError, match="nothing was subscribed"):
         consumer_worker.call(Finish(expected=1, grace_s=1), deadline_s=30)
