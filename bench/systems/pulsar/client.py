@@ -6,7 +6,6 @@ import itertools
 import math
 import time
 import uuid
-from _queue import Empty, SimpleQueue  # the C type itself: gevent puts another in the place of queue.SimpleQueue
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
@@ -19,6 +18,7 @@ from bench.systems.pulsar.arguments import Side
 from bench.systems.pulsar.connection import attempt, connect, disconnect
 from bench.systems.pulsar.outcomes import CERTAIN_REFUSALS
 from bench.systems.pulsar.records import received as _record
+from bench.systems.pulsar.waiting import Empty, SimpleQueue, first_of
 
 _CLOSE_S = 2.0
 _BATCH = 2000
@@ -64,7 +64,7 @@ class PulsarProducer:
         """See protocols.Producer."""
         over = self._over
         try:
-            first = over.get(timeout_s > 0, timeout_s)
+            first = first_of(over, timeout_s)
         except Empty:
             return
         self._end(*first)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-from _queue import Empty, SimpleQueue  # the C type itself: gevent puts another in the place of queue.SimpleQueue
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -12,6 +11,7 @@ import pulsar
 from bench.errors import LoadError
 from bench.model import Settings
 from bench.systems.pulsar import arguments
+from bench.systems.pulsar.waiting import Empty, SimpleQueue, first_of
 
 Client: TypeAlias = Any  # pulsar has no types; so have its producers, consumers, readers and messages
 
@@ -46,7 +46,7 @@ def disconnect(client: Client, timeout_s: float) -> None:
     over: SimpleQueue[object] = SimpleQueue()
     client._client.close_async(over.put)  # noqa: SLF001 - only the wrapped client can be closed without a wait
     try:
-        over.get(True, timeout_s)  # noqa: FBT003 - positional only
+        first_of(over, timeout_s)
     except Empty:
         _left_behind.append(client)
 

@@ -1,0 +1,6 @@
+"""From the event log to the results: Spark jobs, and the small tables made of what they count."""
+
+from bench.analysis.job import analyse
+from bench.analysis.spark import spark_session
+
+__all__ = ["analyse", "spark_session"]

@@ -1,0 +1,58 @@
+"""The table `cases`: each case's figures over its valid trials."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from bench.analysis.folder import TrialRecord
+from bench.analysis.guarantee import guarantee
+from bench.model import COUNTERS, RATES, TIMES
+
+Row = dict[str, Any]
+
+FIGURES = (*RATES, *TIMES)
+
+
+def case_rows(trials: Sequence[TrialRecord], rows: Sequence[Row], settings: Iterable[str]) -> list[Row]:
+    """Give a row a case, in the order in which the cases first ran; `rows` are those of `trials`."""
+    members: dict[tuple[str, str], list[tuple[TrialRecord, Row]]] = {}
+    for trial, row in zip(trials, rows, strict=True):
+        members.setdefault((trial.case.system, trial.case.name), []).append((trial, row))
+    return [_case(both[0][0], [row for _, row in both], settings) for both in members.values()]
+
+
+def _case(first: TrialRecord, rows: Sequence[Row], settings: Iterable[str]) -> Row:
+    valid = [row for row in rows if row["verdict"] == "valid"]
+    case = first.case
+    return {
+        "system": case.system,
+        "case": case.name,
+        **{name: first.settings.get(name) for name in settings},
+        "rounds": len(valid),
+        "trials": len(rows),
+        **{name: value for figure in FIGURES for name, value in _spread(figure, valid).items()},
+        **{name: _sum(name, valid) for name in COUNTERS},
+        "guarantee": guarantee(case.system, case.settings, case.configuration),
+    }
+
+
+def _spread(name: str, valid: Sequence[Row]) -> Row:
+    """Median and range of one figure over the trials that have it; times stay whole nanoseconds."""
+    values = [row[name] for row in valid if row.get(name) is not None]
+    if not values:
+        return {name: None, f"{name}_low": None, f"{name}_high": None}
+    median = statistics.median(values)
+    return {
+        name: round(median) if name in TIMES else median,
+        f"{name}_low": min(values),
+        f"{name}_high": max(values),
+    }
+
+
+def _sum(name: str, valid: Sequence[Row]) -> int | None:
+    """Add up a counter; a sum with an unknown part is unknown."""
+    values = [row.get(name) for row in valid]
+    known = [value for value in values if value is not None]
+    return sum(known) if known and len(known) == len(values) else None

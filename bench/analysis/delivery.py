@@ -1,0 +1,103 @@
+"""What became of each message: sends and receives brought together, and the account of every trial."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+from bench.analysis.log import EventLog
+from bench.model import Outcome
+
+MESSAGE = ("trial", "producer", "sequence", "sent_ns")
+"""What tells one message from all others. A row read back with another sent_ns is not the message sent."""
+
+
+def messages(log: EventLog) -> DataFrame:
+    """Give a row a message, sent or only read.
+
+    Columns: those of MESSAGE; sends (rows in sends: 1, or 0 where nobody sent it); outcome (an Outcome as
+    int, null where not sent); copies (rows of the verify stage); live_ns (when the first live consumer had
+    it, null where none had). One exchange by message and one hash aggregation, of numbers only: text would
+    be sorted instead.
+    """
+    sends = log.sends.select(
+        *MESSAGE,
+        F.lit(1).alias("sends"),
+        _outcome(F.col("outcome")).alias("outcome"),
+        F.lit(0).alias("copies"),
+        F.lit(None).cast("long").alias("live_ns"),
+    )
+    live = F.col("stage") == "live"
+    receives = log.receives.select(
+        *MESSAGE,
+        F.lit(0).alias("sends"),
+        F.lit(None).cast("int").alias("outcome"),
+        F.when(live, 0).otherwise(1).alias("copies"),
+        F.when(live, F.col("received_ns")).alias("live_ns"),
+    )
+    return (
+        sends.unionAll(receives)
+        .repartition(*MESSAGE)
+        .groupBy(*MESSAGE)
+        .agg(
+            F.sum("sends").alias("sends"),
+            F.max("outcome").alias("outcome"),
+            F.sum("copies").alias("copies"),
+            F.min("live_ns").alias("live_ns"),
+        )
+    )
+
+
+def _outcome(label: Column) -> Column:
+    """Turn the log's word into its number; anything else is unknown (contract.py reports it)."""
+    known = F.when(label == Outcome.OK.label, Outcome.OK.value).when(
+        label == Outcome.FAIL.label, Outcome.FAIL.value
+    )
+    return known.otherwise(Outcome.UNKNOWN.value)
+
+
+def is_kind(kind: str) -> Column:
+    """Whether a row of `messages` is of this kind; out_of_order is a matter of places (order.py)."""
+    sent, there = F.col("sends") > 0, F.col("copies") > 0
+    outcome = F.col("outcome")
+    return {
+        "lost": sent & ~there & (outcome == Outcome.OK.value),
+        "fail_present": sent & there & (outcome == Outcome.FAIL.value),
+        "unknown_present": sent & there & (outcome == Outcome.UNKNOWN.value),
+        "unknown_absent": sent & ~there & (outcome == Outcome.UNKNOWN.value),
+        "duplicate": sent & (F.col("copies") > 1),
+        "foreign": ~sent & there,
+    }[kind]
+
+
+MESSAGE_KINDS = ("lost", "fail_present", "unknown_present", "unknown_absent", "duplicate", "foreign")
+
+
+def accounts(messages: DataFrame) -> dict[int, dict[str, int]]:
+    """Count every trial's messages: the counters of `trials` but out_of_order, and `repeated`.
+
+    `repeated` counts messages that stand in the sends more than once, which breaks the log's contract.
+    """
+    sends, copies, outcome = F.col("sends"), F.col("copies"), F.col("outcome")
+    rows = (
+        messages.groupBy("trial")
+        .agg(
+            F.sum("sends").alias("sent"),
+            *[
+                F.sum(F.when(outcome == number.value, sends).otherwise(0)).alias(name)
+                for name, number in zip(("acked", "failed", "unknown"), Outcome, strict=True)
+            ],
+            F.sum("copies").alias("received"),
+            *[
+                F.count_if(is_kind(kind)).alias(kind)
+                for kind in ("lost", "fail_present", "unknown_present", "unknown_absent")
+            ],
+            F.sum(F.when(is_kind("duplicate"), copies - 1).otherwise(0)).alias("duplicates"),
+            F.sum(F.when(sends == 0, copies).otherwise(0)).alias("foreign"),
+            F.count_if(sends > 1).alias("repeated"),
+        )
+        .collect()
+    )
+    return {
+        row.trial: {name: count for name, count in row.asDict().items() if name != "trial"} for row in rows
+    }

@@ -1,0 +1,178 @@
+"""Verdicts on what the scenario expects: held, did not hold, or undecided, with every comparison."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from bench.scenario.expand import text
+
+Row = Mapping[str, Any]
+Comparison = dict[str, Any]
+
+HELD, NOT, UNDECIDED = "held", "did not hold", "undecided"
+
+ROUNDS_NEEDED = 5
+"""A sign test at 5 %, one-sided: five rounds that all agree happen by chance once in 32."""
+
+
+def judge(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> dict[str, Any]:
+    """Judge one expectation by the rows of `trials`; `settings` are the names of the swept ones."""
+    chosen = [row for row in rows if _meant(row, expectation)]
+    comparisons = list(_comparisons(expectation, chosen, settings))
+    verdict = _overall([comparison["verdict"] for comparison in comparisons])
+    return {
+        **{key: expectation.get(key) for key in ("id", "claim", "source", "system", "metric")},
+        "verdict": verdict,
+        "summary": _summary(verdict, comparisons),
+        "comparisons": comparisons,
+    }
+
+
+def _meant(row: Row, expectation: Row) -> bool:
+    """Whether a trial is of the system and the settings (`where`) that the expectation speaks of."""
+    where: Mapping[str, Any] = expectation.get("where") or {}
+    return row["system"] == expectation["system"] and all(
+        row.get(name) in [text(value) for value in (values if isinstance(values, list) else [values])]
+        for name, values in where.items()
+    )
+
+
+def _comparisons(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> Iterator[Comparison]:
+    metric = expectation["metric"]
+    if expectation.get("decreasing"):
+        yield from _ordered(rows, settings, metric, expectation["decreasing"], ">")
+    elif expectation.get("increasing"):
+        yield from _ordered(rows, settings, metric, expectation["increasing"], "<")
+    elif expectation.get("at_most") is not None:
+        yield from _bounded(rows, metric, expectation["at_most"], "<=")
+    elif expectation.get("at_least") is not None:
+        yield from _bounded(rows, metric, expectation["at_least"], ">=")
+
+
+def _ordered(
+    rows: Sequence[Row], settings: Sequence[str], metric: str, along: Mapping[str, Sequence[Any]], sign: str
+) -> Iterator[Comparison]:
+    """Compare neighbours along one setting, in each group of trials whose other settings are equal."""
+    ((setting, values),) = along.items()
+    others = [name for name in settings if name != setting]
+    for group, members in _grouped(rows, lambda row: tuple(row.get(name) for name in others)).items():
+        by_value = _grouped(members, lambda row: row.get(setting))
+        present = [text(value) for value in values if text(value) in by_value]
+        fixed = " ".join(
+            f"{name}={value}" for name, value in zip(others, group, strict=True) if value is not None
+        )
+        for left, right in pairwise(present):
+            what = f"{setting}={left} {sign} {setting}={right}"
+            pairs = _paired(by_value[left], by_value[right], metric)
+            yield _by_sign(f"{fixed}: {what}" if fixed else what, pairs, sign)
+
+
+def _grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
+def _paired(left: Iterable[Row], right: Iterable[Row], metric: str) -> list[tuple[float, float]]:
+    """Pair the metric's values of both sides by round; a round without a valid value on both is left out."""
+    one, other = _by_round(left, metric), _by_round(right, metric)
+    return [(one[number], other[number]) for number in sorted(one.keys() & other.keys())]
+
+
+def _by_round(rows: Iterable[Row], metric: str) -> dict[int, float]:
+    return {row["round"]: row[metric] for row in rows if _counts(row) and row.get(metric) is not None}
+
+
+def _counts(row: Row) -> bool:
+    return bool(row["verdict"] == "valid")
+
+
+def _by_sign(what: str, pairs: Sequence[tuple[float, float]], sign: str) -> Comparison:
+    """Decide by the sign over rounds; a tie agrees with neither side."""
+    above = sum(left > right for left, right in pairs)
+    below = sum(left < right for left, right in pairs)
+    for_it, against = (above, below) if sign == ">" else (below, above)
+    ratios = [left / right for left, right in pairs if right]
+    enough = len(pairs) >= ROUNDS_NEEDED
+    verdict = (
+        HELD if enough and for_it == len(pairs) else NOT if enough and against == len(pairs) else UNDECIDED
+    )
+    return {
+        "what": what,
+        "rounds_for": for_it,
+        "rounds_against": against,
+        "rounds": len(pairs),
+        "ratio_median": statistics.median(ratios) if ratios else None,
+        "verdict": verdict,
+    }
+
+
+def _bounded(rows: Sequence[Row], metric: str, bound: float, sign: str) -> Iterator[Comparison]:
+    """Hold every valid trial of each case against a bound."""
+    for case, members in _grouped(rows, lambda row: row["case"]).items():
+        values = [row.get(metric) for row in members if _counts(row)]
+        known = [value for value in values if value is not None]
+        for_it = sum((value <= bound) if sign == "<=" else (value >= bound) for value in known)
+        against = len(known) - for_it
+        verdict = NOT if against else HELD if values and for_it == len(values) else UNDECIDED
+        yield {
+            "what": f"{case}: {metric} {sign} {bound:g}",
+            "rounds_for": for_it,
+            "rounds_against": against,
+            "rounds": len(values),
+            "ratio_median": None,
+            "verdict": verdict,
+        }
+
+
+def _overall(verdicts: Sequence[str]) -> str:
+    if NOT in verdicts:
+        return NOT
+    return HELD if verdicts and set(verdicts) == {HELD} else UNDECIDED
+
+
+def _summary(verdict: str, comparisons: Sequence[Comparison]) -> str:
+    if not comparisons:
+        return "undecided: no two trials of this run can be compared for it"
+    total = len(comparisons)
+    count = {
+        word: sum(comparison["verdict"] == word for comparison in comparisons)
+        for word in (HELD, NOT, UNDECIDED)
+    }
+    over = _rounds([comparison["rounds"] for comparison in comparisons])
+    if verdict == HELD:
+        return f"held in {total} of {_comparisons_of(total)} over {over}"
+    if verdict == NOT:
+        return (
+            f"did not hold in {count[NOT]} of {_comparisons_of(total)} over {over} "
+            f"(held in {count[HELD]}, undecided in {count[UNDECIDED]})"
+        )
+    return f"{_leaning(comparisons)} over {over}, decided in {count[HELD]}{_why_undecided(comparisons)}"
+
+
+def _leaning(comparisons: Sequence[Comparison]) -> str:
+    agree = sum(comparison["rounds_for"] == comparison["rounds"] > 0 for comparison in comparisons)
+    return f"undecided: as claimed in {agree} of {_comparisons_of(len(comparisons))}"
+
+
+def _why_undecided(comparisons: Sequence[Comparison]) -> str:
+    if any(comparison["rounds"] == 0 for comparison in comparisons):
+        return "; some have no valid round"
+    ordered = any(comparison["ratio_median"] is not None for comparison in comparisons)
+    if ordered and min(comparison["rounds"] for comparison in comparisons) < ROUNDS_NEEDED:
+        return f"; a verdict takes {ROUNDS_NEEDED} rounds that agree"
+    return "; the rounds do not agree" if ordered else "; some trials have no value"
+
+
+def _comparisons_of(number: int) -> str:
+    return f"{number} comparison{'' if number == 1 else 's'}"
+
+
+def _rounds(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    span = str(low) if low == high else f"{low} to {high}"
+    return f"{span} round{'' if span == '1' else 's'}"

@@ -1,0 +1,168 @@
+"""The small files of a run folder: plan.json, manifest.json, and a trial.json each (docs/event-log.md)."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bench.errors import EventLogError
+from bench.model import Scalar
+from bench.scenario.expand import text
+
+_NUMBERED = re.compile(r"^\d{4,}$")
+
+_Model = TypeVar("_Model", bound="_Record")
+Judgement = Literal["valid", "invalid", "unknown"]
+
+
+class _Record(BaseModel):
+    """Keys that the analysis does not need are ignored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Window(_Record):
+    start_ns: int
+    end_ns: int
+
+
+class CaseRecord(_Record):
+    system: str
+    name: str
+    settings: dict[str, Scalar]
+    configuration: dict[str, Any] = Field(default_factory=dict)
+
+
+class LoadRecord(_Record):
+    pacing: Literal["closed"] | list[tuple[float, float]]
+
+
+class CheckRecord(_Record):
+    check: str
+    verdict: Judgement
+    reason: str | None = None
+
+
+class ClientRecord(_Record):
+    cpu_share: float | None = None
+    loop_lag_max_ns: int | None = None
+    recorder_backlog_max: int | None = None
+
+
+class VerifyRecord(_Record):
+    complete: bool = False
+
+
+class TrialRecord(_Record):
+    """What trial.json tells of a trial."""
+
+    format: Literal[1]
+    trial: int
+    round: int
+    case: CaseRecord
+    load: LoadRecord
+    state: Literal["finished", "failed"]
+    reason: str | None = None
+    window: Window | None = None
+    faults: list[dict[str, Any]] = Field(default_factory=list)
+    verdict: Judgement
+    verdicts: list[CheckRecord] = Field(default_factory=list)
+    client: ClientRecord | None = None
+    verify: VerifyRecord | None = None
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The swept settings as text, as tables and expectations compare them."""
+        return {name: text(value) for name, value in self.case.settings.items()}
+
+    @property
+    def verified(self) -> bool:
+        """Whether the full read reached the end, so that what was not read is not there."""
+        return self.verify is not None and self.verify.complete
+
+
+class PlanRecord(_Record):
+    format: Literal[1]
+    swept: dict[str, list[str]]
+
+
+class ManifestRecord(_Record):
+    format: Literal[1]
+    expectations: list[dict[str, Any]] = Field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """A run's small files, read and checked. Trials are in the order run."""
+
+    path: Path
+    manifest: ManifestRecord
+    plan: PlanRecord
+    trials: tuple[TrialRecord, ...]
+
+    @property
+    def settings(self) -> list[str]:
+        """Every swept setting of any system, in the scenario's order."""
+        return list(dict.fromkeys(name for names in self.plan.swept.values() for name in names))
+
+    def parts(self, stage: str) -> dict[int, list[Path]]:
+        """Parquet files by trial, of `sends` or `receives`; a trial without any is not among them."""
+        files = {
+            trial.trial: sorted(
+                path
+                for path in trial_path(self.path, trial.trial).joinpath(stage).glob("*.parquet")
+                if not path.name.startswith(".")
+            )
+            for trial in self.trials
+        }
+        return {trial: paths for trial, paths in files.items() if paths}
+
+
+def trial_path(run: Path, trial: int) -> Path:
+    return run / "trials" / f"{trial:04d}"
+
+
+def read_folder(run: Path) -> RunFolder:
+    """Read and check a run's JSON files.
+
+    Raises:
+        EventLogError: a file is missing or not as docs/event-log.md says; the message names file and key.
+    """
+    folders = sorted(
+        (path for path in (run / "trials").glob("*") if path.is_dir() and _NUMBERED.match(path.name)),
+        key=lambda path: int(path.name),
+    )
+    return RunFolder(
+        path=run,
+        manifest=_read(run / "manifest.json", ManifestRecord),
+        plan=_read(run / "plan.json", PlanRecord),
+        trials=tuple(_trial(folder) for folder in folders),
+    )
+
+
+def _trial(folder: Path) -> TrialRecord:
+    record = _read(folder / "trial.json", TrialRecord)
+    if record.trial != int(folder.name):
+        raise EventLogError(
+            f"reading {folder / 'trial.json'}: it says trial {record.trial}, its folder {folder.name}; "
+            f"they must be the same"
+        )
+    return record
+
+
+def _read(path: Path, model: type[_Model]) -> _Model:
+    try:
+        return model.model_validate(json.loads(path.read_text()))
+    except FileNotFoundError as error:
+        raise EventLogError(f"reading {path}: it is not there; is this a run folder?") from error
+    except json.JSONDecodeError as error:
+        raise EventLogError(f"reading {path}: it is not JSON ({error})") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        raise EventLogError(f"reading {path}: {key}: {first['msg']}; see docs/event-log.md") from error

@@ -1,0 +1,172 @@
+"""The analysis from end to end: which table is made of what, and nothing else."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyspark
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from bench.analysis import tables
+from bench.analysis.cases import case_rows
+from bench.analysis.contract import recorded
+from bench.analysis.delivery import accounts, messages
+from bench.analysis.expectations import judge
+from bench.analysis.folder import RunFolder, read_folder
+from bench.analysis.headline import headline
+from bench.analysis.latency import MEASURES, distributions
+from bench.analysis.log import EventLog, check_log
+from bench.analysis.offenders import OFFENCES, displaced, listed, offenders
+from bench.analysis.order import out_of_order, verify_rows
+from bench.analysis.quantiles import SCALE
+from bench.analysis.spark import spark_session
+from bench.analysis.throughput import Tally, errors, live_tally, tally
+from bench.analysis.timeline import service_by_second, timeline
+from bench.analysis.trials import Counted, trial_row
+from bench.analysis.window import windows
+from bench.errors import AnalysisError
+
+_ROWS_PER_TASK = 400_000
+"""Small enough that a task's share of the heap holds its rows, so that little is spilled."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """What Spark has made of the event log: all that the tables are written from."""
+
+    counted: Counted
+    timeline: list[dict[str, object]]
+    errors: list[dict[str, object]]
+    offenders: Any
+
+
+def analyse(run: Path) -> None:
+    """Compute <run>/results/ from the run's event log (docs/event-log.md, docs/results.md, docs/method.md).
+
+    Results that were there are replaced once all new ones are written; after an error they are as they were.
+
+    Raises:
+        EventLogError: the folder does not follow docs/event-log.md.
+        AnalysisError: Spark could not do the work, or the results cannot be laid out.
+        SetupError: Spark did not start.
+    """
+    began = time.monotonic()
+    folder = read_folder(run)
+    tables.trial_fields(folder.settings)
+    files = check_log(folder)
+    with spark_session(files.rows) as spark, _readable_errors(run):
+        _fit_tasks(spark, files.rows)
+        measured = _measure(spark, folder, files.open(spark))
+    with tables.replaced(run / "results") as fresh:
+        _write(fresh, folder, measured, began)
+
+
+@contextmanager
+def _readable_errors(run: Path) -> Iterator[None]:
+    """Turn Spark's errors, which carry pages of Java, into one that names the run and the cause."""
+    try:
+        yield
+    except PySparkException as error:
+        cause = (error.getMessage() or str(error)).strip().splitlines()[0]
+        raise AnalysisError(
+            f"analysing {run}: Spark gave up: {cause}. "
+            f"Where it ran out of space or memory, set TMPDIR or SPARK_DRIVER_MEMORY"
+        ) from error
+
+
+def _measure(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
+    """Run all Spark jobs. Every job looks at all trials at once."""
+    try:
+        return _jobs(spark, folder, log)
+    finally:
+        spark.catalog.clearCache()
+
+
+def _fit_tasks(spark: SparkSession, rows: int) -> None:
+    cores = spark.sparkContext.defaultParallelism
+    spark.conf.set("spark.sql.shuffle.partitions", max(2 * cores, rows // _ROWS_PER_TASK))
+
+
+def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
+    found = recorded(log.sends)
+    first_ns = {trial: record.first_ns for trial, record in found.items()}
+    windowed = windows(spark, folder.trials, first_ns)
+    sends = windowed.sends(log)
+    tallies, live = tally(sends), live_tally(log.receives, windowed)
+    service = service_by_second(sends)
+    every, verify = messages(log).persist(), verify_rows(log)
+    late = out_of_order(verify)
+    counted = Counted(
+        logged=log.recorded,
+        recorded=found,
+        tallies=_by_trial(tallies),
+        accounts=accounts(every),
+        distributions=distributions(sends, windowed.messages(every)),
+        out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
+    )
+    whole = [trial.trial for trial in folder.trials if trial.verified]
+    parts = [offenders(every, log, verify, whole)] if _any_offender(counted) else []
+    parts += [displaced(late)] if counted.out_of_order else []
+    return _Measured(
+        counted=counted,
+        timeline=list(timeline(folder.trials, first_ns, tallies, live, service)),
+        errors=errors(tallies),
+        offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
+    )
+
+
+def _by_trial(tallies: Iterable[Tally]) -> dict[int, list[Tally]]:
+    found: dict[int, list[Tally]] = {}
+    for row in tallies:
+        found.setdefault(row.trial, []).append(row)
+    return found
+
+
+def _any_offender(counted: Counted) -> bool:
+    """Whether a second look at the messages can find anything at all."""
+    return any(account.get(kind) for account in counted.accounts.values() for kind in OFFENCES)
+
+
+def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) -> None:
+    settings = folder.settings
+    trials = [trial_row(trial, settings, measured.counted) for trial in folder.trials]
+    cases = case_rows(folder.trials, trials, settings)
+    tables.write_table(results, "trials", tables.table(trials, tables.trial_fields(settings)))
+    tables.write_table(results, "cases", tables.table(cases, tables.case_fields(settings)))
+    tables.write_table(results, "timeline", tables.table(measured.timeline, tables.TIMELINE))
+    tables.write_table(results, "percentiles", tables.table(_curves(measured.counted), tables.PERCENTILES))
+    tables.write_table(results, "errors", tables.table(measured.errors, tables.ERRORS))
+    tables.write_table(results, "messages", measured.offenders)
+    judged = [judge(expectation, trials, settings) for expectation in folder.manifest.expectations]
+    tables.write_json(results, "expectations", judged)
+    tables.write_json(results, "summary", _summary(folder, trials, cases, time.monotonic() - began))
+
+
+def _curves(counted: Counted) -> Iterator[dict[str, object]]:
+    order = sorted(counted.distributions, key=lambda key: (key[0], MEASURES.index(key[1])))
+    for trial, measure in order:
+        for quantile, value in counted.distributions[trial, measure].curve():
+            yield {"trial": trial, "measure": measure, "quantile": quantile / SCALE, "value_ns": value}
+
+
+def _summary(
+    folder: RunFolder,
+    trials: Sequence[Mapping[str, Any]],
+    cases: Sequence[Mapping[str, Any]],
+    elapsed_s: float,
+) -> dict[str, object]:
+    closed = all(trial.load.pacing == "closed" for trial in folder.trials)
+    broken = any(trial.faults for trial in folder.trials)
+    return {
+        "headline": headline(cases, trials, closed=closed),
+        "figure": "timeline" if broken else "throughput" if closed else "latency",
+        "analysis_s": round(elapsed_s, 1),
+        "messages": sum(row.get("sent") or 0 for row in trials),
+        "spark": pyspark.__version__,
+    }

@@ -1,0 +1,112 @@
+"""The Spark session: quiet, small, and gone with everything it wrote when its context ends."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from bench.errors import SetupError
+
+_LOG4J = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
+"""
+
+
+_FEW_ROWS = 3_000_000
+"""Below this, Java's second compiler costs more time than its code saves."""
+
+
+@contextmanager
+def spark_session(rows: int | None = None) -> Iterator[SparkSession]:
+    """Give the session that is active, or start one and stop it at the end.
+
+    SPARK_MASTER names the master (`local[*]` where it is not set), SPARK_DRIVER_MEMORY the driver's heap, in
+    which all work happens on a local master. Shuffles and spills go below TMPDIR. `rows` is how many rows the
+    session is started for, where that is known.
+
+    Raises:
+        SetupError: Spark did not start; the message carries what Java said.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        yield active
+        return
+    with tempfile.TemporaryDirectory(prefix="bench-spark-", ignore_cleanup_errors=True) as scratch:
+        spark = _start(Path(scratch), quick=rows is not None and rows < _FEW_ROWS)
+        try:
+            yield spark
+        finally:
+            spark.stop()
+
+
+def _start(scratch: Path, *, quick: bool) -> SparkSession:
+    builder = SparkSession.builder.appName("bench")
+    for name, value in _settings(scratch, quick=quick).items():
+        builder = builder.config(name, value)
+    said = scratch / "stderr.log"
+    try:
+        with _stderr_to(said):
+            spark = builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        raise SetupError(
+            f"starting Spark: {error}. It needs Java 17 on PATH or in JAVA_HOME. Java said: {_tail(said)}"
+        ) from error
+    spark.sparkContext.setLogLevel("ERROR")
+    logging.getLogger("SQLQueryContextLogger").disabled = True
+    return spark
+
+
+def _settings(scratch: Path, *, quick: bool) -> dict[str, str]:
+    """Return the session's settings; only a local master is tied to the loopback address."""
+    log4j = scratch / "log4j2.properties"
+    log4j.write_text(_LOG4J)
+    java = [f"-Dlog4j2.configurationFile={log4j.as_uri()}", "-XX:+UseParallelGC"]
+    master = os.environ.get("SPARK_MASTER", "local[*]")
+    settings = {
+        "spark.master": master,
+        "spark.driver.memory": os.environ.get("SPARK_DRIVER_MEMORY", "2g"),
+        "spark.driver.extraJavaOptions": " ".join([*java, *(["-XX:TieredStopAtLevel=1"] if quick else [])]),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),
+        "spark.sql.adaptive.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        # Listing some hundred folders is quicker in the driver than as a job of its own.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
+    }
+    if master.startswith("local"):
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return settings
+
+
+@contextmanager
+def _stderr_to(path: Path) -> Iterator[None]:
+    """Send standard error to a file; a Java process started meanwhile keeps it, off the console."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with path.open("wb") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def _tail(path: Path, characters: int = 1000) -> str:
+    return path.read_text(errors="replace")[-characters:].strip() or "nothing"

@@ -1,0 +1,147 @@
+"""The files of results/: columns and types as docs/results.md says, Parquet and CSV, all or nothing."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+from bench.errors import AnalysisError
+from bench.model import COUNTERS, RATES, TIMES
+
+_TEXT, _INT, _LONG, _REAL, _BOOL = pa.string(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
+
+_Fields = dict[str, Any]
+
+_TRIAL_HEAD: _Fields = {
+    "trial": _INT,
+    "round": _INT,
+    "system": _TEXT,
+    "case": _TEXT,
+    "state": _TEXT,
+    "verdict": _TEXT,
+    "reason": _TEXT,
+}
+_TRIAL_TAIL: _Fields = {
+    "window_s": _REAL,
+    **dict.fromkeys(RATES, _REAL),
+    **dict.fromkeys(TIMES, _LONG),
+    "e2e_messages": _LONG,
+    **dict.fromkeys(COUNTERS, _LONG),
+    "account_complete": _BOOL,
+    "cpu_share": _REAL,
+    "loop_lag_max_ns": _LONG,
+    "recorder_backlog_max": _LONG,
+}
+_CASE_HEAD: _Fields = {"system": _TEXT, "case": _TEXT}
+_CASE_TAIL: _Fields = {
+    "rounds": _INT,
+    "trials": _INT,
+    **{
+        name: kind
+        for figure, kind in (dict.fromkeys(RATES, _REAL) | dict.fromkeys(TIMES, _LONG)).items()
+        for name in (figure, f"{figure}_low", f"{figure}_high")
+        for kind in [kind]
+    },
+    **dict.fromkeys(COUNTERS, _LONG),
+    "guarantee": _TEXT,
+}
+TIMELINE: _Fields = {
+    "trial": _INT,
+    "second": _INT,
+    "in_window": _BOOL,
+    **dict.fromkeys(("acked", "failed", "unknown", "received"), _LONG),
+    **dict.fromkeys(("service_p50_ns", "service_p99_ns", "service_max_ns"), _LONG),
+}
+PERCENTILES: _Fields = {"trial": _INT, "measure": _TEXT, "quantile": _REAL, "value_ns": _LONG}
+ERRORS: _Fields = {"trial": _INT, "outcome": _TEXT, "error": _TEXT, "count": _LONG}
+MESSAGES: _Fields = {
+    "trial": _INT,
+    "kind": _TEXT,
+    "producer": _INT,
+    "sequence": _LONG,
+    "partition": _INT,
+    "ledger": _LONG,
+    "entry": _LONG,
+    "batch_index": _INT,
+    "previous_sequence": _LONG,
+    "error": _TEXT,
+}
+
+
+def trial_fields(settings: Sequence[str]) -> _Fields:
+    return _with_settings(_TRIAL_HEAD, settings, _TRIAL_TAIL)
+
+
+def case_fields(settings: Sequence[str]) -> _Fields:
+    return _with_settings(_CASE_HEAD, settings, _CASE_TAIL)
+
+
+def _with_settings(head: _Fields, settings: Sequence[str], tail: _Fields) -> _Fields:
+    taken = sorted({*settings} & {*head, *tail})
+    if taken:
+        raise AnalysisError(
+            f"laying out the results: the swept setting {taken[0]!r} has the name of another column; "
+            f"name it with its owner in plan.json and trial.json (topic.{taken[0]})"
+        )
+    return {**head, **dict.fromkeys(settings, _TEXT), **tail}
+
+
+def table(rows: Iterable[Mapping[str, object]], fields: _Fields) -> Any:  # noqa: ANN401 - pyarrow has no types
+    """Build an Arrow table; what a row lacks is null."""
+    listed = list(rows)
+    return pa.table(
+        {name: pa.array([row.get(name) for row in listed], kind) for name, kind in fields.items()}
+    )
+
+
+def frame(spark_frame: DataFrame | None, fields: _Fields) -> Any:  # noqa: ANN401 - pyarrow has no types
+    """Bring a small Spark table here; an empty one where there is none."""
+    schema = pa.schema(list(fields.items()))
+    return (
+        schema.empty_table()
+        if spark_frame is None
+        else spark_frame.toArrow().select(schema.names).cast(schema)
+    )
+
+
+def write_table(folder: Path, name: str, content: Any) -> None:  # noqa: ANN401 - pyarrow has no types
+    pq.write_table(content, folder / f"{name}.parquet", compression="zstd")
+    pa.csv.write_csv(content, folder / f"{name}.csv")
+
+
+def write_json(folder: Path, name: str, content: object) -> None:
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    folder.joinpath(f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+@contextmanager
+def replaced(folder: Path) -> Iterator[Path]:
+    """Give a hidden folder to write to; it takes the place of `folder` if all goes well, else it vanishes."""
+    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        fresh.chmod(0o755)
+        yield fresh
+        _swap(fresh, folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _swap(fresh: Path, folder: Path) -> None:
+    """Put `fresh` where `folder` is: a folder cannot be renamed over one that holds files."""
+    if folder.exists():
+        old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
+        folder.rename(old)
+        fresh.rename(folder)
+        shutil.rmtree(old)
+    else:
+        fresh.rename(folder)

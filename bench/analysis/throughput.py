@@ -1,0 +1,104 @@
+"""One count of all sends and live receives, from which throughput, timeline and errors are added up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+from bench.analysis.folder import Window
+from bench.analysis.window import Windows, second
+from bench.errors import EventLogError
+from bench.model import NANOS, Outcome
+
+OUTCOMES = tuple(outcome.label for outcome in Outcome)
+STAGES = ("live", "verify")
+
+
+class Tally(NamedTuple):
+    """Sends of one trial that ended alike in the same second: how many, and their bytes."""
+
+    trial: int
+    second: int
+    outcome: str
+    error: str | None
+    in_window: bool
+    sends: int
+    size: int
+
+
+class LiveTally(NamedTuple):
+    """Messages that the live consumers of one trial got within one second."""
+
+    trial: int
+    second: int
+    received: int
+
+
+def tally(sends: DataFrame) -> list[Tally]:
+    """Count all sends (as Windows.sends gives them) by how and when they ended.
+
+    Raises:
+        EventLogError: an outcome is none of ok, fail, unknown.
+    """
+    rows = (
+        sends.groupBy("trial", "done_second", "outcome", "error", "done_in_window")
+        .agg(F.count("*"), F.sum("bytes"))
+        .collect()
+    )
+    for row in rows:
+        _expect(row.trial, "sends", "outcome", row.outcome, OUTCOMES)
+    return [Tally(*row) for row in rows]
+
+
+def live_tally(receives: DataFrame, windows: Windows) -> list[LiveTally]:
+    """Count what live consumers got, by second.
+
+    Raises:
+        EventLogError: a stage is neither live nor verify.
+    """
+    live_second = F.when(F.col("stage") == "live", second(F.col("received_ns")))
+    rows = (
+        windows.over(receives)
+        .groupBy("trial", "stage", live_second.alias("second"))
+        .agg(F.count("*").alias("received"))
+        .collect()
+    )
+    for row in rows:
+        _expect(row.trial, "receives", "stage", row.stage, STAGES)
+    return [LiveTally(row.trial, row.second, row.received) for row in rows if row.stage == "live"]
+
+
+def _expect(trial: int, folder: str, column: str, found: str, allowed: Sequence[str]) -> None:
+    if found not in allowed:
+        raise EventLogError(
+            f"reading trials/{trial:04d}/{folder}: column {column} holds {found!r}, expected one of "
+            f"{', '.join(allowed)} (docs/event-log.md)"
+        )
+
+
+def throughput(tallies: Iterable[Tally], window: Window | None) -> dict[str, float | None]:
+    """Acknowledged sends and bytes of one trial that ended inside its window, per second of the window."""
+    names = ("window_s", "throughput_msgs_per_s", "throughput_bytes_per_s")
+    if window is None or window.end_ns <= window.start_ns:
+        return dict.fromkeys(names)
+    counted = [row for row in tallies if row.outcome == "ok" and row.in_window]
+    seconds = (window.end_ns - window.start_ns) / NANOS
+    sends, size = sum(row.sends for row in counted), sum(row.size for row in counted)
+    return dict(zip(names, (seconds, sends / seconds, size / seconds), strict=True))
+
+
+def errors(tallies: Sequence[Tally]) -> list[dict[str, object]]:
+    """Give the rows of the table `errors`: most frequent first within a trial."""
+    counts: Counter[tuple[int, str, str | None]] = Counter()
+    for row in tallies:
+        if row.outcome != "ok":
+            counts[row.trial, row.outcome, row.error] += row.sends
+    ordered = sorted(counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1], item[0][2] or ""))
+    return [
+        {"trial": trial, "outcome": outcome, "error": error, "count": count}
+        for (trial, outcome, error), count in ordered
+    ]

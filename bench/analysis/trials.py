@@ -1,0 +1,98 @@
+"""The table `trials`: everything known of a trial in one row."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from bench.analysis.contract import Recorded
+from bench.analysis.folder import TrialRecord
+from bench.analysis.latency import MEASURES, Distribution
+from bench.analysis.throughput import Tally, throughput
+from bench.model import COUNTERS
+
+Row = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """All that Spark counted, by trial. `logged` are the trials that have an event log, be it empty."""
+
+    logged: Collection[int]
+    recorded: Mapping[int, Recorded]
+    tallies: Mapping[int, Sequence[Tally]]
+    distributions: Mapping[tuple[int, str], Distribution]
+    accounts: Mapping[int, Mapping[str, int]]
+    out_of_order: Mapping[int, int]
+
+
+def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> Row:
+    """Bring one trial's record and counts together; what cannot be said is left out and becomes null."""
+    account = _account(trial, counted)
+    return {
+        "trial": trial.trial,
+        "round": trial.round,
+        "system": trial.case.system,
+        "case": trial.case.name,
+        "state": trial.state,
+        **_verdict(trial, _problems(trial, counted, account)),
+        **{name: trial.settings.get(name) for name in settings},
+        **_rates(trial, counted),
+        **_latency(trial, counted),
+        **account,
+        "account_complete": trial.verified,
+        **(trial.client.model_dump() if trial.client else {}),
+    }
+
+
+def _rates(trial: TrialRecord, counted: Counted) -> Row:
+    rates = throughput(counted.tallies.get(trial.trial, ()), trial.window)
+    if trial.trial not in counted.logged:
+        rates |= {"throughput_msgs_per_s": None, "throughput_bytes_per_s": None}
+    return dict(rates)
+
+
+def _latency(trial: TrialRecord, counted: Counted) -> Row:
+    row: Row = {}
+    for measure in MEASURES:
+        distribution = counted.distributions.get((trial.trial, measure))
+        row |= distribution.figures(measure) if distribution else {}
+    if trial.trial in counted.logged:
+        seen = counted.distributions.get((trial.trial, "e2e"))
+        row["e2e_messages"] = seen.count if seen else 0
+    return row
+
+
+def _account(trial: TrialRecord, counted: Counted) -> Row:
+    """Return the counters; nothing is called absent where the full read did not reach the end."""
+    if trial.trial not in counted.logged:
+        return {}
+    account = {
+        **counted.accounts.get(trial.trial, {}),
+        "out_of_order": counted.out_of_order.get(trial.trial, 0),
+    }
+    row: Row = {name: account.get(name, 0) for name in COUNTERS}
+    if not trial.verified:
+        row |= {"lost": None, "unknown_absent": None}
+    return row
+
+
+def _problems(trial: TrialRecord, counted: Counted, account: Row) -> list[str]:
+    """Say what the event log itself has against the trial, whatever trial.json says."""
+    found = [f"the trial {trial.state}"] if trial.state == "failed" and trial.verdict == "valid" else []
+    if trial.trial in counted.recorded:
+        found += counted.recorded[trial.trial].problems
+    if account.get("foreign"):
+        found.append(f"{account['foreign']} rows of the full read are explained by no send")
+    repeated = counted.accounts.get(trial.trial, {}).get("repeated", 0)
+    if repeated:
+        found.append(f"{repeated} messages stand in the sends more than once")
+    return found
+
+
+def _verdict(trial: TrialRecord, problems: Sequence[str]) -> Row:
+    if trial.verdict == "valid" and not problems:
+        return {"verdict": "valid", "reason": None}
+    checks = [check.reason or check.check for check in trial.verdicts if check.verdict != "valid"]
+    reasons = dict.fromkeys([*([trial.reason] if trial.reason else []), *checks, *problems])
+    return {"verdict": "invalid" if problems else trial.verdict, "reason": "; ".join(reasons) or None}

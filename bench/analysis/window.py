@@ -1,0 +1,82 @@
+"""The measured window of each trial, laid over the event log: what counts, when, how long it took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+from bench.analysis.folder import TrialRecord
+from bench.analysis.log import EventLog
+from bench.model import NANOS
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Every trial's window and first send as a small table that any other can be joined with.
+
+    A trial without a window has an empty one: nothing lies inside.
+    """
+
+    frame: DataFrame
+
+    def over(self, other: DataFrame) -> DataFrame:
+        """Add start_ns, end_ns, first_ns and closed to a table that has `trial`."""
+        return other.join(F.broadcast(self.frame), "trial")
+
+    def sends(self, log: EventLog) -> DataFrame:
+        """Give every send with what follows from its times.
+
+        Adds acked and in_window (by sent_ns), sent_second, done_second and done_in_window (by done_ns; where
+        that is null, by sent_ns and outside), service_ns (null unless acked) and response_ns (null in a
+        closed loop too).
+        """
+        sent, done, acked = F.col("sent_ns"), F.col("done_ns"), F.col("outcome") == "ok"
+        return self.over(log.sends).select(
+            "trial",
+            "outcome",
+            "error",
+            "bytes",
+            acked.alias("acked"),
+            inside(sent).alias("in_window"),
+            (done.isNotNull() & inside(done)).alias("done_in_window"),
+            second(sent).alias("sent_second"),
+            second(F.coalesce(done, sent)).alias("done_second"),
+            F.when(acked, done - sent).alias("service_ns"),
+            F.when(acked & ~F.col("closed"), done - F.col("due_ns")).alias("response_ns"),
+        )
+
+    def messages(self, messages: DataFrame) -> DataFrame:
+        """Give in_window and e2e_ns of every message of the trial that a live consumer saw."""
+        sent, seen = F.col("sent_ns"), F.col("live_ns")
+        return self.over(messages.where((F.col("sends") > 0) & seen.isNotNull())).select(
+            "trial", inside(sent).alias("in_window"), (seen - sent).alias("e2e_ns")
+        )
+
+
+def windows(spark: SparkSession, trials: Iterable[TrialRecord], first_ns: Mapping[int, int]) -> Windows:
+    """Build the table; `first_ns` holds the first send of every trial that has one."""
+    rows = [
+        (
+            trial.trial,
+            trial.window.start_ns if trial.window else 0,
+            trial.window.end_ns if trial.window else 0,
+            first_ns.get(trial.trial, 0),
+            trial.load.pacing == "closed",
+        )
+        for trial in trials
+    ]
+    schema = "trial int, start_ns long, end_ns long, first_ns long, closed boolean"
+    return Windows(spark.createDataFrame(rows, schema))
+
+
+def inside(time: Column) -> Column:
+    """Whether a time lies in the trial's window, whose end is exclusive."""
+    return (time >= F.col("start_ns")) & (time < F.col("end_ns"))
+
+
+def second(time: Column) -> Column:
+    """Which second of the trial a time lies in; before the first send there is only a clock's error."""
+    return F.greatest(F.lit(0), F.call_function("div", time - F.col("first_ns"), F.lit(NANOS)).cast("int"))
