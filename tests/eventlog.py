@@ -1,4 +1,4 @@
-"""Run folders for tests, written by hand: a few rows a trial, everything else filled in (docs/event-log.md)."""
+"""Run folders for tests, written by hand: a few rows a trial, all else filled in (docs/event-log.md)."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def seconds(value: float) -> int:
     return round(value * NANOS)
 
 
-def send(sequence: int, sent_ns: int, done_ns: int | None, **others: Any) -> Row:
+def send(sequence: int, sent_ns: int, done_ns: int | None, **others: object) -> Row:
     """One row of sends: producer 0, partition 0, acknowledged, 100 bytes, unless told otherwise."""
     row = {"producer": 0, "sequence": sequence, "partition": 0, "due_ns": sent_ns, "sent_ns": sent_ns}
     return row | {"done_ns": done_ns, "outcome": "ok", "error": None, "bytes": 100} | others
 
 
-def receive(stage: str, sent: Row, received_ns: int, **others: Any) -> Row:
+def receive(stage: str, sent: Row, received_ns: int, **others: object) -> Row:
     """One row of receives for a message sent: `live` or `verify`, at the place the send was told."""
     row = {"consumer": 0, "stage": stage, "received_ns": received_ns}
     copied = ("partition", "producer", "sequence", "sent_ns", "ledger", "entry", "batch_index")
@@ -90,7 +90,7 @@ class TrialLog:
 
 
 def write_run(
-    folder: Path, trials: Sequence[TrialLog], *, expectations: Sequence[Row] = (), **manifest: Any
+    folder: Path, trials: Sequence[TrialLog], *, expectations: Sequence[Row] = (), **manifest: object
 ) -> Path:
     """Write a whole run folder below `folder`; returns it. Extra keywords go into the manifest."""
     for number, trial in enumerate(trials):
@@ -134,7 +134,7 @@ def _write_trial(folder: Path, number: int, trial: TrialLog) -> None:
         if rows is not None:
             folder.joinpath(stage).mkdir()
             pq.write_table(pa.Table.from_pylist(list(rows), schema), folder / stage / "0.parquet")
-    _write(folder / "trial.json", _record(number, trial) | trial.others)
+    _write(folder / "trial.json", {**_record(number, trial), **trial.others})
 
 
 def _record(number: int, trial: TrialLog) -> Row:

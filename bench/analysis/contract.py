@@ -55,11 +55,11 @@ def _problems(row: Row) -> list[str]:
     found = []
     if (row.lowest, row.highest, row.total) != (0, count - 1, count * (count - 1) // 2):
         found.append(
-            f"the sends of producer {row.producer} are not the sequence 0 to {count - 1}: "
-            f"{count} rows from {row.lowest} to {row.highest}"
+            f"The sends of producer {row.producer} are not the sequence 0 to {count - 1}: "
+            f"{count} rows from {row.lowest} to {row.highest}."
         )
     if row.endless:
-        found.append(f"{row.endless} acknowledged sends of producer {row.producer} have no done_ns")
+        found.append(f"{row.endless} acknowledged sends of producer {row.producer} have no done_ns.")
     if row.backward:
-        found.append(f"{row.backward} sends of producer {row.producer} were done before they were sent")
+        found.append(f"{row.backward} sends of producer {row.producer} were done before they were sent.")
     return found

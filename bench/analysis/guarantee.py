@@ -100,26 +100,29 @@ def _pulsar(chosen: Mapping[str, str]) -> str | None:
     if quorums is None:
         return None
     write, ack = (int(part) for part in quorums.split("-")[1:])
-    synced = chosen.get("journalSyncData", "true") == "true"
-    if chosen.get("journalWriteData", "true") != "true":
-        place, power = "in memory, without a journal", "not a power cut of all nodes"
-    elif synced:
-        place, power = "in the journal, on disk (fdatasync)", "and a power cut of all nodes"
-    else:
-        place, power = "in the journal, in page cache", "not a power cut of all nodes"
-    return f"{_bookies(write, ack)} {place}: survives {_bookie_loss(write, ack)}, {power}"
+    journal = chosen.get("journalWriteData", "true") == "true"
+    on_disk = journal and chosen.get("journalSyncData", "true") == "true"
+    place = "in the journal, on disk (fdatasync)" if on_disk else "in the journal, in page cache"
+    return f"{_bookies(write, ack)} {place if journal else 'in memory only'}: {_survives(write, ack, on_disk=on_disk)}"
 
 
 def _bookies(write: int, ack: int) -> str:
     if write == 1:
-        return "the only copy, on one bookie,"
-    return f"{ack} of {write} bookies" if ack < write else f"all {write} bookies of the write quorum"
+        return "one bookie has the only copy"
+    if ack == write:
+        return f"all {write} bookies of the write quorum have it"
+    return f"{ack} of {write} bookies {'has' if ack == 1 else 'have'} it"
 
 
-def _bookie_loss(write: int, ack: int) -> str:
+def _survives(write: int, ack: int, *, on_disk: bool) -> str:
+    power = "and a power cut of all nodes" if on_disk else "not a power cut of all nodes"
     if ack > 1:
-        return f"the loss of {_count(ack - 1, 'bookie')}"
-    return "no bookie's loss" if write == 1 else "the loss of a bookie only once another copy is written"
+        return f"survives the loss of {_count(ack - 1, 'bookie')}, {power}"
+    if write > 1:
+        return f"survives the loss of a bookie only once another copy is written, {power}"
+    if on_disk:
+        return "survives a power cut, not the loss of that bookie"
+    return "survives neither the loss of that bookie nor a power cut"
 
 
 def _count(number: int, noun: str) -> str:

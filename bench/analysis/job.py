@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyspark
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -72,8 +73,8 @@ def _readable_errors(run: Path) -> Iterator[None]:
     """Turn Spark's errors, which carry pages of Java, into one that names the run and the cause."""
     try:
         yield
-    except PySparkException as error:
-        cause = (error.getMessage() or str(error)).strip().splitlines()[0]
+    except (PySparkException, Py4JError) as error:
+        cause = str(error).strip().splitlines()[0]
         raise AnalysisError(
             f"analysing {run}: Spark gave up: {cause}. "
             f"Where it ran out of space or memory, set TMPDIR or SPARK_DRIVER_MEMORY"

@@ -78,15 +78,15 @@ def _account(trial: TrialRecord, counted: Counted) -> Row:
 
 
 def _problems(trial: TrialRecord, counted: Counted, account: Row) -> list[str]:
-    """Say what the event log itself has against the trial, whatever trial.json says."""
-    found = [f"the trial {trial.state}"] if trial.state == "failed" and trial.verdict == "valid" else []
+    """Say, in sentences, what the event log itself has against the trial, whatever trial.json says."""
+    found = ["The trial failed."] if trial.state == "failed" and trial.verdict == "valid" else []
     if trial.trial in counted.recorded:
         found += counted.recorded[trial.trial].problems
     if account.get("foreign"):
-        found.append(f"{account['foreign']} rows of the full read are explained by no send")
+        found.append(f"{account['foreign']} rows of the full read are explained by no send.")
     repeated = counted.accounts.get(trial.trial, {}).get("repeated", 0)
     if repeated:
-        found.append(f"{repeated} messages stand in the sends more than once")
+        found.append(f"{repeated} messages stand in the sends more than once.")
     return found
 
 
@@ -94,5 +94,8 @@ def _verdict(trial: TrialRecord, problems: Sequence[str]) -> Row:
     if trial.verdict == "valid" and not problems:
         return {"verdict": "valid", "reason": None}
     checks = [check.reason or check.check for check in trial.verdicts if check.verdict != "valid"]
-    reasons = dict.fromkeys([*([trial.reason] if trial.reason else []), *checks, *problems])
-    return {"verdict": "invalid" if problems else trial.verdict, "reason": "; ".join(reasons) or None}
+    reasons = [trial.reason] if trial.reason else checks
+    return {
+        "verdict": "invalid" if problems else trial.verdict,
+        "reason": " ".join([*reasons, *problems]) or None,
+    }

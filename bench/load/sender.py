@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Iterator
 from dataclasses import dataclass
+from time import monotonic_ns
 
 from bench.errors import LoadError
 from bench.load.pacing import Schedule
@@ -46,24 +45,27 @@ class Outfit:
 class Slot:
     """One place in a user's window; used again as soon as its send is over."""
 
-    __slots__ = ("_sender", "due_ns", "open", "sent_ns", "sequence")
+    __slots__ = ("_sender", "done", "due_ns", "open", "sent_ns", "sequence")
 
     def __init__(self, sender: Sender) -> None:
         """Make an empty place."""
         self._sender = sender
         self.open = False
         self.sequence = self.due_ns = self.sent_ns = NOT_GIVEN
+        self.done = self._done  # bound once, not once a message
 
-    def done(self, done: Done) -> None:
+    def _done(self, done: Done) -> None:
         """Take the client's word, in the polling thread: this moment is the send's `done_ns`."""
-        now_ns = time.monotonic_ns()
+        now_ns = monotonic_ns()
+        sender = self._sender
         if not self.open:
             raise LoadError(
-                f"The client told twice how send {self.sequence} of producer {self._sender.number} ended "
-                f"({done}). Its outcomes cannot be trusted: look for a fault in bench/systems."
+                f"The client told twice how send {self.sequence} of producer {sender.number} ended ({done}). "
+                "Its outcomes cannot be trusted: look for a fault in bench/systems."
             )
         self.open = False
-        self._sender.ended(self, now_ns, done)
+        sender.record(sender.number, self.sequence, self.due_ns, self.sent_ns, now_ns, done)
+        sender.free(self, now_ns)
 
 
 class Sender:
@@ -74,7 +76,11 @@ class Sender:
         self.number = number
         self.sent = 0
         self.finished = False
-        self._outfit = outfit
+        self.record = outfit.recorder.record
+        self._pump = outfit.pump
+        self._schedule = outfit.schedule
+        self._encode = outfit.encode
+        self._hand_over = outfit.producer.send
         self._slots = [Slot(self) for _ in range(outfit.window)]
         self._free = list(self._slots)
         self._seat: Seat | None = None
@@ -87,44 +93,38 @@ class Sender:
 
     def run(self, span: Span) -> None:
         """Send until the span is over or the pump stops; the body of a user's greenlet."""
-        seat = self._seat = self._outfit.pump.enter()
+        seat = self._seat = self._pump.enter()
         try:
-            if self._outfit.schedule is None:
+            if self._schedule is None:
                 self._closed_loop(span)
             else:
-                self._open_loop(span, seat, self._outfit.schedule)
-            self.finished = not self._outfit.pump.stopping
+                self._open_loop(span, seat, self._schedule)
+            self.finished = not self._pump.stopping
         finally:
-            self._outfit.pump.leave(seat)
+            self._pump.leave(seat)
 
-    def ended(self, slot: Slot, now_ns: int, done: Done) -> None:
-        """Record an ended send and wake the user if it waits for a place in its window."""
-        outfit = self._outfit
-        outfit.recorder.record(self.number, slot.sequence, slot.due_ns, slot.sent_ns, now_ns, done)
+    def free(self, slot: Slot, now_ns: int) -> None:
+        """Use this place again, and wake the user if it waits for one."""
         self._free.append(slot)
-        outfit.pump.last_end_ns = now_ns
+        self._pump.last_end_ns = now_ns
         if self._blocked and self._seat is not None:
             self._blocked = False
-            outfit.pump.wake(self._seat)
+            self._pump.wake(self._seat)
 
     def give_up(self) -> None:
         """Record every send that is still open as unknown: the client never told how it ended."""
         never = Done(Outcome.UNKNOWN, "never told", NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
-        for slot in self._still_open():
-            slot.open = False
-            self._outfit.recorder.record(
-                self.number, slot.sequence, slot.due_ns, slot.sent_ns, NOT_GIVEN, never
-            )
-            self._free.append(slot)
-
-    def _still_open(self) -> Iterator[Slot]:
-        return (slot for slot in self._slots if slot.open)
+        for slot in self._slots:
+            if slot.open:
+                slot.open = False
+                self.record(self.number, slot.sequence, slot.due_ns, slot.sent_ns, NOT_GIVEN, never)
+                self._free.append(slot)
 
     def _closed_loop(self, span: Span) -> None:
-        free, pump = self._free, self._outfit.pump
+        free, pump = self._free, self._pump
         while not pump.stopping:
             while free:
-                now_ns = time.monotonic_ns()
+                now_ns = monotonic_ns()
                 if now_ns >= span.end_ns or span.left <= 0:
                     return
                 self._send(span, now_ns, now_ns)
@@ -132,10 +132,10 @@ class Sender:
             pump.park()
 
     def _open_loop(self, span: Span, seat: Seat, schedule: Schedule) -> None:
-        free, pump = self._free, self._outfit.pump
+        free, pump = self._free, self._pump
         while not pump.stopping:
             due_ns = span.zero_ns + schedule.due_ns(self.number, self.sent)
-            now_ns = time.monotonic_ns()
+            now_ns = monotonic_ns()
             if max(due_ns, now_ns) >= span.end_ns or span.left <= 0:
                 return
             if now_ns < due_ns:
@@ -149,10 +149,10 @@ class Sender:
     def _send(self, span: Span, due_ns: int, now_ns: int) -> None:
         if now_ns >= span.start_ns:
             span.left -= 1
-        outfit, slot = self._outfit, self._free.pop()
+        slot = self._free.pop()
         slot.open = True
-        slot.sequence = self.sent
+        slot.sequence = sequence = self.sent
         slot.due_ns = due_ns
         slot.sent_ns = now_ns
-        self.sent += 1
-        outfit.producer.send(outfit.encode(self.number, slot.sequence, now_ns), slot.done)
+        self.sent = sequence + 1
+        self._hand_over(self._encode(self.number, sequence, now_ns), slot.done)

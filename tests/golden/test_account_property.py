@@ -50,18 +50,23 @@ def logs(draw: st.DrawFn) -> Injected:
         producer, sequence = number % producers, number // producers
         outcome = draw(st.sampled_from(("ok", "ok", "ok", "ok", "fail", "unknown")))
         copies = draw(st.sampled_from((1, 1, 1, 1, 1, 0, 0, 2, 3)))
-        lane = draw(st.integers(0, partitions - 1))
+        partition = draw(st.integers(0, partitions - 1))
         row = send(
-            sequence, 1000 * number, 1000 * number + 10, producer=producer, partition=lane, outcome=outcome
+            sequence,
+            1000 * number,
+            1000 * number + 10,
+            producer=producer,
+            partition=partition,
+            outcome=outcome,
         )
         sends.append(row)
-        lanes[lane] += [row] * copies
+        lanes[partition] += [row] * copies
         _expect(found, (producer, sequence), outcome, copies)
     for lane in lanes:
         _swap(draw, lane)
         _haunt(draw, lane, found)
         found["out_of_order"] += _behind(lane)
-    receives = [row for number, lane in enumerate(lanes) for row in _places(number, lane, batched=batched)]
+    receives = [row for index, lane in enumerate(lanes) for row in _places(index, lane, batched=batched)]
     return Injected(TrialLog(sends, draw(st.permutations(receives))), found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from bench.model import COUNTERS
 from tests.eventlog import TrialLog, read_back, receive, seconds, send, write_run
 
 Row = dict[str, Any]
+Make = Callable[[], TrialLog]
 
 
-def ok(sequence: int, sent_s: float, service_s: float, **others: Any) -> Row:
+def ok(sequence: int, sent_s: float, service_s: float, **others: object) -> Row:
     return send(sequence, seconds(sent_s), seconds(sent_s) + seconds(service_s), **others)
 
 
@@ -147,7 +149,7 @@ def open_loop() -> TrialLog:
 
 
 def spread_out() -> TrialLog:
-    """Sends from 5.0 s on; nothing at all happens in the trial's second 1; the window is [5.5 s, 8.0 s)."""
+    """Sends from 5.0 s on; nothing at all happens in the trial's second 1. The window is [5.5 s, 8.0 s)."""
     sent = [
         ok(0, 5.0, 0.2),
         ok(1, 5.5, 0.1),
@@ -190,17 +192,17 @@ def results(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return run / "results"
 
 
-def rows(results: Path, table: str, trial: Any) -> list[Row]:
-    number = TRIALS.index(trial)
+def rows(results: Path, table: str, make: Make) -> list[Row]:
+    number = TRIALS.index(make)
     return [row for row in pq.read_table(results / f"{table}.parquet").to_pylist() if row["trial"] == number]
 
 
-def trial(results: Path, make: Any) -> Row:
+def trial(results: Path, make: Make) -> Row:
     (row,) = rows(results, "trials", make)
     return row
 
 
-def messages(results: Path, make: Any, kind: str) -> list[tuple[int, ...]]:
+def messages(results: Path, make: Make, kind: str) -> list[tuple[int | None, ...]]:
     return [
         (row["sequence"], row["partition"], row["entry"], row["previous_sequence"])
         for row in rows(results, "messages", make)
@@ -266,7 +268,7 @@ def test_the_account_finds_every_fate(results: Path) -> None:
 def test_a_row_that_no_send_explains_makes_a_trial_invalid(results: Path) -> None:
     row = trial(results, account)
     assert row["verdict"] == "invalid"
-    assert row["reason"] == "1 rows of the full read are explained by no send"
+    assert row["reason"] == "1 rows of the full read are explained by no send."
 
 
 @pytest.mark.parametrize(
@@ -385,7 +387,7 @@ def test_the_timelines_service_times_are_by_the_second_of_sending(results: Path)
 def test_a_gap_in_a_producers_sequence_makes_a_trial_invalid(results: Path) -> None:
     row = trial(results, broken_sequence)
     assert row["verdict"] == "invalid"
-    assert row["reason"] == "the sends of producer 0 are not the sequence 0 to 1: 2 rows from 0 to 2"
+    assert row["reason"] == "The sends of producer 0 are not the sequence 0 to 1: 2 rows from 0 to 2."
 
 
 def test_tables_are_there_twice_and_alike(results: Path) -> None:

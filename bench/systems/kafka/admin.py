@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigEntry, ConfigResource
-from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 
-from bench.errors import ClusterError
+from bench.errors import ClusterError, LoadError
 from bench.model import Cluster, Node, Settings, Topic
 from bench.systems.kafka import topics
 from bench.systems.kafka.config import copies, text
@@ -82,11 +81,11 @@ class KafkaAdmin:
     def create_topic(self, topic: Topic) -> None:
         """See protocols.Admin. Returns once all replicas are in sync; leaders are spread evenly."""
         client = self._client()
-        replicas = self._replicas(topic)
+        replicas, brokers = self._replicas(topic), _broker_ids(client)
         new = NewTopic(
             topic.name,
             num_partitions=topic.partitions,
-            replica_assignment=spread(_broker_ids(client), topic.partitions, replicas),
+            replica_assignment=spread(brokers, topic.partitions, replicas),
             config={name: text(value) for name, value in topic_settings(topic.settings).items()},
         )
         try:
@@ -94,7 +93,7 @@ class KafkaAdmin:
         except KafkaException as error:
             raise ClusterError(f"Creating topic {topic.name}: {_said(error)}.") from error
         topics.await_topic(client, topic, replicas)
-        _await_answers(self._client, topic)
+        _await_answers(endpoint(self._nodes), topic, len(brokers))
 
     def await_in_sync(self, topic: Topic) -> None:
         """Return once every broker says that all replicas are in sync; ClusterError after 30 s without.
@@ -163,27 +162,20 @@ def _steps(brokers: int, replicas: int, shift: int) -> list[int]:
     return [1 + (shift + follower) % (brokers - 1) for follower in range(replicas - 1)]
 
 
-def _await_answers(connect: Callable[[], AdminClient], topic: Topic) -> None:
+def _await_answers(servers: str, topic: Topic, brokers: int) -> None:
     """Return once every leader answers for its partition: it learns that it leads after others tell so.
 
-    Each attempt is a new client's: librdkafka remembers for 30 s that it once found no leader.
+    Each broker leads one of the first partitions, and learns of a topic's partitions at once. Through a
+    consumer: an AdminClient that once saw a topic without leaders believes so for five minutes.
     """
-    deadline = time.monotonic() + _REQUEST_S
-    question = OffsetSpec.for_timestamp(0)  # any that only a leader answers
-    asked = {TopicPartition(topic.name, number): question for number in range(topic.partitions)}
-    while True:
-        client = connect()
-        refusals = _refusals(client.list_offsets(asked, request_timeout=5.0))
-        if not refusals:
-            return
-        if time.monotonic() > deadline:
-            raise ClusterError(f"Creating topic {topic.name}: {'; '.join(refusals)}.")
-        time.sleep(_TURN_S)
-
-
-def _refusals(answers: Mapping[TopicPartition, Future[object]]) -> list[str]:
-    failed = {where.partition: answer.exception() for where, answer in answers.items()}
-    return [f"partition {number}: {error}" for number, error in failed.items() if error is not None]
+    first = replace(topic, partitions=min(topic.partitions, brokers))
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": "bench-admin", "log_level": 0})
+    try:
+        topics.ends(consumer, first, topics.LOOK_UP_S)
+    except LoadError as error:
+        raise ClusterError(f"Creating topic {topic.name}: {error}") from error
+    finally:
+        consumer.close()
 
 
 def _broker_ids(client: AdminClient) -> list[int]:

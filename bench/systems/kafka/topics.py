@@ -61,3 +61,4 @@ def _ends(consumer: Consumer, topic: str, number: int, deadline: float) -> tuple
                     f"Asking for the end of {topic}, partition {number}: its leader did not answer "
                     f"({error.args[0].str()}). Nothing can be said of what it holds."
                 ) from error
+        time.sleep(_TURN_S)

@@ -13,6 +13,7 @@ from bench.model import Cluster, Node, Settings, Topic
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.config import text
 from bench.systems.pulsar.describe import TOLD, node_settings, sessions_ms
+from bench.systems.pulsar.metadata import CLUSTER
 from bench.systems.pulsar.nodes import BROKER, ROLES, of_role
 from bench.systems.pulsar.rest import Rest
 from bench.systems.pulsar.topics import Quorums
@@ -45,8 +46,10 @@ class PulsarAdmin:
 
     def _lay_out(self, topic: Topic) -> None:
         """Give the partitions to the brokers in turn. Left to itself Pulsar chooses by load and chance."""
+        active = self._rest.ask("Asking for the brokers", "GET", f"admin/v2/brokers/{CLUSTER}")
+        brokers = [node for node in self._brokers if f"{node.address}:8080" in active]
         for number in range(topic.partitions):
-            broker = self._brokers[number % len(self._brokers)]
+            broker = brokers[number % len(brokers)]
             self._rest.ask(
                 f"Giving partition {number} of {topic.name} to {broker.name}",
                 "PUT",
@@ -62,8 +65,8 @@ class PulsarAdmin:
     def _owner(self, topic: Topic, number: int) -> str:
         """Return the node that owns a partition; who owns none yet, gets an owner by being looked up."""
         doing = f"Looking up partition {number} of {topic.name}"
-        url = self._until_there(doing, f"lookup/v2/topic/{topics.rest_path(topic)}-partition-{number}")["httpUrl"]
-        return self._name(str(url).removeprefix("http://"))
+        found = self._until_there(doing, f"lookup/v2/topic/{topics.rest_path(topic)}-partition-{number}")
+        return self._name(str(found["httpUrl"]).removeprefix("http://"))
 
     def _stored(self, topic: Topic, number: int, which: str) -> Any:  # noqa: ANN401 - JSON
         doing = f"Loading partition {number} of {topic.name}"

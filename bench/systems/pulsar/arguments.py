@@ -49,20 +49,21 @@ _UNTYPED = {
     "tls_trust_certs_file_path": str,
     "unacked_messages_timeout_ms": int,
 }
-"""Properties whose default, None, does not say what they are. Whatever else is None by default is no scalar."""
+"""Properties whose default, None, does not say what they are. What else is None by default is no scalar."""
 _NO_EFFECT = {"log_conf_file_path", "use_tls"}
 
 
 @cache
 def _defaults(method: Callable[..., object]) -> Mapping[str, Any]:
     """Return what a scenario can set: parameters that a scalar or a member's name can be given for."""
-    found = inspect.signature(method).parameters
+    found = inspect.signature(method).parameters.items()
     return {
-        name: parameter.default
-        for name, parameter in found.items()
-        if name not in _NO_EFFECT
-        and (name in _ENUMERATIONS or name in _UNTYPED or isinstance(parameter.default, (bool, int, float, str)))
+        name: one.default for name, one in found if name not in _NO_EFFECT and _is_scalar(name, one.default)
     }
+
+
+def _is_scalar(name: str, default: object) -> bool:
+    return name in _ENUMERATIONS or name in _UNTYPED or isinstance(default, (bool, int, float, str))
 
 
 def _client_defaults() -> Mapping[str, Any]:
@@ -86,7 +87,7 @@ def of_side(side: Side, settings: Settings) -> dict[str, Any]:
 
 
 def in_force(side: Side, settings: Settings) -> dict[str, Scalar]:
-    """Return every property of a client by name, defaults included, as far as the client lets them be seen."""
+    """Return every property of a client by name, defaults included, as far as it lets them be seen."""
     defaults = {**_client_defaults(), **_defaults(_METHODS[side])}
     told = {name: getattr(value, "name", value) for name, value in defaults.items() if value is not None}
     return {**told, **settings}
@@ -103,4 +104,6 @@ def why_wrong(side: Side, name: str, value: Scalar) -> str | None:
         return None if value in members else f"{name} is one of {', '.join(members)}, not {value}."
     default = {**_client_defaults(), **_defaults(_METHODS[side])}[name]
     wanted = _UNTYPED.get(name) or type(default)
-    return None if type(value) is wanted else f"{name} is of the type {wanted.__name__}, and {value!r} is not."
+    if type(value) is wanted:
+        return None
+    return f"{name} is of the type {wanted.__name__}, and {value!r} is not."

@@ -1,4 +1,4 @@
-"""What stands on disk before the first process: configurations, names of hosts, ZooKeeper's first snapshot."""
+"""What is written before the first process starts: configurations, names of hosts, ZooKeeper's snapshot."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
     hosts = "".join(f"{line}\n" for line in _hosts(nodes)).encode()
     znodes = metadata.znodes([node.address for node in of_role(nodes, BROKER)])
     for node in nodes:
-        storage.write_synced(config_file(node.directory, node.role), rendered(home, cluster, nodes, node).encode())
+        configuration = rendered(home, cluster, nodes, node).encode()
+        storage.write_synced(config_file(node.directory, node.role), configuration)
         storage.write_synced(hosts_file(node.directory), hosts)
     for number, node in enumerate(of_role(nodes, ZOOKEEPER), start=1):
         storage.write_snapshot(data_folder(node.directory), znodes)
@@ -37,7 +38,7 @@ def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
 
 
 def _hosts(nodes: Sequence[Node]) -> list[str]:
-    """Tell every JVM all names: without a resolver a look-up costs 20 s, and each ZooKeeper connection makes one."""
+    """Tell every JVM all names: without a resolver a look-up takes 20 s, and ZooKeeper's clients make some."""
     return ["127.0.0.1 localhost", *(f"{node.address} {node.name}" for node in nodes)]
 
 
@@ -48,9 +49,10 @@ def rendered(home: Path, cluster: Cluster, nodes: Sequence[Node], node: Node) ->
     base because what it ships differs from what the code defaults to.
     """
     own = {ZOOKEEPER: _zookeeper, BOOKIE: _bookie, BROKER: _broker}[node.role]
+    shipped, template = home / "conf" / _SHIPPED[node.role], FOLDER / f"{node.role}.conf"
     sections: dict[str, Settings] = {
-        f"As shipped: conf/{_SHIPPED[node.role]}": read_properties(home / "conf" / _SHIPPED[node.role]),
-        f"From clusters/pulsar/{node.role}.conf, which gives the reasons": read_properties(template(node.role)),
+        f"As shipped: conf/{shipped.name}": read_properties(shipped),
+        f"From clusters/pulsar/{template.name}, which gives the reasons": read_properties(template),
         "This node": own(nodes, node),
         "From the scenario": cluster.settings.get(node.role, {}),
     }
@@ -61,11 +63,6 @@ def rendered(home: Path, cluster: Cluster, nodes: Sequence[Node], node: Node) ->
         parts.insert(0, "\n".join([f"# --- {title}", *lines, ""]))
         said |= set(settings)
     return "\n".join(parts)
-
-
-def template(role: str) -> Path:
-    """Return where the suite's own settings of a role are."""
-    return FOLDER / f"{role}.conf"
 
 
 def _zookeeper(nodes: Sequence[Node], node: Node) -> dict[str, Scalar]:

@@ -1,7 +1,7 @@
 """Settings of one live node, asked of that node itself.
 
-Brokers tell every property, defaults included. Bookies tell what they were started with. ZooKeeper tells little: for
-the rest its configuration file speaks, as a bookie's does where its web server is switched off.
+Brokers tell every property, defaults included. Bookies tell what they were started with. ZooKeeper tells little:
+for the rest its configuration file speaks, as a bookie's does where its web server is switched off.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _SECRET = re.compile("password|secret|token|authparam|authenticationparam", re.I
 
 
 def node_settings(node: Node) -> dict[str, str | None]:
-    """Return a live node's properties; secrets are None. Raises ClusterError where the node does not answer."""
+    """Return a live node's properties; secrets are None. Raises ClusterError where it does not answer."""
     told = {BROKER: _broker, BOOKIE: _bookie, ZOOKEEPER: _zookeeper}[node.role](node)
     return {name: None if _SECRET.search(name) else str(value) for name, value in told.items()}
 
@@ -110,7 +110,7 @@ def _json(node: Node, url: str) -> Mapping[str, object]:
 
 
 def sessions_ms(nodes: Sequence[Node]) -> dict[str, int]:
-    """Return the session time-out that ZooKeeper granted each bookie and broker, which may not be the one asked for."""
+    """Return the session time-outs that ZooKeeper granted; they may not be the ones asked for."""
     text = "".join(four_letter_word(node, "cons") for node in of_role(nodes, ZOOKEEPER))
     granted: dict[str, int] = {}
     for address, milliseconds in re.findall(r"/([0-9.]+):\d+\[.*?\bto=(\d+)", text):

@@ -1,6 +1,7 @@
 """The whole topic, read back from its earliest message to the end it has now: what loss is judged by.
 
-A reader for each partition: unlike a subscription it writes nothing, so it also works where nothing can be written.
+A reader for each partition: unlike a subscription it writes nothing, so it also works where nothing can be
+written any more.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _QUEUE = 5000
 """How many messages a reader asks for ahead (the client's default is 1,000)."""
 _BATCH = 5000
 _ASK_S = 5
-"""How long the client may take to answer; its default, 30 s, would be waited for each partition without an owner."""
+"""How long an answer may take; the client's default, 30 s, would be waited for each partition without owner."""
 _TURN_S = 0.005
 _SURE_S = 0.1
 """How long after the last partition said that it was at its end something more would have come."""
@@ -35,8 +36,9 @@ def read_all(
 ) -> Iterator[Sequence[Received]]:
     """See protocols.System. Of what the case sets for the consumer, only the client's own properties hold."""
     client = connect(endpoint, {"operation_timeout_seconds": _ASK_S, **settings})
+    partitions = [_Partition(client, topic, number) for number in range(topic.partitions)]
     try:
-        yield from _read([_Partition(client, topic, number) for number in range(topic.partitions)], deadline_s)
+        yield from _read(partitions, deadline_s)
     finally:
         disconnect(client, _CLOSE_S)
 

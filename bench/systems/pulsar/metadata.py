@@ -1,4 +1,4 @@
-"""What ZooKeeper holds before a cluster's first process: what `pulsar initialize-cluster-metadata` would write."""
+"""What ZooKeeper holds before the first process: what `pulsar initialize-cluster-metadata` would write."""
 
 from __future__ import annotations
 

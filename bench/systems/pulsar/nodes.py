@@ -29,7 +29,7 @@ _METADATA_DRIVERS = {
 
 @dataclass(frozen=True, slots=True)
 class _Role:
-    """What all nodes of a role have in common. Memory beside heap and direct: classes, code, stacks, RocksDB."""
+    """What all nodes of a role have in common. `beside_mib`: classes, compiled code, stacks, RocksDB."""
 
     first_host: int
     ports: tuple[int, ...]

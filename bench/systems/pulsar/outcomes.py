@@ -1,9 +1,10 @@
 """What the client's results say of a message: written, certainly not, or nobody knows.
 
-The C++ client resends by itself after every reconnect until `send_timeout_millis` is over, so the last thing it
-was told says nothing of the attempts before. Certain are refusals that come before a message leaves, and those
-that would have met every attempt. Everything else is unknown: time-outs, lost connections, a producer closed or
-fenced with sends under way (those may have been written), BrokerPersistenceError (some bookies may have it).
+The C++ client resends by itself after every reconnect until `send_timeout_millis` is over, so the last thing
+it was told says nothing of the attempts before. Certain are refusals that come before a message leaves, and
+those that would have met every attempt. Everything else is unknown: time-outs, lost connections, a producer
+closed or fenced with sends under way (they may have been written), BrokerPersistenceError (some bookies may
+have the entry).
 """
 
 from __future__ import annotations

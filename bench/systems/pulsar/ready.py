@@ -1,4 +1,4 @@
-"""When a cluster takes requests: ZooKeeper answers, bookies are registered, brokers are up and know each other."""
+"""When a cluster takes requests: ZooKeeper answers, bookies are registered, brokers know each other."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def await_ready(nodes: Sequence[Node], alive: Callable[[], None]) -> None:
 def _missing(nodes: Sequence[Node], http: httpx.Client) -> Iterator[str]:
     """What is not there yet, in the order in which it comes up."""
     zookeepers = of_role(nodes, ZOOKEEPER)
-    yield from (f"{node.name} serves no requests" for node in zookeepers if "Mode: " not in four_letter_word(node, "srvr"))
+    for node in zookeepers:
+        if "Mode: " not in four_letter_word(node, "srvr"):
+            yield f"{node.name} serves no requests"
     registered = "\n".join(four_letter_word(node, "dump") for node in zookeepers)
     for bookie in of_role(nodes, BOOKIE):
         if f"/ledgers/available/{bookie.address}:3181" not in registered:
@@ -48,7 +50,8 @@ def _missing(nodes: Sequence[Node], http: httpx.Client) -> Iterator[str]:
             yield f"{broker.name} is not ready (http://{broker.address}:8080/admin/v2/brokers/ready)"
     for broker in brokers:
         known = _get(http, broker, f"brokers/{metadata.CLUSTER}") or ""
-        yield from (f"{broker.name} does not know {peer.name}" for peer in brokers if peer.address not in known)
+        unknown = [peer.name for peer in brokers if peer.address not in known]
+        yield from (f"{broker.name} does not know {name}" for name in unknown)
 
 
 def four_letter_word(zookeeper: Node, word: str) -> str:

@@ -9,7 +9,9 @@ from bench.systems.protocols import Received
 
 def received(message: Any, now: int) -> Received:  # noqa: ANN401 - pulsar has no types
     """Return content and position of a message that was handed over `now`."""
-    where = message.message_id()
-    return Received(
-        message.data(), now, where.partition(), where.ledger_id(), where.entry_id(), where.batch_index()
-    )
+    return Received(message.data(), now, *position(message.message_id()))
+
+
+def position(message_id: Any) -> tuple[int, int, int, int]:  # noqa: ANN401 - pulsar has no types
+    """Return partition, ledger, entry and batch index; -1 (NOT_GIVEN) is the client's own word for none."""
+    return message_id.partition(), message_id.ledger_id(), message_id.entry_id(), message_id.batch_index()

@@ -1,4 +1,4 @@
-"""The brokers' REST interface. Any broker answers, by itself or by a redirect; where one is down, the next is asked."""
+"""The brokers' REST interface. Any broker answers, if by a redirect; where one is down, the next is asked."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class Rest:
             if absent_is_fine and answer.status_code == httpx.codes.NOT_FOUND:
                 return None
             raise ClusterError(
-                f"{doing}: {broker.name} answered {method} /{path} with {answer.status_code}: {_reason(answer)}"
+                f"{doing}: {broker.name} answered {method} /{path} with {answer.status_code}: "
+                f"{_reason(answer)}"
             )
         raise ClusterError(f"{doing}: no broker answered: {', '.join(silent)}.")
 

@@ -48,6 +48,7 @@ _SERVERS_OWN = {
 _SESSIONS = ((BROKER, "metadataStoreSessionTimeoutMillis"), (BOOKIE, "zkTimeout"))
 _TICK_MS = 2000
 _MAX_MESSAGE_BYTES = 5_242_880
+_SHIPPED_QUORUM = 2
 
 
 @cache
@@ -70,7 +71,7 @@ def unknown(case: Case) -> list[tuple[str, str, list[str]]]:
 def _owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     for role, settings in case.cluster.settings.items():
         yield role, settings, server_properties(role) if role in ROLES else ()
-    yield "topic", {name: value for name, value in case.topic.items() if name != "partitions"}, topics.SETTINGS
+    yield "topic", case.topic, {"partitions", *topics.SETTINGS}
     yield "producer", case.producer, arguments.names(Side.PRODUCER)
     yield "consumer", case.consumer, arguments.names(Side.CONSUMER)
 
@@ -122,8 +123,8 @@ def _quorums(case: Case) -> Iterator[str]:
 def _of_broker(case: Case) -> Quorums | None:
     """Return the broker's default quorums; one that is no number at all is for the broker to refuse."""
     broker = case.cluster.settings.get(BROKER, {})
-    shipped = (("EnsembleSize", 2), ("WriteQuorum", 2), ("AckQuorum", 2))
-    return Quorums.parse("-".join(str(broker.get(f"managedLedgerDefault{name}", size)) for name, size in shipped))
+    names = (f"managedLedgerDefault{name}" for name in ("EnsembleSize", "WriteQuorum", "AckQuorum"))
+    return Quorums.parse("-".join(str(broker.get(name, _SHIPPED_QUORUM)) for name in names))
 
 
 def _size(case: Case) -> Iterator[str]:
@@ -142,8 +143,8 @@ def _sessions(case: Case) -> Iterator[str]:
         asked = settings.get(role, {}).get(name)
         if asked is not None and not low <= int(asked) <= high:
             yield (
-                f"{name}={asked} of the {role} would not hold: ZooKeeper grants sessions of {low} to {high} ms "
-                f"with tickTime={tick}. Set tickTime, minSessionTimeout or maxSessionTimeout under zookeeper."
+                f"{name}={asked} of the {role} would not hold: with tickTime={tick} ZooKeeper grants sessions "
+                f"of {low} to {high} ms. Set tickTime, minSessionTimeout or maxSessionTimeout under zookeeper."
             )
 
 

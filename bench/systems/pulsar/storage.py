@@ -1,7 +1,7 @@
 """A ZooKeeper data folder written without a JVM: a snapshot that holds the znodes a new cluster starts from.
 
-The format is FileSnap's (ZooKeeper 3.5 and later): header, sessions, access control lists, nodes, Adler-32. What
-later versions append (digest, last zxid) is optional, and left out: ZooKeeper says so with one warning line.
+The format is FileSnap's (ZooKeeper 3.5 and later): header, sessions, access control lists, nodes, Adler-32.
+What later versions append (digest, last zxid) is optional and left out; ZooKeeper warns of each, and goes on.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _with_parents(znodes: Mapping[str, bytes]) -> dict[str, bytes]:
     """Add every missing parent; sorted, so that a parent comes before its children."""
     tree = {"": b"", **znodes}
     for path in znodes:
-        while path := path.rpartition("/")[0]:  # noqa: PLW2901 - climbs to the root
+        while path := path.rpartition("/")[0]:
             tree.setdefault(path, b"")
     return dict(sorted(tree.items()))
 

@@ -6,6 +6,7 @@ import re
 import zlib
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Self
 
 from bench.model import Settings, Topic
@@ -39,7 +40,7 @@ class Quorums:
 
 
 def quorums(settings: Settings) -> Quorums | None:
-    """Return the topic's own quorums; None where it leaves them to the broker (settings.check sees malformed ones)."""
+    """Return the topic's own quorums; None where it leaves them to the broker, or names none (settings.check)."""
     return Quorums.parse(str(settings[QUORUMS])) if QUORUMS in settings else None
 
 
@@ -93,11 +94,11 @@ def bundles(topic: Topic) -> dict[str, object]:
 def own_boundaries(names: list[str]) -> list[int]:
     """Cut the range of hashes so that each name falls into a bundle of its own.
 
-    Brokers own bundles, and a topic falls into the bundle that holds the CRC-32 of its name. In a few bundles of
-    equal width, as shipped, one broker may own most partitions, by chance of their names.
+    Brokers own bundles, and a topic falls into the bundle that holds the CRC-32 of its name. In a few bundles
+    of equal width, as shipped, one broker may own most partitions, by chance of their names.
     """
     hashes = sorted({_hash(name) for name in names})
-    between = [(low + high + 1) // 2 for low, high in zip(hashes, hashes[1:], strict=False)]
+    between = [(low + high + 1) // 2 for low, high in pairwise(hashes)]
     return [0, *between, _HIGHEST_HASH]
 
 

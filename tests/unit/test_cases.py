@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+from typing import Any
+
+from bench.analysis.cases import case_rows
+from bench.analysis.folder import TrialRecord
+
+Row = dict[str, Any]
+
+
+def record(number: int, name: str = "kafka acks=1", system: str = "kafka", **settings: Any) -> TrialRecord:
+    case = {"system": system, "name": name, "settings": settings}
+    made = {"format": 1, "trial": number, "round": number, "case": case, "load": {"pacing": "closed"}}
+    return TrialRecord.model_validate(made | {"state": "finished", "verdict": "valid"})
+
+
+def rows(*values: Row) -> list[Row]:
+    return [{"verdict": "valid", **value} for value in values]
+
+
+def one_case(*values: Row) -> Row:
+    (case,) = case_rows([record(number, acks=1) for number in range(len(values))], rows(*values), ["acks"])
+    return case
+
+
+def test_a_figure_is_the_median_with_the_range_over_trials() -> None:
+    case = one_case(*[{"throughput_msgs_per_s": value} for value in (30.0, 10.0, 20.0)])
+    names = ("throughput_msgs_per_s", "throughput_msgs_per_s_low", "throughput_msgs_per_s_high")
+    assert [case[name] for name in names] == [20.0, 10.0, 30.0]
+
+
+def test_the_median_of_an_even_number_stays_whole_nanoseconds() -> None:
+    case = one_case({"service_p99_ns": 11}, {"service_p99_ns": 16})
+    assert case["service_p99_ns"] == 14  # 13.5, rounded to even
+
+
+def test_only_valid_trials_count() -> None:
+    case = one_case(
+        {"throughput_msgs_per_s": 10.0, "lost": 1},
+        {"throughput_msgs_per_s": 99.0, "lost": 50, "verdict": "invalid"},
+        {"throughput_msgs_per_s": 99.0, "lost": 50, "verdict": "unknown"},
+    )
+    assert (case["rounds"], case["trials"]) == (1, 3)
+    assert (case["throughput_msgs_per_s"], case["lost"]) == (10.0, 1)
+
+
+def test_counters_are_added_up() -> None:
+    assert one_case({"acked": 5}, {"acked": 7})["acked"] == 12
+
+
+def test_a_sum_with_an_unknown_part_is_unknown() -> None:
+    assert one_case({"lost": 5}, {"lost": None})["lost"] is None
+
+
+def test_a_case_without_a_valid_trial_has_no_figures() -> None:
+    case = one_case({"throughput_msgs_per_s": 1.0, "acked": 3, "verdict": "invalid"})
+    assert (case["rounds"], case["throughput_msgs_per_s"], case["acked"]) == (0, None, None)
+
+
+def test_cases_come_in_the_order_in_which_they_first_ran() -> None:
+    trials = [record(0, "kafka acks=1"), record(1, "kafka acks=0"), record(2, "kafka acks=1")]
+    cases = case_rows(trials, rows({}, {}, {}), [])
+    assert [(case["case"], case["trials"]) for case in cases] == [("kafka acks=1", 2), ("kafka acks=0", 1)]
+
+
+def test_settings_are_text_and_null_where_the_system_has_none() -> None:
+    trials = [record(0, "pulsar", "pulsar", journalSyncData=True, quorums="3-2-2")]
+    (case,) = case_rows(trials, rows({}), ["acks", "journalSyncData"])
+    assert (case["acks"], case["journalSyncData"]) == (None, "true")
+    assert case["guarantee"].startswith("all 2 bookies")

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench.analysis.expectations import judge
+
+Row = dict[str, Any]
+
+ACKS = {
+    "id": "acks",
+    "claim": "throughput falls",
+    "system": "kafka",
+    "metric": "throughput_msgs_per_s",
+    "decreasing": {"acks": [0, 1, "all"]},
+}
+
+
+def trials(metric: str, settings: dict[str, str | None], values: list[Any], **others: object) -> list[Row]:
+    """A trial a round, with this value of the metric."""
+    case = " ".join(f"{name}={value}" for name, value in settings.items())
+    fixed = {"system": "kafka", "case": case, "verdict": "valid", **settings, **others}
+    return [{**fixed, "round": number, metric: value} for number, value in enumerate(values)]
+
+
+def rates(acks: str, values: list[Any], **others: Any) -> list[Row]:
+    return trials("throughput_msgs_per_s", {"acks": acks, **others}, values)
+
+
+def verdicts(found: Row) -> list[str]:
+    return [comparison["verdict"] for comparison in found["comparisons"]]
+
+
+def test_five_rounds_that_agree_hold() -> None:
+    rows = [*rates("0", [9.0] * 5), *rates("1", [6.0] * 5), *rates("all", [3.0] * 5)]
+    found = judge(ACKS, rows, ["acks"])
+    assert found["verdict"] == "held"
+    assert found["summary"] == "held in 2 of 2 comparisons over 5 rounds"
+    assert found["comparisons"][0] == {
+        "what": "acks=0 > acks=1",
+        "rounds_for": 5,
+        "rounds_against": 0,
+        "rounds": 5,
+        "ratio_median": 1.5,
+        "verdict": "held",
+    }
+
+
+def test_four_rounds_decide_nothing() -> None:
+    rows = [*rates("0", [9.0] * 4), *rates("1", [6.0] * 4)]
+    found = judge(ACKS, rows, ["acks"])
+    assert found["verdict"] == "undecided"
+    assert found["summary"] == (
+        "undecided: as claimed in 1 of 1 comparison over 4 rounds, decided in 0; a verdict takes 5 rounds that agree"
+    )
+
+
+def test_one_round_of_five_that_disagrees_leaves_it_undecided() -> None:
+    rows = [*rates("0", [9.0, 9.0, 5.0, 9.0, 9.0]), *rates("1", [6.0] * 5)]
+    (comparison,) = judge(ACKS, rows, ["acks"])["comparisons"]
+    assert (comparison["rounds_for"], comparison["rounds_against"], comparison["verdict"]) == (
+        4,
+        1,
+        "undecided",
+    )
+
+
+def test_a_tie_agrees_with_nobody() -> None:
+    rows = [*rates("0", [9.0, 9.0, 6.0, 9.0, 9.0, 9.0]), *rates("1", [6.0] * 6)]
+    (comparison,) = judge(ACKS, rows, ["acks"])["comparisons"]
+    assert (comparison["rounds_for"], comparison["rounds_against"], comparison["rounds"]) == (5, 0, 6)
+    assert comparison["verdict"] == "undecided"
+
+
+def test_five_rounds_against_it_mean_that_it_did_not_hold() -> None:
+    rows = [*rates("0", [9.0] * 5), *rates("1", [6.0] * 5), *rates("all", [7.0] * 5)]
+    found = judge(ACKS, rows, ["acks"])
+    assert found["verdict"] == "did not hold"
+    assert verdicts(found) == ["held", "did not hold"]
+    assert found["summary"] == (
+        "did not hold in 1 of 2 comparisons over 5 rounds (held in 1, undecided in 0)"
+    )
+
+
+def test_values_are_paired_by_round() -> None:
+    """Each round agrees, though the rounds differ by more than the settings do."""
+    rows = [*rates("0", [11.0, 21.0, 31.0, 41.0, 51.0]), *rates("1", [10.0, 20.0, 30.0, 40.0, 50.0])]
+    assert judge(ACKS, rows, ["acks"])["verdict"] == "held"
+
+
+def test_a_round_without_a_valid_trial_on_both_sides_is_left_out() -> None:
+    rows = [*rates("0", [9.0] * 6), *rates("1", [6.0] * 6)]
+    rows[0]["verdict"] = "invalid"
+    rows[7]["throughput_msgs_per_s"] = None
+    (comparison,) = judge(ACKS, rows, ["acks"])["comparisons"]
+    assert (comparison["rounds"], comparison["verdict"]) == (4, "undecided")
+
+
+def test_only_trials_alike_in_all_else_are_compared() -> None:
+    rows = [
+        *rates("0", [9.0] * 5, replicas="1"),
+        *rates("1", [6.0] * 5, replicas="1"),
+        *rates("0", [5.0] * 5, replicas="4"),
+        *rates("1", [4.0] * 5, replicas="4"),
+    ]
+    found = judge(ACKS, rows, ["replicas", "acks"])
+    assert [comparison["what"] for comparison in found["comparisons"]] == [
+        "replicas=1: acks=0 > acks=1",
+        "replicas=4: acks=0 > acks=1",
+    ]
+
+
+def test_a_group_with_one_value_is_passed_over() -> None:
+    rows = [
+        *rates("0", [9.0] * 5, replicas="1"),
+        *rates("1", [6.0] * 5, replicas="1"),
+        *rates("all", [1.0] * 5, replicas="4"),
+    ]
+    found = judge(ACKS, rows, ["replicas", "acks"])
+    assert found["verdict"] == "held"
+    assert len(found["comparisons"]) == 1
+
+
+def test_neighbours_are_compared_across_a_value_that_is_not_there() -> None:
+    rows = [*rates("0", [9.0] * 5), *rates("all", [3.0] * 5)]
+    (comparison,) = judge(ACKS, rows, ["acks"])["comparisons"]
+    assert comparison["what"] == "acks=0 > acks=all"
+
+
+def test_a_setting_of_the_other_system_does_not_part_groups() -> None:
+    rows = [*rates("0", [9.0] * 5, quorums=None), *rates("1", [6.0] * 5, quorums=None)]
+    assert judge(ACKS, rows, ["acks", "quorums"])["comparisons"][0]["what"] == "acks=0 > acks=1"
+
+
+def test_nothing_to_compare_is_undecided() -> None:
+    found = judge(ACKS, rates("all", [3.0] * 5), ["acks"])
+    assert (found["verdict"], found["comparisons"]) == ("undecided", [])
+    assert found["summary"] == "undecided: no two trials of this run can be compared for it"
+
+
+def test_an_increase_along_truth_values() -> None:
+    rows = [
+        *trials("service_p99_ns", {"journalSyncData": "false"}, [10] * 5),
+        *trials("service_p99_ns", {"journalSyncData": "true"}, [30] * 5),
+    ]
+    claim = {**ACKS, "metric": "service_p99_ns", "increasing": {"journalSyncData": [False, True]}}
+    del claim["decreasing"]
+    found = judge(claim, rows, ["journalSyncData"])
+    assert found["verdict"] == "held"
+    assert found["comparisons"][0]["what"] == "journalSyncData=false < journalSyncData=true"
+    assert found["comparisons"][0]["ratio_median"] == pytest.approx(1 / 3)
+
+
+@pytest.mark.parametrize("where", [{"replicas": 1}, {"replicas": [1]}, {"replicas": "1"}])
+def test_where_chooses_trials(where: Row) -> None:
+    rows = [
+        *rates("0", [9.0] * 5, replicas="1"),
+        *rates("1", [6.0] * 5, replicas="1"),
+        *rates("0", [1.0] * 5, replicas="4"),
+        *rates("1", [2.0] * 5, replicas="4"),
+    ]
+    assert judge({**ACKS, "where": where}, rows, ["replicas", "acks"])["verdict"] == "held"
+
+
+def test_another_systems_trials_do_not_count() -> None:
+    rows = [*rates("0", [9.0] * 5), *rates("1", [6.0] * 5)]
+    for row in rows:
+        row["system"] = "pulsar"
+    assert judge(ACKS, rows, ["acks"])["comparisons"] == []
+
+
+def bound(**limits: float) -> Row:
+    return {"id": "bound", "claim": "nothing is lost", "system": "kafka", "metric": "lost", **limits}
+
+
+def test_a_bound_holds_when_every_valid_trial_keeps_it() -> None:
+    found = judge(bound(at_most=0), trials("lost", {"acks": "all"}, [0]), ["acks"])
+    assert found["verdict"] == "held"
+    assert found["comparisons"][0]["what"] == "acks=all: lost <= 0"
+    assert found["comparisons"][0]["ratio_median"] is None
+
+
+def test_one_valid_trial_against_a_bound_decides() -> None:
+    rows = [*trials("lost", {"acks": "all"}, [0, 0, 0]), *trials("lost", {"acks": "1"}, [0, 7, 0])]
+    found = judge(bound(at_most=0), rows, ["acks"])
+    assert found["verdict"] == "did not hold"
+    assert verdicts(found) == ["held", "did not hold"]
+
+
+def test_an_invalid_trial_decides_nothing_about_a_bound() -> None:
+    rows = trials("lost", {"acks": "all"}, [0, 7])
+    rows[1]["verdict"] = "invalid"
+    assert judge(bound(at_most=0), rows, ["acks"])["verdict"] == "held"
+
+
+@pytest.mark.parametrize("values", [[0, None], []])
+def test_a_bound_that_cannot_be_checked_is_undecided(values: list[Any]) -> None:
+    rows = trials("lost", {"acks": "all"}, [0, 0])[len(values) :] + trials("lost", {"acks": "all"}, values)
+    for row in rows[: len(rows) - len(values)]:
+        row["verdict"] = "invalid"
+    assert judge(bound(at_most=0), rows, ["acks"])["verdict"] == "undecided"
+
+
+def test_at_least_holds_from_the_bound_upwards() -> None:
+    assert judge(bound(at_least=5), trials("lost", {}, [5, 6]), [])["verdict"] == "held"
+    assert judge(bound(at_least=5), trials("lost", {}, [4.9]), [])["verdict"] == "did not hold"

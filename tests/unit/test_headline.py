@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench.analysis.headline import duration, headline
+
+Row = dict[str, Any]
+
+
+def case(name: str, rate: float | None, p99_ns: int | None, rounds: int = 5) -> Row:
+    return {
+        "system": name.split(maxsplit=1)[0],
+        "case": name,
+        "rounds": rounds,
+        "trials": 5,
+        "throughput_msgs_per_s": rate,
+        "service_p99_ns": p99_ns,
+        "response_p99_ns": p99_ns,
+    }
+
+
+def trial(name: str = "kafka acks=1", lost: int | None = 0, verdict: str = "valid") -> Row:
+    return {"case": name, "verdict": verdict, "acked": 1000, "lost": lost}
+
+
+SWEEP = [
+    case("kafka acks=0", 50_000.0, 400_000),
+    case("kafka acks=1", 20_000.0, 500_000),
+    case("kafka acks=all", 2_000.0, 3_100_000),
+]
+
+
+def test_a_sweep_is_told_by_its_cheapest_and_its_dearest_configuration() -> None:
+    first, second = headline(SWEEP, [trial()], closed=True)
+    assert first == (
+        "Kafka: of 3 configurations acks=0 is the cheapest with 50,000 messages/s (p99 service time 400 µs), "
+        "acks=all the dearest with 2,000 messages/s (p99 service time 3.1 ms): 25.0 times the throughput."
+    )
+    assert second == "No acknowledged message was lost of 1,000 acknowledged in 1 valid trial."
+
+
+def test_an_open_loop_is_told_by_its_response_time() -> None:
+    first, *_ = headline(SWEEP, [trial()], closed=False)
+    assert "acks=0 is the cheapest" in first
+    assert first.endswith("7.8 times the latency.")
+
+
+def test_one_configuration_is_told_by_its_figures() -> None:
+    first, *_ = headline([case("memory", 10.0, 1_000)], [trial()], closed=True)
+    assert first == "Memory (its one configuration): 10 messages/s (p99 service time 1 µs)."
+
+
+def test_a_system_without_a_valid_trial_is_not_passed_over() -> None:
+    found = headline([*SWEEP, case("pulsar", None, None, rounds=0)], [trial()], closed=True)
+    assert found[1] == "Pulsar: nothing can be said, none of its 5 trials is valid and measured."
+
+
+def test_losses_are_told_with_the_worst_configuration() -> None:
+    trials = [trial(lost=50), trial("kafka acks=0", lost=100), trial("kafka acks=all")]
+    assert headline(SWEEP, trials, closed=True)[1] == (
+        "150 acknowledged messages were lost of 3,000 acknowledged in 3 valid trials, in 2 of "
+        "3 configurations; kafka acks=0 lost most: 100 of 1,000 (10.00%)."
+    )
+
+
+def test_without_a_whole_read_nothing_is_said_of_losses() -> None:
+    assert headline(SWEEP, [trial(lost=None)], closed=True)[1] == (
+        "Whether acknowledged messages were lost cannot be said: no valid trial was read back to the end."
+    )
+
+
+def test_few_rounds_and_invalid_trials_are_owned_up_to() -> None:
+    cases = [case("kafka acks=0", 5.0, 1, rounds=1), case("kafka acks=1", 4.0, 1, rounds=5)]
+    assert headline(cases, [trial(), trial(verdict="invalid")], closed=True)[-1] == (
+        "Some figures rest on 1 valid trial only; below 5 there is no interval, and a difference may be "
+        "chance; 1 of 2 trials is not valid and left out."
+    )
+
+
+@pytest.mark.parametrize(
+    ("value_ns", "text"),
+    [
+        (0, "0 ns"),
+        (999, "999 ns"),
+        (1_500, "1.5 µs"),
+        (412_345, "412 µs"),
+        (3_149_000, "3.15 ms"),
+        (12e9, "12 s"),
+    ],
+)
+def test_a_duration_has_the_unit_that_suits_it(value_ns: float, text: str) -> None:
+    assert duration(value_ns) == text
