@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import time
+from time import monotonic_ns
 from typing import Any
 
 import gevent
@@ -32,8 +32,11 @@ from bench.systems.protocols import Producer
 TURN_NS = 5_000_000
 """The longest time that the rest of the process waits for its turn, and that one poll waits."""
 
+_TURN_S = TURN_NS / NANOS
+
+_COARSE_NS = 1_000_000
 _NAP_NS = 50_000
-"""How long to sleep where a poll came back early, the client's clock being too coarse (librdkafka: 1 ms)."""
+"""A client with a coarse clock (librdkafka: 1 ms) does not wait at all for less: then sleep this long at a time."""
 
 
 class Seat:
@@ -59,7 +62,7 @@ class Pump:
         self.stopping = False
         self.last_end_ns = 0
         """Set by whoever is told that a send is over: a poll that came back early did so with reason then."""
-        self._producer = producer
+        self._poll = producer.poll
         self._hub = get_hub()
         self._greenlet: Any = None
         self._current: Seat | None = None
@@ -77,10 +80,10 @@ class Pump:
         """Pump until `stop`. Raises what the producer's poll raises, and leaves the users parked then."""
         self._greenlet = getcurrent()
         while not (self.stopping and not self._ready):
-            turn_ends_ns = time.monotonic_ns() + TURN_NS
-            while time.monotonic_ns() < turn_ends_ns:
+            turn_ends_ns = monotonic_ns() + TURN_NS
+            while monotonic_ns() < turn_ends_ns:
                 self._wait()
-                self._resume(self._take_ready())
+                self._resume()
             self._let_others_run()
 
     def stop(self) -> None:
@@ -130,38 +133,40 @@ class Pump:
         finally:
             back.stop()
 
-    def _take_ready(self) -> list[Seat]:
-        now_ns = time.monotonic_ns()
-        while self._due and self._due[0][0] <= now_ns:
-            self._ready.append(heapq.heappop(self._due)[2])
-        ready, self._ready = self._ready, []
-        return ready
+    def _wait(self) -> None:
+        """Poll: not at all longer than 5 ms or until a user is due, and without waiting while a user is ready."""
+        if self._ready:
+            self._poll(0)
+        elif self._due:
+            self._wait_for_due(self._due[0][0])
+        else:
+            self._poll(_TURN_S)
 
-    def _resume(self, seats: list[Seat]) -> None:
-        for seat in seats:
+    def _wait_for_due(self, due_ns: int) -> None:
+        last_end_ns = self.last_end_ns
+        self._poll(max(0, min(TURN_NS, due_ns - monotonic_ns())) / NANOS)
+        if self.last_end_ns == last_end_ns and 0 < (left_ns := due_ns - monotonic_ns()) < _COARSE_NS:
+            sleep(min(_NAP_NS, left_ns) / NANOS)
+
+    def _resume(self) -> None:
+        """Switch to every user that is ready or due."""
+        if self._due:
+            self._wake_due()
+        if not self._ready:
+            return
+        ready, self._ready = self._ready, []
+        for seat in ready:
             if seat.taken:
                 self._current = seat
                 seat.greenlet.switch()
         self._current = None
 
-    def _wait(self) -> None:
-        if self._ready:
-            self._producer.poll(0)
-            return
-        start_ns = time.monotonic_ns()
-        due_ns = self._due[0][0] if self._due else start_ns + TURN_NS
-        wait_ns = max(0, min(TURN_NS, due_ns - start_ns))
-        last_end_ns = self.last_end_ns
-        self._producer.poll(wait_ns / NANOS)
-        if self.last_end_ns == last_end_ns:
-            self._nap(start_ns + wait_ns)
-
-    def _nap(self, until_ns: int) -> None:
-        left_ns = min(_NAP_NS, until_ns - time.monotonic_ns())
-        if left_ns > 0:
-            sleep(left_ns / NANOS)
+    def _wake_due(self) -> None:
+        now_ns = monotonic_ns()
+        while self._due and self._due[0][0] <= now_ns:
+            self._ready.append(heapq.heappop(self._due)[2])
 
     def _let_others_run(self) -> None:
-        left_ns = time.monotonic_ns()
+        left_ns = monotonic_ns()
         gevent.idle()
-        self.away_max_ns = max(self.away_max_ns, time.monotonic_ns() - left_ns)
+        self.away_max_ns = max(self.away_max_ns, monotonic_ns() - left_ns)

@@ -45,7 +45,7 @@ Count = list[int]
 Loop = Callable[[argparse.Namespace, Count, threading.Event], list[threading.Thread]]
 
 
-def kafka_client(endpoint: str) -> Any:  # noqa: ANN401 - loaded below
+def kafka_client(endpoint: str) -> Any:
     from confluent_kafka import Producer  # noqa: PLC0415 - only where it is measured
 
     client = Producer({"bootstrap.servers": endpoint, "linger.ms": 0, "acks": "all"})

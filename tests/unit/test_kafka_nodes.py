@@ -17,7 +17,7 @@ def kafka(tmp_path: Path) -> Kafka:
     return Kafka(Servers(home=lambda _: tmp_path / "home", archive=lambda _, role: tmp_path / f"{role}.jsa"))
 
 
-def cluster(controllers: int = 1, brokers: int = 4, **changes: Any) -> Cluster:  # noqa: ANN401 - fields
+def cluster(controllers: int = 1, brokers: int = 4, **changes: Any) -> Cluster:
     nodes = {"controller": controllers, "broker": brokers}
     return Cluster(**{"system": "kafka", "version": "4.3.1", "nodes": nodes, **changes})
 

@@ -20,7 +20,7 @@ SOUND = Case(
 )
 
 
-def with_cluster(**changes: Any) -> Case:  # noqa: ANN401 - fields of Cluster
+def with_cluster(**changes: Any) -> Case:
     return replace(SOUND, cluster=replace(SOUND.cluster, **changes))
 
 

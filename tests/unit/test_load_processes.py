@@ -60,7 +60,7 @@ class Trial:
         self.endpoint = str(folder / "cluster")
         Memory(folder / "cluster").admin(Cluster("memory", "1", {}), []).create_topic(TOPIC)
 
-    def produce(self, load: Load, producer: Settings | None = None, **changes: Any) -> Produce:  # noqa: ANN401 - any field
+    def produce(self, load: Load, producer: Settings | None = None, **changes: Any) -> Produce:
         command = Produce(
             system="memory",
             endpoint=self.endpoint,
@@ -117,7 +117,7 @@ def closed(
     producers: int = 3,
     messages: int | None = None,
     duration_s: float | None = None,
-    **changes: Any,  # noqa: ANN401 - any field
+    **changes: Any,
 ) -> Load:
     load = Load(producers, 100, Pacing(), 1, 1, 0.0, duration_s, messages)
     return replace(load, **changes)

@@ -60,16 +60,18 @@ def test_a_round_starts_each_cluster_once(tmp_path: Path) -> None:
 def test_points_that_cannot_exist_are_left_out_with_the_reason(tmp_path: Path) -> None:
     chosen = made(tmp_path)
 
-    assert {(point.settings["replicas"], point.settings["min.insync.replicas"]) for point in chosen.left_out} == {
-        (1, 2)
-    }
+    assert {
+        (point.settings["replicas"], point.settings["min.insync.replicas"]) for point in chosen.left_out
+    } == {(1, 2)}
     assert "min.insync.replicas" in chosen.left_out[0].reason
 
 
 def test_a_configuration_that_cannot_exist_at_all_is_refused_with_its_line(tmp_path: Path) -> None:
     text = SWEEP.replace("replicas: [1, 2, 4], min.insync.replicas: [1, 2]", "replicas: 9")
 
-    with pytest.raises(ScenarioError, match=r"sweep\.yaml:6: systems\.kafka\.topic\.replicas: this cannot exist"):
+    with pytest.raises(
+        ScenarioError, match=r"sweep\.yaml:6: systems\.kafka\.topic\.replicas: this cannot exist"
+    ):
         made(tmp_path, text=text)
 
 
