@@ -150,6 +150,12 @@ def test_what_was_injected_is_listed_and_nothing_else(run: Path, injected: list[
         assert listed == log.offenders, log.trial
 
 
+def test_every_row_read_back_is_accounted_for(run: Path) -> None:
+    for row in pq.read_table(run / "results" / "trials.parquet").to_pylist():
+        there = row["acked"] - row["lost"] + row["fail_present"] + row["unknown_present"]
+        assert row["received"] == there + row["duplicates"] + row["foreign"]
+
+
 def test_what_was_injected_is_counted_exactly(run: Path, injected: list[Injected]) -> None:
     rows = pq.read_table(run / "results" / "trials.parquet").to_pylist()
     columns = {kind: "duplicates" if kind == "duplicate" else kind for kind in KINDS}

@@ -1,14 +1,14 @@
-"""How much throughput the load side costs: pump, recorder and Locust against bare client loops.
+"""How much throughput the load side costs: pump, recorder and Locust against bare client loops. Prints JSON.
 
-    python tests/perf/load_ratio.py --system kafka --endpoint HOST:PORT --users 1 10 100
-    python tests/perf/load_ratio.py --system kafka --mock           # librdkafka's own mock brokers
-    python tests/perf/load_ratio.py --system memory --endpoint /dev/shm/x
+    python -m bench.backends.sandbox tests.perf.load_ratio --system kafka --users 1 10 100   # starts a cluster
+    python -m tests.perf.load_ratio --system kafka --mock              # on librdkafka's own mock brokers
+    python -m tests.perf.load_ratio --system memory --endpoint /dev/shm/x
 
 The bare loops do what one message needs and nothing else: no header, no record, no time stamp; they go round
-the partitions as the suite's client does. `threads`: a thread a user, each with a client of its own, blocking
-until its ack is there. `shared` (Kafka): the same with one client for all, polled by one more thread. `single`:
+the partitions as the suite's clients do. `threads`: a thread a user, blocking until its ack is there (Kafka: each
+with a client of its own). `shared` (Kafka): the same with one client for all, polled by one more thread. `single`:
 one thread keeps as many messages in flight as there are users, on one client, and nobody waits for any message
-of his own. Ratios are in medians over interleaved rounds, as JSON.
+of his own. Ratios are of medians over interleaved rounds.
 """
 
 from __future__ import annotations
@@ -30,13 +30,20 @@ from typing import Any, NamedTuple
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
+from bench.backends import sandbox
 from bench.load.commands import Produce
 from bench.load.process import PRODUCER_MODULE, WorkerProcess
-from bench.model import NANOS, Load, Pacing, Topic
+from bench.model import NANOS, Cluster, Jit, Load, Pacing, Settings, Topic
+from bench.run import wiring
+from bench.run.cluster import running
 from bench.systems.registry import client_side
 
+CLUSTERS = {
+    "kafka": {"controller": 1, "broker": 3},
+    "pulsar": {"zookeeper": 1, "bookie": 3, "broker": 2},
+    "memory": {},
+}
+COPIES: dict[str, Settings] = {"kafka": {"replicas": 3}, "pulsar": {"quorums": "3-3-2"}, "memory": {}}
 WARM_UP_S = 1.0
 MESSAGE_BYTES = 1000
 PAYLOAD = bytes(MESSAGE_BYTES)
@@ -120,8 +127,11 @@ def kafka_single(options: argparse.Namespace, acks: Count, stop: threading.Event
 def pulsar_threads(options: argparse.Namespace, acks: Count, stop: threading.Event) -> list[threading.Thread]:
     import pulsar  # noqa: PLC0415 - only where it is measured
 
+    from bench.systems.pulsar import topics  # noqa: PLC0415
+
     client = pulsar.Client(options.endpoint, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
-    producer = client.create_producer(options.topic, batching_enabled=False)
+    topic = topics.full_name(Topic(options.topic, options.partitions))
+    producer = client.create_producer(topic, batching_enabled=False)
 
     def user(number: int) -> None:
         while not stop.is_set():
@@ -186,7 +196,15 @@ def run_bare(options: argparse.Namespace) -> Measured:
 
 def measure_bare(options: argparse.Namespace, users: int, loop: str) -> Measured:
     command = [
-        *(sys.executable, __file__, "--system", options.system, "--endpoint", options.endpoint),
+        *(
+            sys.executable,
+            "-m",
+            "tests.perf.load_ratio",
+            "--system",
+            options.system,
+            "--endpoint",
+            options.endpoint,
+        ),
         *(
             "--topic",
             options.topic,
@@ -234,6 +252,8 @@ def measure_load(options: argparse.Namespace, users: int) -> tuple[Measured, dic
 
 def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     loops = list(LOOPS[options.system])
+    for _ in range(options.warm_up_rounds):
+        measure_load(options, max(options.users))
     for users in options.users:
         found: dict[str, list[Measured]] = {name: [] for name in ("load", *loops)}
         client: dict[str, Any] = {}
@@ -257,6 +277,32 @@ def compare(found: dict[str, list[Measured]]) -> dict[str, Any]:
 
 
 @contextmanager
+def endpoint(options: argparse.Namespace) -> Iterator[str]:
+    """Give the endpoint asked for, or start what is behind one."""
+    if options.endpoint:
+        yield options.endpoint
+    elif options.mock:
+        with mock_brokers() as address:
+            yield address
+    else:
+        with cluster(options) as address:
+            yield address
+
+
+@contextmanager
+def cluster(options: argparse.Namespace) -> Iterator[str]:
+    sandbox.enter()
+    name = options.system
+    spec = Cluster(name, wiring.version(name), CLUSTERS[name], jit=options.jit)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running(spec, Path(folder, "nodes"), Path(folder, "logs")) as live,
+    ):
+        live.admin.create_topic(Topic(options.topic, options.partitions, COPIES[name]))
+        yield live.endpoint
+
+
+@contextmanager
 def mock_brokers() -> Iterator[str]:
     """Run librdkafka's mock cluster in a process of its own and give its address."""
     program = (
@@ -275,15 +321,17 @@ def mock_brokers() -> Iterator[str]:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(prog="tests.perf.load_ratio")
     parser.add_argument("--system", choices=LOOPS, required=True)
     parser.add_argument("--endpoint", default="")
     parser.add_argument("--mock", action="store_true")
+    parser.add_argument("--jit", type=Jit, default=Jit.DEFAULT)
     parser.add_argument("--topic", default="load-ratio")
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--users", type=int, nargs="+", default=[1, 10, 100])
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--warm-up-rounds", type=int, default=3, help="for a cold JVM")
     parser.add_argument("--bare", help=argparse.SUPPRESS)
     parser.add_argument("--user-count", type=int, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -294,16 +342,9 @@ def main() -> None:
     if options.bare:
         print(json.dumps(run_bare(options)))  # noqa: T201
         return
-    if options.mock:
-        with mock_brokers() as options.endpoint:
-            report(options)
-        return
-    report(options)
-
-
-def report(options: argparse.Namespace) -> None:
-    for result in measure(options):
-        print(json.dumps(result), flush=True)  # noqa: T201
+    with endpoint(options) as options.endpoint:
+        for result in measure(options):
+            print(json.dumps(result), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

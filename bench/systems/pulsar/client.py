@@ -70,9 +70,10 @@ class PulsarProducer:
             first = first_of(over, timeout_s)
         except Empty:
             return
-        self._end(*first)
         # No more than there is now: a `done` that sends could keep this going for ever.
-        for _ in range(over.qsize()):
+        rest = over.qsize()
+        self._end(*first)
+        for _ in range(rest):
             self._end(*over.get_nowait())
 
     def _end(self, number: int, result: Any, message_id: Any) -> None:  # noqa: ANN401 - pulsar has no types

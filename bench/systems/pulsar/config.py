@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -26,20 +27,23 @@ _SHIPPED = {ZOOKEEPER: "zookeeper.conf", BOOKIE: "bookkeeper.conf", BROKER: "bro
 def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
     """Write everything below the nodes' folders, so that it outlives a power cut."""
     home = servers.home(cluster.version)
-    hosts = "".join(f"{line}\n" for line in _hosts(nodes)).encode()
     znodes = metadata.znodes([node.address for node in of_role(nodes, BROKER)])
     for node in nodes:
         configuration = rendered(home, cluster, nodes, node).encode()
         storage.write_synced(config_file(node.directory, node.role), configuration)
-        storage.write_synced(hosts_file(node.directory), hosts)
+        storage.write_synced(hosts_file(node.directory), _hosts(nodes, node).encode())
     for number, node in enumerate(of_role(nodes, ZOOKEEPER), start=1):
         storage.write_snapshot(data_folder(node.directory), znodes)
         storage.write_synced(data_folder(node.directory) / "myid", f"{number}\n".encode())
 
 
-def _hosts(nodes: Sequence[Node]) -> list[str]:
-    """Tell every JVM all names: without a resolver a look-up takes 20 s, and ZooKeeper's clients make some."""
-    return ["127.0.0.1 localhost", *(f"{node.address} {node.name}" for node in nodes)]
+def _hosts(nodes: Sequence[Node], node: Node) -> str:
+    """Tell a JVM all names, the machine's own among them: that is how the JVM asks for its own address.
+
+    Without it each look-up waits 20 s for a resolver that the node's network does not have.
+    """
+    lines = ["127.0.0.1 localhost", f"{node.address} {socket.gethostname()}"]
+    return "".join(f"{line}\n" for line in [*lines, *(f"{one.address} {one.name}" for one in nodes)])
 
 
 def rendered(home: Path, cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:

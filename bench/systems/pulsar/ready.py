@@ -13,22 +13,21 @@ from bench.model import Node
 from bench.systems.pulsar import metadata
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER, of_role
 
-DEADLINE_S = 120.0
-
-_TURN_S = 0.05
+_DEADLINE_S = 120.0
+_TURN_S = 0.1
 _ASK_S = 2.0
 
 
-def await_ready(nodes: Sequence[Node], alive: Callable[[], None]) -> None:
-    """Ask every node in turn until all are ready. Raises ClusterError naming what is missing after 120 s."""
-    deadline = time.monotonic() + DEADLINE_S
+def await_ready(nodes: Sequence[Node], alive: Callable[[], None], deadline_s: float = _DEADLINE_S) -> None:
+    """Ask every node in turn until all are ready. Raises ClusterError naming what is missing after `deadline_s`."""
+    deadline = time.monotonic() + deadline_s
     with httpx.Client(timeout=_ASK_S, trust_env=False) as http:
         while missing := next(_missing(nodes, http), None):
             alive()
             if time.monotonic() > deadline:
                 still = "; ".join(_missing(nodes, http)) or missing
                 raise ClusterError(
-                    f"Pulsar did not become ready within {DEADLINE_S:.0f} s: {still}. "
+                    f"Pulsar did not become ready within {deadline_s:g} s: {still}. "
                     f"The nodes' logs in {nodes[0].log.parent} tell more."
                 )
             time.sleep(_TURN_S)

@@ -10,6 +10,7 @@ import httpx
 from bench.errors import ClusterError
 from bench.model import Node
 
+PORT = 8080
 _ANSWER_S = 60.0
 _SHOWN = 500
 
@@ -33,7 +34,7 @@ class Rest:
         silent: list[str] = []
         for broker in self._brokers:
             try:
-                answer = self._http.request(method, f"http://{broker.address}:8080/{path}", json=body)
+                answer = self._http.request(method, f"http://{broker.address}:{PORT}/{path}", json=body)
             except httpx.TransportError as error:
                 silent.append(f"{broker.name} ({type(error).__name__})")
                 continue

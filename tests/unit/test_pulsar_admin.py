@@ -1,0 +1,150 @@
+import json
+import zlib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from bench.errors import ClusterError
+from bench.model import Node, Topic
+from bench.systems.pulsar import rest, topics
+from bench.systems.pulsar.admin import ledger_metadata, require
+from bench.systems.pulsar.rest import Rest
+from bench.systems.pulsar.topics import Quorums
+
+TOPIC = Topic("trial-0007", 12, {"quorums": "3-2-2"})
+LEDGER = (
+    "LedgerMetadata{formatVersion=3, ensembleSize=3, writeQuorumSize=2, ackQuorumSize=1, state=OPEN, "
+    "digestType=CRC32C, password=OMITTED, ensembles={0=[10.99.2.24:3181, 10.99.2.23:3181, 10.99.2.21:3181], "
+    "268=[10.99.2.24:3181, 10.99.2.22:3181, 10.99.2.21:3181]}, customMetadata={component=base64:bWFu}}"
+)
+
+
+def test_a_topics_quorums_are_in_force_before_its_first_ledger() -> None:
+    persistence = topics.policies(TOPIC)["persistence"]
+
+    assert persistence == {
+        "bookkeeperEnsemble": 3,
+        "bookkeeperWriteQuorum": 2,
+        "bookkeeperAckQuorum": 2,
+        "managedLedgerMaxMarkDeleteRate": 1.0,
+    }
+
+
+def test_a_topic_without_quorums_leaves_them_to_the_broker() -> None:
+    assert "persistence" not in topics.policies(Topic("t", 1, {"deduplicationEnabled": True}))
+
+
+def test_policies_keep_their_rest_names() -> None:
+    policies = topics.policies(Topic("t", 1, {"deduplicationEnabled": True, "message_ttl_in_seconds": 5}))
+
+    assert (policies["deduplicationEnabled"], policies["message_ttl_in_seconds"]) == (True, 5)
+
+
+def test_every_partition_falls_into_a_bundle_of_its_own() -> None:
+    ranges = [topics.bundle_of(TOPIC, number) for number in range(12)]
+
+    assert len(set(ranges)) == 12
+    for number, one in enumerate(ranges):
+        low, high = (int(bound, 16) for bound in one.split("_"))
+        spot = zlib.crc32(f"persistent://public/trial-0007/trial-0007-partition-{number}".encode())
+        assert low <= spot < high or high == spot == 0xFFFFFFFF
+
+
+def test_bundles_cover_all_hashes() -> None:
+    told = topics.bundles(TOPIC)
+
+    assert told["numBundles"] == 12
+    boundaries = told["boundaries"]
+    assert isinstance(boundaries, list)
+    assert (boundaries[0], boundaries[-1], len(set(boundaries))) == ("0x00000000", "0xffffffff", 13)
+
+
+def test_a_scenario_may_count_bundles_as_pulsar_does() -> None:
+    assert topics.bundles(Topic("t", 12, {"bundles": 4})) == {"numBundles": 4}
+
+
+def test_a_ledger_tells_its_quorums_and_its_last_ensemble() -> None:
+    quorums, bookies = ledger_metadata(LEDGER)
+
+    assert quorums == Quorums(3, 2, 1)
+    assert bookies == ["10.99.2.24:3181", "10.99.2.22:3181", "10.99.2.21:3181"]
+
+
+def test_metadata_that_cannot_be_read_is_an_error() -> None:
+    with pytest.raises(ClusterError, match="no quorums or ensembles in 'nothing'"):
+        ledger_metadata("nothing")
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"), [(True, "true"), (1000, "1000"), (0.5, "0.50"), ("ON", "on"), (5, 5), (True, True)]
+)
+def test_a_live_value_is_compared_as_java_reads_it(asked: str | float | bool, found: object) -> None:
+    require("broker-1", {"name": asked}, {"name": found})
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [({"a": "2"}, "a was asked to be 1 and is 2"), ({}, "a was asked to be 1 and is not there")],
+)
+def test_a_live_value_that_is_not_the_one_asked_for_is_an_error(found: dict[str, object], said: str) -> None:
+    with pytest.raises(ClusterError, match=f"broker-1 are not the scenario's: {said}"):
+        require("broker-1", {"a": 1}, found)
+
+
+class Broker(BaseHTTPRequestHandler):
+    """Answers as brokers do: JSON, bare text that calls itself JSON, a reason, nothing."""
+
+    def do_GET(self) -> None:
+        status, content = {
+            "/json": (200, json.dumps({"a": 1})),
+            "/version": (200, "4.0.8"),
+            "/refused": (412, json.dumps({"reason": "Namespace has no cluster"})),
+            "/absent": (404, "gone"),
+        }[self.path]
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.end_headers()
+        self.wfile.write(content.encode())
+
+    def log_message(self, *_: object) -> None:
+        """Stay silent."""
+
+
+@pytest.fixture
+def brokers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Node]]:
+    """A broker that is down, and one that is up."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Broker)
+    monkeypatch.setattr(rest, "PORT", server.server_port)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield [
+        Node(name, "broker", address, (), Path(), Path(), (), 0)
+        for name, address in (("broker-1", "127.0.0.2"), ("broker-2", "127.0.0.1"))
+    ]
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.mark.parametrize(("path", "answer"), [("json", {"a": 1}), ("version", "4.0.8")])
+def test_the_next_broker_answers_where_one_is_down(brokers: list[Node], path: str, answer: object) -> None:
+    assert Rest(brokers).ask("Asking", "GET", path) == answer
+
+
+def test_a_refusal_is_told_with_the_brokers_reason(brokers: list[Node]) -> None:
+    expected = "Asking: broker-2 answered GET /refused with 412: Namespace has no cluster"
+
+    with pytest.raises(ClusterError, match=expected):
+        Rest(brokers).ask("Asking", "GET", "refused")
+
+
+def test_what_is_not_there_may_be_fine(brokers: list[Node]) -> None:
+    assert Rest(brokers).ask("Deleting", "GET", "absent", absent_is_fine=True) is None
+
+
+def test_no_broker_at_all_is_an_error_that_names_them(brokers: list[Node]) -> None:
+    with pytest.raises(ClusterError, match=r"no broker answered: broker-1 \(ConnectError\)"):
+        Rest(brokers[:1]).ask("Asking", "GET", "json")

@@ -1,0 +1,301 @@
+"""Against a stand-in for the C++ client; a real cluster: tests/contract."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from threading import Thread, Timer
+from typing import Any
+
+import pulsar
+import pytest
+
+from bench.errors import LoadError
+from bench.model import Outcome, Topic
+from bench.systems.protocols import NOT_GIVEN, Done, Received
+from bench.systems.pulsar import client, full_read
+from bench.systems.pulsar.client import PulsarConsumer, PulsarProducer
+from bench.systems.pulsar.waiting import Empty, SimpleQueue, first_of
+
+TOPIC = Topic("t", 2)
+
+
+def at(partition: int, entry: int) -> Any:
+    return pulsar.MessageId(partition, 7, entry, -1)
+
+
+class Message:
+    def __init__(self, partition: int, entry: int) -> None:
+        self._where = (partition, entry)
+
+    def data(self) -> bytes:
+        return b"%d" % self._where[1]
+
+    def message_id(self) -> Any:
+        return at(*self._where)
+
+
+class StandIn:
+    """A client, and all that it makes. `ack` is what its own thread would call; `stored` is what readers find."""
+
+    def __init__(self) -> None:
+        self.acks: list[Callable[[Any, Any], None]] = []
+        self.given: dict[str, Any] = {}
+        self.refuse: Exception | None = None
+        self.stored: dict[int, list[Message]] = {0: [], 1: []}
+        self.waits: list[int] = []
+        self.acknowledged = 0
+        self.has_more = False
+        self._client = self
+
+    def create_producer(self, _: str, **given: Any) -> "StandIn":
+        self.given = given
+        return self
+
+    def send_async(self, _: bytes, ack: Callable[[Any, Any], None]) -> None:
+        if self.refuse:
+            raise self.refuse
+        self.acks.append(ack)
+
+    def subscribe(self, _: str, **given: Any) -> "StandIn":
+        self.given = given
+        return self
+
+    def receive(self, wait_ms: int) -> Message:
+        self.waits.append(wait_ms)
+        if not self.stored[0]:
+            raise pulsar.Timeout
+        return self.stored[0].pop(0)
+
+    def acknowledge(self, _: Message) -> None:
+        self.acknowledged += 1
+
+    def create_reader(self, name: str, *_: object, **__: object) -> "Reader":
+        if self.refuse:
+            raise self.refuse
+        return Reader(self, int(name[-1]))
+
+    def close_async(self, over: Callable[[Any], None]) -> None:
+        for ack in self.acks:
+            ack(pulsar.Result.AlreadyClosed, None)
+        over(pulsar.Result.Ok)
+
+
+class Reader:
+    def __init__(self, owner: StandIn, partition: int) -> None:
+        self._owner = owner
+        self._stored = owner.stored[partition]
+
+    def read_next(self, _: int) -> Message:
+        if not self._stored:
+            raise pulsar.Timeout
+        return self._stored.pop(0)
+
+    def has_message_available(self) -> bool:
+        return bool(self._stored) or self._owner.has_more
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    one = StandIn()
+    monkeypatch.setattr(client, "connect", lambda *_: one)
+    monkeypatch.setattr(full_read, "connect", lambda *_: one)
+    return one
+
+
+@pytest.fixture
+def producer(stand_in: StandIn) -> PulsarProducer:
+    return PulsarProducer("pulsar://x", TOPIC, {}, 3)
+
+
+def test_a_send_ends_in_the_poll_after_its_ack(producer: PulsarProducer, stand_in: StandIn) -> None:
+    ends: list[Done] = []
+    producer.send(b"x", ends.append)
+
+    producer.poll(0)
+    before = list(ends)
+    stand_in.acks.pop()(pulsar.Result.Ok, at(1, 5))
+    after_ack = list(ends)
+    producer.poll(0)
+
+    assert before == after_ack == []
+    assert ends == [Done(Outcome.OK, None, 1, 7, 5, NOT_GIVEN)]
+
+
+def test_acks_come_in_any_order_and_find_their_send(producer: PulsarProducer, stand_in: StandIn) -> None:
+    ends: list[tuple[str, int]] = []
+    producer.send(b"a", lambda done: ends.append(("a", done.entry)))
+    producer.send(b"b", lambda done: ends.append(("b", done.entry)))
+
+    stand_in.acks[1](pulsar.Result.Ok, at(0, 2))
+    stand_in.acks[0](pulsar.Result.Ok, at(0, 1))
+    producer.poll(0)
+
+    assert ends == [("b", 2), ("a", 1)]
+
+
+def test_a_poll_ends_as_soon_as_another_thread_tells_of_an_ack(
+    producer: PulsarProducer, stand_in: StandIn
+) -> None:
+    ends: list[Done] = []
+    producer.send(b"x", ends.append)
+    thread = Thread(target=lambda: stand_in.acks[0](pulsar.Result.Ok, at(0, 1)))
+
+    begun = time.monotonic()
+    thread.start()
+    producer.poll(20)
+    thread.join()
+
+    assert len(ends) == 1
+    assert time.monotonic() - begun < 10
+
+
+def test_a_done_that_sends_does_not_keep_the_poll_going(producer: PulsarProducer, stand_in: StandIn) -> None:
+    stand_in.refuse = pulsar.ProducerQueueIsFull()
+    ends: list[Done] = []
+
+    def again(done: Done) -> None:
+        ends.append(done)
+        producer.send(b"x", again)
+
+    producer.send(b"x", again)
+    producer.poll(0)
+
+    assert len(ends) == 1
+
+
+@pytest.mark.parametrize(
+    ("result", "outcome"),
+    [
+        (pulsar.Result.MessageTooBig, Outcome.FAIL),
+        (pulsar.Result.TopicTerminated, Outcome.FAIL),
+        (pulsar.Result.Timeout, Outcome.UNKNOWN),
+        (pulsar.Result.ProducerFenced, Outcome.UNKNOWN),
+        (pulsar.Result.BrokerPersistenceError, Outcome.UNKNOWN),
+        (pulsar.Result.UnknownError, Outcome.UNKNOWN),
+    ],
+)
+def test_only_a_certain_refusal_is_a_failure(
+    producer: PulsarProducer, stand_in: StandIn, result: Any, outcome: Outcome
+) -> None:
+    ends: list[Done] = []
+    producer.send(b"x", ends.append)
+
+    stand_in.acks[0](result, None)
+    producer.poll(0)
+
+    assert ends == [Done(outcome, result.name, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]
+
+
+def test_a_refusal_at_once_also_ends_in_a_poll(producer: PulsarProducer, stand_in: StandIn) -> None:
+    stand_in.refuse = pulsar.ProducerQueueIsFull()
+    ends: list[Done] = []
+
+    producer.send(b"x", ends.append)
+    before = list(ends)
+    producer.poll(0)
+
+    assert before == []
+    assert (ends[0].outcome, ends[0].error) == (Outcome.FAIL, "ProducerQueueIsFull")
+
+
+def test_what_is_open_at_the_close_is_unknown(producer: PulsarProducer) -> None:
+    ends: list[Done] = []
+    producer.send(b"x", ends.append)
+
+    producer.close(0)
+
+    assert [(done.outcome, done.error) for done in ends] == [(Outcome.UNKNOWN, "AlreadyClosed")]
+
+
+def test_the_clients_queues_hold_the_window(producer: PulsarProducer, stand_in: StandIn) -> None:
+    assert stand_in.given == {"max_pending_messages": 3, "max_pending_messages_across_partitions": 6}
+
+
+def test_queues_that_the_case_sets_are_left_alone(stand_in: StandIn) -> None:
+    PulsarProducer("pulsar://x", TOPIC, {"max_pending_messages_across_partitions": 50}, 3)
+
+    assert stand_in.given == {"max_pending_messages_across_partitions": 50}
+
+
+def test_who_cannot_connect_says_why(stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise pulsar.ConnectError("no route")
+
+    monkeypatch.setattr(stand_in, "create_producer", refuse)
+
+    with pytest.raises(
+        LoadError, match=r"Connecting a producer to t at pulsar://x: ConnectError \(no route\)"
+    ):
+        PulsarProducer("pulsar://x", TOPIC, {}, 1)
+
+
+def test_a_consumer_waits_for_the_first_message_only(stand_in: StandIn) -> None:
+    stand_in.stored[0] = [Message(0, 1), Message(1, 2)]
+
+    received = PulsarConsumer("pulsar://x", TOPIC, {}).receive(0.1234)
+
+    assert [(one.payload, one.partition, one.entry) for one in received] == [(b"1", 0, 1), (b"2", 1, 2)]
+    assert stand_in.waits == [124, 0, 0]
+    assert stand_in.acknowledged == 2
+
+
+def test_messages_are_kept_where_they_cannot_be_acknowledged(
+    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Message) -> None:
+        raise pulsar.NotConnected
+
+    monkeypatch.setattr(stand_in, "acknowledge", refuse)
+    stand_in.stored[0] = [Message(0, 1)]
+
+    assert len(PulsarConsumer("pulsar://x", TOPIC, {}).receive(0)) == 1
+
+
+def read_all(deadline_s: float = 5.0) -> Iterator[list[Received]]:
+    return (list(batch) for batch in full_read.read_all("pulsar://x", TOPIC, {}, deadline_s))
+
+
+def test_a_full_read_returns_every_partition_to_its_end(stand_in: StandIn) -> None:
+    stand_in.stored = {0: [Message(0, 1), Message(0, 2)], 1: [Message(1, 3)]}
+
+    found = [(one.partition, one.entry) for batch in read_all() for one in batch]
+
+    assert found == [(0, 1), (0, 2), (1, 3)]
+
+
+def test_what_comes_after_the_end_was_reached_is_read_too(stand_in: StandIn) -> None:
+    stand_in.stored = {0: [Message(0, 1)], 1: []}
+    found = []
+
+    for batch in read_all():
+        found += [one.entry for one in batch]
+        if len(found) == 1:
+            Timer(0.03, stand_in.stored[1].append, (Message(1, 9),)).start()
+
+    assert found == [1, 9]
+
+
+def test_a_partition_that_does_not_go_on_is_named_with_its_position(stand_in: StandIn) -> None:
+    stand_in.stored = {0: [Message(0, 4)], 1: []}
+    stand_in.has_more = True
+
+    expected = "partition 0 was read to ledger 7, entry 4, nothing of partition 1 was read"
+    with pytest.raises(LoadError, match=expected):
+        list(read_all(deadline_s=0.05))
+
+
+def test_a_partition_that_cannot_be_reached_is_named_with_the_reason(stand_in: StandIn) -> None:
+    stand_in.refuse = pulsar.ConnectError()
+
+    with pytest.raises(LoadError, match=r"nothing of partition 0 was read \(connecting: ConnectError\)"):
+        list(read_all(deadline_s=0.02))
+
+
+def test_a_wait_of_next_to_nothing_ends() -> None:
+    queue: SimpleQueue[int] = SimpleQueue()
+
+    for _ in range(200):
+        queue.put(1)
+        assert first_of(queue, 1e-6) == 1
+        with suppress(Empty):
+            first_of(queue, 1e-6)

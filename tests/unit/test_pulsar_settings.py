@@ -1,0 +1,163 @@
+from dataclasses import replace
+from typing import Any
+
+import pulsar
+import pytest
+
+from bench.model import Case, Cluster, Load, Pacing, Settings
+from bench.systems.pulsar import arguments, config, settings
+from bench.systems.pulsar.arguments import Side
+from bench.systems.pulsar.nodes import FOLDER, ROLES
+
+SOUND = Case(
+    system="pulsar",
+    name="pulsar",
+    swept={},
+    cluster=Cluster(
+        "pulsar",
+        "4.0.8",
+        {"zookeeper": 1, "bookie": 4, "broker": 2},
+        {"bookie": {"journalSyncData": False}, "broker": {"bookkeeper_addEntryTimeoutSec": 5}},
+    ),
+    partitions=12,
+    topic={"quorums": "3-3-2", "deduplicationEnabled": True},
+    producer={"batching_enabled": True, "compression_type": "LZ4", "io_threads": 2},
+    consumer={"receiver_queue_size": 10},
+    load=Load(1, 1000, Pacing(), 1, 1, 1.0, 1.0, None),
+)
+
+
+def with_cluster(**changes: Any) -> Case:
+    return replace(SOUND, cluster=replace(SOUND.cluster, **changes))
+
+
+def with_servers(**settings_: Any) -> Case:
+    return with_cluster(settings=settings_)
+
+
+def test_a_sound_case_has_no_complaints() -> None:
+    assert settings.check(SOUND) == []
+    assert settings.unknown(SOUND) == []
+
+
+@pytest.mark.parametrize(
+    ("case", "owner", "name", "nearest"),
+    [
+        (replace(SOUND, producer={"batching": True}), "producer", "batching", None),
+        (
+            replace(SOUND, producer={"send_timeout_ms": 1}),
+            "producer",
+            "send_timeout_ms",
+            "send_timeout_millis",
+        ),
+        (
+            replace(SOUND, producer={"receiver_queue_size": 1}),
+            "producer",
+            "receiver_queue_size",
+            None,
+        ),
+        (replace(SOUND, producer={"schema": "x"}), "producer", "schema", None),
+        (
+            replace(SOUND, consumer={"reciever_queue_size": 1}),
+            "consumer",
+            "reciever_queue_size",
+            "receiver_queue_size",
+        ),
+        (replace(SOUND, topic={"quorum": "3-3-2"}), "topic", "quorum", "quorums"),
+        (
+            with_servers(bookie={"journalSync": True}),
+            "bookie",
+            "journalSync",
+            "journalSyncData",
+        ),
+        (
+            with_servers(broker={"managedLedgerDefaultWriteQuorums": 1}),
+            "broker",
+            "managedLedgerDefaultWriteQuorums",
+            "managedLedgerDefaultWriteQuorum",
+        ),
+        (with_servers(zookeeper={"ticktime": 1}), "zookeeper", "ticktime", "tickTime"),
+    ],
+)
+def test_a_misspelt_setting_is_shown_with_the_nearest_name(
+    case: Case, owner: str, name: str, nearest: str | None
+) -> None:
+    [(found_owner, found_name, near)] = settings.unknown(case)
+
+    assert (found_owner, found_name) == (owner, name)
+    assert nearest is None or nearest in near
+
+
+@pytest.mark.parametrize(
+    ("case", "complaint"),
+    [
+        (replace(SOUND, topic={"quorums": "3-3"}), "three whole numbers such as 3-3-2, not 3-3"),
+        (replace(SOUND, topic={"quorums": 332}), "three whole numbers"),
+        (replace(SOUND, topic={"quorums": "2-2-3"}), "can't wait for 3 copies of 2"),
+        (replace(SOUND, topic={"quorums": "2-3-2"}), "3 copies need an ensemble of as many bookies"),
+        (replace(SOUND, topic={"quorums": "5-2-2"}), "need 5 bookies, and the cluster has 4"),
+        (replace(SOUND, topic={"quorums": "2-2-0"}), "the ack quorum is at least 1"),
+        (replace(SOUND, topic={"bundles": 0}), "bundles is a whole number from 1 on, not 0"),
+        (replace(SOUND, partitions=0), "at least one partition"),
+        (with_cluster(nodes={"bookie": 4, "broker": 1}), "1 to 10 nodes of the role zookeeper, not 0"),
+        (with_cluster(heap_mib={"proxy": 512}), "no role proxy"),
+        (with_servers(bookie={"bookiePort": 1}), "bookiePort can't be set for a bookie"),
+        (with_servers(broker={"clusterName": "x"}), "clusterName can't be set for a broker"),
+        (
+            with_servers(broker={"metadataStoreSessionTimeoutMillis": 3000}),
+            "ZooKeeper grants sessions of 4000 to 40000 ms",
+        ),
+        (with_servers(bookie={"zkTimeout": 50000}), "zkTimeout=50000 of the bookie would not hold"),
+        (replace(SOUND, producer={"compression_type": "GZIP"}), "compression_type is one of LZ4, NONE"),
+        (replace(SOUND, producer={"send_timeout_millis": "1s"}), "is of the type int, and '1s' is not"),
+        (replace(SOUND, producer={"batching_enabled": 1}), "is of the type bool, and 1 is not"),
+        (replace(SOUND, consumer={"consumer_type": "Solo"}), "consumer_type is one of Exclusive"),
+        (
+            replace(SOUND, producer={"batching_enabled": True, "chunking_enabled": True}),
+            "exclude each other",
+        ),
+        (replace(SOUND, load=replace(SOUND.load, message_bytes=6_000_000)), "maxMessageSize=5242880"),
+    ],
+)
+def test_what_cannot_be_is_said_in_full_sentences(case: Case, complaint: str) -> None:
+    found = settings.check(case)
+
+    assert any(complaint in sentence for sentence in found)
+    assert all(sentence.endswith(".") and not sentence.endswith("..") for sentence in found)
+
+
+def test_shorter_ticks_allow_shorter_sessions() -> None:
+    servers = {"zookeeper": {"tickTime": 1000}, "broker": {"metadataStoreSessionTimeoutMillis": 3000}}
+
+    assert settings.check(with_servers(**servers)) == []
+
+
+def test_without_quorums_the_brokers_own_must_fit() -> None:
+    case = replace(with_cluster(nodes={"zookeeper": 1, "bookie": 1, "broker": 1}), topic={})
+
+    assert settings.check(case) == ["Quorums 2-2-2 need 2 bookies, and the cluster has 1."]
+
+
+def test_templates_set_only_properties_that_exist() -> None:
+    for role in ROLES:
+        assert set(config.read_properties(FOLDER / f"{role}.conf")) <= settings.server_properties(role)
+
+
+def test_clients_take_their_settings_as_arguments() -> None:
+    given: Settings = {"compression_type": "ZSTD", "io_threads": 3, "send_timeout_millis": 5}
+
+    assert arguments.of_client(given) == {"io_threads": 3}
+    assert arguments.of_side(Side.PRODUCER, given) == {
+        "compression_type": pulsar.CompressionType.ZSTD,
+        "send_timeout_millis": 5,
+    }
+
+
+def test_what_is_in_force_includes_the_clients_defaults() -> None:
+    told = arguments.in_force(Side.PRODUCER, {"send_timeout_millis": 5})
+
+    assert (told["send_timeout_millis"], told["batching_enabled"], told["compression_type"]) == (
+        5,
+        False,
+        "NONE",
+    )
