@@ -17,6 +17,8 @@ from bench.model import Node
 
 _LOG_LINES = 25
 _STOP_S = 20.0
+_OPEN_S = 60.0
+_TURN_S = 0.05
 
 
 class ProcessBackend:
@@ -28,10 +30,25 @@ class ProcessBackend:
         self._network = Network(nodes) if nodes else None
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
-    def start(self, nodes: Sequence[Node]) -> None:
-        """Start processes, all at once; returns before they are ready."""
+    def start(self, groups: Sequence[Sequence[Node]]) -> None:
+        """Start processes, a group at once, the next when each has its first port open; the last may not be ready.
+
+        Raises ClusterError or NodeDiedError, with the end of the node's log, for one that opens no port.
+        """
+        for number, group in enumerate(groups):
+            if number:
+                self._await_ports(groups[number - 1])
+            for node in group:
+                self._processes[node.name] = self._started(node)
+
+    def _await_ports(self, nodes: Sequence[Node]) -> None:
+        deadline = time.monotonic() + _OPEN_S
         for node in nodes:
-            self._processes[node.name] = self._started(node)
+            while not _is_open(node, node.ports[0]):
+                self.alive()
+                if time.monotonic() > deadline:
+                    raise ClusterError(f"{node.name} has no open port after {_OPEN_S:.0f} s. {log_end(node)}")
+                time.sleep(_TURN_S)
 
     def _started(self, node: Node) -> subprocess.Popen[bytes]:
         if self._network is None:
@@ -107,6 +124,12 @@ def log_end(node: Node) -> str:
     return "\n".join([f"The end of its log ({node.log.name}):", *(f"  {line}" for line in lines)])
 
 
+def _is_open(node: Node, port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(0.2)
+        return probe.connect_ex((node.address, port)) == 0
+
+
 def check_memory(nodes: Sequence[Node], besides_bytes: int) -> None:
     """Raise SetupError when the machine's free memory doesn't hold the nodes and `besides_bytes` more."""
     needed = sum(node.memory_bytes for node in nodes) + besides_bytes
@@ -125,8 +148,6 @@ def check_ports(nodes: Sequence[Node]) -> None:
     """Raise SetupError when something already listens where a node wants to."""
     for node in nodes:
         for port in node.ports:
-            with socket.socket() as probe:
-                probe.settimeout(0.2)
-                if probe.connect_ex((node.address, port)) == 0:
-                    message = f"{node.name} needs {node.address}:{port}, and something listens there already"
-                    raise SetupError(message)
+            if _is_open(node, port):
+                message = f"{node.name} needs {node.address}:{port}, and something listens there already"
+                raise SetupError(message)

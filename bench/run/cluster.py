@@ -56,7 +56,7 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
         check_ports(nodes)
         begun = time.monotonic()
         side.prepare(spec, nodes)
-        backend.start(nodes)
+        backend.start(side.start_order(nodes))
         side.await_ready(spec, nodes, backend.alive)
         taken = time.monotonic() - begun
         admin = side.admin(spec, nodes)

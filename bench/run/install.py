@@ -57,7 +57,7 @@ def _make(name: str, version: str) -> None:
         backend = ProcessBackend(nodes)
         try:
             side.prepare(spec, nodes)
-            backend.start(nodes)
+            backend.start(side.start_order(nodes))
             side.await_ready(spec, nodes, backend.alive)
             _use(name, spec, nodes)
             backend.stop(side.stop_order(nodes), _DUMP_S)

@@ -23,6 +23,8 @@ _FIXED = (
 _USES = "-XX:SharedArchiveFile="
 _SHARES = "-Xshare:auto"
 _MAKES = "-XX:ArchiveClassesAtExit="
+_QUIET = "-Xlog:cds*=error"
+"""Each class that does not fit an archive is a warning: hundreds of lines that would hide a server's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,4 +71,4 @@ def archiving(command: Sequence[str], archive: Path) -> tuple[str, ...]:
     """
     java, *rest = command
     kept = [word for word in rest if word != _SHARES and not word.startswith((_USES, _MAKES))]
-    return (java, f"{_MAKES}{archive}", *kept)
+    return (java, f"{_MAKES}{archive}", _QUIET, *kept)

@@ -102,6 +102,9 @@ class System(Protocol):
         Raises ClusterError with what is missing once the system's own deadline has passed.
         """
 
+    def start_order(self, nodes: Sequence[Node]) -> list[list[Node]]:
+        """Group the nodes in start order: a group starts once the one before has its first ports open."""
+
     def stop_order(self, nodes: Sequence[Node]) -> list[list[Node]]:
         """Group the nodes in the order in which an orderly stop (SIGTERM) takes them."""
 

@@ -25,7 +25,7 @@ command = ("sleep", sys.argv[2])
 nodes = [Node(f"n{i}", "x", f"10.99.9.{i}", command, folder / f"n{i}", folder / f"n{i}" / "log", (), 1)
          for i in (1, 2)]
 backend = process.ProcessBackend(nodes)
-backend.start(nodes)
+backend.start([nodes])
 (folder / "up").touch()
 try:
     time.sleep(600)

@@ -1,6 +1,6 @@
 """`load_ratio.py` against a real cluster of the default size: starts it, makes the topic, hands the rest on.
 
-    python -m bench.backends.sandbox tests.perf.on_cluster kafka --users 1 10 100 --rounds 3
+python -m bench.backends.sandbox tests.perf.on_cluster kafka --users 1 10 100 --rounds 3
 """
 
 from __future__ import annotations

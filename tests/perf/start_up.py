@@ -1,6 +1,6 @@
 """How long clusters take from their first process until they take requests: prints JSON.
 
-    python -m bench.backends.sandbox tests.perf.start_up [--times 5] [--jit default]
+python -m bench.backends.sandbox tests.perf.start_up [--times 5] [--jit default]
 """
 
 from __future__ import annotations

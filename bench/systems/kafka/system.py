@@ -34,6 +34,10 @@ class Kafka:
         """See protocols.System."""
         ready.await_ready(nodes, alive)
 
+    def start_order(self, nodes_: Sequence[Node]) -> list[list[Node]]:
+        """See protocols.System: all at once, since brokers wait for their controllers."""
+        return [list(nodes_)]
+
     def stop_order(self, nodes_: Sequence[Node]) -> list[list[Node]]:
         """See protocols.System."""
         return nodes.stop_order(nodes_)

@@ -30,6 +30,10 @@ class Memory:
     def await_ready(self, cluster: Cluster, nodes: Sequence[Node], alive: Callable[[], None]) -> None:
         """See protocols.System: always ready."""
 
+    def start_order(self, nodes: Sequence[Node]) -> list[list[Node]]:  # noqa: ARG002
+        """See protocols.System."""
+        return []
+
     def stop_order(self, nodes: Sequence[Node]) -> list[list[Node]]:  # noqa: ARG002
         """See protocols.System."""
         return []

@@ -39,23 +39,26 @@ class PulsarAdmin:
         doing = f"Creating topic {topic.name}"
         self._rest.ask(doing, "PUT", _namespace(topic), topics.policies(topic))
         self._rest.ask(doing, "PUT", f"admin/v2/{topics.rest_path(topic)}/partitions", topic.partitions)
-        if topics.has_own_bundles(topic):
-            self._lay_out(topic)
+        numbers = range(topic.partitions)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            list(pool.map(lambda number: self._load(topic, number), range(topic.partitions)))
+            if topics.has_own_bundles(topic):
+                brokers = self._active_brokers()
+                list(
+                    pool.map(
+                        lambda number: self._give(topic, number, brokers[number % len(brokers)]), numbers
+                    )
+                )
+            list(pool.map(lambda number: self._load(topic, number), numbers))
 
-    def _lay_out(self, topic: Topic) -> None:
-        """Give the partitions to the brokers in turn. Left to itself Pulsar chooses by load and chance."""
+    def _active_brokers(self) -> list[Node]:
         active = self._rest.ask("Asking for the brokers", "GET", f"admin/v2/brokers/{CLUSTER}")
-        brokers = [node for node in self._brokers if f"{node.address}:8080" in active]
-        for number in range(topic.partitions):
-            broker = brokers[number % len(brokers)]
-            self._rest.ask(
-                f"Giving partition {number} of {topic.name} to {broker.name}",
-                "PUT",
-                f"{_namespace(topic)}/{topics.bundle_of(topic, number)}/unload"
-                f"?destinationBroker={broker.address}:8080",
-            )
+        return [node for node in self._brokers if f"{node.address}:8080" in active]
+
+    def _give(self, topic: Topic, number: int, broker: Node) -> None:
+        """Let a broker own a partition: in turn, where Pulsar by itself would go by load and chance."""
+        path = f"{_namespace(topic)}/{topics.bundle_of(topic, number)}/unload"
+        doing = f"Giving partition {number} of {topic.name} to {broker.name}"
+        self._rest.ask(doing, "PUT", f"{path}?destinationBroker={broker.address}:8080")
 
     def _load(self, topic: Topic, number: int) -> None:
         """Return once the partition has an owner and an open ledger."""

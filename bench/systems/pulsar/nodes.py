@@ -164,6 +164,11 @@ def of_role(nodes: Iterable[Node], role: str) -> list[Node]:
     return [node for node in nodes if node.role == role]
 
 
+def start_order(nodes: Sequence[Node]) -> list[list[Node]]:
+    """ZooKeeper alone first: on a busy machine the others would give up before it answers (zkTimeout)."""
+    return [of_role(nodes, ZOOKEEPER), [node for node in nodes if node.role != ZOOKEEPER]]
+
+
 def stop_order(nodes: Sequence[Node]) -> list[list[Node]]:
     """Brokers first, ZooKeeper last: who has lost what it depends on waits for it before it stops."""
     return [group for role in reversed(ROLES) if (group := of_role(nodes, role))]

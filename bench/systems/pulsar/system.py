@@ -34,6 +34,10 @@ class Pulsar:
         """See protocols.System."""
         ready.await_ready(nodes, alive)
 
+    def start_order(self, nodes_: Sequence[Node]) -> list[list[Node]]:
+        """See protocols.System."""
+        return nodes.start_order(nodes_)
+
     def stop_order(self, nodes_: Sequence[Node]) -> list[list[Node]]:
         """See protocols.System."""
         return nodes.stop_order(nodes_)
