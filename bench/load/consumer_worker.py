@@ -15,12 +15,14 @@ from typing import Any
 from bench.errors import LoadError
 from bench.load.commands import Finish, Subscribe, Verify, from_line
 from bench.load.consuming import Consumers, verify
+from bench.load.native import hurry_threads
 from bench.load.wire import Answers
 from bench.systems.registry import client_side
 
 
 def main() -> None:
     """Serve commands until standard input closes."""
+    hurry_threads()
     process = ConsumerProcess(Answers())
     lines: queue.SimpleQueue[bytes] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(lines,), daemon=True).start()

@@ -9,13 +9,14 @@ from typing import Any
 
 from bench.errors import LoadError
 from bench.load.commands import Finish, Subscribe, Verify
+from bench.load.native import spare_collector
 from bench.load.payload import run_hash
 from bench.load.recorder import ReceiveRecorder
 from bench.model import NANOS
 from bench.systems.protocols import Consumer, System
 
 _RECEIVE_S = 0.1
-_FLUSH_NS = NANOS // 2
+_HAND_OVER_NS = NANOS // 10
 _LOOK_S = 0.05
 _TELL_NS = NANOS // 2
 
@@ -49,13 +50,13 @@ class LiveConsumer:
         try:
             while not self._ending.is_set():
                 self._receive_for_a_while()
-                self.recorder.flush()
+                self.recorder.hand_over()
         except Exception as error:  # noqa: BLE001 - `check` tells it in the main thread
             self._error = error
 
     def _receive_for_a_while(self) -> None:
-        """Receive until nothing came or half a second is over: flushes are neither many nor late."""
-        until_ns = time.monotonic_ns() + _FLUSH_NS
+        """Receive until nothing came or a tenth of a second is over."""
+        until_ns = time.monotonic_ns() + _HAND_OVER_NS
         while time.monotonic_ns() < until_ns and not self._ending.is_set():
             batch = self._consumer.receive(_RECEIVE_S)
             if not batch:
@@ -68,6 +69,7 @@ class Consumers:
 
     def __init__(self, system: System, command: Subscribe) -> None:
         """Connect all of them; messages sent after the return are seen."""
+        spare_collector()
         self._start_ns = time.monotonic_ns()
         self._start_cpu_ns = time.process_time_ns()
         self._consumers: list[LiveConsumer] = []

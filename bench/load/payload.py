@@ -94,12 +94,17 @@ def decode(payload: bytes) -> Header:
     return Header(*_HEADER.unpack_from(payload)[1:])
 
 
-def decode_headers(payloads: Sequence[bytes]) -> NDArray[Any]:
-    """Read the headers of a batch into one array of HEADER_DTYPE; one that is too short reads as zeros."""
+def join_headers(payloads: Sequence[bytes]) -> bytes:
+    """Cut the headers off a batch, for `split_headers`; a message too short for one gives zeros."""
     heads = [payload[:HEADER_BYTES] for payload in payloads]
     joined = b"".join(heads)
     if len(joined) != HEADER_BYTES * len(heads):
         joined = b"".join(head.ljust(HEADER_BYTES, b"\0") for head in heads)
+    return joined
+
+
+def split_headers(joined: bytes) -> NDArray[Any]:
+    """Read the headers of a batch into one array of HEADER_DTYPE, without copying."""
     return np.frombuffer(joined, dtype=HEADER_DTYPE)
 
 

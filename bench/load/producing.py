@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,6 +13,7 @@ from gevent import Greenlet
 from bench.errors import LoadError
 from bench.load.commands import Produce
 from bench.load.live import LiveView
+from bench.load.native import spare_collector
 from bench.load.pacing import Schedule
 from bench.load.payload import encoder
 from bench.load.progress import Progress
@@ -25,7 +25,7 @@ from bench.load.vitals import Vitals
 from bench.model import NANOS, Outcome
 from bench.systems.protocols import System
 
-_LOOK_S = 0.01
+_LOOK_S = 0.02
 _SPAWN_DEADLINE_S = 60.0
 _CLOSE_S = 1.0  # the grace is over by then
 
@@ -148,7 +148,7 @@ class TrialLoad:
                     f"{_SPAWN_DEADLINE_S:.0f} s: the load process gets too little CPU."
                 )
             gevent.sleep(_LOOK_S)
-        _clear_memory()
+        spare_collector()
         self._set_clock()
 
     def _set_clock(self) -> None:
@@ -213,10 +213,3 @@ def _beside(*loops: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         gevent.killall(greenlets)
-
-
-def _clear_memory() -> None:
-    """Keep the collector from walking through Locust, Flask and the like while the load runs (tens of ms)."""
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()

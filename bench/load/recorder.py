@@ -8,12 +8,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.load.payload import decode_headers, of_trial
+from bench.load.native import sleep
+from bench.load.payload import join_headers, of_trial, split_headers
 from bench.load.schemas import NO_ERROR, RECEIVES, SEND_DTYPE, SEND_RECORD, SENDS, receive_table, send_table
 from bench.load.seen import Seen
 from bench.load.writer import ParquetWriter
@@ -27,8 +28,11 @@ FOREIGN = -1
 _RECORD_BYTES = struct.calcsize(SEND_RECORD)
 _PACK = struct.Struct(SEND_RECORD).pack_into
 
-_PENDING_MESSAGES = 4096
-_PENDING_BYTES = 16 << 20
+_PIECE = 512
+_MOST_PIECES = 4000
+_BEHIND_S = 0.001
+
+Columns: TypeAlias = dict[str, NDArray[Any]]
 
 
 class SendRecorder:
@@ -122,71 +126,84 @@ class SendRecorder:
         count = (end - start) // _RECORD_BYTES
         return np.frombuffer(self._chunk, SEND_DTYPE, count=count, offset=start if count else 0)
 
-    def _table(self, rows: NDArray[Any]) -> Any:  # noqa: ANN401 - pyarrow has no types
-        return send_table(rows, self._errors, self._message_bytes)
+    def _table(self, rows: NDArray[Any] | None) -> Any:  # noqa: ANN401 - pyarrow has no types
+        return None if rows is None else send_table(rows, self._errors, self._message_bytes)
 
 
 class ReceiveRecorder:
-    """Records what one consumer receives in one stage; counts all, and this trial's distinct messages."""
+    """Records what one consumer receives in one stage; counts all, and this trial's distinct messages.
+
+    The receiving thread only cuts the headers off, 512 messages at a time: what takes longer would stand in the
+    receive time of the next message.
+    """
 
     def __init__(self, folder: Path, stage: str, consumer: int, run: int, trial: int) -> None:
         """Open a recorder that writes below `folder`; `run` is the run_hash. Close it."""
         self.received = 0
         self.last_ns = 0
         self._came = Seen()
-        self._writer = ParquetWriter(folder, f"{stage}-{consumer}", RECEIVES, self._table)
         self._stage = stage
         self._consumer = consumer
         self._run = run
         self._trial = trial
         self._pending: list[Received] = []
-        self._limit = _PENDING_MESSAGES
-        self._parts: list[dict[str, NDArray[Any]]] = []
+        self._parts: list[Columns] = []
         self._rows = 0
+        self._writer = ParquetWriter(folder, f"{stage}-{consumer}", RECEIVES, self._table)
 
     @property
     def backlog_max(self) -> int:
-        """The largest number of full chunks that waited for the disk at one time."""
+        """The largest number of handed-over pieces (of 512 messages) that waited at one time."""
         return self._writer.backlog_max
 
     @property
     def distinct(self) -> int:
-        """How many different messages of this trial came, up to the last flush."""
+        """How many different messages of this trial came; what is not handed over yet is missing."""
         return self._came.count
 
     def add(self, batch: Sequence[Received]) -> None:
-        """Record a batch. Headers are decoded later, many at once."""
+        """Record a batch."""
         if not batch:
             return
         self.received += len(batch)
         self.last_ns = batch[-1].received_ns
         self._pending.extend(batch)
-        if len(self._pending) >= self._limit:
-            self.flush()
+        if len(self._pending) >= _PIECE:
+            self.hand_over()
 
-    def flush(self) -> None:
-        """Decode what has gathered; `distinct` is exact then."""
+    def hand_over(self) -> None:
+        """Let the writer's thread have what has gathered; wait for it where it is far behind."""
         if not self._pending:
             return
-        columns = self._columns(self._pending)
-        self._limit = max(1, min(_PENDING_MESSAGES, _PENDING_BYTES // max(1, len(self._pending[-1].payload))))
+        payloads, *rest = zip(*self._pending, strict=True)
         self._pending = []
-        self._came.add(columns["producer"], columns["sequence"])
-        self._parts.append(columns)
-        self._rows += len(columns["sequence"])
-        if self._rows >= CHUNK_ROWS:
-            self._put_chunk()
+        self._writer.put((join_headers(payloads), rest))
+        while self._writer.backlog > _MOST_PIECES:
+            sleep(_BEHIND_S)
 
     def close(self) -> None:
         """Write what is left. Raises LoadError when any record could not be written."""
-        self.flush()
-        if self._parts:
-            self._put_chunk()
+        self.hand_over()
         self._writer.close()
 
-    def _columns(self, batch: Sequence[Received]) -> dict[str, NDArray[Any]]:
-        payloads, received_ns, partition, ledger, entry, batch_index = zip(*batch, strict=True)
-        headers = decode_headers(payloads)
+    def _table(self, piece: tuple[bytes, list[tuple[int, ...]]] | None) -> Any:  # noqa: ANN401
+        """Gather pieces until they fill a chunk; in the writer's thread."""
+        if piece is not None:
+            self._gather(self._columns(*piece))
+        if not self._rows or (piece is not None and self._rows < CHUNK_ROWS):
+            return None
+        columns = {name: np.concatenate([part[name] for part in self._parts]) for name in self._parts[0]}
+        self._parts, self._rows = [], 0
+        return receive_table(columns, self._consumer, self._stage)
+
+    def _gather(self, columns: Columns) -> None:
+        self._came.add(columns["producer"], columns["sequence"])
+        self._parts.append(columns)
+        self._rows += len(columns["sequence"])
+
+    def _columns(self, joined: bytes, rest: list[tuple[int, ...]]) -> Columns:
+        received_ns, partition, ledger, entry, batch_index = rest
+        headers = split_headers(joined)
         ours = of_trial(headers, self._run, self._trial)
         return {
             "partition": np.array(partition, np.int32),
@@ -198,12 +215,3 @@ class ReceiveRecorder:
             "entry": np.array(entry, np.int64),
             "batch_index": np.array(batch_index, np.int32),
         }
-
-    def _put_chunk(self) -> None:
-        self._writer.put(self._parts)
-        self._parts = []
-        self._rows = 0
-
-    def _table(self, parts: list[dict[str, NDArray[Any]]]) -> Any:  # noqa: ANN401 - pyarrow has no types
-        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return receive_table(columns, self._consumer, self._stage)

@@ -23,6 +23,7 @@ from gevent.queue import Queue  # noqa: E402
 from bench.errors import LoadError  # noqa: E402
 from bench.load import web  # noqa: E402
 from bench.load.commands import Produce, from_line  # noqa: E402
+from bench.load.native import hurry_threads  # noqa: E402
 from bench.load.producing import produce  # noqa: E402
 from bench.load.users import LoadEnvironment, new_environment  # noqa: E402
 from bench.load.wire import Answers  # noqa: E402
@@ -35,6 +36,7 @@ def main() -> None:
     """Serve commands until standard input closes."""
     answers = Answers()
     environment = new_environment()
+    hurry_threads()
     _sharpen_timers()
     web_fd = _arguments().web_fd
     if web_fd is not None:

@@ -17,17 +17,18 @@ from bench.load.native import NativeThread, new_queue
 _COMPRESSION = "snappy"
 _DELTA = ("sequence", "due_ns", "sent_ns", "done_ns", "received_ns", "ledger", "entry", "batch_index")
 
-_CHUNKS_PER_FILE = 16
+_TABLES_PER_FILE = 16
 
 
 class ParquetWriter:
-    """Takes chunks of any kind, in order, and never drops one. A chunk becomes a row group, 16 chunks a file.
+    """Takes chunks of any kind, in order, and never drops one. A table becomes a row group, 16 tables a file.
 
-    `table_of` runs in the writer's thread. A failure is kept: `close` raises it as LoadError.
+    `table_of` makes them in the writer's thread, from a chunk and, at the end, from None; it returns None where
+    it keeps a chunk for later. A failure is kept: `close` raises it as LoadError.
     """
 
     def __init__(
-        self, folder: Path, stem: str, schema: pa.Schema, table_of: Callable[[Any], pa.Table]
+        self, folder: Path, stem: str, schema: pa.Schema, table_of: Callable[[Any], pa.Table | None]
     ) -> None:
         """Start the thread; files are called `<stem>-<nnnn>.parquet`."""
         self.backlog_max = 0
@@ -40,15 +41,20 @@ class ParquetWriter:
         self._written = 0
         self._files = 0
         self._file: pq.ParquetWriter | None = None
-        self._chunks_in_file = 0
+        self._tables_in_file = 0
         self._error: Exception | None = None
         folder.mkdir(parents=True, exist_ok=True)
         self._thread = NativeThread(self._work)
 
+    @property
+    def backlog(self) -> int:
+        """How many chunks are not written yet."""
+        return self._put - self._written
+
     def put(self, chunk: object) -> None:
         """Hand a chunk over; the caller does not touch it any more."""
         self._put += 1
-        self.backlog_max = max(self.backlog_max, self._put - self._written)
+        self.backlog_max = max(self.backlog_max, self.backlog)
         self._queue.put(chunk)
 
     def close(self) -> None:
@@ -67,7 +73,7 @@ class ParquetWriter:
                 self._attempt(lambda chunk=chunk: self._write(chunk))  # type: ignore[misc]
             self._written += 1
         if self._error is None:
-            self._attempt(self._finish_file)
+            self._attempt(self._finish)
 
     def _attempt(self, step: Callable[[], None]) -> None:
         try:
@@ -76,12 +82,19 @@ class ParquetWriter:
             self._error = error
 
     def _write(self, chunk: object) -> None:
+        table = self._table_of(chunk)
+        if table is None:
+            return
         if self._file is None:
             self._file = self._open(self._path(hidden=True))
-        self._file.write_table(self._table_of(chunk))
-        self._chunks_in_file += 1
-        if self._chunks_in_file == _CHUNKS_PER_FILE:
+        self._file.write_table(table)
+        self._tables_in_file += 1
+        if self._tables_in_file == _TABLES_PER_FILE:
             self._finish_file()
+
+    def _finish(self) -> None:
+        self._write(None)
+        self._finish_file()
 
     def _finish_file(self) -> None:
         if self._file is None:
@@ -89,7 +102,7 @@ class ParquetWriter:
         self._file.close()
         self._path(hidden=True).rename(self._path(hidden=False))
         self._file = None
-        self._chunks_in_file = 0
+        self._tables_in_file = 0
         self._files += 1
 
     def _path(self, *, hidden: bool) -> Path:

@@ -76,7 +76,7 @@ class StandIn:
 
     def close_async(self, over: Callable[[Any], None]) -> None:
         for ack in self.acks:
-            ack(pulsar.Result.AlreadyClosed, None)
+            ack(pulsar.Result.AlreadyClosed, at(-1, -1))
         over(pulsar.Result.Ok)
 
 
@@ -180,7 +180,7 @@ def test_only_a_certain_refusal_is_a_failure(
     ends: list[Done] = []
     producer.send(b"x", ends.append)
 
-    stand_in.acks[0](result, None)
+    stand_in.acks[0](result, at(-1, -1))
     producer.poll(0)
 
     assert ends == [Done(outcome, result.name, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]

@@ -71,6 +71,15 @@ def test_clients_connect_to_brokers_only(pulsar: Pulsar, tmp_path: Path) -> None
     assert pulsar.endpoint(laid_out) == "pulsar://10.99.2.31:6650,10.99.2.32:6650"
 
 
+def test_zookeeper_starts_before_who_needs_it(pulsar: Pulsar, tmp_path: Path) -> None:
+    laid_out = pulsar.nodes(cluster(1, 2, 1), tmp_path)
+
+    assert [[node.role for node in group] for group in pulsar.start_order(laid_out)] == [
+        ["zookeeper"],
+        ["bookie", "bookie", "broker"],
+    ]
+
+
 def test_who_depends_on_others_stops_before_them(pulsar: Pulsar, tmp_path: Path) -> None:
     laid_out = pulsar.nodes(cluster(3, 2, 1), tmp_path)
 

@@ -222,7 +222,7 @@ def test_distinct_messages_are_counted_once_however_they_come(tmp_path: Path) ->
     order = [(0, 5), (0, 5), (1, 5), (0, 2000), (0, 3), (1, 5), (0, 100_000)]
     for entry, (producer, sequence) in enumerate(order):
         recorder.add([received(encode(producer, sequence, 0), entry)])
-        recorder.flush()
+        recorder.hand_over()
     recorder.close()
 
     assert (recorder.received, recorder.distinct) == (7, 5)

@@ -23,12 +23,14 @@ from bench.systems.pulsar.records import position, received
 from bench.systems.pulsar.waiting import Empty, SimpleQueue, first_of
 
 _OK = int(Outcome.OK)
+_OK_VALUE = pulsar.Result.Ok.value
+_new = tuple.__new__
 _CLOSE_S = 2.0
 _BATCH = 2000
 _NOWHERE = (NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
 
 Over: TypeAlias = tuple[int, Any, Any]
-"""What the client told of a send: its number here, the Result (or what was raised), the MessageId."""
+"""What the client told of a send: its number here, the Result, the MessageId; or what it raised at once, None."""
 
 
 class PulsarProducer:
@@ -61,7 +63,7 @@ class PulsarProducer:
         try:
             self._send(payload, lambda result, message_id: put((number, result, message_id)))
         except pulsar.PulsarException as error:
-            put((number, error, None))
+            put((number, type(error), None))
 
     def poll(self, timeout_s: float) -> None:
         """See protocols.Producer."""
@@ -109,9 +111,13 @@ def _queues(window: int, partitions: int, settings: Settings) -> dict[str, Scala
 
 
 def _done(result: Any, message_id: Any) -> Done:  # noqa: ANN401 - pulsar has no types
-    if result == pulsar.Result.Ok:
-        return Done(_OK, None, *position(message_id))
-    name = result.name if isinstance(result, pulsar.Result) else type(result).__name__
+    """Say how a send ended; runs once a message, hence the value (comparing results takes four times as long)."""
+    if message_id is None:
+        name = result.__name__
+    elif result.value == _OK_VALUE:
+        return _new(Done, (_OK, None, *position(message_id)))
+    else:
+        name = result.name
     outcome = Outcome.FAIL if name in CERTAIN_REFUSALS else Outcome.UNKNOWN
     return Done(int(outcome), name, *_NOWHERE)
 

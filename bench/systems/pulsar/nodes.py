@@ -97,7 +97,7 @@ _PROPERTIES = {
 
 
 def lay_out(servers: Servers, cluster: Cluster, folder: Path) -> list[Node]:
-    """Return the nodes by role; they may be started all at once: who needs another waits for it."""
+    """Return the nodes by role, in the order in which they need each other."""
     return [
         _node(servers, cluster, folder, role, index)
         for role in ROLES
