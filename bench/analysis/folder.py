@@ -81,6 +81,11 @@ class TrialRecord(_Record):
         return {name: text(value) for name, value in self.case.settings.items()}
 
     @property
+    def open_loop(self) -> bool:
+        """Whether sends were due by a schedule, so that response time is more than service time."""
+        return self.load.pacing != "closed"
+
+    @property
     def verified(self) -> bool:
         """Whether the full read reached the end, so that what was not read is not there."""
         return self.verify is not None and self.verify.complete

@@ -108,7 +108,9 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         recorded=found,
         tallies=_by_trial(tallies),
         accounts=accounts(every),
-        distributions=distributions(sends, windowed.messages(every)),
+        distributions=distributions(
+            sends, windowed.messages(every), any_open=any(trial.open_loop for trial in folder.trials)
+        ),
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
     )
     whole = [trial.trial for trial in folder.trials if trial.verified]
@@ -162,7 +164,7 @@ def _summary(
     cases: Sequence[Mapping[str, Any]],
     elapsed_s: float,
 ) -> dict[str, object]:
-    closed = all(trial.load.pacing == "closed" for trial in folder.trials)
+    closed = not any(trial.open_loop for trial in folder.trials)
     broken = any(trial.faults for trial in folder.trials)
     return {
         "headline": headline(cases, trials, closed=closed),

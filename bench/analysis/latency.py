@@ -59,17 +59,18 @@ def _resolved(quantile: int, count: int) -> bool:
     return quantile in {0, SCALE} or min(quantile, SCALE - quantile) * count >= SCALE
 
 
-def distributions(sends: DataFrame, messages: DataFrame) -> dict[tuple[int, str], Distribution]:
+def distributions(
+    sends: DataFrame, messages: DataFrame, *, any_open: bool
+) -> dict[tuple[int, str], Distribution]:
     """Compute every distribution of every trial, by (trial, measure).
 
-    `sends` has acked, in_window, service_ns, response_ns; `messages` has in_window, e2e_ns (see EventTables).
+    `sends` and `messages` are as Windows gives them. Without an open loop there are no response times, and
+    `any_open` saves looking for them.
     """
-    counted = sends.where("acked and in_window")
-    values = (
-        _measured(counted, "service")
-        .unionAll(_measured(counted, "response"))
-        .unionAll(_measured(messages.where("in_window"), "e2e"))
-    )
+    counted, seen = sends.where("acked and in_window"), messages.where("in_window")
+    values = _measured(counted, "service").unionAll(_measured(seen, "e2e"))
+    if any_open:
+        values = values.unionAll(_measured(counted, "response"))
     rows = quantiles(values, ["trial", "measure"], CURVE).collect()
     return _gathered((row.trial, MEASURES[row.measure], *row[2:]) for row in rows)
 

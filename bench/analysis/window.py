@@ -64,7 +64,7 @@ def windows(spark: SparkSession, trials: Iterable[TrialRecord], first_ns: Mappin
             trial.window.start_ns if trial.window else 0,
             trial.window.end_ns if trial.window else 0,
             first_ns.get(trial.trial, 0),
-            trial.load.pacing == "closed",
+            not trial.open_loop,
         )
         for trial in trials
     ]

@@ -4,11 +4,9 @@
     python -m tests.perf.load_ratio --system kafka --mock              # on librdkafka's own mock brokers
     python -m tests.perf.load_ratio --system memory --endpoint /dev/shm/x
 
-The bare loops do what one message needs and nothing else: no header, no record, no time stamp; they go round
-the partitions as the suite's clients do. `threads`: a thread a user, blocking until its ack is there (Kafka: each
-with a client of its own). `shared` (Kafka): the same with one client for all, polled by one more thread. `single`:
-one thread keeps as many messages in flight as there are users, on one client, and nobody waits for any message
-of his own. Ratios are of medians over interleaved rounds.
+The loops are described in bare_loops.py. All processes stay up while they take turns of a second or less, over many
+rounds; ratios are of medians over rounds. CPU an ack (`cpu_us`) is the client process's own, and minds
+busy neighbours less.
 """
 
 from __future__ import annotations
@@ -18,11 +16,8 @@ import json
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from itertools import cycle
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
@@ -33,10 +28,10 @@ import pyarrow.parquet as pq
 from bench.backends import sandbox
 from bench.load.commands import Produce
 from bench.load.process import PRODUCER_MODULE, WorkerProcess
-from bench.model import NANOS, Cluster, Jit, Load, Pacing, Settings, Topic
+from bench.model import Cluster, Jit, Load, Pacing, Settings, Topic
 from bench.run import wiring
 from bench.run.cluster import running
-from bench.systems.registry import client_side
+from tests.perf.bare_loops import LOOPS, MESSAGE_BYTES, WARM_UP_S
 
 CLUSTERS = {
     "kafka": {"controller": 1, "broker": 3},
@@ -44,236 +39,110 @@ CLUSTERS = {
     "memory": {},
 }
 COPIES: dict[str, Settings] = {"kafka": {"replicas": 3}, "pulsar": {"quorums": "3-3-2"}, "memory": {}}
-WARM_UP_S = 1.0
-MESSAGE_BYTES = 1000
-PAYLOAD = bytes(MESSAGE_BYTES)
-
-Count = list[int]
-Loop = Callable[[argparse.Namespace, Count, threading.Event], list[threading.Thread]]
-
-
-def kafka_client(endpoint: str) -> Any:
-    from confluent_kafka import Producer  # noqa: PLC0415 - only where it is measured
-
-    client = Producer({"bootstrap.servers": endpoint, "linger.ms": 0, "acks": "all"})
-    client.list_topics(timeout=10)
-    return client
-
-
-def kafka_threads(options: argparse.Namespace, acks: Count, stop: threading.Event) -> list[threading.Thread]:
-    def user(number: int) -> None:
-        client = kafka_client(options.endpoint)
-        partitions = cycle(range(options.partitions))
-        waiting = [False]
-
-        def done(error: object, _: object) -> None:
-            waiting[0] = False
-            acks[number] += error is None
-
-        while not stop.is_set():
-            waiting[0] = True
-            client.produce(options.topic, PAYLOAD, partition=next(partitions), on_delivery=done)
-            while waiting[0]:
-                client.poll(0.1)
-
-    return [threading.Thread(target=user, args=(number,)) for number in range(options.user_count)]
-
-
-def kafka_shared(options: argparse.Namespace, acks: Count, stop: threading.Event) -> list[threading.Thread]:
-    client = kafka_client(options.endpoint)
-    partitions = cycle(range(options.partitions))
-
-    def user(number: int) -> None:
-        over = threading.Lock()
-        over.acquire()
-
-        def done(error: object, _: object) -> None:
-            acks[number] += error is None
-            over.release()
-
-        while not stop.is_set():
-            client.produce(options.topic, PAYLOAD, partition=next(partitions), on_delivery=done)
-            over.acquire()
-
-    def poll() -> None:
-        while any(thread.is_alive() for thread in users):
-            for _ in range(1000):
-                client.poll(0.05)
-
-    users = [threading.Thread(target=user, args=(number,)) for number in range(options.user_count)]
-    return [*users, threading.Thread(target=poll)]
-
-
-def kafka_single(options: argparse.Namespace, acks: Count, stop: threading.Event) -> list[threading.Thread]:
-    client = kafka_client(options.endpoint)
-    partitions = cycle(range(options.partitions))
-    open_sends = [0]
-
-    def done(error: object, _: object) -> None:
-        open_sends[0] -= 1
-        acks[0] += error is None
-
-    def run() -> None:
-        while not stop.is_set():
-            while open_sends[0] < options.user_count:
-                open_sends[0] += 1
-                client.produce(options.topic, PAYLOAD, partition=next(partitions), on_delivery=done)
-            client.poll(0.1)
-        client.flush(5)
-
-    return [threading.Thread(target=run)]
-
-
-def pulsar_threads(options: argparse.Namespace, acks: Count, stop: threading.Event) -> list[threading.Thread]:
-    import pulsar  # noqa: PLC0415 - only where it is measured
-
-    from bench.systems.pulsar import topics  # noqa: PLC0415
-
-    client = pulsar.Client(options.endpoint, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
-    topic = topics.full_name(Topic(options.topic, options.partitions))
-    producer = client.create_producer(topic, batching_enabled=False)
-
-    def user(number: int) -> None:
-        while not stop.is_set():
-            producer.send(PAYLOAD)
-            acks[number] += 1
-
-    return [threading.Thread(target=user, args=(number,)) for number in range(options.user_count)]
-
-
-def twin_single(options: argparse.Namespace, acks: Count, stop: threading.Event) -> list[threading.Thread]:
-    """One thread on this project's own client, for a system without a loop of its own above."""
-    topic = Topic(options.topic, options.partitions)
-    producer = client_side(options.system, options.endpoint).producer(
-        options.endpoint, topic, {}, options.user_count
-    )
-    open_sends = [0]
-
-    def done(_: object) -> None:
-        open_sends[0] -= 1
-        acks[0] += 1
-
-    def run() -> None:
-        while not stop.is_set():
-            while open_sends[0] < options.user_count:
-                open_sends[0] += 1
-                producer.send(PAYLOAD, done)
-            producer.poll(0.1)
-        producer.close(5)
-
-    return [threading.Thread(target=run)]
-
-
-LOOPS: dict[str, dict[str, Loop]] = {
-    "kafka": {"threads": kafka_threads, "shared": kafka_shared, "single": kafka_single},
-    "pulsar": {"threads": pulsar_threads, "single": twin_single},
-    "memory": {"single": twin_single},
-}
 
 
 class Measured(NamedTuple):
-    """Acks a second, and microseconds of the client's CPU for each; the latter does not mind busy neighbours."""
+    """Acks a second, and microseconds of the client's CPU for each."""
 
     rate: float
     cpu_us: float
 
 
-def run_bare(options: argparse.Namespace) -> Measured:
-    """Run one bare loop in this process."""
-    acks, stop = [0] * max(options.user_count, 1), threading.Event()
-    threads = LOOPS[options.system][options.bare](options, acks, stop)
-    for thread in threads:
-        thread.start()
-    time.sleep(WARM_UP_S)
-    start, cpu, before = time.monotonic(), time.process_time(), sum(acks)
-    time.sleep(options.seconds)
-    took, used, count = time.monotonic() - start, time.process_time() - cpu, sum(acks) - before
-    stop.set()
-    for thread in threads:
-        thread.join(10)
-    return Measured(count / took, used / max(count, 1) * 1e6)
+Turn = Callable[[float], Measured]
 
 
-def measure_bare(options: argparse.Namespace, users: int, loop: str) -> Measured:
+@contextmanager
+def bare_loop(options: argparse.Namespace, users: int, loop: str) -> Iterator[Turn]:
     command = [
-        *(
-            sys.executable,
-            "-m",
-            "tests.perf.load_ratio",
-            "--system",
-            options.system,
-            "--endpoint",
-            options.endpoint,
-        ),
-        *(
-            "--topic",
-            options.topic,
-            "--partitions",
-            str(options.partitions),
-            "--seconds",
-            str(options.seconds),
-        ),
-        *("--bare", loop, "--user-count", str(users)),
+        *(sys.executable, "-m", "tests.perf.bare_loops", "--system", options.system),
+        *("--endpoint", options.endpoint, "--topic", options.topic, "--partitions", str(options.partitions)),
+        *("--users", str(users), loop),
     ]
-    output = subprocess.run(command, check=True, capture_output=True, timeout=120).stdout
-    return Measured(*json.loads(output.splitlines()[-1]))
+    pipe = subprocess.PIPE
+    # A session of its own, like the load process: the kernel shares a busy CPU out by sessions (autogroup).
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, start_new_session=True) as process:
+
+        def turn(seconds: float) -> Measured:
+            print(seconds, file=process.stdin, flush=True)
+            return Measured(*json.loads(process.stdout.readline()))  # type: ignore[union-attr]
+
+        yield turn
+        process.stdin.close()  # type: ignore[union-attr]
 
 
-def measure_load(options: argparse.Namespace, users: int) -> tuple[Measured, dict[str, Any]]:
-    """Measure pump, recorder and Locust; the second value is what the load process says of itself."""
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        WorkerProcess(PRODUCER_MODULE, Path(folder, "log")) as worker,
-    ):
-        command = Produce(
-            system=options.system,
-            endpoint=options.endpoint,
-            topic=Topic(options.topic, options.partitions),
+class LoadSide:
+    """Pump, recorder and Locust, in the process that trials use."""
+
+    def __init__(self, options: argparse.Namespace, users: int, worker: WorkerProcess, folder: Path) -> None:
+        self.client: dict[str, Any] = {}
+        self._options = options
+        self._users = users
+        self._worker = worker
+        self._folder = folder
+        self._number = 0
+
+    def turn(self, seconds: float) -> Measured:
+        self._number += 1
+        folder = self._folder / str(self._number)
+        summary = self._worker.call(self._command(seconds, folder), deadline_s=60)
+        self.client = summary["client"]
+        window = summary["window"]
+        acks = acked(folder, window["start_ns"], window["end_ns"])
+        return Measured(acks / seconds, self.client["cpu_share"] * seconds / max(acks, 1) * 1e6)
+
+    def _command(self, seconds: float, folder: Path) -> Produce:
+        return Produce(
+            system=self._options.system,
+            endpoint=self._options.endpoint,
+            topic=Topic(self._options.topic, self._options.partitions),
             producer={},
-            load=Load(users, MESSAGE_BYTES, Pacing(), 1, 0, WARM_UP_S, options.seconds, None),
-            trial=0,
+            load=Load(self._users, MESSAGE_BYTES, Pacing(), 1, 0, WARM_UP_S, seconds, None),
+            trial=self._number,
             run="ratio",
-            folder=Path(folder, "sends"),
+            folder=folder,
             seed=1,
         )
-        summary = worker.call(command, deadline_s=60)
-        window = summary["window"]
-        sends = pq.read_table(Path(folder, "sends"), columns=["done_ns", "outcome"])
-    inside = pc.and_(
-        pc.and_(
-            pc.greater_equal(sends["done_ns"], window["start_ns"]),
-            pc.less(sends["done_ns"], window["end_ns"]),
-        ),
-        pc.equal(sends["outcome"], "ok"),
-    )
-    seconds, acks = (window["end_ns"] - window["start_ns"]) / NANOS, pc.sum(inside).as_py()
-    return Measured(acks / seconds, summary["client"]["cpu_share"] * seconds / acks * 1e6), summary["client"]
 
 
-def measure(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    loops = list(LOOPS[options.system])
-    for _ in range(options.warm_up_rounds):
-        measure_load(options, max(options.users))
-    for users in options.users:
-        found: dict[str, list[Measured]] = {name: [] for name in ("load", *loops)}
-        client: dict[str, Any] = {}
-        for _ in range(options.rounds):
-            measured, client = measure_load(options, users)
-            found["load"].append(measured)
-            for loop in loops:
-                found[loop].append(measure_bare(options, users, loop))
-        yield {"users": users, **compare(found), "client": client}
+def acked(folder: Path, start_ns: int, end_ns: int) -> int:
+    """Count as the analysis does: acknowledged inside the window."""
+    sends = pq.read_table(folder, columns=["done_ns", "outcome"])
+    inside = pc.and_(pc.greater_equal(sends["done_ns"], start_ns), pc.less(sends["done_ns"], end_ns))
+    count: int = pc.sum(pc.and_(inside, pc.equal(sends["outcome"], "ok"))).as_py()
+    return count
 
 
-def compare(found: dict[str, list[Measured]]) -> dict[str, Any]:
+def compare(options: argparse.Namespace, users: int) -> dict[str, Any]:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        worker = stack.enter_context(WorkerProcess(PRODUCER_MODULE, folder / "log"))
+        load = LoadSide(options, users, worker, folder)
+        turns: dict[str, Turn] = {"load": load.turn}
+        for loop in LOOPS[options.system]:
+            turns[loop] = stack.enter_context(bare_loop(options, users, loop))
+        found: dict[str, list[Measured]] = {name: [] for name in turns}
+        for number in range(options.rounds + options.warm_up_rounds):
+            for name, turn in turns.items():
+                measured = turn(options.seconds)
+                if number >= options.warm_up_rounds:
+                    found[name].append(measured)
+        return {"users": users, **table(found), "client": load.client}
+
+
+def table(found: dict[str, list[Measured]]) -> dict[str, Any]:
     rates = {name: median(one.rate for one in every) for name, every in found.items()}
-    load = rates["load"]
+    bare = [name for name in found if name != "load"]
     return {
         "acks_per_s": {name: round(rate) for name, rate in rates.items()},
-        "ratio": {name: round(load / rate, 3) for name, rate in rates.items() if name != "load"},
+        "ratio": {name: round(rates["load"] / rates[name], 3) for name in bare},
+        "rounds_ahead": {name: _ahead(found["load"], found[name]) for name in bare},
         "cpu_us": {name: round(median(one.cpu_us for one in every), 1) for name, every in found.items()},
         "rounds": {name: [round(one.rate) for one in every] for name, every in found.items()},
     }
+
+
+def _ahead(load: list[Measured], bare: list[Measured]) -> str:
+    return f"{sum(one.rate > other.rate for one, other in zip(load, bare, strict=True))} of {len(load)}"
 
 
 @contextmanager
@@ -311,13 +180,11 @@ def mock_brokers() -> Iterator[str]:
         "b = p.list_topics(timeout=10).brokers.values()\n"
         "print(','.join(f'{x.host}:{x.port}' for x in b), flush=True); sys.stdin.read()"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdin=-1, stdout=-1, stderr=-3, text=True
-    ) as process:
-        try:
-            yield process.stdout.readline().strip()  # type: ignore[union-attr]
-        finally:
-            process.stdin.close()  # type: ignore[union-attr]
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, start_new_session=True) as process:
+        yield process.stdout.readline().strip()  # type: ignore[union-attr]
+        process.stdin.close()  # type: ignore[union-attr]
 
 
 def arguments() -> argparse.Namespace:
@@ -329,22 +196,17 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--topic", default="load-ratio")
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--users", type=int, nargs="+", default=[1, 10, 100])
-    parser.add_argument("--seconds", type=float, default=4.0)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--warm-up-rounds", type=int, default=3, help="for a cold JVM")
-    parser.add_argument("--bare", help=argparse.SUPPRESS)
-    parser.add_argument("--user-count", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, default=0.7)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--warm-up-rounds", type=int, default=3)
     return parser.parse_args()
 
 
 def main() -> None:
     options = arguments()
-    if options.bare:
-        print(json.dumps(run_bare(options)))  # noqa: T201
-        return
     with endpoint(options) as options.endpoint:
-        for result in measure(options):
-            print(json.dumps(result), flush=True)  # noqa: T201
+        for users in options.users:
+            print(json.dumps(compare(options, users)), flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":
