@@ -275,6 +275,12 @@ def test_what_comes_after_the_end_was_reached_is_read_too(stand_in: StandIn) -> 
     assert found == [1, 9]
 
 
+def test_what_the_client_reads_again_is_returned_once(stand_in: StandIn) -> None:
+    stand_in.stored = {0: [Message(0, entry) for entry in (1, 2, 1, 2, 3)], 1: []}
+
+    assert [one.entry for batch in read_all() for one in batch] == [1, 2, 3]
+
+
 def test_a_partition_that_does_not_go_on_is_named_with_its_position(stand_in: StandIn) -> None:
     stand_in.stored = {0: [Message(0, 4)], 1: []}
     stand_in.has_more = True

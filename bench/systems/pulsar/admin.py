@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from bench.errors import ClusterError
@@ -42,20 +43,16 @@ class PulsarAdmin:
         numbers = range(topic.partitions)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             if topics.has_own_bundles(topic):
-                brokers = self._active_brokers()
-                list(
-                    pool.map(
-                        lambda number: self._give(topic, number, brokers[number % len(brokers)]), numbers
-                    )
-                )
-            list(pool.map(lambda number: self._load(topic, number), numbers))
+                list(pool.map(partial(self._give, topic, self._active_brokers()), numbers))
+            list(pool.map(partial(self._load, topic), numbers))
 
     def _active_brokers(self) -> list[Node]:
         active = self._rest.ask("Asking for the brokers", "GET", f"admin/v2/brokers/{CLUSTER}")
         return [node for node in self._brokers if f"{node.address}:8080" in active]
 
-    def _give(self, topic: Topic, number: int, broker: Node) -> None:
-        """Let a broker own a partition: in turn, where Pulsar by itself would go by load and chance."""
+    def _give(self, topic: Topic, brokers: Sequence[Node], number: int) -> None:
+        """Let brokers own partitions in turn, where Pulsar by itself would go by load and chance."""
+        broker = brokers[number % len(brokers)]
         path = f"{_namespace(topic)}/{topics.bundle_of(topic, number)}/unload"
         doing = f"Giving partition {number} of {topic.name} to {broker.name}"
         self._rest.ask(doing, "PUT", f"{path}?destinationBroker={broker.address}:8080")

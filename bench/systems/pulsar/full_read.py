@@ -14,7 +14,7 @@ import pulsar
 
 from bench.errors import LoadError
 from bench.model import Settings, Topic
-from bench.systems.protocols import Received
+from bench.systems.protocols import NOT_GIVEN, Received
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.connection import Client, connect, disconnect
 from bench.systems.pulsar.records import received
@@ -28,6 +28,8 @@ _TURN_S = 0.005
 _SURE_S = 0.1
 """How long after the last partition said that it was at its end something more would have come."""
 _CLOSE_S = 2.0
+_BEGINNING = (NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
+"""Before the first (ledger, entry, batch index)."""
 _HOPELESS = (pulsar.AuthenticationError, pulsar.AuthorizationError, pulsar.TopicNotFound)
 
 
@@ -85,23 +87,31 @@ class _Partition:
         self._name = topics.partition_name(topic, number)
         self._number = number
         self._reader: Any = None
-        self._last: Received | None = None
+        self._last = _BEGINNING
         self._trouble = ""
 
     def take(self) -> list[Received]:
-        """Return the messages that are there, without waiting; connects first."""
+        """Return the messages that are there, each once, without waiting; connects first.
+
+        After a reconnect the client may read again what it has given; what is stored twice has two positions.
+        """
         batch: list[Received] = []
         if self._reader is None and not self._connected():
             return batch
-        read_next = self._reader.read_next
-        clock = time.monotonic_ns
+        read_next, clock, last = self._reader.read_next, time.monotonic_ns, self._last
         try:
             while len(batch) < _BATCH:
-                batch.append(received(read_next(0), clock()))
+                message = received(read_next(0), clock())
+                place = message[-3:]
+                if place > last:
+                    batch.append(message)
+                    last = place
         except pulsar.Timeout:
             pass
+        except pulsar.PulsarException as error:
+            self._trouble = f" (reading: {type(error).__name__})"
         if batch:
-            self._last, self._trouble = batch[-1], ""
+            self._last, self._trouble = last, ""
         return batch
 
     def _connected(self) -> bool:
@@ -128,7 +138,7 @@ class _Partition:
 
     def position(self) -> str:
         """Say how far the partition was read, and what the client complains of."""
-        if self._last is None:
+        if self._last == _BEGINNING:
             return f"nothing of partition {self._number} was read{self._trouble}"
-        at = f"ledger {self._last.ledger}, entry {self._last.entry}"
-        return f"partition {self._number} was read to {at}{self._trouble}"
+        ledger, entry, _ = self._last
+        return f"partition {self._number} was read to ledger {ledger}, entry {entry}{self._trouble}"

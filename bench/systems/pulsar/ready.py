@@ -49,7 +49,7 @@ def _missing(nodes: Sequence[Node], http: httpx.Client) -> Iterator[str]:
             yield f"{broker.name} is not ready (http://{broker.address}:8080/admin/v2/brokers/ready)"
     for broker in brokers:
         known = _get(http, broker, f"brokers/{metadata.CLUSTER}") or ""
-        unknown = [peer.name for peer in brokers if peer.address not in known]
+        unknown = [peer.name for peer in brokers if f"{peer.address}:8080" not in known]
         yield from (f"{broker.name} does not know {name}" for name in unknown)
 
 
