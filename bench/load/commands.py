@@ -26,8 +26,8 @@ class Produce:
 
     Progress: sent, acked, failed, unknown, rate (acknowledged a second since the line before), elapsed_s.
 
-    Done: sent, acked, failed, unknown; window {start_ns, end_ns}; client {cpu_share, thread_share,
-    loop_lag_max_ns, pump_away_max_ns, recorder_backlog_max}; producer (effective settings); due_unsent (hits
+    Done: sent, acked, failed, unknown; window {start_ns, end_ns}; client {cpu_share,
+    loop_lag_max_ns, recorder_backlog_max}; producer (effective settings); due_unsent (hits
     due within the load, never sent); never_told (sends that the client never told the end of); stalled (users
     still waited for acks when the grace was over).
     """

@@ -1,6 +1,6 @@
-"""What lies under gevent: threads, queues and sleep of the operating system, the collector, the interpreter lock.
+"""What lies under gevent: threads, locks, queues and sleep of the operating system, the interpreter lock.
 
-A greenlet that blocks in one of these blocks the whole hub. That is meant: see pump.py.
+For native threads. A greenlet that blocks in one of these blocks the whole hub.
 """
 
 from __future__ import annotations
@@ -26,12 +26,38 @@ def new_queue() -> queue.SimpleQueue[Any]:
     return cast("queue.SimpleQueue[Any]", get_original("queue", "SimpleQueue")())
 
 
+def new_lock() -> threading.Lock:
+    """Return a lock between native threads."""
+    return cast("threading.Lock", get_original("_thread", "allocate_lock")())
+
+
+class Gate:
+    """Keeps native threads until it is opened."""
+
+    def __init__(self) -> None:
+        """Make a closed gate."""
+        self._closed = new_lock()
+        self._closed.acquire()
+        self._opened = False
+
+    def open(self) -> None:
+        """Let everybody through, once and for all."""
+        if not self._opened:
+            self._opened = True
+            self._closed.release()
+
+    def passes(self) -> None:
+        """Wait until the gate is open."""
+        with self._closed:
+            pass
+
+
 class NativeThread:
     """A thread of the operating system that starts at once; `work` must not raise."""
 
     def __init__(self, work: Callable[[], None]) -> None:
         """Start `work` in a thread of its own."""
-        self._running = cast("threading.Lock", get_original("_thread", "allocate_lock")())
+        self._running = new_lock()
         self._running.acquire()
         self._work = work
         _start_new_thread(self._run, ())
@@ -41,6 +67,11 @@ class NativeThread:
             self._work()
         finally:
             self._running.release()
+
+    @property
+    def over(self) -> bool:
+        """Whether the work is done."""
+        return not self._running.locked()
 
     def join(self) -> None:
         """Wait natively until the work is done."""
@@ -56,8 +87,9 @@ def spare_collector() -> None:
 
 
 def hurry_threads() -> None:
-    """Let a thread that comes back from waiting take the interpreter within 0.5 ms, where the default is 5 ms.
+    """Let a thread that comes back from waiting take the interpreter within 2 ms, where the default is 5 ms.
 
-    Such threads stamp times; the ones that they wait for then write the event log.
+    Such threads stamp times; the ones that they wait for then write the event log. Still less costs throughput
+    (0.5 ms: a fifth of it at 100 producers), as the interpreter then changes hands more than it works.
     """
-    sys.setswitchinterval(0.0005)
+    sys.setswitchinterval(0.002)

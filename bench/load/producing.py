@@ -5,25 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import gevent
-from gevent import Greenlet
+from gevent.event import Event
 
 from bench.errors import LoadError
 from bench.load.commands import Produce
 from bench.load.live import LiveView
-from bench.load.native import spare_collector
+from bench.load.native import NativeThread, spare_collector
 from bench.load.pacing import Schedule
 from bench.load.payload import encoder
 from bench.load.progress import Progress
-from bench.load.pump import Pump
 from bench.load.recorder import SendRecorder
 from bench.load.sender import NO_LIMIT, Outfit, Sender, Span
 from bench.load.users import LoadEnvironment
 from bench.load.vitals import Vitals
 from bench.model import NANOS, Outcome
-from bench.systems.protocols import System
+from bench.systems.protocols import Producers, System
 
 _LOOK_S = 0.02
 _SPAWN_DEADLINE_S = 60.0
@@ -37,7 +37,10 @@ def produce(
 
     Raises LoadError when the load broke off or not every send is on record, and what the system raises.
     """
-    trial = TrialLoad(command, _outfit(system, command))
+    load = command.load
+    window = max(1, load.window)
+    producers = system.producers(command.endpoint, command.topic, command.producer, load.producers, window)
+    trial = TrialLoad(command, producers, _outfit(command, window))
     try:
         trial.run(environment, report)
     finally:
@@ -45,67 +48,83 @@ def produce(
     return trial.summary()
 
 
-def _outfit(system: System, command: Produce) -> Outfit:
+def _outfit(command: Produce, window: int) -> Outfit:
     load = command.load
-    window = max(1, load.window)
     encode = encoder(command.run, command.trial, load.message_bytes, command.seed)
     schedule = None if load.pacing.closed else Schedule(load.pacing, load.producers, load.warm_up_s)
-    # One connection for all users: it has room for the windows of all of them.
-    producer = system.producer(command.endpoint, command.topic, command.producer, window * load.producers)
-    recorder = SendRecorder(command.folder, load.message_bytes, watched=True)
-    return Outfit(producer, Pump(producer), recorder, encode, window, schedule)
+    recorder = SendRecorder(command.folder, load.message_bytes, load.producers, watched=True)
+    return Outfit(recorder, encode, window, schedule)
 
 
 class TrialLoad:
     """The load of one trial, its users' workload. `run` it, `close` it, then ask for the `summary`."""
 
-    def __init__(self, command: Produce, outfit: Outfit) -> None:
-        """Prepare as many senders as the load has producers."""
+    def __init__(self, command: Produce, producers: Producers, outfit: Outfit) -> None:
+        """Prepare a sender for each producer."""
         self._command = command
-        self._outfit = outfit
-        self._senders = [Sender(number, outfit) for number in range(command.load.producers)]
+        self._producers = producers
+        self._recorder = outfit.recorder
+        self._schedule = outfit.schedule
+        self._senders = [Sender(number, one, outfit) for number, one in enumerate(producers.each)]
         self._waiting = list(reversed(self._senders))
-        self._span = Span(zero_ns=0, start_ns=0, end_ns=0, left=0)
+        self._threads: list[NativeThread] = []
+        self._over = Event()
+        self._span = Span(NO_LIMIT if command.load.messages is None else command.load.messages)
         self._vitals = Vitals(self._span)
-        self._effective = dict(outfit.producer.effective())
+        self._effective = dict(producers.effective())
         self._error: Exception | None = None
         self._stalled = False
         self._never_told = 0
 
     def run_user(self) -> None:
         """See users.Workload. Every user takes a sender; where there is none left it does nothing."""
-        if not self._waiting:
-            return
+        if self._waiting:
+            self._threads.append(NativeThread(partial(self._send, self._waiting.pop())))
+            self._over.wait()
+
+    def _send(self, sender: Sender) -> None:
+        """Run a sender, in its thread."""
         try:
-            self._waiting.pop().run(self._span)
-        except Exception as error:  # noqa: BLE001 - Locust would log it and go on; `run` raises it
+            sender.run(self._span)
+        except Exception as error:  # noqa: BLE001 - a thread has nobody to raise it to; `run` does
             self._error = error
 
     def run(self, environment: LoadEnvironment, report: Callable[[dict[str, Any]], None]) -> None:
         """Start all users at once, let them send until the load is over, and wait for what is still open."""
-        recorder = self._outfit.recorder
+        recorder = self._recorder
         with self._users(environment):
             self._open_gate()
             progress = Progress(recorder, self._senders, self._span, self._command.progress_at_acks, report)
             live = LiveView(environment.stats, f"{self._command.system} {self._command.topic.name}", recorder)
-            with self._pumping() as pump, _beside(self._vitals.run, live.run, progress.run):
-                while self._goes_on(pump):
+            with _beside(self._vitals.run, live.run, progress.run):
+                while self._goes_on():
                     gevent.sleep(_LOOK_S)
             live.update()
             progress.tell()
-        self._check_all_sent()
 
     def close(self) -> None:
-        """Close the client and write the last records; a send that nobody ever told about is unknown."""
-        self._outfit.producer.close(_CLOSE_S)
+        """Close the clients and write the last records; a send that nobody ever told about is unknown.
+
+        A thread that a client library still holds after that is left to itself; nothing it says counts.
+        """
+        self._span.stopped = True
+        self._span.gate.open()  # for those still waiting in front of it
+        self._await_threads()
+        self._producers.close(_CLOSE_S)
+        self._await_threads()
         self._never_told = sum(sender.open_sends for sender in self._senders)
         for sender in self._senders:
             sender.give_up()
-        self._outfit.recorder.close()
+        self._recorder.close()
+
+    def _await_threads(self) -> None:
+        deadline = time.monotonic() + _CLOSE_S
+        while not all(thread.over for thread in self._threads) and time.monotonic() < deadline:
+            gevent.sleep(_LOOK_S)
 
     def summary(self) -> dict[str, Any]:
         """Return what commands.Produce promises."""
-        acked, failed, unknown = (self._outfit.recorder.counts[outcome] for outcome in Outcome)
+        acked, failed, unknown = (self._recorder.counts[outcome] for outcome in Outcome)
         return {
             "sent": self._sent(),
             "acked": acked,
@@ -114,8 +133,7 @@ class TrialLoad:
             "window": {"start_ns": self._span.start_ns, "end_ns": self._window_end_ns()},
             "client": {
                 **self._vitals.report(),
-                "pump_away_max_ns": self._outfit.pump.away_max_ns,
-                "recorder_backlog_max": self._outfit.recorder.backlog_max,
+                "recorder_backlog_max": self._recorder.backlog_max,
             },
             "producer": self._effective,
             "due_unsent": self._due_unsent(),
@@ -135,16 +153,17 @@ class TrialLoad:
             runner.start(len(self._senders), spawn_rate=len(self._senders))
             yield
         finally:
+            self._over.set()
             runner.stop()
             environment.workload = None
 
     def _open_gate(self) -> None:
-        """Wait until every user is seated, then set the clock: the pump's first turn starts them together."""
+        """Wait until every user is there, then set the clock and let them start together."""
         deadline_ns = time.monotonic_ns() + round(_SPAWN_DEADLINE_S * NANOS)
-        while self._outfit.pump.users < len(self._senders):
+        while len(self._threads) < len(self._senders):
             if time.monotonic_ns() > deadline_ns:
                 raise LoadError(
-                    f"Only {self._outfit.pump.users} of {len(self._senders)} users were there after "
+                    f"Only {len(self._threads)} of {len(self._senders)} users were there after "
                     f"{_SPAWN_DEADLINE_S:.0f} s: the load process gets too little CPU."
                 )
             gevent.sleep(_LOOK_S)
@@ -156,41 +175,27 @@ class TrialLoad:
         span.zero_ns = time.monotonic_ns()
         span.start_ns = span.zero_ns + round(load.warm_up_s * NANOS)
         span.end_ns = NO_LIMIT if load.duration_s is None else span.start_ns + round(load.duration_s * NANOS)
-        span.left = NO_LIMIT if load.messages is None else load.messages
+        span.gate.open()
 
-    @contextmanager
-    def _pumping(self) -> Iterator[Greenlet]:
-        pump = gevent.spawn(self._outfit.pump.run)
-        try:
-            yield pump
-            self._outfit.pump.stop()
-            pump.get()
-        finally:
-            pump.kill()
-
-    def _goes_on(self, pump: Greenlet) -> bool:
+    def _goes_on(self) -> bool:
         """Tell whether users still send or sends are still open, within the grace."""
         if self._error is not None:
             raise LoadError(f"A user of the load broke off: {self._error!r}.") from self._error
-        if pump.ready():
-            pump.get()
         now_ns = time.monotonic_ns()
+        sending = not all(sender.finished for sender in self._senders)
         if now_ns > self._deadline_ns():
-            self._stalled = self._outfit.pump.users > 0
+            self._stalled = sending
             return False
-        if self._outfit.pump.users or (self._span.end_ns != NO_LIMIT and now_ns < self._span.end_ns):
-            return True
-        return any(sender.open_sends for sender in self._senders)
+        return sending or (self._span.end_ns != NO_LIMIT and now_ns < self._span.end_ns)
 
     def _deadline_ns(self) -> int:
         grace_ns = round(self._command.grace_s * NANOS)
         if self._span.end_ns != NO_LIMIT:
             return self._span.end_ns + grace_ns
-        return max(self._span.start_ns, self._outfit.pump.last_end_ns) + grace_ns
+        return max(self._span.start_ns, self._last_end_ns()) + grace_ns
 
-    def _check_all_sent(self) -> None:
-        if not self._stalled and not all(sender.finished for sender in self._senders):
-            raise LoadError("Users were stopped before the load was over: leave Locust's stop to the runner.")
+    def _last_end_ns(self) -> int:
+        return max(sender.last_end_ns for sender in self._senders)
 
     def _sent(self) -> int:
         return sum(sender.sent for sender in self._senders)
@@ -198,12 +203,12 @@ class TrialLoad:
     def _window_end_ns(self) -> int:
         if self._span.end_ns != NO_LIMIT:
             return self._span.end_ns
-        return max(self._span.start_ns, self._outfit.pump.last_end_ns + 1)
+        return max(self._span.start_ns, self._last_end_ns() + 1)
 
     def _due_unsent(self) -> int:
-        if self._outfit.schedule is None or self._span.end_ns == NO_LIMIT:
+        if self._schedule is None or self._span.end_ns == NO_LIMIT:
             return 0
-        return self._outfit.schedule.due_before(self._span.end_ns - self._span.zero_ns) - self._sent()
+        return self._schedule.due_before(self._span.end_ns - self._span.zero_ns) - self._sent()
 
 
 @contextmanager

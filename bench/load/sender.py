@@ -1,41 +1,59 @@
-"""The send loop of one user: paced, windowed, counted."""
+"""The send loop of one producer: paced, windowed, counted. It runs in a native thread of its own."""
 
 from __future__ import annotations
 
+import itertools
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from time import monotonic_ns
 
 from bench.errors import LoadError
+from bench.load.native import Gate, sleep
 from bench.load.pacing import Schedule
 from bench.load.payload import Encode
-from bench.load.pump import Pump, Seat
 from bench.load.recorder import SendRecorder
-from bench.model import Outcome
+from bench.model import NANOS, Outcome
 from bench.systems.protocols import NOT_GIVEN, Done, Producer
 
 NO_LIMIT = sys.maxsize
 
+_TURN_NS = 50_000_000
+"""The longest wait of a sender that does not look whether the load was stopped."""
+_TURN_S = _TURN_NS / NANOS
+
+_COARSE_NS = 1_000_000
+_NAP_NS = 50_000
+"""A client with a coarse clock (librdkafka: 1 ms) does not wait at all for less: then sleep this long at a time."""
+
 
 @dataclass(slots=True)
 class Span:
-    """When a trial's load runs, shared by its users: from `zero_ns`, counted from `start_ns`, until `end_ns`.
+    """When a trial's load runs, shared by its senders: from `zero_ns`, counted from `start_ns`, until `end_ns`.
 
-    `left` is how many sends may still follow the warm-up, over all users.
+    `messages` is how many sends may follow the warm-up, over all senders. `gate` opens once the times are set.
     """
 
-    zero_ns: int
-    start_ns: int
-    end_ns: int
-    left: int
+    messages: int = NO_LIMIT
+    zero_ns: int = 0
+    start_ns: int = 0
+    end_ns: int = NO_LIMIT
+    stopped: bool = False
+    gate: Gate = field(default_factory=Gate)
+    _tickets: Iterator[int] = field(default_factory=itertools.count)
+
+    def admits(self, now_ns: int) -> bool:
+        """Tell whether one more send may start now, and count it."""
+        if now_ns >= self.end_ns or self.stopped:
+            return False
+        # `next` is one step for the interpreter: no two threads get the same ticket.
+        return self.messages == NO_LIMIT or now_ns < self.start_ns or next(self._tickets) < self.messages
 
 
 @dataclass(frozen=True, slots=True)
 class Outfit:
-    """What the users of one trial share."""
+    """What the senders of one trial share."""
 
-    producer: Producer
-    pump: Pump
     recorder: SendRecorder
     encode: Encode
     window: int
@@ -55,7 +73,7 @@ class Slot:
         self.done = self._done  # bound once, not once a message
 
     def _done(self, done: Done) -> None:
-        """Take the client's word, in the polling thread: this moment is the send's `done_ns`."""
+        """Take the client's word, in the sender's thread: this moment is the send's `done_ns`."""
         now_ns = monotonic_ns()
         sender = self._sender
         if not self.open:
@@ -69,22 +87,24 @@ class Slot:
 
 
 class Sender:
-    """One producer of the event log: sequence numbers from 0, at most `window` sends open."""
+    """One producer of the event log: sequence numbers from 0, at most `window` sends open.
 
-    def __init__(self, number: int, outfit: Outfit) -> None:
+    `last_end_ns` is when a send of it ended last. `finished` tells that it came to the end of its load, with
+    every send ended.
+    """
+
+    def __init__(self, number: int, producer: Producer, outfit: Outfit) -> None:
         """Make producer `number` (from 0)."""
         self.number = number
         self.sent = 0
         self.finished = False
-        self.record = outfit.recorder.record
-        self._pump = outfit.pump
+        self.last_end_ns = 0
+        self.record = outfit.recorder.lines[number].record
+        self._producer = producer
         self._schedule = outfit.schedule
         self._encode = outfit.encode
-        self._hand_over = outfit.producer.send
         self._slots = [Slot(self) for _ in range(outfit.window)]
         self._free = list(self._slots)
-        self._seat: Seat | None = None
-        self._blocked = False
 
     @property
     def open_sends(self) -> int:
@@ -92,24 +112,20 @@ class Sender:
         return len(self._slots) - len(self._free)
 
     def run(self, span: Span) -> None:
-        """Send until the span is over or the pump stops; the body of a user's greenlet."""
-        seat = self._seat = self._pump.enter()
-        try:
-            if self._schedule is None:
-                self._closed_loop(span)
-            else:
-                self._open_loop(span, seat, self._schedule)
-            self.finished = not self._pump.stopping
-        finally:
-            self._pump.leave(seat)
+        """Wait at the gate, send until the span is over, then wait for what is open; the body of a thread."""
+        span.gate.passes()
+        if self._schedule is None:
+            self._closed_loop(span)
+        else:
+            self._open_loop(span, self._schedule)
+        while self.open_sends and not span.stopped:
+            self._producer.poll(_TURN_S)
+        self.finished = not span.stopped
 
     def free(self, slot: Slot, now_ns: int) -> None:
-        """Use this place again, and wake the user if it waits for one."""
+        """Use this place again."""
         self._free.append(slot)
-        self._pump.last_end_ns = now_ns
-        if self._blocked and self._seat is not None:
-            self._blocked = False
-            self._pump.wake(self._seat)
+        self.last_end_ns = now_ns
 
     def give_up(self) -> None:
         """Record every send that is still open as unknown: the client never told how it ended."""
@@ -121,38 +137,50 @@ class Sender:
                 self._free.append(slot)
 
     def _closed_loop(self, span: Span) -> None:
-        free, pump = self._free, self._pump
-        while not pump.stopping:
+        free, poll = self._free, self._producer.poll
+        while True:
             while free:
                 now_ns = monotonic_ns()
-                if now_ns >= span.end_ns or span.left <= 0:
+                if not span.admits(now_ns):
                     return
-                self._send(span, now_ns, now_ns)
-            self._blocked = True
-            pump.park()
-
-    def _open_loop(self, span: Span, seat: Seat, schedule: Schedule) -> None:
-        free, pump = self._free, self._pump
-        while not pump.stopping:
-            due_ns = span.zero_ns + schedule.due_ns(self.number, self.sent)
-            now_ns = monotonic_ns()
-            if max(due_ns, now_ns) >= span.end_ns or span.left <= 0:
+                self._send(now_ns, now_ns)
+            poll(_TURN_S)
+            if span.stopped:
                 return
-            if now_ns < due_ns:
-                pump.park_until(seat, due_ns)
-            elif free:
-                self._send(span, due_ns, now_ns)
-            else:
-                self._blocked = True
-                pump.park()
 
-    def _send(self, span: Span, due_ns: int, now_ns: int) -> None:
-        if now_ns >= span.start_ns:
-            span.left -= 1
+    def _open_loop(self, span: Span, schedule: Schedule) -> None:
+        free, poll = self._free, self._producer.poll
+        due_ns = span.zero_ns + schedule.due_ns(self.number, 0)
+        while due_ns < span.end_ns and not span.stopped:
+            now_ns = monotonic_ns()
+            if now_ns < due_ns:
+                self._wait(due_ns)
+            elif not free:
+                poll(_TURN_S)
+            elif span.admits(now_ns):
+                self._send(due_ns, now_ns)
+                due_ns = span.zero_ns + schedule.due_ns(self.number, self.sent)
+            else:
+                return
+
+    def _wait(self, due_ns: int) -> None:
+        """Wait until `due_ns`, or until a send ends, or a turn."""
+        left_ns = min(due_ns - monotonic_ns(), _TURN_NS)
+        if left_ns <= 0:
+            return
+        if not self.open_sends:
+            sleep(left_ns / NANOS)
+            return
+        last_end_ns = self.last_end_ns
+        self._producer.poll(left_ns / NANOS)
+        if self.last_end_ns == last_end_ns and 0 < (left_ns := due_ns - monotonic_ns()) < _COARSE_NS:
+            sleep(min(_NAP_NS, left_ns) / NANOS)
+
+    def _send(self, due_ns: int, now_ns: int) -> None:
         slot = self._free.pop()
         slot.open = True
         slot.sequence = sequence = self.sent
         slot.due_ns = due_ns
         slot.sent_ns = now_ns
         self.sent = sequence + 1
-        self._hand_over(self._encode(self.number, sequence, now_ns), slot.done)
+        self._producer.send(self._encode(self.number, sequence, now_ns), slot.done)

@@ -16,11 +16,10 @@ _BEAT_S = 0.05
 class _Sample(NamedTuple):
     wall_ns: int
     process_ns: int
-    thread_ns: int
 
 
 class Vitals:
-    """Watches this process from a window's start to its end, while `run` runs in the load's thread."""
+    """Watches this process from a window's start to its end, while `run` runs in a greenlet."""
 
     def __init__(self, span: Span) -> None:
         """Watch during this span's window."""
@@ -39,14 +38,13 @@ class Vitals:
             self._samples.append(_sample())
 
     def report(self) -> dict[str, float]:
-        """Return cpu_share (CPUs used, 1.0 = one), thread_share (this thread's alone) and loop_lag_max_ns."""
+        """Return cpu_share (CPUs used, 1.0 = one) and loop_lag_max_ns."""
         if not self._samples:
-            return {"cpu_share": 0.0, "thread_share": 0.0, "loop_lag_max_ns": self._lag_max_ns}
+            return {"cpu_share": 0.0, "loop_lag_max_ns": self._lag_max_ns}
         first, last = self._samples[0], self._samples[-1]
         wall_ns = max(1, last.wall_ns - first.wall_ns)
         return {
             "cpu_share": round((last.process_ns - first.process_ns) / wall_ns, 4),
-            "thread_share": round((last.thread_ns - first.thread_ns) / wall_ns, 4),
             "loop_lag_max_ns": self._lag_max_ns,
         }
 
@@ -61,4 +59,4 @@ class Vitals:
 
 
 def _sample() -> _Sample:
-    return _Sample(time.monotonic_ns(), time.process_time_ns(), time.thread_time_ns())
+    return _Sample(time.monotonic_ns(), time.process_time_ns())

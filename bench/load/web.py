@@ -18,7 +18,7 @@ def serve(environment: LoadEnvironment, listener: socket.socket) -> Greenlet:
     """Serve Locust's page on a listening socket, in a greenlet.
 
     Its start, stop and reset are refused: the runner alone starts and stops trials. A request costs the load
-    some milliseconds: a page left open is part of what the trial measures, and shows in `pump_away_max_ns`.
+    some milliseconds: a page left open is part of what the trial measures, and shows in `cpu_share`.
     """
     page = environment.create_web_ui(delayed_start=True)
     app = cast("Flask", page.app)

@@ -78,13 +78,14 @@ def _use(name: str, spec: Cluster, nodes: list[Node]) -> None:
     admin.create_topic(topic)
     admin.effective(topic)
     endpoint = side.endpoint(nodes)
-    producer = side.producer(endpoint, topic, {}, _MESSAGES)
+    producers = side.producers(endpoint, topic, {}, 1, _MESSAGES)
+    (producer,) = producers.each
     over: list[Done] = []
     for _ in range(_MESSAGES):
         producer.send(bytes(1000), over.append)
     while len(over) < _MESSAGES:
         producer.poll(1.0)
-    producer.close(10.0)
+    producers.close(10.0)
     for _batch in side.read_all(endpoint, topic, {}, 30.0):
         pass
     admin.delete_topic(topic)

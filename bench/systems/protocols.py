@@ -35,12 +35,13 @@ class Received(NamedTuple):
 
 
 class Producer(Protocol):
-    """One client connection; the users of a load process share it, from one thread."""
+    """One of `Producers`; a thread of its own uses it."""
 
     def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
-        """Hand one message to the client; `done` is called once, from a later `poll`, in the polling thread.
+        """Hand one message to the client; `done` is called once, from a later `poll`, in the calling thread.
 
-        A send that the client refuses at once (queue full, message too large) also ends through `done`.
+        With a window of 1 the call may wait for the end, and call `done`, itself. A send that the client refuses
+        at once (queue full, message too large) also ends through `done`.
         """
 
     def poll(self, timeout_s: float) -> None:
@@ -49,11 +50,22 @@ class Producer(Protocol):
         The wait releases the interpreter lock and ends as soon as one send is over.
         """
 
+
+class Producers(Protocol):
+    """The producers of a load, as applications would have them: none waits for another's acknowledgement."""
+
+    @property
+    def each(self) -> Sequence[Producer]:
+        """Return all of them."""
+
     def effective(self) -> Settings:
         """Client properties in force, as far as the client tells them; secrets left out."""
 
     def close(self, timeout_s: float) -> None:
-        """Release the connection. Sends still open end through `done` (unknown) before this returns."""
+        """Release the connections, while nobody polls.
+
+        Sends still open end through `done` (unknown): in this call, or where a `send` waits, there.
+        """
 
 
 class Consumer(Protocol):
@@ -117,8 +129,13 @@ class System(Protocol):
     def admin(self, cluster: Cluster, nodes: Sequence[Node]) -> Admin:
         """Connect an administrator."""
 
-    def producer(self, endpoint: str, topic: Topic, case_producer: Settings, window: int) -> Producer:
-        """Connect a producer, ready to send: metadata is there, every partition has been looked up."""
+    def producers(
+        self, endpoint: str, topic: Topic, case_producer: Settings, count: int, window: int
+    ) -> Producers:
+        """Connect `count` producers, each with at most `window` sends open, ready to send.
+
+        Ready: metadata is there, every partition has been looked up.
+        """
 
     def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings) -> Consumer:
         """Connect a live consumer at the topic's end; messages sent after the return are seen."""

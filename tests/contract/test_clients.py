@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain, pairwise
+from threading import Thread
 from typing import Protocol
 
 import pytest
 
 from bench.model import Outcome, Topic
-from bench.systems.protocols import NOT_GIVEN, Admin, Consumer, Done, Producer, Received, System
+from bench.systems.protocols import NOT_GIVEN, Admin, Consumer, Done, Producer, Producers, Received, System
 
 DEADLINE_S = 60.0
 TOO_LARGE = bytes(8 << 20)
@@ -28,8 +29,9 @@ class LiveSystem(Protocol):
 class Sends:
     """Sends numbered messages and keeps what `done` said of each."""
 
-    def __init__(self, producer: Producer) -> None:
-        self.producer = producer
+    def __init__(self, producers: Producers) -> None:
+        self.producers = producers
+        (self.producer,) = producers.each
         self.done: dict[int, list[Done]] = defaultdict(list)
         self.sent = 0
 
@@ -55,11 +57,11 @@ def until(reached: Callable[[], bool], turn: Callable[[], object]) -> None:
 
 @contextmanager
 def sending(live: LiveSystem, topic: Topic, window: int = 1) -> Iterator[Sends]:
-    producer = live.system.producer(live.endpoint, topic, {}, window)
+    producers = live.system.producers(live.endpoint, topic, {}, 1, window)
     try:
-        yield Sends(producer)
+        yield Sends(producers)
     finally:
-        producer.close(10)
+        producers.close(10)
 
 
 def send_sync(live: LiveSystem, topic: Topic, count: int) -> Sends:
@@ -139,6 +141,37 @@ def test_the_full_read_gives_all_in_order_where_the_acks_said(live_system: LiveS
     assert numbers_by_partition(received) == sent_by_partition(sends)
     assert_positions_rise(received)
     assert {position(message) for message in received} == {position(done) for (done,) in sends.done.values()}
+
+
+@pytest.mark.parametrize("window", [1, 4])
+def test_producers_send_side_by_side_from_a_thread_each(live_system: LiveSystem, window: int) -> None:
+    topic = live_system.topic(2)
+    producers = live_system.system.producers(live_system.endpoint, topic, {}, 5, window)
+    told: list[list[Done]] = [[] for _ in producers.each]
+
+    def work(number: int, producer: Producer) -> None:
+        for sent in range(1, 101):
+            producer.send(b"%d" % (number * 1000 + sent), told[number].append)
+            until(lambda: len(told[number]) > sent - window, lambda: producer.poll(0.1))  # noqa: B023 - called at once
+        until(lambda: len(told[number]) == 100, lambda: producer.poll(0.1))
+
+    threads = [Thread(target=work, args=(number, one)) for number, one in enumerate(producers.each)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    producers.close(10)
+
+    assert {done.outcome for of_one in told for done in of_one} == {Outcome.OK}
+    received = read_all(live_system, topic)
+    assert_positions_rise(received)
+    assert sorted(position(message) for message in received) == sorted(
+        position(done) for of_one in told for done in of_one
+    )
+    for number in range(5):
+        for of_partition in numbers_by_partition(received).values():
+            mine = [value for value in of_partition if value // 1000 == number]
+            assert mine == sorted(mine)
 
 
 @pytest.mark.parametrize("window", [2, 100])
@@ -267,7 +300,7 @@ def test_effective_settings_are_json(live_system: LiveSystem) -> None:
     topic = live_system.topic(2)
 
     with sending(live_system, topic) as sends:
-        producer = sends.producer.effective()
+        producer = sends.producers.effective()
     cluster = live_system.admin.effective(topic)
 
     assert json.loads(json.dumps(dict(producer)))

@@ -119,28 +119,40 @@ def kafka_single(options: argparse.Namespace, gate: Gate) -> list[Callable[[], N
 
 
 def pulsar_threads(options: argparse.Namespace, gate: Gate) -> list[Callable[[], None]]:
-    """Give each user a thread; they share a client, in which each blocks until its ack is there."""
+    """Give each user a thread and a producer; it blocks until its ack is there."""
+    create = pulsar_create(options)
+    return pulsar_users([create() for _ in range(options.users)], gate)
+
+
+def pulsar_shared(options: argparse.Namespace, gate: Gate) -> list[Callable[[], None]]:
+    """Give each user a thread; they share a producer, in which each blocks until its ack is there."""
+    return pulsar_users([pulsar_create(options)()] * options.users, gate)
+
+
+def pulsar_create(options: argparse.Namespace) -> Callable[[], Any]:
     import pulsar  # noqa: PLC0415 - only where it is measured
 
     from bench.systems.pulsar import topics  # noqa: PLC0415
 
     client = pulsar.Client(options.endpoint, logger=pulsar.ConsoleLogger(pulsar.LoggerLevel.Error))
     topic = topics.full_name(Topic(options.topic, options.partitions))
-    producer = client.create_producer(topic, batching_enabled=False)
+    return lambda: client.create_producer(topic, batching_enabled=False)
 
-    def user(number: int) -> None:
+
+def pulsar_users(producers: list[Any], gate: Gate) -> list[Callable[[], None]]:
+    def user(number: int, producer: Any) -> None:
         while gate.passes():
             producer.send(PAYLOAD)
             gate.acks[number] += 1
 
-    return [lambda n=n: user(n) for n in range(options.users)]  # type: ignore[misc]
+    return [lambda n=n, p=p: user(n, p) for n, p in enumerate(producers)]  # type: ignore[misc]
 
 
 def twin_single(options: argparse.Namespace, gate: Gate) -> list[Callable[[], None]]:
     """Do the same as `kafka_single` on this project's own client."""
     topic = Topic(options.topic, options.partitions)
     system = client_side(options.system, options.endpoint)
-    producer = system.producer(options.endpoint, topic, {}, options.users)
+    (producer,) = system.producers(options.endpoint, topic, {}, 1, max(2, options.users)).each
     open_sends = [0]
 
     def done(_: object) -> None:
@@ -160,7 +172,7 @@ def twin_single(options: argparse.Namespace, gate: Gate) -> list[Callable[[], No
 Loop = Callable[[argparse.Namespace, Gate], list[Callable[[], None]]]
 LOOPS: dict[str, dict[str, Loop]] = {
     "kafka": {"threads": kafka_threads, "shared": kafka_shared, "single": kafka_single},
-    "pulsar": {"threads": pulsar_threads, "single": twin_single},
+    "pulsar": {"threads": pulsar_threads, "shared": pulsar_shared, "single": twin_single},
     "memory": {"single": twin_single},
 }
 

@@ -1,4 +1,4 @@
-"""How much throughput the load side costs: pump, recorder and Locust against bare client loops. Prints JSON.
+"""How much throughput the load side costs: Locust, send loops and recorder against bare client loops. Prints JSON.
 
     python -m bench.backends.sandbox tests.perf.load_ratio --system kafka --users 1 10 100   # starts a cluster
     python -m tests.perf.load_ratio --system kafka --mock              # on librdkafka's own mock brokers
@@ -71,7 +71,7 @@ def bare_loop(options: argparse.Namespace, users: int, loop: str) -> Iterator[Tu
 
 
 class LoadSide:
-    """Pump, recorder and Locust, in the process that trials use."""
+    """Locust, send loops and recorder, in the process that trials use."""
 
     def __init__(self, options: argparse.Namespace, users: int, worker: WorkerProcess, folder: Path) -> None:
         self.client: dict[str, Any] = {}

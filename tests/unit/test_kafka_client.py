@@ -8,7 +8,7 @@ import pytest
 
 from bench.errors import ClusterError, LoadError
 from bench.model import Outcome, Settings, Topic
-from bench.systems.kafka.client import KafkaConsumer, KafkaProducer
+from bench.systems.kafka.client import KafkaConsumer, KafkaProducers
 from bench.systems.kafka.full_read import read_all
 from bench.systems.kafka.outcomes import certain_refusals
 from bench.systems.protocols import NOT_GIVEN, Done, Received
@@ -24,7 +24,8 @@ def endpoint() -> Iterator[str]:
     holder.close()
 
 
-def send(producer: KafkaProducer, *payloads: bytes) -> list[Done]:
+def send(producers: KafkaProducers, *payloads: bytes) -> list[Done]:
+    (producer,) = producers.each
     over: list[Done] = []
     for payload in payloads:
         producer.send(payload, over.append)
@@ -35,89 +36,93 @@ def send(producer: KafkaProducer, *payloads: bytes) -> list[Done]:
 
 
 def test_sends_take_partitions_in_turn_and_end_with_their_offset(endpoint: str) -> None:
-    producer = KafkaProducer(endpoint, TOPIC, {}, window=8)
+    producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=8)
 
-    over = send(producer, *(b"%d" % number for number in range(8)))
+    over = send(producers, *(b"%d" % number for number in range(8)))
 
     assert {done.outcome for done in over} == {Outcome.OK}
     assert sorted((done.partition, done.entry) for done in over) == [(p, o) for p in range(4) for o in (0, 1)]
     assert {(done.error, done.ledger, done.batch_index) for done in over} == {(None, NOT_GIVEN, NOT_GIVEN)}
-    producer.close(5)
+    producers.close(5)
 
 
 def test_without_acks_there_is_no_offset(endpoint: str) -> None:
-    producer = KafkaProducer(endpoint, TOPIC, {"acks": 0}, window=1)
+    producers = KafkaProducers(endpoint, TOPIC, {"acks": 0}, count=1, window=1)
 
-    assert send(producer, b"x") == [Done(Outcome.OK, None, 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]
-    producer.close(5)
+    assert send(producers, b"x") == [Done(Outcome.OK, None, 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]
+    producers.close(5)
 
 
 def test_what_the_client_refuses_at_once_ends_in_a_later_poll(endpoint: str) -> None:
-    producer = KafkaProducer(endpoint, TOPIC, {}, window=1)
+    producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=1)
     over: list[Done] = []
 
-    producer.send(bytes(2_000_000), over.append)
+    producers.each[0].send(bytes(2_000_000), over.append)
     assert over == []
-    producer.poll(0)
+    producers.each[0].poll(0)
 
     assert over == [Done(Outcome.FAIL, "MSG_SIZE_TOO_LARGE", 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]
-    producer.close(5)
+    producers.close(5)
 
 
 def test_a_full_queue_is_a_refusal(endpoint: str) -> None:
-    producer = KafkaProducer(endpoint, TOPIC, {"queue.buffering.max.messages": 1}, window=9)
+    producers = KafkaProducers(endpoint, TOPIC, {"queue.buffering.max.messages": 1}, count=1, window=9)
 
-    over = send(producer, b"first", b"second")
+    over = send(producers, b"first", b"second")
 
     assert sorted((done.outcome, done.error) for done in over if done.error) == [
         (Outcome.FAIL, "_QUEUE_FULL")
     ]
-    producer.close(5)
+    producers.close(5)
 
 
 def test_a_wait_ends_with_the_first_send_that_is_over(endpoint: str) -> None:
-    producer = KafkaProducer(endpoint, TOPIC, {}, window=1)
+    producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=1)
     over: list[Done] = []
     begun = time.monotonic()
 
-    producer.send(b"x", over.append)
-    producer.poll(60.0)
+    producers.each[0].send(b"x", over.append)
+    producers.each[0].poll(60.0)
 
     assert len(over) == 1
     assert time.monotonic() - begun < 30
-    producer.close(5)
+    producers.close(5)
 
 
 def test_closing_ends_every_open_send_as_unknown(endpoint: str) -> None:
-    producer = KafkaProducer(endpoint, TOPIC, {"linger.ms": 60_000}, window=2)
+    producers = KafkaProducers(endpoint, TOPIC, {"linger.ms": 60_000}, count=1, window=2)
     over: list[Done] = []
-    producer.send(b"one", over.append)
-    producer.send(b"two", over.append)
+    producers.each[0].send(b"one", over.append)
+    producers.each[0].send(b"two", over.append)
 
-    producer.close(0)
+    producers.close(0)
 
     assert [done.outcome for done in over] == [Outcome.UNKNOWN] * 2
 
 
 def test_effective_settings_hold_what_was_set_and_the_defaults_that_matter(endpoint: str) -> None:
-    producer = KafkaProducer(
-        endpoint, TOPIC, {"acks": 1, "queue.buffering.max.ms": 3, "sasl.password": "x"}, window=200_000
+    producers = KafkaProducers(
+        endpoint,
+        TOPIC,
+        {"acks": 1, "queue.buffering.max.ms": 3, "sasl.password": "x"},
+        count=1,
+        window=200_000,
     )
 
-    told = producer.effective()
+    told = producers.effective()
 
     assert (told["acks"], told["queue.buffering.max.ms"], told["retries"]) == (1, 3, "2147483647")
     assert told["queue.buffering.max.messages"] == 200_000
     assert "linger.ms" not in told
     assert not any("password" in name for name in told)
-    producer.close(5)
+    producers.close(5)
 
 
 def test_idempotence_lowers_what_may_be_in_flight(endpoint: str) -> None:
-    producer = KafkaProducer(endpoint, TOPIC, {"enable.idempotence": True}, window=1)
+    producers = KafkaProducers(endpoint, TOPIC, {"enable.idempotence": True}, count=1, window=1)
 
-    assert producer.effective()["max.in.flight"] == 5
-    producer.close(5)
+    assert producers.effective()["max.in.flight"] == 5
+    producers.close(5)
 
 
 @pytest.mark.parametrize(
@@ -148,12 +153,12 @@ def test_every_certain_error_is_one_that_the_client_knows() -> None:
 
 
 def test_a_live_consumer_sees_what_is_sent_after_it_was_made(endpoint: str) -> None:
-    producer = KafkaProducer(endpoint, TOPIC, {}, window=1)
-    send(producer, b"before")
+    producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=1)
+    send(producers, b"before")
     consumer = KafkaConsumer(endpoint, TOPIC, {})
 
     sent_ns = time.monotonic_ns()
-    send(producer, *(b"%d" % number for number in range(100)))
+    send(producers, *(b"%d" % number for number in range(100)))
     got: list[Received] = []
     deadline = time.monotonic() + 30
     while len(got) < 100 and time.monotonic() < deadline:
@@ -162,7 +167,7 @@ def test_a_live_consumer_sees_what_is_sent_after_it_was_made(endpoint: str) -> N
     assert sorted(int(one.payload) for one in got) == list(range(100))
     assert all(one.received_ns >= sent_ns for one in got)
     consumer.close()
-    producer.close(5)
+    producers.close(5)
 
 
 def test_receiving_nothing_takes_no_longer_than_asked(endpoint: str) -> None:
@@ -173,14 +178,14 @@ def test_receiving_nothing_takes_no_longer_than_asked(endpoint: str) -> None:
 
 
 def test_a_full_read_returns_everything_with_its_place(endpoint: str) -> None:
-    producer = KafkaProducer(endpoint, TOPIC, {}, window=1000)
-    over = send(producer, *(b"%d" % number for number in range(1000)))
+    producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=1000)
+    over = send(producers, *(b"%d" % number for number in range(1000)))
 
     read = [one for batch in read_all(endpoint, TOPIC, {"fetch.min.bytes": 10**6}, 30.0) for one in batch]
 
     assert sorted(int(one.payload) for one in read) == list(range(1000))
     assert {(one.partition, one.entry) for one in read} == {(done.partition, done.entry) for done in over}
-    producer.close(5)
+    producers.close(5)
 
 
 def test_a_full_read_of_an_empty_topic_ends(endpoint: str) -> None:
@@ -193,7 +198,7 @@ def test_a_topic_with_other_partitions_than_asked_for_is_no_topic_to_measure(
     monkeypatch.setattr("bench.systems.kafka.topics.LOOK_UP_S", 0.2)
 
     with pytest.raises(ClusterError, match="it has 4 partitions, not 5"):
-        KafkaProducer(endpoint, Topic("t", 5), {}, window=1)
+        KafkaProducers(endpoint, Topic("t", 5), {}, count=1, window=1)
 
 
 def test_a_full_read_without_brokers_names_the_partition() -> None:

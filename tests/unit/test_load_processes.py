@@ -218,9 +218,8 @@ def test_the_client_tells_about_itself(trial: Trial, worker: WorkerProcess) -> N
     done = worker.call(trial.produce(closed(duration_s=0.5)), deadline_s=60)
 
     client = done["client"]
-    assert 0 < client["thread_share"] <= client["cpu_share"] + 0.05
+    assert client["cpu_share"] > 0
     assert client["loop_lag_max_ns"] > 0
-    assert client["pump_away_max_ns"] > 0
     assert client["recorder_backlog_max"] >= 1
     assert done["producer"]["kind"].startswith("files in a folder")
     assert (done["due_unsent"], done["never_told"]) == (0, 0)

@@ -35,11 +35,11 @@ def memory(tmp_path: Path) -> Memory:
 
 
 def send(memory: Memory, count: int, producer_number: int = 0, **producer: Scalar) -> list[Done]:
-    client = memory.producer(memory.endpoint([]), TOPIC, producer, 1)
+    producers = memory.producers(memory.endpoint([]), TOPIC, producer, 1, 1)
     over: list[Done] = []
     for sequence in range(count):
-        client.send(ENCODE(producer_number, sequence, 0), over.append)
-    client.close(10)
+        producers.each[0].send(ENCODE(producer_number, sequence, 0), over.append)
+    producers.close(10)
     return over
 
 
@@ -137,7 +137,8 @@ def test_service_times_are_exponential_with_the_mean_asked_for() -> None:
 
 
 def test_an_ack_shows_only_after_its_service_time(memory: Memory) -> None:
-    client = memory.producer(memory.endpoint([]), TOPIC, {"delay_ms": 20.0, "seed": 1}, 1)
+    producers = memory.producers(memory.endpoint([]), TOPIC, {"delay_ms": 20.0, "seed": 1}, 1, 1)
+    (client,) = producers.each
     over: list[Done] = []
     start = time.monotonic_ns()
     client.send(ENCODE(0, 0, 0), over.append)
@@ -148,15 +149,15 @@ def test_an_ack_shows_only_after_its_service_time(memory: Memory) -> None:
 
     assert time.monotonic_ns() - start >= delay_ns_of(Faults(seed=1, delay_ms=20.0), 0, 0)
     assert len(over) == 1
-    client.close(0)
+    producers.close(0)
 
 
 def test_closing_ends_open_sends_as_unknown(memory: Memory) -> None:
-    client = memory.producer(memory.endpoint([]), TOPIC, {"delay_ms": 1e6}, 1)
+    producers = memory.producers(memory.endpoint([]), TOPIC, {"delay_ms": 1e6}, 1, 1)
     over: list[Done] = []
-    client.send(ENCODE(0, 0, 0), over.append)
+    producers.each[0].send(ENCODE(0, 0, 0), over.append)
 
-    client.close(0.01)
+    producers.close(0.01)
 
     assert [done.outcome for done in over] == [Outcome.UNKNOWN]
 
@@ -203,7 +204,7 @@ def test_a_topic_is_created_once(memory: Memory) -> None:
 
 def test_a_topic_that_is_not_there_is_named(memory: Memory) -> None:
     with pytest.raises(ClusterError, match="no partition 0"):
-        memory.producer(memory.endpoint([]), Topic("missing", 1), {}, 1)
+        memory.producers(memory.endpoint([]), Topic("missing", 1), {}, 1, 1)
 
 
 def test_unknown_settings_are_listed_with_their_nearest_names(memory: Memory) -> None:

@@ -11,9 +11,9 @@ import pytest
 
 from bench.errors import LoadError
 from bench.model import Outcome, Topic
-from bench.systems.protocols import NOT_GIVEN, Done, Received
+from bench.systems.protocols import NOT_GIVEN, Done, Producer, Received
 from bench.systems.pulsar import client, full_read
-from bench.systems.pulsar.client import PulsarConsumer, PulsarProducer
+from bench.systems.pulsar.client import PulsarConsumer, PulsarProducers
 from bench.systems.pulsar.waiting import Empty, SimpleQueue, first_of
 
 TOPIC = Topic("t", 2)
@@ -40,6 +40,7 @@ class StandIn:
     def __init__(self) -> None:
         self.acks: list[Callable[[Any, Any], None]] = []
         self.given: dict[str, Any] = {}
+        self.names: list[Any] = []
         self.refuse: Exception | None = None
         self.stored: dict[int, list[Message]] = {0: [], 1: []}
         self.waits: list[int] = []
@@ -49,7 +50,13 @@ class StandIn:
 
     def create_producer(self, _: str, **given: Any) -> "StandIn":
         self.given = given
+        self.names.append(given.get("producer_name"))
         return self
+
+    def send(self, _: bytes) -> Any:
+        if self.refuse:
+            raise self.refuse
+        return at(1, 5)
 
     def send_async(self, _: bytes, ack: Callable[[Any, Any], None]) -> None:
         if self.refuse:
@@ -103,11 +110,16 @@ def stand_in(monkeypatch: pytest.MonkeyPatch) -> StandIn:
 
 
 @pytest.fixture
-def producer(stand_in: StandIn) -> PulsarProducer:
-    return PulsarProducer("pulsar://x", TOPIC, {}, 3)
+def producers(stand_in: StandIn) -> PulsarProducers:
+    return PulsarProducers("pulsar://x", TOPIC, {}, 1, 3)
 
 
-def test_a_send_ends_in_the_poll_after_its_ack(producer: PulsarProducer, stand_in: StandIn) -> None:
+@pytest.fixture
+def producer(producers: PulsarProducers) -> Producer:
+    return producers.each[0]
+
+
+def test_a_send_ends_in_the_poll_after_its_ack(producer: Producer, stand_in: StandIn) -> None:
     ends: list[Done] = []
     producer.send(b"x", ends.append)
 
@@ -121,7 +133,7 @@ def test_a_send_ends_in_the_poll_after_its_ack(producer: PulsarProducer, stand_i
     assert ends == [Done(Outcome.OK, None, 1, 7, 5, NOT_GIVEN)]
 
 
-def test_acks_come_in_any_order_and_find_their_send(producer: PulsarProducer, stand_in: StandIn) -> None:
+def test_acks_come_in_any_order_and_find_their_send(producer: Producer, stand_in: StandIn) -> None:
     ends: list[tuple[str, int]] = []
     producer.send(b"a", lambda done: ends.append(("a", done.entry)))
     producer.send(b"b", lambda done: ends.append(("b", done.entry)))
@@ -133,9 +145,7 @@ def test_acks_come_in_any_order_and_find_their_send(producer: PulsarProducer, st
     assert ends == [("b", 2), ("a", 1)]
 
 
-def test_a_poll_ends_as_soon_as_another_thread_tells_of_an_ack(
-    producer: PulsarProducer, stand_in: StandIn
-) -> None:
+def test_a_poll_ends_as_soon_as_another_thread_tells_of_an_ack(producer: Producer, stand_in: StandIn) -> None:
     ends: list[Done] = []
     producer.send(b"x", ends.append)
     thread = Thread(target=lambda: stand_in.acks[0](pulsar.Result.Ok, at(0, 1)))
@@ -149,7 +159,7 @@ def test_a_poll_ends_as_soon_as_another_thread_tells_of_an_ack(
     assert time.monotonic() - begun < 10
 
 
-def test_a_done_that_sends_does_not_keep_the_poll_going(producer: PulsarProducer, stand_in: StandIn) -> None:
+def test_a_done_that_sends_does_not_keep_the_poll_going(producer: Producer, stand_in: StandIn) -> None:
     stand_in.refuse = pulsar.ProducerQueueIsFull()
     ends: list[Done] = []
 
@@ -175,7 +185,7 @@ def test_a_done_that_sends_does_not_keep_the_poll_going(producer: PulsarProducer
     ],
 )
 def test_only_a_certain_refusal_is_a_failure(
-    producer: PulsarProducer, stand_in: StandIn, result: Any, outcome: Outcome
+    producer: Producer, stand_in: StandIn, result: Any, outcome: Outcome
 ) -> None:
     ends: list[Done] = []
     producer.send(b"x", ends.append)
@@ -186,7 +196,7 @@ def test_only_a_certain_refusal_is_a_failure(
     assert ends == [Done(outcome, result.name, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]
 
 
-def test_a_refusal_at_once_also_ends_in_a_poll(producer: PulsarProducer, stand_in: StandIn) -> None:
+def test_a_refusal_at_once_also_ends_in_a_poll(producer: Producer, stand_in: StandIn) -> None:
     stand_in.refuse = pulsar.ProducerQueueIsFull()
     ends: list[Done] = []
 
@@ -198,21 +208,49 @@ def test_a_refusal_at_once_also_ends_in_a_poll(producer: PulsarProducer, stand_i
     assert (ends[0].outcome, ends[0].error) == (Outcome.FAIL, "ProducerQueueIsFull")
 
 
-def test_what_is_open_at_the_close_is_unknown(producer: PulsarProducer) -> None:
+def test_what_is_open_at_the_close_is_unknown(producers: PulsarProducers) -> None:
     ends: list[Done] = []
-    producer.send(b"x", ends.append)
+    producers.each[0].send(b"x", ends.append)
 
-    producer.close(0)
+    producers.close(0)
 
     assert [(done.outcome, done.error) for done in ends] == [(Outcome.UNKNOWN, "AlreadyClosed")]
 
 
-def test_the_clients_queues_hold_the_window(producer: PulsarProducer, stand_in: StandIn) -> None:
-    assert stand_in.given == {"max_pending_messages": 3, "max_pending_messages_across_partitions": 6}
+def test_the_clients_queues_hold_a_large_window(stand_in: StandIn) -> None:
+    PulsarProducers("pulsar://x", TOPIC, {}, 1, 10_000)
+
+    assert stand_in.given == {
+        "max_pending_messages": 10_000,
+        "max_pending_messages_across_partitions": 20_000,
+    }
+
+
+def test_a_sync_send_ends_in_its_own_call(stand_in: StandIn) -> None:
+    (producer,) = PulsarProducers("pulsar://x", TOPIC, {}, 1, 1).each
+    ends: list[Done] = []
+
+    producer.send(b"x", ends.append)
+    stand_in.refuse = pulsar.Timeout()
+    producer.send(b"x", ends.append)
+    stand_in.refuse = pulsar.MessageTooBig()
+    producer.send(b"x", ends.append)
+
+    assert ends[0] == Done(Outcome.OK, None, 1, 7, 5, NOT_GIVEN)
+    assert [(done.outcome, done.error) for done in ends[1:]] == [
+        (Outcome.UNKNOWN, "Timeout"),
+        (Outcome.FAIL, "MessageTooBig"),
+    ]
+
+
+def test_each_producer_has_a_name_of_its_own(stand_in: StandIn) -> None:
+    PulsarProducers("pulsar://x", TOPIC, {"producer_name": "p"}, 3, 1)
+
+    assert stand_in.names == ["p-0", "p-1", "p-2"]
 
 
 def test_queues_that_the_case_sets_are_left_alone(stand_in: StandIn) -> None:
-    PulsarProducer("pulsar://x", TOPIC, {"max_pending_messages_across_partitions": 50}, 3)
+    PulsarProducers("pulsar://x", TOPIC, {"max_pending_messages_across_partitions": 50}, 1, 3000)
 
     assert stand_in.given == {"max_pending_messages_across_partitions": 50}
 
@@ -226,7 +264,7 @@ def test_who_cannot_connect_says_why(stand_in: StandIn, monkeypatch: pytest.Monk
     with pytest.raises(
         LoadError, match=r"Connecting a producer to t at pulsar://x: ConnectError \(no route\)"
     ):
-        PulsarProducer("pulsar://x", TOPIC, {}, 1)
+        PulsarProducers("pulsar://x", TOPIC, {}, 1, 1)
 
 
 def test_a_consumer_waits_for_the_first_message_only(stand_in: StandIn) -> None:

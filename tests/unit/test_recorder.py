@@ -6,6 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.errors import LoadError
+from bench.load.native import NativeThread
 from bench.load.payload import encoder, run_hash
 from bench.load.recorder import FOREIGN, ReceiveRecorder, SendRecorder
 from bench.load.schemas import RECEIVES, SENDS
@@ -26,7 +27,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 
 def test_a_send_comes_back_as_it_was(tmp_path: Path) -> None:
     recorder = SendRecorder(tmp_path, 1000)
-    recorder.record(1, 2, 100, 110, 150, OK)
+    recorder.lines[0].record(1, 2, 100, 110, 150, OK)
     recorder.close()
 
     assert rows(tmp_path) == [
@@ -49,7 +50,7 @@ def test_a_send_comes_back_as_it_was(tmp_path: Path) -> None:
 
 def test_what_is_not_given_is_null(tmp_path: Path) -> None:
     recorder = SendRecorder(tmp_path, 1000)
-    recorder.record(1, 2, 100, 110, NOT_GIVEN, TIMED_OUT)
+    recorder.lines[0].record(1, 2, 100, 110, NOT_GIVEN, TIMED_OUT)
     recorder.close()
 
     (row,) = rows(tmp_path)
@@ -61,7 +62,7 @@ def test_what_is_not_given_is_null(tmp_path: Path) -> None:
 def test_outcomes_and_errors_have_their_names(tmp_path: Path) -> None:
     recorder = SendRecorder(tmp_path, 1000)
     for sequence, done in enumerate([KAFKA_OK, TIMED_OUT, REFUSED, TIMED_OUT]):
-        recorder.record(0, sequence, 0, 0, 1, done)
+        recorder.lines[0].record(0, sequence, 0, 0, 1, done)
     recorder.close()
 
     assert [(row["outcome"], row["error"]) for row in rows(tmp_path)] == [
@@ -75,7 +76,7 @@ def test_outcomes_and_errors_have_their_names(tmp_path: Path) -> None:
 
 def test_the_files_have_exactly_the_schema_of_the_event_log(tmp_path: Path) -> None:
     sends = SendRecorder(tmp_path / "sends", 1000)
-    sends.record(0, 0, 0, 0, 1, OK)
+    sends.lines[0].record(0, 0, 0, 0, 1, OK)
     sends.close()
     receives = ReceiveRecorder(tmp_path / "receives", "live", 0, 1, 1)
     receives.add([Received(b"", 1, 0, NOT_GIVEN, 0, NOT_GIVEN)])
@@ -88,7 +89,7 @@ def test_the_files_have_exactly_the_schema_of_the_event_log(tmp_path: Path) -> N
 def test_no_record_is_dropped_over_many_chunks_and_files(tmp_path: Path) -> None:
     recorder = SendRecorder(tmp_path, 1000, chunk_rows=100)
     for sequence in range(5050):
-        recorder.record(0, sequence, sequence, sequence, sequence + 1, KAFKA_OK)
+        recorder.lines[0].record(0, sequence, sequence, sequence, sequence + 1, KAFKA_OK)
     recorder.close()
 
     assert [row["sequence"] for row in rows(tmp_path)] == list(range(5050))
@@ -105,7 +106,7 @@ def test_a_recorder_without_records_leaves_no_file(tmp_path: Path) -> None:
 def test_half_written_files_are_hidden(tmp_path: Path) -> None:
     recorder = SendRecorder(tmp_path, 1000, chunk_rows=1)
     for sequence in range(17):
-        recorder.record(0, sequence, 0, 0, 1, KAFKA_OK)
+        recorder.lines[0].record(0, sequence, 0, 0, 1, KAFKA_OK)
     recorder._writer._queue.put(None)
     recorder._writer._attempt = lambda step: None  # type: ignore[method-assign] # as if the process died here
     recorder._writer._thread.join()
@@ -119,7 +120,7 @@ def test_a_failed_write_makes_close_raise(tmp_path: Path) -> None:
     recorder = SendRecorder(folder, 1000, chunk_rows=2)
     folder.rmdir()
     for sequence in range(10):
-        recorder.record(0, sequence, 0, 0, 1, KAFKA_OK)
+        recorder.lines[0].record(0, sequence, 0, 0, 1, KAFKA_OK)
 
     with pytest.raises(LoadError, match="Not every message is on record"):
         recorder.close()
@@ -129,17 +130,43 @@ def test_a_failed_write_makes_close_raise(tmp_path: Path) -> None:
 def test_a_full_disk_makes_close_raise(tmp_path: Path) -> None:
     recorder = SendRecorder(tmp_path, 1000)
     (tmp_path / ".sends-0000.parquet").symlink_to("/dev/full")
-    recorder.record(0, 0, 0, 0, 1, KAFKA_OK)
+    recorder.lines[0].record(0, 0, 0, 0, 1, KAFKA_OK)
 
     with pytest.raises(LoadError, match="No space left"):
         recorder.close()
+
+
+def test_threads_record_at_the_same_time(tmp_path: Path) -> None:
+    recorder = SendRecorder(tmp_path, 1000, 4, watched=True, chunk_rows=400)
+
+    def work(producer: int) -> None:
+        for sequence in range(20_000):
+            error = f"error {sequence % 7}"
+            recorder.lines[producer].record(
+                producer, sequence, 0, 0, 1, Done(Outcome.FAIL, error, 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
+            )
+
+    threads = [NativeThread(lambda n=number: work(n)) for number in range(4)]  # type: ignore[misc]
+    seen = 0
+    while not all(thread.over for thread in threads):
+        seen += sum(len(part) for part in recorder.fresh_rows())
+    seen += sum(len(part) for part in recorder.fresh_rows())
+    recorder.close()
+
+    assert seen == 80_000
+    assert recorder.counts == [0, 80_000, 0]
+    found = rows(tmp_path)
+    for producer in range(4):
+        mine = [row for row in found if row["producer"] == producer]
+        assert [row["sequence"] for row in mine] == list(range(20_000))
+        assert all(row["error"] == f"error {row['sequence'] % 7}" for row in mine)
 
 
 def test_fresh_rows_are_each_seen_once_over_chunks(tmp_path: Path) -> None:
     recorder = SendRecorder(tmp_path, 1000, watched=True, chunk_rows=10)
     seen: list[int] = []
     for sequence in range(95):
-        recorder.record(0, sequence, 0, 0, 1, KAFKA_OK)
+        recorder.lines[0].record(0, sequence, 0, 0, 1, KAFKA_OK)
         if sequence % 37 == 0:
             seen += [number for part in recorder.fresh_rows() for number in part["sequence"].tolist()]
     seen += [number for part in recorder.fresh_rows() for number in part["sequence"].tolist()]
@@ -151,7 +178,7 @@ def test_fresh_rows_are_each_seen_once_over_chunks(tmp_path: Path) -> None:
 def test_the_tally_counts_like_locust(tmp_path: Path) -> None:
     recorder = SendRecorder(tmp_path, 1000, watched=True)
     for sequence, (ms, done) in enumerate([(1, OK), (1, OK), (147, OK), (3432, TIMED_OUT), (58760, REFUSED)]):
-        recorder.record(0, sequence, 0, 0, ms * 1_000_000, done)
+        recorder.lines[0].record(0, sequence, 0, 0, ms * 1_000_000, done)
 
     counted = tally(recorder.fresh_rows())
     recorder.close()

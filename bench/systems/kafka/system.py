@@ -8,8 +8,8 @@ from pathlib import Path
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.kafka import config, full_read, hints, nodes, ready, settings
 from bench.systems.kafka.admin import KafkaAdmin
-from bench.systems.kafka.client import KafkaConsumer, KafkaProducer
-from bench.systems.protocols import Admin, Consumer, Producer, Received
+from bench.systems.kafka.client import KafkaConsumer, KafkaProducers
+from bench.systems.protocols import Admin, Consumer, Producers, Received
 from bench.systems.servers import Servers
 
 
@@ -54,9 +54,11 @@ class Kafka:
         """See protocols.System."""
         return KafkaAdmin(cluster, nodes)
 
-    def producer(self, endpoint: str, topic: Topic, case_producer: Settings, window: int) -> Producer:
+    def producers(
+        self, endpoint: str, topic: Topic, case_producer: Settings, count: int, window: int
+    ) -> Producers:
         """See protocols.System."""
-        return KafkaProducer(endpoint, topic, case_producer, window)
+        return KafkaProducers(endpoint, topic, case_producer, count, window)
 
     def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings) -> Consumer:
         """See protocols.System."""

@@ -30,12 +30,34 @@ _NOT_STORED = {Fault.LOSS, Fault.FAIL, Fault.UNKNOWN_ABSENT}
 _sleep: Callable[[float], None] = get_original("time", "sleep")
 
 
-class MemoryProducer:
-    """Implements protocols.Producer. Messages go to the partitions in turn; faults see `faults.Faults`."""
+class MemoryProducers:
+    """Implements protocols.Producers; faults see `faults.Faults`."""
 
-    def __init__(self, folder: Path, topic: Topic, settings: Settings) -> None:
-        """Open the topic's partitions. Raises ClusterError when it does not exist."""
+    def __init__(self, folder: Path, topic: Topic, settings: Settings, count: int) -> None:
+        """Open the topic's partitions, for each producer. Raises ClusterError when it does not exist."""
         self._faults = Faults.of(settings)
+        self.each = [MemoryProducer(folder, topic, self._faults) for _ in range(count)]
+
+    def effective(self) -> Settings:
+        """See protocols.Producers."""
+        return {
+            "kind": "files in a folder: no server, no network, no replication",
+            **{name: getattr(self._faults, name) for name in Faults.__slots__},
+        }
+
+    def close(self, timeout_s: float) -> None:
+        """See protocols.Producers. Swapped messages that nothing followed are stored now."""
+        deadline = time.monotonic() + timeout_s
+        for producer in self.each:
+            producer.close(deadline - time.monotonic())
+
+
+class MemoryProducer:
+    """Implements protocols.Producer. Messages go to the partitions in turn."""
+
+    def __init__(self, folder: Path, topic: Topic, faults: Faults) -> None:
+        """Open the topic's partitions. Raises ClusterError when it does not exist."""
+        self._faults = faults
         self._partitions = [Partition(folder, number) for number in range(topic.partitions)]
         self._sent = 0
         self._pending: list[tuple[int, int, Done, Callable[[Done], None]]] = []
@@ -62,15 +84,8 @@ class MemoryProducer:
             _, _, told, done = heapq.heappop(self._pending)
             done(told)
 
-    def effective(self) -> Settings:
-        """See protocols.Producer."""
-        return {
-            "kind": "files in a folder: no server, no network, no replication",
-            **{name: getattr(self._faults, name) for name in Faults.__slots__},
-        }
-
     def close(self, timeout_s: float) -> None:
-        """See protocols.Producer. Swapped messages that nothing followed are stored now."""
+        """Wait for open sends and end them, then store swapped messages that nothing followed."""
         deadline_ns = time.monotonic_ns() + round(timeout_s * NANOS)
         while self._pending and (left_ns := deadline_ns - time.monotonic_ns()) > 0:
             self.poll(left_ns / NANOS)

@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.memory import client, settings
 from bench.systems.memory.admin import MemoryAdmin
-from bench.systems.protocols import Admin, Consumer, Producer, Received
+from bench.systems.protocols import Admin, Consumer, Producers, Received
 
 
 class Memory:
@@ -50,9 +50,16 @@ class Memory:
         """See protocols.System."""
         return MemoryAdmin(self._folder)
 
-    def producer(self, endpoint: str, topic: Topic, case_producer: Settings, window: int) -> Producer:  # noqa: ARG002
-        """See protocols.System. Any window fits."""
-        return client.MemoryProducer(Path(endpoint) / topic.name, topic, case_producer)
+    def producers(
+        self,
+        endpoint: str,
+        topic: Topic,
+        case_producer: Settings,
+        count: int,
+        window: int,  # noqa: ARG002 - any window fits
+    ) -> Producers:
+        """See protocols.System."""
+        return client.MemoryProducers(Path(endpoint) / topic.name, topic, case_producer, count)
 
     def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings) -> Consumer:  # noqa: ARG002
         """See protocols.System."""

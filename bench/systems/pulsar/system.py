@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench.model import Case, Cluster, Node, Settings, Topic
-from bench.systems.protocols import Admin, Consumer, Producer, Received
+from bench.systems.protocols import Admin, Consumer, Producers, Received
 from bench.systems.pulsar import config, full_read, hints, nodes, ready, settings
 from bench.systems.pulsar.admin import PulsarAdmin
-from bench.systems.pulsar.client import PulsarConsumer, PulsarProducer
+from bench.systems.pulsar.client import PulsarConsumer, PulsarProducers
 from bench.systems.servers import Servers
 
 
@@ -50,9 +50,11 @@ class Pulsar:
         """See protocols.System."""
         return PulsarAdmin(cluster, nodes)
 
-    def producer(self, endpoint: str, topic: Topic, case_producer: Settings, window: int) -> Producer:
+    def producers(
+        self, endpoint: str, topic: Topic, case_producer: Settings, count: int, window: int
+    ) -> Producers:
         """See protocols.System."""
-        return PulsarProducer(endpoint, topic, case_producer, window)
+        return PulsarProducers(endpoint, topic, case_producer, count, window)
 
     def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings) -> Consumer:
         """See protocols.System."""
