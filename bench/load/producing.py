@@ -25,7 +25,7 @@ from bench.load.vitals import Vitals
 from bench.model import NANOS, Outcome
 from bench.systems.protocols import Producers, System
 
-_LOOK_S = 0.02
+_LOOK_S = 0.05
 _SPAWN_DEADLINE_S = 60.0
 _CLOSE_S = 1.0  # the grace is over by then
 

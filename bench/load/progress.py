@@ -12,7 +12,8 @@ from bench.load.recorder import SendRecorder
 from bench.load.sender import Sender, Span
 from bench.model import NANOS, Outcome
 
-_LOOK_S = 0.02
+_LOOK_S = 0.1
+_AWAITING_LOOK_S = 0.02
 _EVERY_NS = NANOS // 2
 
 
@@ -39,7 +40,7 @@ class Progress:
     def run(self) -> None:
         """Report until killed."""
         while True:
-            gevent.sleep(_LOOK_S)
+            gevent.sleep(_AWAITING_LOOK_S if self._awaited else _LOOK_S)
             if self._is_due():
                 self.tell()
 
