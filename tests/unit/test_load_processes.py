@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow.parquet as pq
 import pytest
@@ -380,14 +380,27 @@ def test_the_web_page_shows_a_trial_and_leaves_it_alone(trial: Trial, tmp_path: 
     ) as process:
         load = closed(duration_s=2.5)
         done = process.call(trial.produce(load, {"delay_ms": 1.0, "fails": 0.2}), 60, on_progress=look)
-        last = json.loads(fetch(f"{url}/stats/requests?after"))
+        last = shown_at_last(url, done["sent"])
         assert "Locust" in fetch(url).decode()
 
     assert seen[-1]["user_count"] in {0, 3}
     assert done["sent"] > 300
-    total = {entry["name"]: entry for entry in last["stats"]}["Aggregated"]
+    total = aggregated(last)
     assert (total["num_requests"], total["num_failures"]) == (done["sent"], done["failed"])
     assert last["errors"][0]["error"] == "fails"
+
+
+def shown_at_last(url: str, requests: int) -> dict[str, Any]:
+    """Ask until the page shows so many requests: Locust answers from a cache of two seconds."""
+    deadline = time.monotonic() + 20
+    while aggregated(shown := json.loads(fetch(f"{url}/stats/requests")))["num_requests"] != requests:
+        assert time.monotonic() < deadline, shown
+        time.sleep(0.2)
+    return cast("dict[str, Any]", shown)
+
+
+def aggregated(shown: dict[str, Any]) -> dict[str, Any]:
+    return {entry["name"]: entry for entry in shown["stats"]}["Aggregated"]
 
 
 def fetch(url: str, body: bytes | None = None) -> bytes:
