@@ -37,7 +37,8 @@ FAULTS: Settings = {
 STORED = {Fault.NONE, Fault.DUPLICATE, Fault.SWAP, Fault.GHOST_FAIL, Fault.GHOST_UNKNOWN}
 ACKED = {Fault.NONE, Fault.DUPLICATE, Fault.SWAP, Fault.LOSS}
 
-Rows = list[dict[str, Any]]
+Row = dict[str, Any]
+Rows = list[Row]
 
 
 @pytest.fixture(scope="module")
@@ -399,8 +400,9 @@ def shown_at_last(url: str, requests: int) -> dict[str, Any]:
     return cast("dict[str, Any]", shown)
 
 
-def aggregated(shown: dict[str, Any]) -> dict[str, Any]:
-    return {entry["name"]: entry for entry in shown["stats"]}["Aggregated"]
+def aggregated(shown: dict[str, Any]) -> Row:
+    by_name: dict[str, Row] = {entry["name"]: entry for entry in shown["stats"]}
+    return by_name["Aggregated"]
 
 
 def fetch(url: str, body: bytes | None = None) -> bytes:
