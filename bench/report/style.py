@@ -6,6 +6,7 @@ so the systems also differ in grey print, where the markers help.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -98,6 +99,8 @@ def drawing() -> Iterator[None]:
 
 def _find_fonts() -> None:
     """Add fonts that were installed after Matplotlib wrote its list of fonts."""
+    # The fallback typeface has no semibold; that it takes bold instead is nothing to tell a user.
+    logging.getLogger(font_manager.__name__).setLevel(logging.ERROR)
     if SANS in font_manager.fontManager.get_font_names():
         return
     for path in font_manager.findSystemFonts():
