@@ -31,6 +31,10 @@ class LoadError(BenchError):
     """The load or consumer process failed, fell silent or broke the recorder's promise."""
 
 
+class FaultError(BenchError):
+    """A fault could not be shown to have happened, or to be over; what the trial measured means nothing then."""
+
+
 class EventLogError(BenchError):
     """A run folder does not follow docs/event-log.md; the message names file and column."""
 

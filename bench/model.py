@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Scalar: TypeAlias = str | int | float | bool
 Settings: TypeAlias = Mapping[str, Scalar]
@@ -49,7 +49,8 @@ class Jit(StrEnum):
 class Cluster:
     """Everything that needs other server processes when it changes. Cases with equal clusters share one.
 
-    `nodes` counts nodes by role; `settings` holds server properties by role, under their own names.
+    `nodes` counts nodes by role; `settings` holds server properties by role, under their own names. With
+    `own_disks` each node's data lie on a file system of their own.
     """
 
     system: str
@@ -58,6 +59,7 @@ class Cluster:
     settings: Mapping[str, Settings] = field(default_factory=dict)
     heap_mib: Mapping[str, int] = field(default_factory=dict)
     jit: Jit = Jit.DEFAULT
+    own_disks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,8 @@ class Case:
     """One point of a sweep: one system, one whole configuration.
 
     `swept` holds only what the scenario sweeps for this system, in the scenario's order: a case's short name.
-    `producer` and `consumer` are client properties under the client's own names.
+    `producer` and `consumer` are client properties under the client's own names. `faults` are the steps of what
+    breaks during a trial, as the scenario has them (bench/faults/step.py).
     """
 
     system: str
@@ -119,6 +122,7 @@ class Case:
     producer: Settings
     consumer: Settings
     load: Load
+    faults: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,5 +171,5 @@ COUNTERS = (
     "out_of_order",
     "foreign",
 )
-METRICS = (*RATES, *TIMES, *COUNTERS)
+METRICS = (*RATES, *TIMES, *COUNTERS, "unavailable_ns")
 """Columns of results/trials that an expectation may speak of (docs/results.md)."""

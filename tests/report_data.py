@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bench.analysis.tables import FAULTS
 from bench.model import COUNTERS, NANOS, RATES, TIMES
 from tests import report_documents as documents
 from tests.report_sketch import SWEPT, WARM_UP_S, WINDOW_S, Row, Sketch, case_name, cases_of, typical_rate
@@ -56,6 +57,7 @@ def build(run: Path, sketch: Sketch | None = None) -> Path:
         percentiles=pd.DataFrame(percentiles, columns=["trial", "measure", "quantile", "value_ns"]),
         errors=pd.DataFrame(columns=["trial", "outcome", "error", "count"]),
         messages=pd.DataFrame(messages, columns=_MESSAGE_COLUMNS),
+        faults=pd.DataFrame(columns=list(FAULTS)),
     )
     documents.write_json(results / "expectations.json", list(documents.expectations(sketch)))
     documents.write_json(results / "summary.json", documents.summary(sketch, trials))

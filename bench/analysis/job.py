@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from bench.analysis import tables
+from bench.analysis.availability import availability, fault_rows
 from bench.analysis.cases import case_rows
 from bench.analysis.contract import recorded
 from bench.analysis.delivery import accounts, messages
@@ -45,6 +46,7 @@ class _Measured:
     timeline: list[dict[str, object]]
     errors: list[dict[str, object]]
     offenders: Any
+    faults: list[dict[str, object]]
 
 
 def analyse(run: Path) -> None:
@@ -121,6 +123,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         timeline=list(timeline(folder.trials, first_ns, tallies, live, service)),
         errors=errors(tallies),
         offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
+        faults=fault_rows(folder.trials, first_ns, availability(spark, log, folder.trials)),
     )
 
 
@@ -139,6 +142,8 @@ def _any_offender(counted: Counted) -> bool:
 def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) -> None:
     settings = folder.settings
     trials = [trial_row(trial, settings, measured.counted) for trial in folder.trials]
+    for row in trials:
+        row["unavailable_ns"] = _unavailable(measured.faults, row["trial"])
     cases = case_rows(folder.trials, trials, settings)
     tables.write_table(results, "trials", tables.table(trials, tables.trial_fields(settings)))
     tables.write_table(results, "cases", tables.table(cases, tables.case_fields(settings)))
@@ -146,9 +151,16 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "percentiles", tables.table(_curves(measured.counted), tables.PERCENTILES))
     tables.write_table(results, "errors", tables.table(measured.errors, tables.ERRORS))
     tables.write_table(results, "messages", measured.offenders)
+    tables.write_table(results, "faults", tables.table(measured.faults, tables.FAULTS))
     judged = [judge(expectation, trials, settings) for expectation in folder.manifest.expectations]
     tables.write_json(results, "expectations", judged)
     tables.write_json(results, "summary", _summary(folder, trials, cases, time.monotonic() - began))
+
+
+def _unavailable(faults: Iterable[Mapping[str, object]], trial: object) -> int | None:
+    """Return the longest time that any fault of a trial kept acknowledgements away."""
+    gaps = [row.get("ack_gap_ns") for row in faults if row["trial"] == trial]
+    return max((gap for gap in gaps if isinstance(gap, int)), default=None)
 
 
 def _curves(counted: Counted) -> Iterator[dict[str, object]]:

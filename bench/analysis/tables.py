@@ -38,6 +38,7 @@ _TRIAL_TAIL: _Fields = {
     "e2e_messages": _LONG,
     **dict.fromkeys(COUNTERS, _LONG),
     "account_complete": _BOOL,
+    "unavailable_ns": _LONG,
     "cpu_share": _REAL,
     "loop_lag_max_ns": _LONG,
     "recorder_backlog_max": _LONG,
@@ -75,6 +76,20 @@ MESSAGES: _Fields = {
     "batch_index": _INT,
     "previous_sequence": _LONG,
     "error": _TEXT,
+}
+
+FAULTS: _Fields = {
+    "trial": _INT,
+    "fault": _TEXT,
+    "kind": _TEXT,
+    "nodes": _TEXT,
+    "proven": _BOOL,
+    **dict.fromkeys(("asked_ns", "effect_ns", "healed_ns", "first_failed_ns", "first_acked_ns"), _LONG),
+    **dict.fromkeys(("ack_gap_ns", "live_gap_ns"), _LONG),
+    "rate_before": _REAL,
+    "dip_depth": _REAL,
+    "dip_messages": _LONG,
+    "back_ns": _LONG,
 }
 
 

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
+import struct
+import subprocess
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
-from bench.errors import SetupError
+from bench.errors import FaultError, SetupError
 
 _CALLS = 500
 _BYTES = 4096
+
+_DISK_BYTES = 2 << 30
+"""Size of a node's own disk; the image is sparse."""
+_EXT4_SHUTDOWN = 0x8004587D
+_WITHOUT_LOG_FLUSH = 2
+"""ioctl EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH (linux/fs/ext4/ext4.h)."""
 
 
 def fsync_cost(folder: Path, calls: int = _CALLS) -> dict[str, int]:
@@ -29,6 +39,77 @@ def fsync_cost(folder: Path, calls: int = _CALLS) -> dict[str, int]:
         os.close(handle)
         probe.unlink()
     return {"p50": _rank(costs, 0.50), "p99": _rank(costs, 0.99), "calls": calls, "bytes": _BYTES}
+
+
+def why_no_power_cut() -> str | None:
+    """Return None where nodes can have disks of their own whose power can be cut, else the reason why not."""
+    if os.geteuid() != 0 or not _maps_everybody():
+        return "mounting a file system for each node takes real root"
+    if not Path("/dev/loop-control").exists():
+        return "this machine has no loop devices (/dev/loop-control)"
+    if shutil.which("mkfs.ext4", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin") is None:
+        return "mkfs.ext4 (package e2fsprogs) is missing"
+    return None
+
+
+def _maps_everybody() -> bool:
+    """Whether this root is root everywhere, not only in a user namespace of its own."""
+    return Path("/proc/self/uid_map").read_text(encoding="ascii").split() == ["0", "0", "4294967295"]
+
+
+class Disk:
+    """An ext4 of its own for one folder, on a loop device, so that its power can be cut. Needs real root.
+
+    The image lies beside the folder. The mount is the sandbox's own, and the loop device goes with it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Make and mount it; the folder must be empty. Raises SetupError with what the tools said."""
+        self._folder = folder
+        self._image = folder.with_name(f"{folder.name}.ext4")
+        folder.mkdir(parents=True, exist_ok=True)
+        with self._image.open("wb") as image:
+            image.truncate(_DISK_BYTES)
+        _tool("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", str(self._image))
+        self._mount()
+        (folder / "lost+found").rmdir()  # Kafka refuses a log folder with anything foreign in it
+
+    def sync(self) -> None:
+        """Bring everything written so far to the disk."""
+        _tool("sync", "--file-system", str(self._folder))
+
+    def _mount(self) -> None:
+        _tool("mount", "-o", "loop", str(self._image), str(self._folder))
+
+    def shut_down(self) -> None:
+        """Turn it off: nothing that is not on the disk gets there any more, not even what the journal holds."""
+        handle = os.open(self._folder, os.O_RDONLY)
+        try:
+            fcntl.ioctl(handle, _EXT4_SHUTDOWN, struct.pack("I", _WITHOUT_LOG_FLUSH))
+        finally:
+            os.close(handle)
+
+    def must_be_off(self, name: str) -> None:
+        """Raise FaultError if anything can still be written."""
+        with suppress(OSError):
+            (self._folder / ".probe").write_bytes(b"x")
+            raise FaultError(f"The disk of {name} still took a write after its power was cut.")
+
+    def remount(self) -> None:
+        """Mount what is on the disk. Raises SetupError with what the tools said."""
+        _tool("umount", str(self._folder))
+        self._mount()
+
+    def close(self) -> None:
+        """Unmount it and delete its image."""
+        _tool("umount", "--lazy", str(self._folder))
+        self._image.unlink(missing_ok=True)
+
+
+def _tool(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SetupError(f"`{' '.join(command)}` failed: {done.stderr.strip()}")
 
 
 def _one(handle: int, block: bytes) -> int:

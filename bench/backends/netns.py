@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from bench.errors import SetupError
+from bench.errors import FaultError, SetupError
 from bench.model import Node
 
+_TABLE = "cut"
 _CLIENT_HOST = 254
 """Last byte of the client side's own address on each bridge."""
 
@@ -42,9 +44,44 @@ class Network:
         """
         return ["nsenter", f"--net=/run/netns/{node.name}", "--"]
 
+    @property
+    def client(self) -> str:
+        """The address of everything that is no node: the load processes and the runner."""
+        return f"{self._nodes[0].address.rpartition('.')[0]}.{_CLIENT_HOST}"
+
+    def cut(self, node: Node, addresses: Sequence[str], *, inbound: bool, outbound: bool) -> None:
+        """Drop all packets between a node and these addresses, in the node's own namespace."""
+        those = "{ " + ", ".join(addresses) + " }"
+        lines = [f"add table ip {_TABLE}"]
+        for chain, wanted, side in (("input", inbound, "saddr"), ("output", outbound, "daddr")):
+            if wanted:
+                lines += [
+                    f"add chain ip {_TABLE} {chain} {{ type filter hook {chain} priority 0; }}",
+                    f"add rule ip {_TABLE} {chain} ip {side} {those} counter drop",
+                ]
+        self._nft(node, "\n".join(lines))
+
+    def dropped(self, node: Node) -> int:
+        """Return how many packets the node's cuts have dropped."""
+        told = self._nft(node, f"list table ip {_TABLE}")
+        return sum(int(count) for count in re.findall(r"counter packets (\d+)", told))
+
+    def mend(self, node: Node) -> None:
+        """Take all cuts of a node away."""
+        self._nft(node, f"delete table ip {_TABLE}")
+
+    def _nft(self, node: Node, lines: str) -> str:
+        command = [*self.enter(node), "nft", "-f", "-"]
+        done = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise FaultError(f"Changing the packet filter of {node.name} failed: {done.stderr.strip()}.")
+        return done.stdout
+
     def close(self) -> None:
         """Take the namespaces and the bridge away."""
-        _ip([*(f"netns del {node.name}" for node in self._nodes), f"link del {self._bridge}"])
+        # Links first: with its namespace alone a link would go some time later, and its name stay taken.
+        links = [f"link del {self._bridge}v{index}" for index in range(len(self._nodes))]
+        _ip([*links, *(f"netns del {node.name}" for node in self._nodes), f"link del {self._bridge}"])
 
 
 def _ip(lines: list[str], namespace: str | None = None) -> None:

@@ -8,27 +8,35 @@ import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import psutil
 
+from bench.backends.disks import Disk
 from bench.backends.netns import Network
-from bench.errors import ClusterError, NodeDiedError, SetupError
+from bench.errors import ClusterError, FaultError, NodeDiedError, SetupError
 from bench.model import Node
 
 _LOG_LINES = 25
 _STOP_S = 20.0
 _OPEN_S = 60.0
 _TURN_S = 0.05
+_AFTER_CUT_S = 0.3
+"""How long processes live on after their disks are off: what they still acknowledge was never on a disk."""
 
 
 class ProcessBackend:
     """Starts and stops the nodes of one cluster. Close it whatever happens."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
-        """Lay the network; nothing is started yet."""
+    def __init__(self, nodes: Sequence[Node], disks: Sequence[Path] = ()) -> None:
+        """Lay the network, and a file system of its own at each of `disks`; nothing is started yet."""
         self._nodes = list(nodes)
+        self._away: set[str] = set()
+        self._disks: dict[Path, Disk] = {}
         self._network = Network(nodes) if nodes else None
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        for folder in disks:
+            self._disks[folder] = Disk(folder)
 
     def start(self, groups: Sequence[Sequence[Node]]) -> None:
         """Start processes, a group at once, the next when each has its first port open; the last may not be ready.
@@ -67,9 +75,9 @@ class ProcessBackend:
             )
 
     def alive(self) -> None:
-        """Raise NodeDiedError, with the end of its log, if a started node is gone."""
+        """Raise NodeDiedError, with the end of its log, if a started node is gone that nobody ended."""
         for node in self._nodes:
-            process = self._processes.get(node.name)
+            process = None if node.name in self._away else self._processes.get(node.name)
             if process is not None and process.poll() is not None:
                 message = f"{node.name} ended with status {process.returncode}. {log_end(node)}"
                 raise NodeDiedError(message)
@@ -77,6 +85,112 @@ class ProcessBackend:
     def pids(self) -> Mapping[str, int]:
         """Return the process id of each running node by its name."""
         return {name: process.pid for name, process in self._processes.items() if process.poll() is None}
+
+    @property
+    def client(self) -> str:
+        """The clients' address, as nodes see it."""
+        return self._network.client if self._network is not None else "127.0.0.1"
+
+    def listens(self, node: Node) -> bool:
+        """See abilities.Killable."""
+        return _is_open(node, node.ports[0])
+
+    def end_node(self, node: Node, *, kill: bool) -> int:
+        """See abilities.Killable."""
+        process = self._running(node)
+        self._away.add(node.name)
+        process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
+        try:
+            return process.wait(_STOP_S)
+        except subprocess.TimeoutExpired:
+            raise FaultError(f"{node.name} had not ended {_STOP_S:.0f} s after it was asked to.") from None
+
+    def start_node(self, node: Node) -> None:
+        """See abilities.Killable."""
+        self._processes[node.name] = self._started(node)
+        self._away.discard(node.name)
+        self._await_ports([node])
+
+    def pause_node(self, node: Node) -> str:
+        """See abilities.Pausable."""
+        return self._signalled(node, signal.SIGSTOP, stopped=True)
+
+    def resume_node(self, node: Node) -> str:
+        """See abilities.Pausable."""
+        return self._signalled(node, signal.SIGCONT, stopped=False)
+
+    def _signalled(self, node: Node, number: signal.Signals, *, stopped: bool) -> str:
+        process = self._running(node)
+        process.send_signal(number)
+        deadline = time.monotonic() + 1.0
+        while (_state(process.pid) == "T") is not stopped and time.monotonic() < deadline:
+            time.sleep(0.001)
+        return _state(process.pid)
+
+    def cut(self, node: Node, addresses: Sequence[str], *, inbound: bool, outbound: bool) -> None:
+        """See abilities.Partitionable."""
+        self._net().cut(node, addresses, inbound=inbound, outbound=outbound)
+
+    def dropped(self, node: Node) -> int:
+        """See abilities.Partitionable."""
+        return self._net().dropped(node)
+
+    def mend(self, node: Node) -> None:
+        """See abilities.Partitionable."""
+        self._net().mend(node)
+
+    def sync_disks(self) -> None:
+        """Bring what the nodes wrote while they started to their own disks: no power cut is meant to hit that."""
+        for disk in self._disks.values():
+            disk.sync()
+
+    def cut_power(self, nodes: Sequence[Node]) -> str:
+        """See abilities.PowerCut."""
+        disks = [self._disk(node) for node in nodes]
+        begun_ns = time.monotonic_ns()
+        for disk in disks:
+            disk.shut_down()
+        took_ns = time.monotonic_ns() - begun_ns
+        self._away.update(node.name for node in nodes)
+        time.sleep(_AFTER_CUT_S)
+        processes = [self._running(node) for node in nodes]
+        _signal(processes, signal.SIGKILL)
+        for process in processes:
+            process.wait()
+        for node, disk in zip(nodes, disks, strict=True):
+            disk.must_be_off(node.name)
+        names = ", ".join(node.name for node in nodes)
+        return (
+            f"The file systems of {names} were shut down within {took_ns / 1e6:.1f} ms and refuse every write; "
+            "then their processes were killed."
+        )
+
+    def restore_power(self, nodes: Sequence[Node]) -> str:
+        """See abilities.PowerCut."""
+        for node in nodes:
+            self._disk(node).remount()
+        for node in nodes:
+            self._processes[node.name] = self._started(node)
+            self._away.discard(node.name)
+        self._await_ports(nodes)
+        return f"{', '.join(node.name for node in nodes)}: mounted as the disk had it, started, the ports are open."
+
+    def _disk(self, node: Node) -> Disk:
+        found = [disk for folder, disk in self._disks.items() if folder.is_relative_to(node.directory)]
+        if not found:
+            raise FaultError(f"{node.name} has no disk of its own, so its power cannot be cut.")
+        return found[0]
+
+    def _net(self) -> Network:
+        if self._network is None:
+            raise FaultError("This cluster has no network that could be cut.")
+        return self._network
+
+    def _running(self, node: Node) -> subprocess.Popen[bytes]:
+        process = self._processes.get(node.name)
+        if process is None or process.poll() is not None:
+            raise FaultError(f"{node.name} does not run, so nothing can be done to it.")
+        return process
 
     def stop(self, groups: Sequence[Sequence[Node]], grace_s: float = _STOP_S) -> None:
         """Stop in order with SIGTERM, group by group; what doesn't end in `grace_s` is killed."""
@@ -90,16 +204,25 @@ class ProcessBackend:
 
     def kill(self) -> None:
         """Kill every node at once; right for a cluster whose data nobody needs again."""
-        _signal(list(self._processes.values()), signal.SIGKILL)
+        _signal(list(self._processes.values()), signal.SIGKILL)  # ends a frozen one too
         for process in self._processes.values():
             process.wait()
         self._processes.clear()
 
     def close(self) -> None:
-        """Kill what still runs and take the network away."""
+        """Kill what still runs and take the network and the disks away."""
         self.kill()
+        for disk in self._disks.values():
+            disk.close()
         if self._network is not None:
             self._network.close()
+
+
+def _state(pid: int) -> str:
+    """Return the kernel's word for a process: R, S, D, T (stopped), Z."""
+    return (
+        Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[0]
+    )
 
 
 def _signal(processes: Sequence[subprocess.Popen[bytes]], number: signal.Signals) -> None:

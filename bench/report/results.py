@@ -37,6 +37,17 @@ _REQUIRED = {
     "timeline": ("trial", "second", "in_window", "acked", "failed", "unknown"),
     "percentiles": ("trial", "measure", "quantile", "value_ns"),
     "errors": ("trial", "outcome", "error", "count"),
+    "faults": (
+        "trial",
+        "fault",
+        "kind",
+        "nodes",
+        "proven",
+        "effect_ns",
+        "healed_ns",
+        "ack_gap_ns",
+        "back_ns",
+    ),
     "messages": ("trial", "kind", "producer", "sequence", "partition", "ledger", "entry", "batch_index"),
 }
 
@@ -54,6 +65,7 @@ class Results:
     percentiles: pd.DataFrame
     errors: pd.DataFrame
     messages: pd.DataFrame
+    faults: pd.DataFrame
     expectations: tuple[Json, ...]
     summary: Json
     trial_files: Mapping[int, Json]

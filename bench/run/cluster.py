@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,8 +27,12 @@ class LiveCluster:
     nodes: list[Node]
     endpoint: str
     admin: Admin
-    alive: Callable[[], None]
+    backend: ProcessBackend
     start_s: float
+
+    def alive(self) -> None:
+        """Raise NodeDiedError if a node is gone that nobody ended."""
+        self.backend.alive()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,8 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         stack.callback(_keep_logs, nodes, logs)
-        backend = ProcessBackend(nodes)
+        disks = [side.data_folder(node) for node in nodes] if spec.own_disks else []
+        backend = ProcessBackend(nodes, disks)
         stack.callback(backend.close)
         check_ports(nodes)
         begun = time.monotonic()
@@ -59,9 +64,10 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
         backend.start(side.start_order(nodes))
         side.await_ready(spec, nodes, backend.alive)
         taken = time.monotonic() - begun
+        backend.sync_disks()
         admin = side.admin(spec, nodes)
         stack.callback(admin.close)
-        yield LiveCluster(spec, side, nodes, side.endpoint(nodes), admin, backend.alive, taken)
+        yield LiveCluster(spec, side, nodes, side.endpoint(nodes), admin, backend, taken)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.errors import EventLogError
 from bench.model import Case, Cluster, Settings, Trial
-from bench.run import wiring
+from bench.run import breaking, wiring
 from bench.run.folder import RunFolder
 from bench.scenario import Loaded, cases, load
 from bench.systems.protocols import System
@@ -45,9 +45,19 @@ class Plan:
     swept: Mapping[str, list[str]]
 
     def clusters(self, trials: list[Trial] | None = None) -> list[tuple[Cluster, list[Trial]]]:
-        """Group consecutive trials that share a cluster and a round: one cluster start each."""
+        """Group consecutive trials that share a cluster and a round: one cluster start each.
+
+        What broke a cluster may have left something behind: a trial with faults has a cluster of its own.
+        """
         chosen = list(self.trials) if trials is None else trials
-        grouped = groupby(chosen, key=lambda trial: (trial.round, cluster_key(trial.case.cluster)))
+        grouped = groupby(
+            chosen,
+            key=lambda trial: (
+                trial.round,
+                cluster_key(trial.case.cluster),
+                trial.number if trial.case.faults else -1,
+            ),
+        )
         return [(members[0].case.cluster, members) for _, group in grouped if (members := list(group))]
 
     def seconds(self) -> float:
@@ -72,7 +82,7 @@ class Plan:
 
 def plan(loaded: Loaded, seed: int) -> Plan:
     """Plan a run. Raises ScenarioError for unknown settings and for a system with no point that can exist."""
-    every = cases(loaded.scenario, wiring.version)
+    every = [breaking.checked(loaded, case) for case in cases(loaded.scenario, wiring.version)]
     possible, left_out = _sorted_out(loaded, every, wiring.system)
     swept = {case.system: list(case.swept) for case in every}
     return Plan(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 from collections.abc import Callable, Iterable
@@ -25,6 +24,7 @@ _COMMANDS = {
     "unshare": "util-linux: without it there is no sandbox and no run",
     "nsenter": "util-linux: starts each node in its own network namespace",
     "ip": "iproute2: lays the cluster's network",
+    "nft": "nftables: cuts it (fault `isolate`)",
     "mvn": "maven: fetches the servers; only needed for a version that is not there yet",
 }
 
@@ -65,7 +65,7 @@ def findings(folder: Path) -> list[Finding]:
         _java(),
         *(_command(name) for name in _COMMANDS),
         _sandbox(),
-        _user(),
+        _faults(),
         Finding(
             "memory", f"{psutil.virtual_memory().available / 2**30:.1f} GiB free, {psutil.cpu_count()} cores"
         ),
@@ -111,12 +111,9 @@ def _sandbox() -> Finding:
     )
 
 
-def _user() -> Finding:
-    if os.geteuid() == 0:
-        return Finding("user", "root")
-    return Finding(
-        "user", "not root: everything but power-loss faults (a loop-mounted disk per node) can be had"
-    )
+def _faults() -> Finding:
+    reason = disks.why_no_power_cut()
+    return Finding("faults", "all kinds can be had" if reason is None else f"all but power-loss: {reason}")
 
 
 def _fsync(folder: Path) -> Finding:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench.model import Case, Load, Trial, Verdict
@@ -47,6 +47,7 @@ def _configuration(case: Case) -> dict[str, Any]:
         "topic": dict(case.topic),
         "producer": dict(case.producer),
         "consumer": dict(case.consumer),
+        "faults": [dict(step) for step in case.faults],
         "cluster_settings": {role: dict(settings) for role, settings in cluster.settings.items()},
     }
 
@@ -79,13 +80,21 @@ def finished(
     seen: Mapping[str, Any] | None,
     read: Mapping[str, Any],
     effective: Mapping[str, object],
+    faults: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Return what changes in trial.json once a trial is over, with the checks that judge it.
 
     `sent`, `seen` and `read` are what the load processes said (commands.Produce, Finish, Verify); `seen` is None
-    where the scenario has no live consumers.
+    where the scenario has no live consumers. `faults` is what the timeline kept.
     """
-    checks = [_recorder(sent), _load_went_on(sent), _client(sent), *_live(sent, seen), _account(read)]
+    checks = [
+        _recorder(sent),
+        _load_went_on(sent, faults),
+        _client(sent),
+        *_live(sent, seen),
+        *_faults(faults),
+        _account(read),
+    ]
     bad = [check["reason"] for check in checks if check["verdict"] != Verdict.VALID]
     return {
         "state": "finished",
@@ -124,7 +133,23 @@ def _client(sent: Mapping[str, Any]) -> dict[str, str]:
     return _check("client", Verdict.VALID, f"the load process used {share:.0%} of a core{bound}")
 
 
-def _load_went_on(sent: Mapping[str, Any]) -> dict[str, str]:
+def _faults(faults: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Hold each fault against its evidence: one that nothing shows may not have happened."""
+    struck = [fault for fault in faults if fault["kind"] != "undo"]
+    if not struck:
+        return []
+    unproven = [fault["name"] for fault in struck if not fault["proven"]]
+    if unproven:
+        reason = f"Nothing shows that these faults took effect: {', '.join(unproven)}."
+        return [_check("faults", Verdict.INVALID, reason)]
+    said = "; ".join(f"{fault['name']}: {fault['seen']}" for fault in struck)
+    return [_check("faults", Verdict.VALID, said)]
+
+
+def _load_went_on(sent: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    if sent["stalled"] and faults:
+        reason = f"the load broke off under the faults with {sent['never_told']:,} sends open"
+        return _check("load", Verdict.VALID, reason)
     if sent["stalled"]:
         return _check("load", Verdict.INVALID, "The load broke off: nothing came back from the brokers.")
     if sent["due_unsent"]:

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from bench.errors import BenchError
+from bench.faults import Site, Timeline, read_steps
 from bench.load.commands import Command, Finish, Produce, Subscribe, Verify
-from bench.model import Case, Topic, Trial
+from bench.model import Case, Pacing, Topic, Trial
 from bench.run import record
 from bench.run.cluster import LiveCluster, LoadProcesses
 from bench.run.folder import RunFolder
 
+_WARM_UP_PRODUCERS = 16
 _SUBSCRIBE_S = 60.0
 _CATCH_UP_S = 3.0
 _TAIL_S = 90.0
@@ -43,44 +45,91 @@ class Bench:
         working = self.folder.open_trial(trial.number)
         document = record.blank(trial)
         try:
-            document |= self._measured(trial, working, live)
+            document |= self._measured(trial, working, live, document["faults"])
         except BenchError as error:
             document |= record.failed(str(error))
         self.folder.close_trial(trial.number, document)
         return document
 
     def warm_up(self, case: Case, seconds: float, working: Path) -> None:
-        """Send to a throw-away topic: the first requests of a fresh cluster measure its class loading."""
+        """Send to a throw-away topic: the first requests of a fresh cluster measure class loading and compilers.
+
+        With many synchronous producers, whatever the case has: what counts is how many requests the servers get
+        to see (one producer, 8 s: the trials after it began at 0.4 of the throughput of those at the end).
+        """
         topic = Topic("warm-up", case.partitions, case.topic)
-        load = replace(case.load, warm_up_s=0.0, duration_s=seconds, messages=None)
+        load = replace(
+            case.load,
+            producers=_WARM_UP_PRODUCERS,
+            window=1,
+            pacing=Pacing(),
+            warm_up_s=0.0,
+            duration_s=seconds,
+            messages=None,
+        )
         working.mkdir(parents=True)
         self.cluster.admin.create_topic(topic)
         self._produce(replace(case, load=load), topic, 0, working, lambda _figures: None)
         self.cluster.admin.delete_topic(topic)
         shutil.rmtree(working)
 
-    def _measured(self, trial: Trial, working: Path, live: Live) -> Document:
+    def _measured(self, trial: Trial, working: Path, live: Live, faults: list[Document]) -> Document:
         topic = Topic(f"trial-{trial.number:04d}", trial.case.partitions, trial.case.topic)
         self.cluster.admin.create_topic(topic)
+        if trial.case.faults:  # the cluster ends with this trial
+            return self._on_topic(trial, topic, working, live, faults)
         try:
-            return self._on_topic(trial, topic, working, live)
+            return self._on_topic(trial, topic, working, live, faults)
         finally:
             self.cluster.admin.delete_topic(topic)
 
-    def _on_topic(self, trial: Trial, topic: Topic, working: Path, live: Live) -> Document:
+    def _on_topic(
+        self, trial: Trial, topic: Topic, working: Path, live: Live, faults: list[Document]
+    ) -> Document:
         effective = self.cluster.admin.effective(topic)
         reading = self._reading(trial, topic, working / "receives")
         consumers = trial.case.load.consumers
         if consumers:
             self._consume(Subscribe(**reading, consumers=consumers), _SUBSCRIBE_S)
-        sent = self._produce(trial.case, topic, trial.number, working / "sends", live)
+        timeline = self._timeline(trial, topic, faults)
+        try:
+            sent = self._produce(trial.case, topic, trial.number, working / "sends", live, timeline)
+        except BaseException:
+            timeline.abandon()
+            raise
+        timeline.finish()
+        if timeline.steps and timeline.all_healed:
+            self.cluster.admin.await_settled(topic)
         seen = (
             self._consume(Finish(expected=sent["acked"], grace_s=_CATCH_UP_S), _TAIL_S) if consumers else None
         )
         read = self._consume(Verify(**reading, deadline_s=_SILENCE_S), _READ_S)
-        return record.finished(sent, seen, read, effective)
+        return record.finished(sent, seen, read, effective, faults)
 
-    def _produce(self, case: Case, topic: Topic, number: int, folder: Path, live: Live) -> Document:
+    def _timeline(self, trial: Trial, topic: Topic, faults: list[Document]) -> Timeline:
+        load = trial.case.load
+        site = Site(
+            backend=self.cluster.backend,
+            nodes=self.cluster.nodes,
+            client=self.cluster.backend.client,
+            ask=lambda part: self.cluster.admin.find(part, topic),
+            seed=self._seed(trial.number),
+            load_s=None if load.duration_s is None else load.warm_up_s + load.duration_s,
+        )
+        return Timeline(read_steps(trial.case.faults), site, faults)
+
+    def _seed(self, number: int) -> int:
+        return zlib.crc32(f"{self.folder.path.name}/{number}".encode())
+
+    def _produce(  # noqa: PLR0913, PLR0917 - what one trial's load needs
+        self,
+        case: Case,
+        topic: Topic,
+        number: int,
+        folder: Path,
+        live: Live,
+        timeline: Timeline | None = None,
+    ) -> Document:
         command = Produce(
             system=case.system,
             endpoint=self.cluster.endpoint,
@@ -90,9 +139,21 @@ class Bench:
             trial=number,
             run=self.folder.path.name,
             folder=folder,
-            seed=zlib.crc32(f"{self.folder.path.name}/{number}".encode()),
+            seed=self._seed(number),
+            progress_at_acks=() if timeline is None else timeline.acks,
         )
-        return self.load.producing.call(command, _SILENCE_S * 3, live, self.cluster.alive)
+
+        def told(figures: Mapping[str, Any]) -> None:
+            live(figures)
+            if timeline is not None:
+                timeline.told(figures)
+
+        def alive() -> None:
+            self.cluster.alive()
+            if timeline is not None:
+                timeline.check()
+
+        return self.load.producing.call(command, _SILENCE_S * 3, told, alive)
 
     def _reading(self, trial: Trial, topic: Topic, folder: Path) -> dict[str, Any]:
         return {

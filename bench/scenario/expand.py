@@ -78,6 +78,7 @@ def _case(
         producer=owned("producer"),
         consumer=owned("consumer"),
         load=_load(scenario, int(given["load", "producers"]), int(given["load", "message_bytes"])),
+        faults=tuple(spec.faults),
     )
 
 

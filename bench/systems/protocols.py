@@ -93,6 +93,18 @@ class Admin(Protocol):
         Shape: {"cluster": {...}, "topic": {...}, "roles": {role: {property: value}}}; JSON values only.
         """
 
+    def find(self, part: str, topic: Topic) -> list[str]:
+        """Return the names of the nodes that play one of the system's `parts` now; [] when nobody does.
+
+        `part` may end in ` of N`, for partition N instead of 0. Raises ClusterError when nobody answers.
+        """
+
+    def await_settled(self, topic: Topic) -> None:
+        """Return once every copy of the topic that is expected is there again, after faults were healed.
+
+        Nothing can be said of what is lost before. Raises ClusterError when it takes too long.
+        """
+
     def close(self) -> None:
         """Release connections."""
 
@@ -101,9 +113,14 @@ class System(Protocol):
     """A system under test. Stateless: everything it needs comes in, so one instance serves a whole run."""
 
     name: str
+    parts: Sequence[str]
+    """Whom a fault may strike by the part that it plays: leader, owner, ensemble …"""
 
     def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:
         """Lay out the cluster's nodes below `folder`, in start order; pure: writes nothing."""
+
+    def data_folder(self, node: Node) -> Path:
+        """Return where all data of a node lie, and nothing else: it may become a mount of its own."""
 
     def prepare(self, cluster: Cluster, nodes: Sequence[Node]) -> None:
         """Write configurations, format storage, seed metadata: everything before the first process."""

@@ -27,6 +27,7 @@ class LiveSystem:
     system: System
     endpoint: str
     admin: Admin
+    nodes: list[str]
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def topic(self, partitions: int) -> Topic:
@@ -52,4 +53,4 @@ def live_system(
     cluster = Cluster(name, wiring.version(name), CLUSTERS[name], jit=Jit.C1)
     folder: Path = tmp_path_factory.mktemp(name)
     with running(cluster, folder / "nodes", folder / "logs") as live:
-        yield LiveSystem(live.system, live.endpoint, live.admin)
+        yield LiveSystem(live.system, live.endpoint, live.admin, [node.name for node in live.nodes])

@@ -22,6 +22,7 @@ class LiveSystem(Protocol):
     system: System
     endpoint: str
     admin: Admin
+    nodes: list[str]
 
     def topic(self, partitions: int) -> Topic: ...
 
@@ -317,6 +318,23 @@ def test_a_deleted_topic_comes_back_empty(live_system: LiveSystem) -> None:
     sends = send_sync(live_system, topic, 4)
 
     assert numbers_by_partition(read_all(live_system, topic)) == sent_by_partition(sends)
+
+
+def test_every_part_is_played_by_nodes_of_the_cluster(live_system: LiveSystem) -> None:
+    topic = live_system.topic(2)
+
+    for part in live_system.system.parts:
+        for asked in (part, f"{part} of 1"):
+            found = live_system.admin.find(asked, topic)
+            assert found or part == "bookie 3", asked  # the ensemble here has two
+            assert set(found) <= set(live_system.nodes)
+
+
+def test_a_whole_cluster_is_settled(live_system: LiveSystem) -> None:
+    topic = live_system.topic(2)
+    send_sync(live_system, topic, 4)
+
+    live_system.admin.await_settled(topic)
 
 
 def test_deleting_a_topic_that_is_not_there_is_no_error(live_system: LiveSystem) -> None:

@@ -95,7 +95,8 @@ def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     )
     bad = " A red cross marks a second in which a send failed or stayed unknown."
     unhappy = (results.timeline[["failed", "unknown"]].to_numpy() > 0).any()
-    caption += (bad if unhappy else "") + _panels_chosen(parts)
+    struck = " Dotted line and red shading: a fault, until it was healed." if len(results.faults) else ""
+    caption += struck + (bad if unhappy else "") + _panels_chosen(parts)
     return _drawn(figure, "timeline", "Throughput over time", alt, caption)
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from bench.model import NANOS
 from bench.report import style, sweep
 from bench.report.figures import multiples
 from bench.report.figures.scale import fitting
@@ -30,7 +31,7 @@ def timeline(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     right = int(seconds["second"].max()) + 1
     for cell in cells:
         _second_axis(cell, right)
-        multiples.name_lines(cell, _lines(cell, seconds))
+        multiples.name_lines(cell, _lines(cell, seconds, results.faults))
     return figure
 
 
@@ -48,7 +49,7 @@ def _second_axis(cell: multiples.Cell, right: int) -> None:
     cell.axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
 
 
-def _lines(cell: multiples.Cell, seconds: pd.DataFrame) -> multiples.Ends:
+def _lines(cell: multiples.Cell, seconds: pd.DataFrame, faults: pd.DataFrame) -> multiples.Ends:
     ends: dict[str, tuple[float, float]] = {}
     warm_ups = []
     for case in cell.panel.lines.values():
@@ -72,6 +73,7 @@ def _lines(cell: multiples.Cell, seconds: pd.DataFrame) -> multiples.Ends:
             linewidth=1.2,
         )
         _unhappy(cell, shown)
+        _broken(cell, faults[faults["trial"] == _representative(of_case)], int(seconds["second"].max()) + 1)
         ends[case] = (float(level.index[-1]), float(level["acked"].iloc[-1]))
         warm_ups.append(_warm_up(shown))
     cell.axes.axvspan(0, min(warm_ups, default=0), color=style.SHADE, zorder=0, linewidth=0)
@@ -92,6 +94,15 @@ def _representative(of_case: pd.DataFrame) -> int:
 def _warm_up(shown: pd.DataFrame) -> int:
     inside = shown.loc[shown["in_window"].astype(bool), "second"]
     return int(inside.min()) if len(inside) else 0
+
+
+def _broken(cell: multiples.Cell, faults: pd.DataFrame, right: int) -> None:
+    """Shade the time in which something was broken, and mark when it struck."""
+    for _, fault in faults[faults["effect_ns"].notna()].iterrows():
+        begins = fault["effect_ns"] / NANOS
+        ends = min(fault["healed_ns"] / NANOS if pd.notna(fault["healed_ns"]) else right, right)
+        cell.axes.axvspan(begins, max(begins, ends), color=style.BAD, alpha=0.08, zorder=0, linewidth=0)
+        cell.axes.axvline(begins, color=style.BAD, linewidth=0.8, linestyle=":")
 
 
 def _unhappy(cell: multiples.Cell, shown: pd.DataFrame) -> None:

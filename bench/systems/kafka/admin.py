@@ -15,8 +15,8 @@ from bench.errors import ClusterError, LoadError
 from bench.model import Cluster, Node, Settings, Topic
 from bench.systems.kafka import topics
 from bench.systems.kafka.config import copies, text
-from bench.systems.kafka.describe import node_settings
-from bench.systems.kafka.nodes import BROKER, CONTROLLER, ROLES, address, endpoint, of_role
+from bench.systems.kafka.describe import active_controller, node_settings
+from bench.systems.kafka.nodes import BROKER, CONTROLLER, ROLES, address, endpoint, node_id, of_role
 from bench.systems.kafka.settings import topic_settings
 
 _REQUEST_S = 30.0
@@ -95,7 +95,25 @@ class KafkaAdmin:
         topics.await_topic(client, topic, replicas)
         _await_answers(endpoint(self._nodes), topic, len(brokers))
 
-    def await_in_sync(self, topic: Topic) -> None:
+    def find(self, part: str, topic: Topic) -> list[str]:
+        """See protocols.Admin."""
+        word, _, number = part.partition(" of ")
+        if word == "controller":
+            return active_controller(self._nodes)
+        found = self._client().list_topics(topic.name, timeout=_REQUEST_S).topics[topic.name]
+        partition = found.partitions[int(number or 0)]
+        followers = [replica for replica in partition.replicas if replica != partition.leader]
+        ids = {
+            "leader": [partition.leader],
+            "followers": followers,
+            "follower": [replica for replica in followers if replica in partition.isrs][:1],
+            "replicas": list(partition.replicas),
+        }[word]
+        return [
+            node.name for replica in ids for node in of_role(self._nodes, BROKER) if node_id(node) == replica
+        ]
+
+    def await_settled(self, topic: Topic) -> None:
         """Return once every broker says that all replicas are in sync; ClusterError after 30 s without.
 
         Loss must not be judged before: with fewer than min.insync.replicas in sync, messages are there that

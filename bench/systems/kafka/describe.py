@@ -7,13 +7,15 @@ Without TLS: what listens with TLS is not one of the suite's own nodes.
 
 from __future__ import annotations
 
+import json
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from bench.errors import ClusterError
 from bench.model import Node
-from bench.systems.kafka.nodes import node_id
+from bench.systems.kafka.nodes import CONTROLLER, data_folder, node_id, of_role
 
 _DESCRIBE_CONFIGS = 32
 _VERSION = 1
@@ -32,6 +34,27 @@ def node_settings(node: Node) -> dict[str, str | None]:
     except OSError as error:
         raise ClusterError(f"Reading {node.name}'s settings back: {error}.") from error
     return _settings(node.name, answer)
+
+
+def active_controller(nodes: Sequence[Node]) -> list[str]:
+    """Return the name of the controller that leads the metadata quorum, [] where none does.
+
+    By the election of the highest epoch that any controller has on disk: clients are not told who it is.
+    """
+    states = [state for node in of_role(nodes, CONTROLLER) if (state := _quorum_state(node))]
+    newest = max(states, key=lambda state: int(state["leaderEpoch"]), default=None)
+    if newest is None:
+        return []
+    return [node.name for node in of_role(nodes, CONTROLLER) if node_id(node) == newest["leaderId"]]
+
+
+def _quorum_state(node: Node) -> dict[str, Any] | None:
+    file = data_folder(node.directory) / "__cluster_metadata-0" / "quorum-state"
+    try:
+        state: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return state
 
 
 def _framed(message: bytes) -> bytes:

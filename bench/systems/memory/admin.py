@@ -35,5 +35,12 @@ class MemoryAdmin:
             "roles": {},
         }
 
+    def find(self, part: str, topic: Topic) -> list[str]:  # noqa: ARG002
+        """See protocols.Admin: there are no nodes."""
+        return []
+
+    def await_settled(self, topic: Topic) -> None:
+        """See protocols.Admin: there is one copy only."""
+
     def close(self) -> None:
         """See protocols.Admin: nothing to release."""

@@ -15,6 +15,7 @@ class Memory:
     """Implements protocols.System without any server; topics live below `folder`, best on a tmpfs."""
 
     name = "memory"
+    parts: Sequence[str] = ()
 
     def __init__(self, folder: Path) -> None:
         """Keep topics in this folder; its path is the endpoint."""
@@ -23,6 +24,10 @@ class Memory:
     def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:  # noqa: ARG002 - see protocols.System
         """See protocols.System: there are none."""
         return []
+
+    def data_folder(self, node: Node) -> Path:
+        """See protocols.System: there are no nodes."""
+        return node.directory
 
     def prepare(self, cluster: Cluster, nodes: Sequence[Node]) -> None:
         """See protocols.System: nothing to prepare."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Settings, Topic
@@ -15,7 +15,8 @@ from bench.systems.pulsar import topics
 from bench.systems.pulsar.config import text
 from bench.systems.pulsar.describe import TOLD, node_settings, sessions_ms
 from bench.systems.pulsar.metadata import CLUSTER
-from bench.systems.pulsar.nodes import BROKER, ROLES, of_role
+from bench.systems.pulsar.nodes import BROKER, ROLES, ZOOKEEPER, of_role
+from bench.systems.pulsar.ready import leads
 from bench.systems.pulsar.rest import Rest
 from bench.systems.pulsar.topics import Quorums
 
@@ -83,6 +84,22 @@ class PulsarAdmin:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(_TURN_S)
+
+    def find(self, part: str, topic: Topic) -> list[str]:
+        """See protocols.Admin. The ensemble is that of the ledger written to now; `bookie N` is its Nth."""
+        word, _, number = part.partition(" of ")
+        partition = int(number or 0)
+        if word == "owner":
+            return [self._owner(topic, partition)]
+        if word == "zookeeper leader":
+            return [node.name for node in of_role(self._nodes, ZOOKEEPER) if leads(node)]
+        ensemble = cast("list[str]", self._placed(topic, partition)["ensemble"])
+        return ensemble if word == "ensemble" else ensemble[int(word.removeprefix("bookie ")) - 1 :][:1]
+
+    def await_settled(self, topic: Topic) -> None:
+        """See protocols.Admin: every partition has an owner and an open ledger."""
+        for number in range(topic.partitions):
+            self._load(topic, number)
 
     def _name(self, address: str) -> str:
         """Return the name of the node at `host:port`."""

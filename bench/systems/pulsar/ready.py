@@ -53,6 +53,12 @@ def _missing(nodes: Sequence[Node], http: httpx.Client) -> Iterator[str]:
         yield from (f"{broker.name} does not know {name}" for name in unknown)
 
 
+def leads(zookeeper: Node) -> bool:
+    """Tell whether this ZooKeeper server leads its ensemble, or is alone."""
+    told = four_letter_word(zookeeper, "srvr")
+    return "Mode: leader" in told or "Mode: standalone" in told
+
+
 def four_letter_word(zookeeper: Node, word: str) -> str:
     """ZooKeeper's answer to a four-letter word, empty where it gives none."""
     try:

@@ -17,6 +17,7 @@ class Pulsar:
     """See protocols.System."""
 
     name = "pulsar"
+    parts: Sequence[str] = ("owner", "ensemble", "bookie 1", "bookie 2", "bookie 3", "zookeeper leader")
 
     def __init__(self, servers: Servers) -> None:
         """Take where the servers' jars and archives are."""
@@ -25,6 +26,10 @@ class Pulsar:
     def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:
         """See protocols.System."""
         return nodes.lay_out(self._servers, cluster, folder)
+
+    def data_folder(self, node: Node) -> Path:
+        """See protocols.System."""
+        return nodes.data_folder(node.directory)
 
     def prepare(self, cluster: Cluster, nodes: Sequence[Node]) -> None:
         """See protocols.System."""

@@ -1,0 +1,61 @@
+"""What a backend may be able to do to a node, apart from starting and stopping it. A fault asks for what it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from bench.model import Node
+
+
+@runtime_checkable
+class Killable(Protocol):
+    """Ends single nodes and starts them again."""
+
+    def end_node(self, node: Node, *, kill: bool) -> int:
+        """End a node's process, with SIGKILL or SIGTERM, and return its exit status once it is gone.
+
+        The node may be gone from then on; `start_node` makes it be expected again.
+        """
+
+    def start_node(self, node: Node) -> None:
+        """Start an ended node again and return once its ports are open. Raises NodeDiedError, ClusterError."""
+
+    def listens(self, node: Node) -> bool:
+        """Tell whether the node's first port takes connections."""
+
+
+@runtime_checkable
+class Pausable(Protocol):
+    """Freezes single nodes."""
+
+    def pause_node(self, node: Node) -> str:
+        """Stop the node's process and return the state that the kernel then shows (T)."""
+
+    def resume_node(self, node: Node) -> str:
+        """Let it go on and return the state that the kernel then shows."""
+
+
+@runtime_checkable
+class Partitionable(Protocol):
+    """Cuts the network between single nodes and addresses."""
+
+    def cut(self, node: Node, addresses: Sequence[str], *, inbound: bool, outbound: bool) -> None:
+        """Drop all packets between a node and these addresses; several cuts of one node add up."""
+
+    def dropped(self, node: Node) -> int:
+        """Return how many packets the node's cuts have dropped so far."""
+
+    def mend(self, node: Node) -> None:
+        """Take all cuts of a node away."""
+
+
+@runtime_checkable
+class PowerCut(Protocol):
+    """Takes the power from nodes whose data lie on file systems of their own."""
+
+    def cut_power(self, nodes: Sequence[Node]) -> str:
+        """Shut the file systems down without a flush, then kill the processes; return how that was seen."""
+
+    def restore_power(self, nodes: Sequence[Node]) -> str:
+        """Mount the file systems as they are on disk and start the processes; return how that was seen."""

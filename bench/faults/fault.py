@@ -1,0 +1,63 @@
+"""What every kind of fault has: a key in the scenario, what it needs, how it strikes and how it heals."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from bench.model import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a fault strikes: a backend's abilities, the cluster's nodes, and who plays which part now.
+
+    `find` turns a target's name into nodes, asking the live cluster. `client` is the clients' address.
+    """
+
+    backend: Any
+    nodes: Sequence[Node]
+    client: str
+    find: Callable[[str], list[Node]]
+
+
+@dataclass(slots=True)
+class Effect:
+    """A fault that has taken effect. `seen` is the evidence, a full sentence.
+
+    `proof` is asked once the fault is over, for evidence that only gathers meanwhile; it returns None where
+    nothing shows that the fault was there. `heal` undoes it and returns how that was seen.
+    """
+
+    seen: str
+    heal: Callable[[], str]
+    proof: Callable[[], str | None] = field(default=lambda: "")
+
+
+class Fault(BaseModel, ABC):
+    """One fault as a scenario asks for it. `target` names whom it strikes; see targets.py."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    key: ClassVar[str]
+    needs: ClassVar[tuple[type, ...]]
+    needs_disks: ClassVar[bool] = False
+
+    target: str | list[str]
+
+    @property
+    def targets(self) -> list[str]:
+        """Return the names of whom it strikes."""
+        return [self.target] if isinstance(self.target, str) else self.target
+
+    def names(self) -> list[str]:
+        """Return every name of a target that stands anywhere in this fault."""
+        return self.targets
+
+    @abstractmethod
+    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+        """Strike these nodes; return once the effect has been seen."""

@@ -1,0 +1,22 @@
+"""SIGKILL; healed by starting the node again on the data it left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from bench.backends.abilities import Killable
+from bench.faults import ended
+from bench.faults.fault import Effect, Fault, Place
+from bench.model import Node
+
+
+class Kill(Fault):
+    """End processes without warning."""
+
+    key: ClassVar[str] = "kill"
+    needs: ClassVar[tuple[type, ...]] = (Killable,)
+
+    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+        """See Fault."""
+        return ended.end(place, nodes, kill=True)

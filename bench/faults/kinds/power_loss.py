@@ -1,0 +1,28 @@
+"""Power loss: what was never fsynced is gone.
+
+The node's data lie on an ext4 of their own, on a loop device. Its shutdown without a flush of the journal
+(EXT4_IOC_SHUTDOWN, NOLOGFLUSH) keeps everything that was only in memory from reaching the disk; then the process is
+killed. Healing mounts the file system as it is on disk and starts the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from bench.backends.abilities import PowerCut
+from bench.faults.fault import Effect, Fault, Place
+from bench.model import Node
+
+
+class PowerLoss(Fault):
+    """Take the power from nodes, all at once."""
+
+    key: ClassVar[str] = "power-loss"
+    needs: ClassVar[tuple[type, ...]] = (PowerCut,)
+    needs_disks: ClassVar[bool] = True
+
+    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+        """See Fault."""
+        seen = place.backend.cut_power(nodes)
+        return Effect(seen, lambda: str(place.backend.restore_power(nodes)))

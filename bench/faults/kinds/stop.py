@@ -1,0 +1,22 @@
+"""SIGTERM: an orderly stop; healed by starting the node again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from bench.backends.abilities import Killable
+from bench.faults import ended
+from bench.faults.fault import Effect, Fault, Place
+from bench.model import Node
+
+
+class Stop(Fault):
+    """End processes in order."""
+
+    key: ClassVar[str] = "stop"
+    needs: ClassVar[tuple[type, ...]] = (Killable,)
+
+    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+        """See Fault."""
+        return ended.end(place, nodes, kill=False)

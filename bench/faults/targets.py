@@ -1,0 +1,45 @@
+"""From a target's name to nodes, found when a step is due."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Sequence
+
+from bench.errors import FaultError
+from bench.model import Node
+
+Ask = Callable[[str], list[str]]
+"""A system's own parts (leader, owner, ensemble …): a part's name to the names of the nodes that play it now."""
+
+
+_PARTITION = re.compile(r" of \d+$")
+
+
+def allowed(nodes: Sequence[Node], parts: Sequence[str]) -> list[str]:
+    """Return every target of a cluster: its parts, `all <role>`, `any <role>`, and its nodes by name."""
+    roles = dict.fromkeys(node.role for node in nodes)
+    plural = [f"{word} {role}" for role in roles for word in ("all", "any")]
+    return [*parts, *plural, *(node.name for node in nodes)]
+
+
+def base(target: str) -> str:
+    """Return a target without the partition that it may end in: `leader of 3` is a leader."""
+    return _PARTITION.sub("", target)
+
+
+def find(target: str, nodes: Sequence[Node], ask: Ask, chance: random.Random) -> list[Node]:
+    """Return the nodes meant now. Raises FaultError when there is none."""
+    by_name = {node.name: node for node in nodes}
+    word, _, role = target.partition(" ")
+    if target in by_name:
+        return [by_name[target]]
+    of_role = [node for node in nodes if node.role == role]
+    if word == "all" and of_role:
+        return of_role
+    if word == "any" and of_role:
+        return [chance.choice(of_role)]
+    found = [by_name[name] for name in ask(target)]
+    if not found:
+        raise FaultError(f"Nobody is {target} now.")
+    return found

@@ -1,0 +1,184 @@
+"""The truth of the faults themselves, on small echo servers as nodes: real processes, networks and disks."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.backends.disks import Disk, why_no_power_cut
+from bench.backends.process import ProcessBackend
+from bench.errors import FaultError, NodeDiedError
+from bench.model import Node
+
+ECHO = """
+import socketserver
+class Echo(socketserver.BaseRequestHandler):
+    def handle(self):
+        while data := self.request.recv(100):
+            self.request.sendall(data)
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+Server(("0.0.0.0", 7), Echo).serve_forever()
+"""
+ASK = """
+import socket, sys
+with socket.create_connection((sys.argv[1], 7), timeout=0.5) as one:
+    one.sendall(b"x")
+    sys.exit(one.recv(1) != b"x")
+"""
+
+
+def echo(name: str, host: int, folder: Path) -> Node:
+    directory = folder / name
+    command = (sys.executable, "-c", ECHO)
+    return Node(name, "echo", f"10.99.9.{host}", command, directory, directory / "log", (7,), 0)
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> list[Node]:
+    return [echo(f"echo-{number}", number, tmp_path) for number in (1, 2, 3)]
+
+
+@pytest.fixture
+def backend(nodes: list[Node]) -> Iterator[ProcessBackend]:
+    made = ProcessBackend(nodes)
+    try:
+        made.start([nodes])
+        made._await_ports(nodes)
+        yield made
+    finally:
+        made.close()
+
+
+def answers(node: Node) -> bool:
+    """Whether a node answers to a client."""
+    try:
+        with socket.create_connection((node.address, 7), timeout=0.5) as one:
+            one.sendall(b"x")
+            return one.recv(1) == b"x"
+    except OSError:
+        return False
+
+
+def reaches(one: Node, other: Node) -> bool:
+    """Whether a node gets an answer from another."""
+    command = ["nsenter", f"--net=/run/netns/{one.name}", sys.executable, "-c", ASK, other.address]
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+def test_a_killed_node_is_gone_and_comes_back(backend: ProcessBackend, nodes: list[Node]) -> None:
+    assert backend.end_node(nodes[0], kill=True) == -9
+    assert not answers(nodes[0])
+    backend.alive()  # it was asked for, so nothing is wrong
+
+    backend.start_node(nodes[0])
+    assert answers(nodes[0])
+
+
+def test_a_stopped_node_ended_in_order(backend: ProcessBackend, nodes: list[Node]) -> None:
+    assert backend.end_node(nodes[1], kill=False) == -15
+    assert answers(nodes[0])
+    with pytest.raises(FaultError, match="echo-2 does not run"):
+        backend.pause_node(nodes[1])
+
+
+def test_a_node_that_dies_by_itself_is_still_told(backend: ProcessBackend, nodes: list[Node]) -> None:
+    backend.end_node(nodes[0], kill=True)
+    os.kill(backend.pids()["echo-2"], 9)
+    time.sleep(0.5)
+    with pytest.raises(NodeDiedError, match="echo-2 ended"):
+        backend.alive()
+
+
+def test_a_paused_node_answers_nothing_and_others_do(backend: ProcessBackend, nodes: list[Node]) -> None:
+    assert backend.pause_node(nodes[0]) == "T"
+    assert not answers(nodes[0])
+    assert answers(nodes[1])
+
+    assert backend.resume_node(nodes[0]) != "T"
+    assert answers(nodes[0])
+
+
+def test_a_cut_pair_exchanges_nothing_while_others_do(backend: ProcessBackend, nodes: list[Node]) -> None:
+    one, other, third = nodes
+    assert reaches(one, other)
+    assert reaches(other, one)
+
+    backend.cut(one, [other.address], inbound=True, outbound=True)
+    assert not reaches(one, other)
+    assert not reaches(other, one)
+    assert backend.dropped(one) > 0
+    assert reaches(one, third)
+    assert reaches(third, other)
+    assert answers(one)
+
+    backend.mend(one)
+    assert reaches(one, other)
+    assert reaches(other, one)
+
+
+def test_a_connection_that_is_open_is_cut_too(backend: ProcessBackend, nodes: list[Node]) -> None:
+    one = nodes[0]
+    with socket.create_connection((one.address, 7), timeout=0.5) as connection:
+        connection.sendall(b"a")
+        assert connection.recv(1) == b"a"
+        backend.cut(one, [backend.client], inbound=True, outbound=True)
+        connection.sendall(b"b")
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+        backend.mend(one)
+        connection.settimeout(10)
+        assert connection.recv(1) == b"b"
+
+
+def test_a_cut_in_one_direction_lets_the_other_pass(backend: ProcessBackend, nodes: list[Node]) -> None:
+    one, other, _ = nodes
+    backend.cut(one, [other.address], inbound=False, outbound=True)
+
+    assert not reaches(one, other)
+    assert backend.dropped(one) > 0
+    assert not reaches(other, one)  # the answer does not get out
+
+
+NO_POWER_CUT = why_no_power_cut()
+
+
+@pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
+def test_a_power_cut_loses_what_was_not_synced_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    disk = Disk(folder)
+    try:
+        disk.sync()
+        with (folder / "synced").open("wb") as file:
+            file.write(b"kept")
+            file.flush()
+            os.fsync(file.fileno())
+        (folder / "unsynced").write_bytes(b"gone")
+
+        disk.shut_down()
+        disk.must_be_off("data")
+        with pytest.raises(OSError, match="Input/output error"):
+            (folder / "later").write_bytes(b"never")
+        disk.remount()
+
+        assert (folder / "synced").read_bytes() == b"kept"
+        unsynced = folder / "unsynced"
+        assert not unsynced.exists() or unsynced.read_bytes() == b""
+        assert not (folder / "later").exists()
+    finally:
+        disk.close()
+
+
+@pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
+def test_a_disk_that_is_on_is_not_taken_for_off(tmp_path: Path) -> None:
+    disk = Disk(tmp_path / "data")
+    try:
+        with pytest.raises(FaultError, match="still took a write"):
+            disk.must_be_off("data")
+    finally:
+        disk.close()

@@ -1,0 +1,282 @@
+"""Steps, targets and the timeline, on a backend that only writes down what it is asked to do."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bench.analysis.availability import BIN_NS, dip
+from bench.errors import FaultError
+from bench.faults import Site, Timeline, read_steps, targets
+from bench.faults.step import StepError
+from bench.model import Node
+
+
+def node(name: str) -> Node:
+    from pathlib import Path  # noqa: PLC0415
+
+    return Node(name, name.partition("-")[0], "10.0.0.1", (), Path(name), Path(name), (1,), 0)
+
+
+NODES = [node("broker-1"), node("broker-2"), node("broker-3"), node("controller-1")]
+
+
+class Recorder:
+    """A backend that keeps what it was asked, and lets the test say what it shows."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.packets = 7
+        self.up = False
+
+    def end_node(self, node: Node, *, kill: bool) -> int:
+        self.asked.append(f"{'kill' if kill else 'stop'} {node.name}")
+        return -9 if kill else 0
+
+    def start_node(self, node: Node) -> None:
+        self.asked.append(f"start {node.name}")
+
+    def listens(self, node: Node) -> bool:
+        return self.up
+
+    def pause_node(self, node: Node) -> str:
+        self.asked.append(f"pause {node.name}")
+        return "T"
+
+    def resume_node(self, node: Node) -> str:
+        self.asked.append(f"resume {node.name}")
+        return "S"
+
+    def cut(self, node: Node, addresses: list[str], *, inbound: bool, outbound: bool) -> None:
+        self.asked.append(f"cut {node.name} {len(addresses)} {inbound} {outbound}")
+
+    def dropped(self, node: Node) -> int:
+        return self.packets
+
+    def mend(self, node: Node) -> None:
+        self.asked.append(f"mend {node.name}")
+
+
+def timeline(backend: Recorder, *steps: dict[str, Any], load_s: float | None = None) -> Timeline:
+    parts = {"leader": ["broker-2"], "followers": ["broker-1", "broker-3"], "nobody": []}
+    site = Site(backend, NODES, "10.0.0.254", parts.__getitem__, 1, load_s)
+    return Timeline(read_steps(steps), site)
+
+
+def figures(acked: int, elapsed_s: float = 0.0) -> dict[str, float]:
+    return {"acked": acked, "elapsed_s": elapsed_s}
+
+
+def until(reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not reached():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+def test_a_step_strikes_at_its_acks_and_heals_with_the_load() -> None:
+    backend = Recorder()
+    line = timeline(backend, {"name": "dies", "when": {"acks": 100}, "kill": "leader"})
+    assert line.acks == (100,)
+
+    line.told(figures(99))
+    time.sleep(0.05)
+    assert backend.asked == []
+    line.told(figures(100))
+    until(lambda: backend.asked == ["kill broker-2"])
+    line.finish()
+
+    assert backend.asked == ["kill broker-2", "start broker-2"]
+    (record,) = line.records
+    assert record["proven"]
+    assert record["seen"] == "broker-2 ended with status -9; nothing listens on its port."
+    assert record["asked_ns"] <= record["effect_ns"] <= record["heal_asked_ns"] <= record["healed_ns"]
+    assert line.all_healed
+
+
+def test_steps_come_one_after_the_other_and_undo_by_name() -> None:
+    backend = Recorder()
+    line = timeline(
+        backend,
+        {"name": "one", "when": {"acks": 1}, "pause": "broker-1"},
+        {"when": {"after": "20ms"}, "stop": ["broker-2", "followers"]},
+        {"when": {"load": "over"}, "undo": "one"},
+    )
+    line.told(figures(1))
+    until(lambda: len(backend.asked) == 4)
+    line.finish()
+
+    assert backend.asked[0] == "pause broker-1"
+    assert sorted(backend.asked[1:4]) == ["stop broker-1", "stop broker-2", "stop broker-3"]
+    assert backend.asked[4] == "resume broker-1"
+    assert sorted(backend.asked[5:]) == ["start broker-1", "start broker-2", "start broker-3"]
+    assert [record["kind"] for record in line.records] == ["pause", "stop", "undo"]
+
+
+def test_a_timed_heal_does_not_wait_for_the_load() -> None:
+    backend = Recorder()
+    line = timeline(
+        backend,
+        {
+            "when": {"acks": 1},
+            "isolate": {"target": "leader", "from": ["all broker", "client"], "direction": "in"},
+            "heal": {"after": "50ms"},
+        },
+    )
+    line.told(figures(1))
+    until(lambda: "mend broker-2" in backend.asked)
+    line.finish()
+
+    assert backend.asked == ["cut broker-2 3 True False", "mend broker-2"]
+    assert "They dropped 7 packets." in line.records[0]["seen"]
+
+
+def test_a_cut_that_drops_nothing_is_not_proven() -> None:
+    backend = Recorder()
+    backend.packets = 0
+    line = timeline(backend, {"when": {"acks": 1}, "isolate": {"target": "leader", "from": "all broker"}})
+    line.told(figures(1))
+    line.finish()
+
+    assert not line.records[0]["proven"]
+
+
+def test_what_is_never_healed_stays_and_is_proven_all_the_same() -> None:
+    backend = Recorder()
+    line = timeline(backend, {"when": {"acks": 1}, "kill": "leader", "heal": "never"})
+    line.told(figures(1))
+    line.finish()
+
+    assert backend.asked == ["kill broker-2"]
+    assert line.records[0]["proven"]
+    assert line.records[0]["healed_ns"] is None
+    assert not line.all_healed
+
+
+def test_a_load_of_known_length_is_over_before_its_last_send_has_ended() -> None:
+    backend = Recorder()
+    line = timeline(backend, {"when": {"acks": 1}, "kill": "leader"}, load_s=5.0)
+    line.told(figures(1, 4.9))
+    until(lambda: backend.asked == ["kill broker-2"])
+    line.told(figures(1, 5.0))
+    until(lambda: backend.asked == ["kill broker-2", "start broker-2"])
+    line.finish()
+
+
+def test_a_step_that_never_comes_is_an_error() -> None:
+    line = timeline(Recorder(), {"name": "late", "when": {"acks": 100}, "kill": "leader"})
+    line.told(figures(99))
+
+    with pytest.raises(FaultError, match="over before these steps were due: late"):
+        line.finish()
+
+
+def test_a_fault_without_effect_is_an_error_and_what_came_before_is_undone() -> None:
+    backend = Recorder()
+    line = timeline(
+        backend,
+        {"when": {"acks": 1}, "pause": "broker-1", "heal": {"after": "1h"}},
+        {"when": {"after": "1ms"}, "kill": "leader"},
+    )
+    backend.up = True
+    line.told(figures(1))
+    until(lambda: "resume broker-1" in backend.asked)
+
+    with pytest.raises(FaultError, match="broker-2 still took connections"):
+        line.check()
+    line.abandon()
+
+
+def test_abandoning_undoes_what_is_in_force() -> None:
+    backend = Recorder()
+    line = timeline(
+        backend, {"when": {"acks": 1}, "pause": "all broker"}, {"when": {"after": "1h"}, "kill": "leader"}
+    )
+    line.told(figures(1))
+    until(lambda: len(backend.asked) == 3)
+
+    line.abandon()
+
+    assert sorted(backend.asked[3:]) == ["resume broker-1", "resume broker-2", "resume broker-3"]
+
+
+def test_nobody_playing_a_part_is_an_error() -> None:
+    line = timeline(Recorder(), {"when": {"acks": 1}, "kill": "nobody"})
+    line.told(figures(1))
+
+    with pytest.raises(FaultError, match="Nobody is nobody now"):
+        line.finish()
+
+
+@pytest.mark.parametrize(
+    ("step", "path", "said"),
+    [
+        ({"when": {"acks": 1}, "kil": "leader"}, (0, "kil"), "did you mean 'kill'"),
+        ({"when": {"acks": 1}}, (0,), "one action, this has 0"),
+        ({"when": {"acks": 1}, "kill": "x", "pause": "x"}, (0,), "one action, this has 2"),
+        ({"kill": "leader"}, (0, "when"), "Field required"),
+        ({"when": {}, "kill": "leader"}, (0, "when"), "at least one of acks, after, load"),
+        ({"when": {"acks": 0}, "kill": "leader"}, (0, "when", "acks"), "greater than or equal to 1; it is 0"),
+        ({"when": {"acks": 1}, "isolate": "leader"}, (0, "isolate", "from"), "Field required"),
+        ({"when": {"acks": 1}, "undo": "x"}, (0, "undo"), "no earlier step is called 'x'"),
+        ({"when": {"acks": 1}, "kill": "leader", "heal": "soon"}, (0, "heal"), "it is 'soon'"),
+    ],
+)
+def test_a_wrong_step_is_refused_with_its_place(
+    step: dict[str, Any], path: tuple[Any, ...], said: str
+) -> None:
+    with pytest.raises(StepError) as refused:
+        read_steps([step])
+
+    assert refused.value.path[: len(path)] == path
+    assert said in str(refused.value)
+
+
+def test_targets_are_names_roles_and_parts() -> None:
+    chance = random.Random(1)
+    ask = {"leader": ["broker-3"]}.__getitem__
+
+    def names(target: str) -> list[str]:
+        return [one.name for one in targets.find(target, NODES, ask, chance)]
+
+    assert names("broker-1") == ["broker-1"]
+    assert names("all broker") == ["broker-1", "broker-2", "broker-3"]
+    assert len(names("any broker")) == 1
+    assert names("leader") == ["broker-3"]
+    assert targets.base("leader of 12") == "leader"
+    assert "any controller" in targets.allowed(NODES, ("leader",))
+
+
+def bins(*counts: int, first: int = 1000) -> dict[int, int]:
+    return {first + number: count for number, count in enumerate(counts) if count}
+
+
+def test_a_dip_worked_out_by_hand() -> None:
+    # 5 s at 10 a bin, 2 s of nothing, 1 s at 5 a bin, then 2 s at 10 again.
+    found = dip(bins(*[10] * 50, *[0] * 20, *[5] * 10, *[10] * 20), 1050 * BIN_NS, 1100 * BIN_NS)
+
+    assert found["rate_before"] == 100
+    assert found["dip_depth"] == 1.0
+    # The first second that reaches 90 of 100 begins when 8 of its bins are back: two at 5 and eight at 10.
+    assert found["back_ns"] == 38 * BIN_NS
+    assert found["dip_messages"] == 20 * 10 + 8 * 5
+
+
+def test_a_rate_that_never_falls_is_back_at_once() -> None:
+    found = dip(bins(*[10] * 100), 1050 * BIN_NS, 1100 * BIN_NS)
+
+    assert (found["back_ns"], found["dip_messages"], found["dip_depth"]) == (0, 0, 0.0)
+
+
+def test_a_rate_that_never_comes_back_says_so() -> None:
+    found = dip(bins(*[10] * 50, *[0] * 49, 1), 1050 * BIN_NS, 1100 * BIN_NS)
+
+    assert found["back_ns"] is None
+    assert found["dip_depth"] == 1.0
+
+
+def test_nothing_is_said_where_nothing_came_before_or_after() -> None:
+    assert dip({}, 1050 * BIN_NS, None)["rate_before"] is None
+    assert dip(bins(*[10] * 55), 1050 * BIN_NS, 1055 * BIN_NS)["back_ns"] is None
