@@ -120,6 +120,7 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
         "cpu_share": min(0.92, 0.3 + rate / 80_000),
         "loop_lag_max_ns": 900_000,
         "recorder_backlog_max": 3,
+        "machine_probe_ns": 4_000_000 if trial["trial"] in sketch.slowed else 2_500_000,
     }
     for measure, times in latencies.items():
         row |= _points(measure, times)

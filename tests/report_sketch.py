@@ -19,13 +19,14 @@ WARM_UP_S, WINDOW_S = 2, 6
 
 @dataclass(frozen=True)
 class Sketch:
-    """What the made-up run looks like; `failed`, `lost` (messages by trial) and `incomplete` name trials."""
+    """What the made-up run looks like; `failed`, `lost` (messages by trial), `incomplete` and `slowed` name trials."""
 
     systems: tuple[str, ...] = ("kafka", "pulsar")
     rounds: int = 5
     failed: tuple[int, ...] = ()
     lost: Mapping[int, int] = field(default_factory=dict)
     incomplete: tuple[int, ...] = ()
+    slowed: tuple[int, ...] = ()
     e2e: bool = True
     open_loop: bool = False
     messages: int = 4000

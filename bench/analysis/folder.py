@@ -54,6 +54,10 @@ class ClientRecord(_Record):
     recorder_backlog_max: int | None = None
 
 
+class MachineRecord(_Record):
+    probe_ns: int | None = None
+
+
 class VerifyRecord(_Record):
     complete: bool = False
 
@@ -73,6 +77,7 @@ class TrialRecord(_Record):
     verdict: Judgement
     verdicts: list[CheckRecord] = Field(default_factory=list)
     client: ClientRecord | None = None
+    machine: MachineRecord | None = None
     verify: VerifyRecord | None = None
 
     @property

@@ -42,6 +42,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         **account,
         "account_complete": trial.verified,
         **(trial.client.model_dump() if trial.client else {}),
+        "machine_probe_ns": trial.machine.probe_ns if trial.machine else None,
     }
 
 

@@ -69,6 +69,8 @@ def _warnings(results: Results) -> tuple[str, ...]:
         )
     if bound:
         warnings.append(method.client_limit(bound))
+    if (unsteady := method.unsteady(results)) is not None:
+        warnings.append(unsteady)
     if results.manifest.get("profile") == "quick":
         warnings.append("Profile `quick`: too short for decisions, good for trying things out.")
     return tuple(warnings)

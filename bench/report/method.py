@@ -12,6 +12,7 @@ from bench.report import numbers, sweep, tables
 from bench.report.results import Json, Results
 
 ENOUGH_ROUNDS = 5
+_UNSTEADY = 1.25
 _JITS = {
     "default": "the servers' own default JIT compilers",
     "c1": "C1 only (fast start): slower than the servers' default, so not for sizing",
@@ -39,6 +40,7 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
         Fact("Measured window", "; ".join(_distinct(map(_window_words, _loads(results)))) or numbers.NOTHING),
         Fact("Rounds", f"{interval(results)} {_order(results)}"),
         Fact("Client", _client(results)),
+        *_steadiness(results),
         *_clock(results),
     ]
 
@@ -207,6 +209,31 @@ def _client(results: Results) -> str:
         said += f"; event loop late by at most {numbers.duration(late)}"
     bound = tables.client_bound(results)
     return f"{said}. {client_limit(len(bound))}" if bound else f"{said}."
+
+
+def _steadiness(results: Results) -> Iterator[Fact]:
+    probes = _probes(results)
+    if len(probes) > 1:
+        low, middle, high = map(numbers.duration, (probes.min(), probes.median(), probes.max()))
+        text = f"a fixed piece of work took one core {low} to {high}, {middle} in the middle."
+        yield Fact("The machine's own speed", text)
+
+
+def unsteady(results: Results) -> str | None:
+    """Return the warning that the machine itself changed its speed between trials, None where it didn't."""
+    probes = _probes(results)
+    if len(probes) < 2 or probes.max() < _UNSTEADY * probes.min():
+        return None
+    return (
+        f"The machine itself ran up to {numbers.ratio(probes.max() / probes.min())} slower in some trials than in "
+        "others (its host throttles it, or others use it): compare within rounds, not across."
+    )
+
+
+def _probes(results: Results) -> pd.Series[float]:
+    if "machine_probe_ns" not in results.valid.columns:
+        return pd.Series(dtype=float)
+    return pd.to_numeric(results.valid["machine_probe_ns"]).dropna().astype(float)
 
 
 def client_limit(trials: int) -> str:

@@ -28,6 +28,7 @@ def blank(trial: Trial) -> dict[str, Any]:
         "started_utc": now_utc(),
         "window": None,
         "clock_error_ns": 0,
+        "machine": None,
         "faults": [],
         "skipped": [],
         "effective": None,

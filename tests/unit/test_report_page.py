@@ -21,7 +21,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def troubled(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A run of three rounds with a failed trial and lost messages."""
-    sketch = Sketch(systems=("memory",), rounds=3, failed=(1,), lost={2: 60}, e2e=False)
+    sketch = Sketch(systems=("memory",), rounds=3, failed=(1,), lost={2: 60}, slowed=(3,), e2e=False)
     return html.render(build(tmp_path_factory.mktemp("run") / "troubled", sketch))
 
 
@@ -142,6 +142,11 @@ def test_first_fifty_offending_messages_are_listed(troubled: str) -> None:
 def test_missing_end_to_end_latency_is_said(troubled: str) -> None:
     assert "no live consumer received messages" in troubled
     assert "end to end, ms" not in troubled
+
+
+def test_a_machine_that_changes_its_speed_is_said(page: str, troubled: str) -> None:
+    assert "The machine itself ran up to 1.6\N{MULTIPLICATION SIGN} slower in some trials" in troubled
+    assert "The machine itself ran" not in page
 
 
 def test_busy_client_is_a_suspect(troubled: str) -> None:
