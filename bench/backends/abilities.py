@@ -40,8 +40,10 @@ class Pausable(Protocol):
 class Partitionable(Protocol):
     """Cuts the network between single nodes and addresses."""
 
-    def cut(self, node: Node, addresses: Sequence[str], *, inbound: bool, outbound: bool) -> None:
-        """Drop all packets between a node and these addresses; several cuts of one node add up."""
+    def cut(
+        self, node: Node, addresses: Sequence[str], *, inbound: bool, outbound: bool, share: float = 1.0
+    ) -> None:
+        """Drop packets between a node and these addresses, all or a random share; cuts of one node add up."""
 
     def dropped(self, node: Node) -> int:
         """Return how many packets the node's cuts have dropped so far."""

@@ -10,6 +10,7 @@ from bench.errors import FaultError, SetupError
 from bench.model import Node
 
 _TABLE = "cut"
+_DICE = 100_000
 _CLIENT_HOST = 254
 """Last byte of the client side's own address on each bridge."""
 
@@ -49,15 +50,18 @@ class Network:
         """The address of everything that is no node: the load processes and the runner."""
         return f"{self._nodes[0].address.rpartition('.')[0]}.{_CLIENT_HOST}"
 
-    def cut(self, node: Node, addresses: Sequence[str], *, inbound: bool, outbound: bool) -> None:
-        """Drop all packets between a node and these addresses, in the node's own namespace."""
+    def cut(
+        self, node: Node, addresses: Sequence[str], *, inbound: bool, outbound: bool, share: float
+    ) -> None:
+        """Drop this share of the packets between a node and these addresses, in the node's own namespace."""
         those = "{ " + ", ".join(addresses) + " }"
+        chance = "" if share >= 1 else f"numgen random mod {_DICE} < {max(1, round(share * _DICE))} "
         lines = [f"add table ip {_TABLE}"]
         for chain, wanted, side in (("input", inbound, "saddr"), ("output", outbound, "daddr")):
             if wanted:
                 lines += [
                     f"add chain ip {_TABLE} {chain} {{ type filter hook {chain} priority 0; }}",
-                    f"add rule ip {_TABLE} {chain} ip {side} {those} counter drop",
+                    f"add rule ip {_TABLE} {chain} ip {side} {those} {chance}counter drop",
                 ]
         self._nft(node, "\n".join(lines))
 

@@ -127,9 +127,11 @@ class ProcessBackend:
             time.sleep(0.001)
         return _state(process.pid)
 
-    def cut(self, node: Node, addresses: Sequence[str], *, inbound: bool, outbound: bool) -> None:
+    def cut(
+        self, node: Node, addresses: Sequence[str], *, inbound: bool, outbound: bool, share: float = 1.0
+    ) -> None:
         """See abilities.Partitionable."""
-        self._net().cut(node, addresses, inbound=inbound, outbound=outbound)
+        self._net().cut(node, addresses, inbound=inbound, outbound=outbound, share=share)
 
     def dropped(self, node: Node) -> int:
         """See abilities.Partitionable."""

@@ -148,6 +148,15 @@ def test_a_cut_in_one_direction_lets_the_other_pass(backend: ProcessBackend, nod
 NO_POWER_CUT = why_no_power_cut()
 
 
+def test_a_lossy_link_loses_about_its_share(backend: ProcessBackend, nodes: list[Node]) -> None:
+    one = nodes[0]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
+        backend.cut(one, [backend.client], inbound=True, outbound=False, share=0.2)
+        for _ in range(5000):
+            datagrams.sendto(b"x", (one.address, 9))
+    assert 800 < backend.dropped(one) < 1200  # 1000 expected, and 28 is one standard deviation
+
+
 @pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
 def test_a_power_cut_loses_what_was_not_synced_and_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "data"

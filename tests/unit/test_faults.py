@@ -49,8 +49,10 @@ class Recorder:
         self.asked.append(f"resume {node.name}")
         return "S"
 
-    def cut(self, node: Node, addresses: list[str], *, inbound: bool, outbound: bool) -> None:
-        self.asked.append(f"cut {node.name} {len(addresses)} {inbound} {outbound}")
+    def cut(
+        self, node: Node, addresses: list[str], *, inbound: bool, outbound: bool, share: float = 1.0
+    ) -> None:
+        self.asked.append(f"cut {node.name} {len(addresses)} {inbound} {outbound} {share:g}")
 
     def dropped(self, node: Node) -> int:
         return self.packets
@@ -129,8 +131,25 @@ def test_a_timed_heal_does_not_wait_for_the_load() -> None:
     until(lambda: "mend broker-2" in backend.asked)
     line.finish()
 
-    assert backend.asked == ["cut broker-2 3 True False", "mend broker-2"]
-    assert "They dropped 7 packets." in line.records[0]["seen"]
+    assert backend.asked == ["cut broker-2 3 True False 1", "mend broker-2"]
+    assert "7 packets were dropped." in line.records[0]["seen"]
+
+
+def test_an_unstable_network_loses_a_share_or_flaps_and_is_whole_afterwards() -> None:
+    backend = Recorder()
+    line = timeline(
+        backend,
+        {"when": {"acks": 1}, "unstable-network": {"target": "leader", "loss": 0.05}},
+        {"when": {"acks": 1}, "unstable-network": {"target": "broker-1", "down": "10ms", "up": "10ms"}},
+    )
+    line.told(figures(1))
+    until(lambda: backend.asked.count("cut broker-1 4 True True 1") >= 3)
+    line.finish()
+
+    assert backend.asked[0] == "cut broker-2 4 True True 0.05"
+    assert backend.asked.count("cut broker-1 4 True True 1") == backend.asked.count("mend broker-1")
+    assert backend.asked.count("mend broker-2") == 1
+    assert all(record["proven"] for record in line.records)
 
 
 def test_a_cut_that_drops_nothing_is_not_proven() -> None:
@@ -220,6 +239,11 @@ def test_nobody_playing_a_part_is_an_error() -> None:
         ({"when": {}, "kill": "leader"}, (0, "when"), "at least one of acks, after, load"),
         ({"when": {"acks": 0}, "kill": "leader"}, (0, "when", "acks"), "greater than or equal to 1; it is 0"),
         ({"when": {"acks": 1}, "isolate": "leader"}, (0, "isolate", "from"), "Field required"),
+        (
+            {"when": {"acks": 1}, "unstable-network": {"target": "leader", "down": "1s"}},
+            (0, "unstable-network"),
+            "give loss, or down and up",
+        ),
         ({"when": {"acks": 1}, "undo": "x"}, (0, "undo"), "no earlier step is called 'x'"),
         ({"when": {"acks": 1}, "kill": "leader", "heal": "soon"}, (0, "heal"), "it is 'soon'"),
     ],

@@ -8,10 +8,9 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from bench.backends.abilities import Partitionable
+from bench.faults.cutting import CLIENT, Cutter
 from bench.faults.fault import Effect, Fault, Place
 from bench.model import Node
-
-CLIENT = "client"
 
 
 class Isolate(Fault):
@@ -33,28 +32,6 @@ class Isolate(Fault):
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        mine = {node.name for node in nodes}
-        others = [node for name in self._others if name != CLIENT for node in place.find(name)]
-        cut_off = {node.name: node.address for node in others if node.name not in mine}
-        addresses = [*cut_off.values(), *([place.client] if CLIENT in self._others else [])]
-        for node in nodes:
-            place.backend.cut(
-                node, addresses, inbound=self.direction != "out", outbound=self.direction != "in"
-            )
-        what = f"{', '.join(sorted(mine))} from {', '.join([*cut_off, *([CLIENT] if CLIENT in self._others else [])])}"
-        counted: list[int] = []
-
-        def dropped() -> int:
-            return sum(place.backend.dropped(node) for node in nodes)
-
-        def heal() -> str:
-            counted.append(dropped())
-            for node in nodes:
-                place.backend.mend(node)
-            return "The rules are gone."
-
-        def proof() -> str | None:
-            count = counted[-1] if counted else dropped()
-            return f"They dropped {count:,} packets." if count else None
-
-        return Effect(f"Rules that drop packets between {what} are in force.", heal, proof)
+        cutter = Cutter(place, nodes, self._others, self.direction != "out", self.direction != "in")
+        cutter.begin()
+        return cutter.effect("Rules are in force that drop all packets between")

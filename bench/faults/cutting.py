@@ -1,0 +1,105 @@
+"""Packets dropped between nodes and others: what `isolate` and `unstable-network` have in common."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from bench.faults.fault import Effect, Place
+from bench.model import Node
+
+CLIENT = "client"
+
+
+@dataclass(slots=True)
+class Cutter:
+    """Drops packets between `nodes` and `others` (targets, or `client`), and counts them."""
+
+    place: Place
+    nodes: Sequence[Node]
+    others: Sequence[str]
+    inbound: bool = True
+    outbound: bool = True
+    share: float = 1.0
+    _counted: int = 0
+    _in_force: bool = False
+    _addresses: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Find out who the others are now."""
+        mine = {node.name for node in self.nodes}
+        nodes = [node for name in self.others if name != CLIENT for node in self.place.find(name)]
+        self._addresses = {node.name: node.address for node in nodes if node.name not in mine}
+        if CLIENT in self.others:
+            self._addresses[CLIENT] = self.place.client
+
+    def begin(self) -> None:
+        """Put the rules in force."""
+        for node in self.nodes:
+            self.place.backend.cut(
+                node,
+                list(self._addresses.values()),
+                inbound=self.inbound,
+                outbound=self.outbound,
+                share=self.share,
+            )
+        self._in_force = True
+
+    def end(self) -> None:
+        """Take the rules away; what they dropped stays counted."""
+        if not self._in_force:
+            return
+        self._in_force = False
+        for node in self.nodes:
+            self._counted += self.place.backend.dropped(node)
+            self.place.backend.mend(node)
+
+    def effect(self, seen: str, end: Callable[[], None] | None = None) -> Effect:
+        """Return the effect that these rules are, ended by `end`."""
+
+        def heal() -> str:
+            (end or self.end)()
+            return "The rules are gone."
+
+        return Effect(f"{seen} {self._between()}.", heal, self._proof)
+
+    def _between(self) -> str:
+        return f"{', '.join(sorted(node.name for node in self.nodes))} and {', '.join(self._addresses)}"
+
+    def _proof(self) -> str | None:
+        """Packets that were dropped are the evidence; rules alone would be none."""
+        now = sum(map(self.place.backend.dropped, self.nodes)) if self._in_force else 0
+        count = self._counted + now
+        return f"{count:,} packets were dropped." if count else None
+
+
+@dataclass(slots=True)
+class Flapping:
+    """A cut that comes and goes, in a thread of its own, until it is ended."""
+
+    cutter: Cutter
+    down_s: float
+    up_s: float
+    _over: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def begin(self) -> None:
+        """Cut, and go on in turn."""
+        self.cutter.begin()
+        self._thread = threading.Thread(target=self._run, name="flapping", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop it, and leave the network whole."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+        self.cutter.end()
+
+    def _run(self) -> None:
+        while not self._over.wait(self.down_s):
+            self.cutter.end()
+            if self._over.wait(self.up_s):
+                return
+            self.cutter.begin()

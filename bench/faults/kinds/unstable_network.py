@@ -1,0 +1,57 @@
+"""A network that loses packets, or comes and goes: dropped at random, or all of them in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from bench.backends.abilities import Partitionable
+from bench.faults.cutting import CLIENT, Cutter, Flapping
+from bench.faults.fault import Effect, Fault, Place
+from bench.model import Node
+from bench.scenario.schema import Duration
+
+
+class UnstableNetwork(Fault):
+    """Lose a share of the packets between nodes and everybody else (`from`: others), or flap (`down`, `up`).
+
+    `loss` is the share of all packets, either way, that is dropped at random: 0.05 is 5 %. With `down` and `up` all
+    packets are dropped for the one, none for the other, in turns.
+    """
+
+    key: ClassVar[str] = "unstable-network"
+    needs: ClassVar[tuple[type, ...]] = (Partitionable,)
+
+    others: str | list[str] | None = Field(default=None, alias="from")
+    loss: Annotated[float, Field(gt=0, lt=1)] | None = None
+    down: Duration | None = None
+    up: Duration | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> UnstableNetwork:
+        if (self.down is None) != (self.up is None) or (self.loss is None) == (self.down is None):
+            message = "give loss, or down and up"
+            raise ValueError(message)
+        return self
+
+    @property
+    def _others(self) -> list[str]:
+        return [self.others] if isinstance(self.others, str) else self.others or []
+
+    def names(self) -> list[str]:
+        """See Fault."""
+        return [*self.targets, *(name for name in self._others if name != CLIENT)]
+
+    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+        """See Fault."""
+        others = self._others or [*(node.name for node in place.nodes), CLIENT]
+        cutter = Cutter(place, nodes, others, share=self.loss or 1.0)
+        if self.down is None or self.up is None:
+            cutter.begin()
+            return cutter.effect(f"Rules are in force that drop {self.loss:.1%} of the packets between")
+        flapping = Flapping(cutter, self.down, self.up)
+        flapping.begin()
+        seen = f"In turns all packets are dropped for {self.down:g} s and none for {self.up:g} s between"
+        return cutter.effect(seen, flapping.end)
