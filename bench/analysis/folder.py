@@ -56,6 +56,7 @@ class ClientRecord(_Record):
 
 class MachineRecord(_Record):
     probe_ns: int | None = None
+    page_ns: int | None = None
 
 
 class VerifyRecord(_Record):

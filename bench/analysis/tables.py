@@ -43,6 +43,7 @@ _TRIAL_TAIL: _Fields = {
     "loop_lag_max_ns": _LONG,
     "recorder_backlog_max": _LONG,
     "machine_probe_ns": _LONG,
+    "machine_page_ns": _LONG,
 }
 _CASE_HEAD: _Fields = {"system": _TEXT, "case": _TEXT}
 _CASE_TAIL: _Fields = {

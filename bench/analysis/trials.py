@@ -43,6 +43,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         "account_complete": trial.verified,
         **(trial.client.model_dump() if trial.client else {}),
         "machine_probe_ns": trial.machine.probe_ns if trial.machine else None,
+        "machine_page_ns": trial.machine.page_ns if trial.machine else None,
     }
 
 

@@ -61,3 +61,14 @@ class PowerCut(Protocol):
 
     def restore_power(self, nodes: Sequence[Node]) -> str:
         """Mount the file systems as they are on disk and start the processes; return how that was seen."""
+
+
+@runtime_checkable
+class Fillable(Protocol):
+    """Fills the disks of nodes whose data lie on file systems of their own."""
+
+    def fill_disk(self, node: Node) -> str:
+        """Leave no free block on the node's disk; return how that was seen. The node may end by itself then."""
+
+    def free_disk(self, node: Node) -> str:
+        """Make room again and start the node if it has ended; return how that was seen."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -20,6 +21,8 @@ _BYTES = 4096
 
 _DISK_BYTES = 2 << 30
 """Size of a node's own disk; the image is sparse."""
+_FILLER = ".filler"
+_SLACK_BYTES = 4 << 20
 _EXT4_SHUTDOWN = 0x8004587D
 _WITHOUT_LOG_FLUSH = 2
 """ioctl EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH (linux/fs/ext4/ext4.h)."""
@@ -70,7 +73,16 @@ class Disk:
         folder.mkdir(parents=True, exist_ok=True)
         with self._image.open("wb") as image:
             image.truncate(_DISK_BYTES)
-        _tool("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", str(self._image))
+        _tool(
+            "mkfs.ext4",
+            "-q",
+            "-F",
+            "-m",
+            "0",
+            "-E",
+            "lazy_itable_init=0,lazy_journal_init=0",
+            str(self._image),
+        )
         self._mount()
         (folder / "lost+found").rmdir()  # Kafka refuses a log folder with anything foreign in it
 
@@ -100,10 +112,37 @@ class Disk:
         _tool("umount", str(self._folder))
         self._mount()
 
+    def fill(self) -> int:
+        """Take all its free space and return how many bytes that was. Raises FaultError if writes still work."""
+        filler = self._folder / _FILLER
+        free = shutil.disk_usage(self._folder).free
+        with filler.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, max(free - _SLACK_BYTES, 1))
+            file.seek(0, os.SEEK_END)
+            _write_until_full(file.fileno())
+        return filler.stat().st_size
+
+    def free(self) -> None:
+        """Give the space back."""
+        (self._folder / _FILLER).unlink()
+
     def close(self) -> None:
         """Unmount it and delete its image."""
         _tool("umount", "--lazy", str(self._folder))
         self._image.unlink(missing_ok=True)
+
+
+def _write_until_full(handle: int) -> None:
+    """Write small blocks until there is no room for one more."""
+    for _ in range(2 * _SLACK_BYTES // _BYTES):
+        try:
+            os.write(handle, bytes(_BYTES))
+            os.fsync(handle)
+        except OSError as error:
+            if error.errno == errno.ENOSPC:
+                return
+            raise
+    raise FaultError("The disk went on taking writes after it should have been full.")
 
 
 def _tool(*command: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 import platform
 import subprocess
 import time
@@ -15,6 +16,7 @@ import psutil
 from bench.backends import disks
 
 _WORK = bytes(4 << 20)
+_PAGES = 4096
 _PROBES = 5
 
 
@@ -31,19 +33,31 @@ def machine(folder: Path) -> dict[str, Any]:
     }
 
 
-def cpu_probe() -> int:
-    """Return how many nanoseconds a fixed piece of work (SHA-256 of 4 MiB) takes one core now, the least of five.
+def probe() -> dict[str, int]:
+    """Time two fixed pieces of work on one core, the least of five each, in nanoseconds.
 
-    Virtual machines are slowed down by their hosts, for minutes and unannounced: seen to halve a whole run's
-    throughput from its first round to its last. Nothing else tells.
+    `probe_ns`: SHA-256 of 4 MiB. `page_ns`: the first touch of a page of memory, over 4096 pages. Virtual machines are
+    slowed down by their hosts, for minutes and unannounced, in either: seen to double the servers' start-up and to
+    halve a run's throughput from its first round to its last.
     """
-    return min(_hashing_ns() for _ in range(_PROBES))
+    return {
+        "probe_ns": min(_hashing_ns() for _ in range(_PROBES)),
+        "page_ns": min(_touching_ns() for _ in range(_PROBES)),
+    }
 
 
 def _hashing_ns() -> int:
     before = time.monotonic_ns()
     hashlib.sha256(_WORK).digest()
     return time.monotonic_ns() - before
+
+
+def _touching_ns() -> int:
+    with mmap.mmap(-1, _PAGES * mmap.PAGESIZE) as memory:
+        before = time.monotonic_ns()
+        for at in range(0, len(memory), mmap.PAGESIZE):
+            memory[at] = 1
+        return (time.monotonic_ns() - before) // _PAGES
 
 
 def _cpu_model() -> str:

@@ -177,6 +177,27 @@ class ProcessBackend:
         self._await_ports(nodes)
         return f"{', '.join(node.name for node in nodes)}: mounted as the disk had it, started, the ports are open."
 
+    def fill_disk(self, node: Node) -> str:
+        """See abilities.Fillable."""
+        disk = self._disk(node)
+        self._away.add(node.name)  # it may end of this, and that is no surprise
+        filled = disk.fill()
+        return (
+            f"The disk of {node.name} took {filled / 2**20:,.0f} MiB and then refused a write: no space left."
+        )
+
+    def free_disk(self, node: Node) -> str:
+        """See abilities.Fillable."""
+        self._disk(node).free()
+        status = self._processes[node.name].poll()
+        if status is None:
+            self._away.discard(node.name)
+            return f"The disk of {node.name} takes writes again; the node had gone on."
+        self.start_node(node)
+        return (
+            f"The disk of {node.name} takes writes again; it had ended with status {status} and was started."
+        )
+
     def _disk(self, node: Node) -> Disk:
         found = [disk for folder, disk in self._disks.items() if folder.is_relative_to(node.directory)]
         if not found:

@@ -12,7 +12,11 @@ from bench.report import numbers, sweep, tables
 from bench.report.results import Json, Results
 
 ENOUGH_ROUNDS = 5
-_UNSTEADY = 1.25
+_PROBES = (
+    ("machine_probe_ns", "a fixed piece of work", 1.25),
+    ("machine_page_ns", "the first touch of a page of memory", 2.0),
+)
+"""What was timed before each trial, and from which ratio on the first page says so."""
 _JITS = {
     "default": "the servers' own default JIT compilers",
     "c1": "C1 only (fast start): slower than the servers' default, so not for sizing",
@@ -212,28 +216,35 @@ def _client(results: Results) -> str:
 
 
 def _steadiness(results: Results) -> Iterator[Fact]:
-    probes = _probes(results)
-    if len(probes) > 1:
-        low, middle, high = map(numbers.duration, (probes.min(), probes.median(), probes.max()))
-        text = f"a fixed piece of work took one core {low} to {high}, {middle} in the middle."
-        yield Fact("The machine's own speed", text)
+    said = []
+    for name, what, _ in _PROBES:
+        probes = _probed(results, name)
+        if len(probes) > 1:
+            low, middle, high = map(numbers.duration, (probes.min(), probes.median(), probes.max()))
+            said.append(f"{what} took one core {low} to {high}, {middle} in the middle")
+    if said:
+        yield Fact("The machine's own speed", f"before each trial {'; '.join(said)}.")
 
 
 def unsteady(results: Results) -> str | None:
     """Return the warning that the machine itself changed its speed between trials, None where it didn't."""
-    probes = _probes(results)
-    if len(probes) < 2 or probes.max() < _UNSTEADY * probes.min():
+    found = []
+    for name, what, most in _PROBES:
+        probes = _probed(results, name)
+        if len(probes) > 1 and probes.max() >= most * probes.min():
+            found.append(f"{what} took up to {numbers.ratio(probes.max() / probes.min())} as long")
+    if not found:
         return None
     return (
-        f"The machine itself ran up to {numbers.ratio(probes.max() / probes.min())} slower in some trials than in "
-        "others (its host throttles it, or others use it): compare within rounds, not across."
+        f"The machine itself changed its speed between trials: {', and '.join(found)}. Its host throttles it, or "
+        "others use it: compare within rounds, not across."
     )
 
 
-def _probes(results: Results) -> pd.Series[float]:
-    if "machine_probe_ns" not in results.valid.columns:
+def _probed(results: Results, name: str) -> pd.Series[float]:
+    if name not in results.valid.columns:
         return pd.Series(dtype=float)
-    return pd.to_numeric(results.valid["machine_probe_ns"]).dropna().astype(float)
+    return pd.to_numeric(results.valid[name]).dropna().astype(float)
 
 
 def client_limit(trials: int) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from bench.backends.machine import cpu_probe
+from bench.backends.machine import probe
 from bench.errors import BenchError
 from bench.faults import Site, Timeline, read_steps
 from bench.load.commands import Command, Finish, Produce, Subscribe, Verify
@@ -46,7 +46,7 @@ class Bench:
         working = self.folder.open_trial(trial.number)
         document = record.blank(trial)
         try:
-            document["machine"] = {"probe_ns": cpu_probe()}
+            document["machine"] = probe()
             document |= self._measured(trial, working, live, document["faults"])
         except BenchError as error:
             document |= record.failed(str(error))

@@ -184,6 +184,23 @@ def test_a_power_cut_loses_what_was_not_synced_and_nothing_else(tmp_path: Path) 
 
 
 @pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
+def test_a_full_disk_takes_nothing_until_it_is_freed(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    disk = Disk(folder)
+    try:
+        (folder / "before").write_bytes(b"kept")
+        assert disk.fill() > 1 << 30
+        with pytest.raises(OSError, match="No space left"):
+            (folder / "more").write_bytes(bytes(8192))
+
+        disk.free()
+        (folder / "more").write_bytes(bytes(8192))
+        assert (folder / "before").read_bytes() == b"kept"
+    finally:
+        disk.close()
+
+
+@pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
 def test_a_disk_that_is_on_is_not_taken_for_off(tmp_path: Path) -> None:
     disk = Disk(tmp_path / "data")
     try:

@@ -145,8 +145,8 @@ def test_missing_end_to_end_latency_is_said(troubled: str) -> None:
 
 
 def test_a_machine_that_changes_its_speed_is_said(page: str, troubled: str) -> None:
-    assert "The machine itself ran up to 1.6\N{MULTIPLICATION SIGN} slower in some trials" in troubled
-    assert "The machine itself ran" not in page
+    assert "a fixed piece of work took up to 1.6\N{MULTIPLICATION SIGN} as long" in troubled
+    assert "The machine itself changed its speed" not in page
 
 
 def test_busy_client_is_a_suspect(troubled: str) -> None:
