@@ -21,6 +21,7 @@ _LOG_LINES = 25
 _STOP_S = 20.0
 _OPEN_S = 60.0
 _TURN_S = 0.05
+_ENDS_S = 5.0
 _AFTER_CUT_S = 0.3
 """How long processes live on after their disks are off: what they still acknowledge was never on a disk."""
 
@@ -189,8 +190,9 @@ class ProcessBackend:
     def free_disk(self, node: Node) -> str:
         """See abilities.Fillable."""
         self._disk(node).free()
-        status = self._processes[node.name].poll()
-        if status is None:
+        try:
+            status = self._processes[node.name].wait(_ENDS_S)  # it may be about to end in order
+        except subprocess.TimeoutExpired:
             self._away.discard(node.name)
             return f"The disk of {node.name} takes writes again; the node had gone on."
         self.start_node(node)
