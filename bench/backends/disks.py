@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 
+from bench.backends import sandbox
 from bench.errors import FaultError, SetupError
 
 _CALLS = 500
@@ -50,7 +51,7 @@ def why_no_power_cut() -> str | None:
         return "mounting a file system for each node takes real root"
     if not Path("/dev/loop-control").exists():
         return "this machine has no loop devices (/dev/loop-control)"
-    if shutil.which("mkfs.ext4", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin") is None:
+    if shutil.which("mkfs.ext4", path=sandbox.PATH) is None:
         return "mkfs.ext4 (package e2fsprogs) is missing"
     return None
 

@@ -16,16 +16,17 @@ _CLIENT_HOST = 254
 
 
 class Network:
-    """The bridge that a cluster's nodes and the load processes share."""
+    """The bridge that a cluster's nodes and the load processes share; `client` is the address of the latter."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         """Lay the bridge and every node's namespace. Raises SetupError with what `ip` said."""
         self._nodes = list(nodes)
         prefix = self._nodes[0].address.rpartition(".")[0]
+        self.client = f"{prefix}.{_CLIENT_HOST}"
         self._bridge = f"br{prefix.rpartition('.')[2]}"
         lines = [
             f"link add {self._bridge} type bridge",
-            f"addr add {prefix}.{_CLIENT_HOST}/24 dev {self._bridge}",
+            f"addr add {self.client}/24 dev {self._bridge}",
             f"link set {self._bridge} up",
         ]
         for index, node in enumerate(self._nodes):
@@ -44,11 +45,6 @@ class Network:
         nsenter, not `ip netns exec`: that one would pin the mount table in a namespace of its own.
         """
         return ["nsenter", f"--net=/run/netns/{node.name}", "--"]
-
-    @property
-    def client(self) -> str:
-        """The address of everything that is no node: the load processes and the runner."""
-        return f"{self._nodes[0].address.rpartition('.')[0]}.{_CLIENT_HOST}"
 
     def cut(
         self, node: Node, addresses: Sequence[str], *, inbound: bool, outbound: bool, share: float

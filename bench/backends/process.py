@@ -108,9 +108,13 @@ class ProcessBackend:
 
     def start_node(self, node: Node) -> None:
         """See abilities.Killable."""
-        self._processes[node.name] = self._started(node)
-        self._away.discard(node.name)
-        self._await_ports([node])
+        self._start_again([node])
+
+    def _start_again(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            self._processes[node.name] = self._started(node)
+            self._away.discard(node.name)
+        self._await_ports(nodes)
 
     def pause_node(self, node: Node) -> str:
         """See abilities.Pausable."""
@@ -172,10 +176,7 @@ class ProcessBackend:
         """See abilities.PowerCut."""
         for node in nodes:
             self._disk(node).remount()
-        for node in nodes:
-            self._processes[node.name] = self._started(node)
-            self._away.discard(node.name)
-        self._await_ports(nodes)
+        self._start_again(nodes)
         return f"{', '.join(node.name for node in nodes)}: mounted as the disk had it, started, the ports are open."
 
     def fill_disk(self, node: Node) -> str:

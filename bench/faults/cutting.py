@@ -12,6 +12,11 @@ from bench.model import Node
 CLIENT = "client"
 
 
+def nodes_among(others: Sequence[str]) -> list[str]:
+    """Return the targets among `others`: all but the clients."""
+    return [name for name in others if name != CLIENT]
+
+
 @dataclass(slots=True)
 class Cutter:
     """Drops packets between `nodes` and `others` (targets, or `client`), and counts them."""
@@ -29,7 +34,7 @@ class Cutter:
     def __post_init__(self) -> None:
         """Find out who the others are now."""
         mine = {node.name for node in self.nodes}
-        nodes = [node for name in self.others if name != CLIENT for node in self.place.find(name)]
+        nodes = [node for name in nodes_among(self.others) for node in self.place.find(name)]
         self._addresses = {node.name: node.address for node in nodes if node.name not in mine}
         if CLIENT in self.others:
             self._addresses[CLIENT] = self.place.client

@@ -38,6 +38,11 @@ class Effect:
     proof: Callable[[], str | None] = field(default=lambda: "")
 
 
+def listed(names: str | list[str]) -> list[str]:
+    """Return one name or several as a list: a scenario may give either."""
+    return [names] if isinstance(names, str) else names
+
+
 class Fault(BaseModel, ABC):
     """One fault as a scenario asks for it. `target` names whom it strikes; see targets.py."""
 
@@ -52,7 +57,7 @@ class Fault(BaseModel, ABC):
     @property
     def targets(self) -> list[str]:
         """Return the names of whom it strikes."""
-        return [self.target] if isinstance(self.target, str) else self.target
+        return listed(self.target)
 
     def names(self) -> list[str]:
         """Return every name of a target that stands anywhere in this fault."""

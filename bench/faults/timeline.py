@@ -128,7 +128,7 @@ class Timeline:
         """Wait for a step's condition; False when the timeline was given up first."""
         begun_ns = time.monotonic_ns()
         while not self._due(step, begun_ns):
-            if self._given_up or (self._over and self._hopeless(step)):
+            if self._given_up or (self._over and self._lacks_acks(step)):
                 return False
             self._heal_due()
             time.sleep(_TURN_S)
@@ -136,13 +136,13 @@ class Timeline:
 
     def _due(self, step: Step, begun_ns: int) -> bool:
         when = step.when
-        if when.acks is not None and self._acked < when.acks:
+        if self._lacks_acks(step):
             return False
         if when.load is not None and not self._over:
             return False
         return when.after is None or time.monotonic_ns() - begun_ns >= when.after * NANOS
 
-    def _hopeless(self, step: Step) -> bool:
+    def _lacks_acks(self, step: Step) -> bool:
         return step.when.acks is not None and self._acked < step.when.acks
 
     def _do(self, step: Step) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,17 +29,16 @@ def checked(loaded: Loaded, case: Case) -> Case:
         steps = read_steps(case.faults)
     except StepError as refusal:
         raise _error(loaded, case, refusal.path, str(refusal)) from None
+    system = wiring.system(case.system)
+    allowed = targets.allowed(system.nodes(case.cluster, Path("nodes")), system.parts)
     for number, step in enumerate(steps):
-        _check_targets(loaded, case, number, step)
+        _check_targets(loaded, case, number, step, allowed)
         _check_ability(step)
     own_disks = any(step.fault is not None and step.fault.needs_disks for step in steps)
     return replace(case, cluster=replace(case.cluster, own_disks=own_disks))
 
 
-def _check_targets(loaded: Loaded, case: Case, number: int, step: Step) -> None:
-    system = wiring.system(case.system)
-    nodes = system.nodes(case.cluster, Path("nodes"))
-    allowed = targets.allowed(nodes, system.parts)
+def _check_targets(loaded: Loaded, case: Case, number: int, step: Step, allowed: Sequence[str]) -> None:
     for name in step.fault.names() if step.fault is not None else ():
         if targets.base(name) not in allowed:
             near = difflib.get_close_matches(name, allowed, 1)

@@ -8,8 +8,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from bench.backends.abilities import Partitionable
-from bench.faults.cutting import CLIENT, Cutter
-from bench.faults.fault import Effect, Fault, Place
+from bench.faults.cutting import Cutter, nodes_among
+from bench.faults.fault import Effect, Fault, Place, listed
 from bench.model import Node
 
 
@@ -22,16 +22,12 @@ class Isolate(Fault):
     others: str | list[str] = Field(alias="from")
     direction: Literal["both", "in", "out"] = "both"
 
-    @property
-    def _others(self) -> list[str]:
-        return [self.others] if isinstance(self.others, str) else self.others
-
     def names(self) -> list[str]:
         """See Fault."""
-        return [*self.targets, *(name for name in self._others if name != CLIENT)]
+        return [*self.targets, *nodes_among(listed(self.others))]
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        cutter = Cutter(place, nodes, self._others, self.direction != "out", self.direction != "in")
+        cutter = Cutter(place, nodes, listed(self.others), self.direction != "out", self.direction != "in")
         cutter.begin()
         return cutter.effect("Rules are in force that drop all packets between")

@@ -8,8 +8,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from bench.backends.abilities import Partitionable
-from bench.faults.cutting import CLIENT, Cutter, Flapping
-from bench.faults.fault import Effect, Fault, Place
+from bench.faults.cutting import CLIENT, Cutter, Flapping, nodes_among
+from bench.faults.fault import Effect, Fault, Place, listed
 from bench.model import Node
 from bench.scenario.schema import Duration
 
@@ -36,17 +36,13 @@ class UnstableNetwork(Fault):
             raise ValueError(message)
         return self
 
-    @property
-    def _others(self) -> list[str]:
-        return [self.others] if isinstance(self.others, str) else self.others or []
-
     def names(self) -> list[str]:
         """See Fault."""
-        return [*self.targets, *(name for name in self._others if name != CLIENT)]
+        return [*self.targets, *nodes_among(listed(self.others or []))]
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        others = self._others or [*(node.name for node in place.nodes), CLIENT]
+        others = listed(self.others or []) or [*(node.name for node in place.nodes), CLIENT]
         cutter = Cutter(place, nodes, others, share=self.loss or 1.0)
         if self.down is None or self.up is None:
             cutter.begin()
