@@ -48,6 +48,7 @@ class _Struck:
 class Timeline:
     """The steps of one trial. `told` the load's figures while it runs, `finish` after it.
 
+    Without steps it does nothing and has no thread: one that looks every 5 ms has no place beside a measurement.
     `records` is what trial.json keeps (docs/event-log.md); whatever happens, `finish` undoes what can be undone.
     """
 
@@ -79,6 +80,8 @@ class Timeline:
 
     def told(self, figures: Mapping[str, Any]) -> None:
         """Take the load's figures; the first ones start the clock."""
+        if not self.steps:
+            return
         self._acked = int(figures["acked"])
         if self.site.load_s is not None and figures["elapsed_s"] >= self.site.load_s:
             self._over = True
@@ -95,6 +98,8 @@ class Timeline:
 
         Raises FaultError for a step that never came, and what a fault raised.
         """
+        if not self.steps:
+            return
         self._over = True
         if self._thread is None:
             self._start()

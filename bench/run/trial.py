@@ -78,12 +78,11 @@ class Bench:
     def _measured(self, trial: Trial, working: Path, live: Live, faults: list[Document]) -> Document:
         topic = Topic(f"trial-{trial.number:04d}", trial.case.partitions, trial.case.topic)
         self.cluster.admin.create_topic(topic)
-        if trial.case.faults:  # the cluster ends with this trial
-            return self._on_topic(trial, topic, working, live, faults)
         try:
             return self._on_topic(trial, topic, working, live, faults)
         finally:
-            self.cluster.admin.delete_topic(topic)
+            if not trial.case.faults:  # else the cluster ends with this trial
+                self.cluster.admin.delete_topic(topic)
 
     def _on_topic(
         self, trial: Trial, topic: Topic, working: Path, live: Live, faults: list[Document]

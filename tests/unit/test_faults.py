@@ -1,6 +1,7 @@
 """Steps, targets and the timeline, on a backend that only writes down what it is asked to do."""
 
 import random
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -219,6 +220,16 @@ def test_abandoning_undoes_what_is_in_force() -> None:
     line.abandon()
 
     assert sorted(backend.asked[3:]) == ["resume broker-1", "resume broker-2", "resume broker-3"]
+
+
+def test_a_timeline_without_steps_has_no_thread() -> None:
+    before = threading.active_count()
+    line = timeline(Recorder())
+    line.told(figures(1))
+
+    assert threading.active_count() == before
+    line.finish()
+    assert line.records == []
 
 
 def test_nobody_playing_a_part_is_an_error() -> None:
