@@ -57,6 +57,7 @@ class ClientRecord(_Record):
 class MachineRecord(_Record):
     probe_ns: int | None = None
     page_ns: int | None = None
+    wake_ns: int | None = None
 
 
 class VerifyRecord(_Record):

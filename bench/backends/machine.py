@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import mmap
+import os
 import platform
+import socket
 import subprocess
 import time
 from functools import cache
@@ -17,6 +19,7 @@ from bench.backends import disks
 
 _WORK = bytes(4 << 20)
 _PAGES = 4096
+_WAKES = 100
 _PROBES = 5
 
 
@@ -33,16 +36,18 @@ def machine(folder: Path) -> dict[str, Any]:
     }
 
 
-def probe() -> dict[str, int]:
-    """Time two fixed pieces of work on one core, the least of five each, in nanoseconds.
+def probe() -> dict[str, int | None]:
+    """Time three fixed pieces of work, the least of five each, in nanoseconds.
 
-    `probe_ns`: SHA-256 of 4 MiB. `page_ns`: the first touch of a page of memory, over 4096 pages. Virtual machines are
-    slowed down by their hosts, for minutes and unannounced, in either: seen to double the servers' start-up and to
-    halve a run's throughput from its first round to its last.
+    `probe_ns`: SHA-256 of 4 MiB. `page_ns`: the first touch of a page of memory, over 4096 pages. `wake_ns`: a byte
+    through a socket to a process that waits on another core, over 200 bytes; None where there is one core only. Virtual
+    machines are slowed down by their hosts, for minutes and unannounced, in each: seen to double the servers' start-up
+    and to halve a run's throughput from its first round to its last.
     """
     return {
         "probe_ns": min(_hashing_ns() for _ in range(_PROBES)),
         "page_ns": min(_touching_ns() for _ in range(_PROBES)),
+        "wake_ns": _waking_ns(),
     }
 
 
@@ -58,6 +63,30 @@ def _touching_ns() -> int:
         for at in range(0, len(memory), mmap.PAGESIZE):
             memory[at] = 1
         return (time.monotonic_ns() - before) // _PAGES
+
+
+def _waking_ns() -> int | None:
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) == 1:
+        return None
+    here, there = socket.socketpair()
+    with here, there, subprocess.Popen(["cat"], stdin=there.fileno(), stdout=there.fileno()) as echo:
+        there.close()
+        os.sched_setaffinity(echo.pid, cores[1:2])
+        os.sched_setaffinity(0, cores[:1])
+        try:
+            return min(_echoed_ns(here) for _ in range(_PROBES))
+        finally:
+            os.sched_setaffinity(0, cores)
+            here.shutdown(socket.SHUT_RDWR)
+
+
+def _echoed_ns(echo: socket.socket) -> int:
+    before = time.monotonic_ns()
+    for _ in range(_WAKES):
+        echo.send(b"x")
+        echo.recv(1)
+    return (time.monotonic_ns() - before) // (2 * _WAKES)
 
 
 def _cpu_model() -> str:

@@ -15,6 +15,7 @@ ENOUGH_ROUNDS = 5
 _PROBES = (
     ("machine_probe_ns", "a fixed piece of work", 1.25),
     ("machine_page_ns", "the first touch of a page of memory", 2.0),
+    ("machine_wake_ns", "waking a process on another core", 2.0),
 )
 """What was timed before each trial, and from which ratio on the first page says so."""
 _JITS = {
@@ -221,7 +222,7 @@ def _steadiness(results: Results) -> Iterator[Fact]:
         probes = _probed(results, name)
         if len(probes) > 1:
             low, middle, high = map(numbers.duration, (probes.min(), probes.median(), probes.max()))
-            said.append(f"{what} took one core {low} to {high}, {middle} in the middle")
+            said.append(f"{what} took {low} to {high}, {middle} in the middle")
     if said:
         yield Fact("The machine's own speed", f"before each trial {'; '.join(said)}.")
 
