@@ -50,7 +50,7 @@ class Cluster:
     """Everything that needs other server processes when it changes. Cases with equal clusters share one.
 
     `nodes` counts nodes by role; `settings` holds server properties by role, under their own names. With
-    `own_disks` each node's data lie on a file system of their own.
+    `own_disks` each node's data lie on a file system of their own; with `fsync_gates` each fsync can be held.
     """
 
     system: str
@@ -60,6 +60,7 @@ class Cluster:
     heap_mib: Mapping[str, int] = field(default_factory=dict)
     jit: Jit = Jit.DEFAULT
     own_disks: bool = False
+    fsync_gates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +124,20 @@ class Case:
     consumer: Settings
     load: Load
     faults: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """What a live cluster says of a topic. `available`: every partition is served.
+
+    `copies_missing`: the system knows of copies that are not there (Kafka: a replica out of sync; Pulsar: a ledger
+    marked under-replicated); None when nobody could tell. `in_sync`: replicas in sync in the partition that has
+    the fewest; None where the system has no such thing, or nobody could tell.
+    """
+
+    available: bool
+    copies_missing: bool | None
+    in_sync: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ need python3-venv "${PYTHON:-python3}" -c 'import ensurepip, venv'
 # Nodes: networks, packet filters, namespaces, disks of their own.
 need iproute2 have ip
 need nftables have nft
+need iptables have iptables
 need util-linux have unshare
 need util-linux have nsenter
 need util-linux have setpriv

@@ -67,7 +67,7 @@ def _struck(trial: TrialRecord) -> list[Struck]:
     return [
         Struck(trial.trial, number, int(fault["asked_ns"]), int(fault["effect_ns"]))
         for number, fault in enumerate(trial.faults)
-        if fault.get("effect_ns") is not None
+        if "proven" in fault and fault.get("effect_ns") is not None
     ]
 
 
@@ -119,7 +119,7 @@ def fault_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int], found
         _row(trial, number, fault, first_ns.get(trial.trial, 0), found)
         for trial in trials
         for number, fault in enumerate(trial.faults)
-        if fault.get("kind") != "undo"
+        if "proven" in fault
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from bench.backends.delayed import DelayedNode, Link
 from bench.model import Node
 
 
@@ -45,11 +46,38 @@ class Partitionable(Protocol):
     ) -> None:
         """Drop packets between a node and these addresses, all or a random share; cuts of one node add up."""
 
-    def dropped(self, node: Node) -> int:
-        """Return how many packets the node's cuts have dropped so far."""
+    def double(self, node: Node, addresses: Sequence[str], share: float) -> None:
+        """Send a random share of the packets from a node to these addresses twice."""
+
+    def struck(self, node: Node) -> int:
+        """Return how many packets the node's rules have dropped or doubled so far."""
 
     def mend(self, node: Node) -> None:
-        """Take all cuts of a node away."""
+        """Take all rules of a node away."""
+
+
+@runtime_checkable
+class Delayable(Protocol):
+    """Holds packets of single nodes on their way."""
+
+    def slow_network(
+        self, node: Node, addresses: Sequence[str], known: Sequence[str], link: Link
+    ) -> DelayedNode:
+        """Hold packets between a node and these addresses until the returned one's `end`.
+
+        Those that come from `known`, which are held where they leave, pass.
+        """
+
+
+@runtime_checkable
+class FsyncHolder(Protocol):
+    """Lets fsyncs of single nodes take longer."""
+
+    def hold_fsyncs(self, node: Node, seconds: float) -> None:
+        """Hold each fsync and fdatasync of a node for so long from now on; 0 no more."""
+
+    def held_fsyncs(self, node: Node) -> tuple[int, float]:
+        """Return how many were held so far, and the median of how long, in nanoseconds."""
 
 
 @runtime_checkable

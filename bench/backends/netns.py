@@ -6,6 +6,7 @@ import re
 import subprocess
 from collections.abc import Iterable, Sequence
 
+from bench.backends.delayed import DelayedNode, Link
 from bench.errors import FaultError, SetupError
 from bench.model import Node
 
@@ -51,7 +52,7 @@ class Network:
     ) -> None:
         """Drop this share of the packets between a node and these addresses, in the node's own namespace."""
         those = "{ " + ", ".join(addresses) + " }"
-        chance = "" if share >= 1 else f"numgen random mod {_DICE} < {max(1, round(share * _DICE))} "
+        chance = _chance(share)
         lines = [f"add table ip {_TABLE}"]
         for chain, wanted, side in (("input", inbound, "saddr"), ("output", outbound, "daddr")):
             if wanted:
@@ -61,8 +62,28 @@ class Network:
                 ]
         self._nft(node, "\n".join(lines))
 
-    def dropped(self, node: Node) -> int:
-        """Return how many packets the node's cuts have dropped."""
+    def double(self, node: Node, addresses: Sequence[str], share: float) -> None:
+        """Send this share of the packets from a node to these addresses twice."""
+        chance = _chance(share)
+        lines = [
+            f"add table ip {_TABLE}",
+            f"add chain ip {_TABLE} output {{ type filter hook output priority 0; }}",
+            *(
+                f'add rule ip {_TABLE} output ip daddr {one} {chance}counter dup to {one} device "eth0"'
+                for one in addresses
+            ),
+        ]
+        self._nft(node, "\n".join(lines))
+
+    def slow(self, node: Node, addresses: Sequence[str], known: Sequence[str], link: Link) -> DelayedNode:
+        """Hold packets between a node and these addresses.
+
+        What comes from `known`, whose own packets are held where they leave, passes.
+        """
+        return DelayedNode(self.enter(node), node.name, addresses, known, link)
+
+    def struck(self, node: Node) -> int:
+        """Return how many packets the node's rules have dropped or doubled."""
         told = self._nft(node, f"list table ip {_TABLE}")
         return sum(int(count) for count in re.findall(r"counter packets (\d+)", told))
 
@@ -82,6 +103,10 @@ class Network:
         # Links first: with its namespace alone a link would go some time later, and its name stay taken.
         links = [f"link del {self._bridge}v{index}" for index in range(len(self._nodes))]
         _ip([*links, *(f"netns del {node.name}" for node in self._nodes), f"link del {self._bridge}"])
+
+
+def _chance(share: float) -> str:
+    return "" if share >= 1 else f"numgen random mod {_DICE} < {max(1, round(share * _DICE))} "
 
 
 def _ip(lines: list[str], namespace: str | None = None) -> None:

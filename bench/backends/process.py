@@ -6,13 +6,16 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import psutil
 
+from bench.backends.delayed import DelayedNode, Link
 from bench.backends.disks import Disk
+from bench.backends.fsync_gate import FsyncGate
 from bench.backends.netns import Network
 from bench.errors import ClusterError, FaultError, NodeDiedError, SetupError
 from bench.model import Node
@@ -29,8 +32,13 @@ _AFTER_CUT_S = 0.3
 class ProcessBackend:
     """Starts and stops the nodes of one cluster. Close it whatever happens."""
 
-    def __init__(self, nodes: Sequence[Node], disks: Sequence[Path] = ()) -> None:
-        """Lay the network, and a file system of its own at each of `disks`; nothing is started yet."""
+    def __init__(self, nodes: Sequence[Node], disks: Sequence[Path] = (), *, gated: bool = False) -> None:
+        """Lay the network, and a file system of its own at each of `disks`; nothing is started yet.
+
+        With `gated` every node's fsyncs pass a gate, which can hold them.
+        """
+        self._gated = gated
+        self._gates: dict[str, FsyncGate] = {}
         self._nodes = list(nodes)
         self._away: set[str] = set()
         self._disks: dict[Path, Disk] = {}
@@ -64,14 +72,30 @@ class ProcessBackend:
             message = f"{node.name}: this cluster has no network, so no process can be started in it"
             raise ClusterError(message)
         node.directory.mkdir(parents=True, exist_ok=True)
+        if not self._gated:
+            return self._spawned(node, [*self._network.enter(node), *node.command])
+        here, there = socket.socketpair()
+        gate = [sys.executable, "-m", "bench.backends.fsync_gate", str(there.fileno())]
+        with here, there:
+            process = self._spawned(node, [*self._network.enter(node), *gate, *node.command], there.fileno())
+            before = self._gates.get(node.name)
+            self._gates[node.name] = FsyncGate.of(here)
+            if before is not None:
+                before.close()
+                self._gates[node.name].delay_ns = before.delay_ns
+        return process
+
+    @staticmethod
+    def _spawned(node: Node, command: Sequence[str], *inherited: int) -> subprocess.Popen[bytes]:
         with node.log.open("ab") as log:
             return subprocess.Popen(
-                [*self._network.enter(node), *node.command],
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd=node.directory,
                 env={**os.environ, **node.environment},
+                pass_fds=inherited,
                 start_new_session=True,
             )
 
@@ -138,13 +162,37 @@ class ProcessBackend:
         """See abilities.Partitionable."""
         self._net().cut(node, addresses, inbound=inbound, outbound=outbound, share=share)
 
-    def dropped(self, node: Node) -> int:
+    def double(self, node: Node, addresses: Sequence[str], share: float) -> None:
         """See abilities.Partitionable."""
-        return self._net().dropped(node)
+        self._net().double(node, addresses, share)
+
+    def struck(self, node: Node) -> int:
+        """See abilities.Partitionable."""
+        return self._net().struck(node)
 
     def mend(self, node: Node) -> None:
         """See abilities.Partitionable."""
         self._net().mend(node)
+
+    def slow_network(
+        self, node: Node, addresses: Sequence[str], known: Sequence[str], link: Link
+    ) -> DelayedNode:
+        """See abilities.Delayable."""
+        return self._net().slow(node, addresses, known, link)
+
+    def hold_fsyncs(self, node: Node, seconds: float) -> None:
+        """See abilities.FsyncHolder."""
+        self._gate(node).delay_ns = round(seconds * 1e9)
+
+    def held_fsyncs(self, node: Node) -> tuple[int, float]:
+        """See abilities.FsyncHolder."""
+        gate = self._gate(node)
+        return len(gate.held_ns), gate.typical_ns()
+
+    def _gate(self, node: Node) -> FsyncGate:
+        if node.name not in self._gates:
+            raise FaultError(f"{node.name} was started without a gate before its disk.")
+        return self._gates[node.name]
 
     def sync_disks(self) -> None:
         """Bring what the nodes wrote while they started to their own disks: no power cut is meant to hit that."""
@@ -234,6 +282,9 @@ class ProcessBackend:
         for process in self._processes.values():
             process.wait()
         self._processes.clear()
+        for gate in self._gates.values():
+            gate.close()
+        self._gates.clear()
 
     def close(self) -> None:
         """Kill what still runs and take the network and the disks away."""

@@ -2,38 +2,102 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from bench.scenario.schema import Count, Duration
+
+
+class InSync(BaseModel):
+    """How many replicas must be in sync, in the partition that has the fewest."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    at_least: Annotated[int, Field(ge=0)] | None = None
+    at_most: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _any(self) -> InSync:
+        if not self.model_fields_set:
+            message = "give at_least or at_most"
+            raise ValueError(message)
+        return self
+
+    def holds(self, count: int) -> bool:
+        """Tell whether so many replicas in sync are what is waited for."""
+        low, high = self.at_least, self.at_most
+        return (low is None or count >= low) and (high is None or count <= high)
+
+    def __str__(self) -> str:
+        """Say it as a report does."""
+        said = [
+            f"at least {self.at_least}" if self.at_least is not None else "",
+            f"at most {self.at_most}" if self.at_most is not None else "",
+        ]
+        return f"{' and '.join(filter(None, said))} replicas in sync"
+
+
+class Reader(BaseModel):
+    """What must be so of the reader that an earlier step started.
+
+    `blocked`: nothing came to it for so long, or it is at the topic's end; its record tells which.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    blocked: Duration
 
 
 class Condition(BaseModel):
     """What a step waits for, counted from when the step before it was done. All that is given must be so.
 
-    `acks`: so many acknowledged sends since the load began. `after`: so much time. `load`: `over` waits for the
-    end of the load.
+    `acks`: so many acknowledged sends since the load began. `after`: so much time, give or take `jitter` (by the
+    run's seed). `load`: `over` waits for the
+    end of the load. `in_sync`: so many replicas (Kafka). `copies`: `missing` waits until the system itself says
+    that copies of the topic are missing (Kafka: a replica out of sync; Pulsar: a ledger marked under-replicated),
+    `complete` until it says that none are. `topic`: `available` waits until every partition is served. `reader`:
+    see Reader.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     acks: Count | None = None
     after: Duration | None = None
+    jitter: Duration | None = None
     load: Literal["over"] | None = None
+    in_sync: InSync | None = None
+    copies: Literal["missing", "complete"] | None = None
+    topic: Literal["available"] | None = None
+    reader: Reader | None = None
 
     @model_validator(mode="after")
     def _any(self) -> Condition:
         if not self.model_fields_set:
-            message = "give at least one of acks, after, load"
+            message = "give at least one of acks, after, load, in_sync, copies, topic, reader"
+            raise ValueError(message)
+        if self.jitter is not None and self.jitter > (self.after or 0):
+            message = "jitter cannot be more than after"
             raise ValueError(message)
         return self
+
+    @property
+    def asks_system(self) -> bool:
+        """Whether the system must be asked."""
+        return self.in_sync is not None or self.copies is not None or self.topic is not None
 
     def __str__(self) -> str:
         """Say it as a report does."""
         said = {
             "acks": f"after {self.acks:,} acknowledged sends" if self.acks else None,
             "after": f"{self.after:g} s later" if self.after else None,
+            "jitter": f"give or take {self.jitter:g} s" if self.jitter else None,
             "load": "after the load" if self.load else None,
+            "in_sync": f"with {self.in_sync}" if self.in_sync else None,
+            "copies": f"when copies are {self.copies}" if self.copies else None,
+            "topic": f"when the topic is {self.topic}" if self.topic else None,
+            "reader": f"when nothing has come to the reader for {self.reader.blocked:g} s"
+            if self.reader
+            else None,
         }
         return ", ".join(words for words in said.values() if words)

@@ -1,4 +1,4 @@
-"""Packets dropped between nodes and others: what `isolate` and `unstable-network` have in common."""
+"""Packets between nodes and others, dropped or doubled: what `isolate` and `unstable-network` have in common."""
 
 from __future__ import annotations
 
@@ -17,9 +17,21 @@ def nodes_among(others: Sequence[str]) -> list[str]:
     return [name for name in others if name != CLIENT]
 
 
+def addresses(place: Place, nodes: Sequence[Node], others: Sequence[str]) -> dict[str, str]:
+    """Return the addresses of the others, by name, as they are now: targets, without `nodes`, and clients."""
+    mine = {node.name for node in nodes}
+    found = [node for name in nodes_among(others) for node in place.find(name)]
+    return {node.name: node.address for node in found if node.name not in mine} | (
+        {CLIENT: place.client} if CLIENT in others else {}
+    )
+
+
 @dataclass(slots=True)
 class Cutter:
-    """Drops packets between `nodes` and `others` (targets, or `client`), and counts them."""
+    """Drops packets between `nodes` and `others` (targets, or `client`), and counts them.
+
+    With `double` it sends those from `nodes` twice instead.
+    """
 
     place: Place
     nodes: Sequence[Node]
@@ -27,24 +39,25 @@ class Cutter:
     inbound: bool = True
     outbound: bool = True
     share: float = 1.0
+    double: bool = False
     _counted: int = 0
     _in_force: bool = False
     _addresses: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Find out who the others are now."""
-        mine = {node.name for node in self.nodes}
-        nodes = [node for name in nodes_among(self.others) for node in self.place.find(name)]
-        self._addresses = {node.name: node.address for node in nodes if node.name not in mine}
-        if CLIENT in self.others:
-            self._addresses[CLIENT] = self.place.client
+        self._addresses = addresses(self.place, self.nodes, self.others)
 
     def begin(self) -> None:
         """Put the rules in force."""
+        those = list(self._addresses.values())
         for node in self.nodes:
+            if self.double:
+                self.place.backend.double(node, those, self.share)
+                continue
             self.place.backend.cut(
                 node,
-                list(self._addresses.values()),
+                those,
                 inbound=self.inbound,
                 outbound=self.outbound,
                 share=self.share,
@@ -57,13 +70,13 @@ class Cutter:
             return
         self._in_force = False
         for node in self.nodes:
-            self._counted += self.place.backend.dropped(node)
+            self._counted += self.place.backend.struck(node)
             self.place.backend.mend(node)
 
     def effect(self, seen: str, end: Callable[[], None] | None = None) -> Effect:
         """Return the effect that these rules are, ended by `end`."""
 
-        def heal() -> str:
+        def heal(_nodes: Sequence[Node]) -> str:
             (end or self.end)()
             return "The rules are gone."
 
@@ -74,9 +87,9 @@ class Cutter:
 
     def _proof(self) -> str | None:
         """Packets that were dropped are the evidence; rules alone would be none."""
-        now = sum(map(self.place.backend.dropped, self.nodes)) if self._in_force else 0
+        now = sum(map(self.place.backend.struck, self.nodes)) if self._in_force else 0
         count = self._counted + now
-        return f"{count:,} packets were dropped." if count else None
+        return f"{count:,} packets were {'doubled' if self.double else 'dropped'}." if count else None
 
 
 @dataclass(slots=True)

@@ -20,7 +20,7 @@ def end(place: Place, nodes: Sequence[Node], *, kill: bool) -> Effect:
     said = ", ".join(
         f"{node.name} ended with status {status}" for node, status in zip(nodes, statuses, strict=True)
     )
-    return Effect(f"{said}; nothing listens on its port.", lambda: _start(place, nodes))
+    return Effect(f"{said}; nothing listens on its port.", lambda those: _start(place, those))
 
 
 def _start(place: Place, nodes: Sequence[Node]) -> str:

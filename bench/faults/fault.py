@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
+from bench.backends.disks import why_no_power_cut
 from bench.model import Node
 
 
@@ -30,11 +31,12 @@ class Effect:
     """A fault that has taken effect. `seen` is the evidence, a full sentence.
 
     `proof` is asked once the fault is over, for evidence that only gathers meanwhile; it returns None where
-    nothing shows that the fault was there. `heal` undoes it and returns how that was seen.
+    nothing shows that the fault was there. `heal` undoes it for the nodes given (all of them, unless the kind's
+    `heals_singly`) and returns how that was seen.
     """
 
     seen: str
-    heal: Callable[[], str]
+    heal: Callable[[Sequence[Node]], str]
     proof: Callable[[], str | None] = field(default=lambda: "")
 
 
@@ -51,6 +53,9 @@ class Fault(BaseModel, ABC):
     key: ClassVar[str]
     needs: ClassVar[tuple[type, ...]]
     needs_disks: ClassVar[bool] = False
+    needs_gates: ClassVar[bool] = False
+    heals_singly: ClassVar[bool] = False
+    """Whether it can be undone for one of its nodes and go on for the others."""
 
     target: str | list[str]
 
@@ -62,6 +67,11 @@ class Fault(BaseModel, ABC):
     def names(self) -> list[str]:
         """Return every name of a target that stands anywhere in this fault."""
         return self.targets
+
+    @classmethod
+    def why_not(cls) -> str | None:
+        """Return why this machine cannot do it, None where it can."""
+        return why_no_power_cut() if cls.needs_disks else None
 
     @abstractmethod
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bench.errors import ScenarioError
+from bench.faults import targets
 from bench.faults.condition import Condition
 from bench.faults.fault import Fault
 from bench.faults.kinds import kinds
-from bench.scenario.schema import Duration
+from bench.scenario.schema import Count, Duration
 
 Place_ = tuple[str | int, ...]
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -43,36 +44,81 @@ class _Head(BaseModel):
 
     name: str | None = None
     when: Condition
+    times: Count = 1
     heal: Heal | Literal["end", "never"] = "end"
 
 
 @dataclass(frozen=True, slots=True)
+class Strike:
+    """A fault, and when it is undone again."""
+
+    fault: Fault
+    heal: Literal["after", "end", "never"]
+    heal_after_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """The end of an earlier step's fault, for all of its nodes or for its nth (from 1)."""
+
+    step: str
+    node: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A reader of the whole topic, from its earliest message on, beside whatever comes next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Nothing: the record tells when its condition was met."""
+
+
+Action: TypeAlias = Strike | Undo | Read | Mark
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """One step: when it is due, and either a fault to strike or, in `heals`, the name of one to undo."""
+    """One step: when it is due, and what is done then."""
 
     name: str
     when: Condition
-    fault: Fault | None
-    heals: str | None
-    heal_after_s: float | None
-    heal: Literal["after", "end", "never"]
+    action: Action
+
+    @property
+    def fault(self) -> Fault | None:
+        """The fault that it strikes, if it does."""
+        return self.action.fault if isinstance(self.action, Strike) else None
+
+
+_PLAIN: Mapping[str, tuple[object, Action]] = {"read": ("earliest", Read()), "mark": (True, Mark())}
 
 
 def read_steps(documents: Sequence[Mapping[str, Any]]) -> list[Step]:
     """Read the list `faults` of a scenario's system.
 
-    A step is `when`, at most a `name` and a `heal`, and one action: a kind of fault, with its target or its own
-    keys, or `undo` with the name of an earlier step. Raises StepError with the place of what is wrong.
+    A step is `when`, at most a `name`, `times` and a `heal`, and one action: a kind of fault, with its target or its
+    own keys; `undo` with the name of an earlier step, or `node 2 of` it; `read: earliest`; or `mark: true`. Raises
+    StepError with the place of what is wrong.
     """
     steps: list[Step] = []
     for number, document in enumerate(documents):
-        steps.append(_step(number, document, [step.name for step in steps]))
+        steps += _steps(number, document, steps)
     return steps
 
 
-def _step(number: int, document: Mapping[str, Any], before: Sequence[str]) -> Step:
+def _steps(number: int, document: Mapping[str, Any], before: Sequence[Step]) -> list[Step]:
+    """Read one document: a step, or with `times` as many, one after the other."""
+    step, times = _step(number, document, before)
+    if times == 1:
+        return [step]
+    return [replace(step, name=f"{step.name}, {time}") for time in range(1, times + 1)]
+
+
+def _step(number: int, document: Mapping[str, Any], before: Sequence[Step]) -> tuple[Step, int]:
     actions = [key for key in document if key not in _Head.model_fields]
-    allowed = [*kinds(), "undo"]
+    allowed = [*kinds(), "undo", "read", "mark"]
     for key in actions:
         if key not in allowed:
             near = difflib.get_close_matches(key, [*allowed, *_Head.model_fields], 1)
@@ -84,18 +130,47 @@ def _step(number: int, document: Mapping[str, Any], before: Sequence[str]) -> St
         )
     head = _checked(_Head, document, (number,))
     name = head.name or f"{actions[0]} {number + 1}"
-    if name in before:
+    if name in [step.name for step in before]:
         raise StepError((number, "name"), f"an earlier step is called {name!r} too")
-    action = document[actions[0]]
-    if actions[0] == "undo":
-        if action not in before:
-            raise StepError(
-                (number, "undo"), f"no earlier step is called {action!r}: one of {', '.join(before)}"
-            )
-        return Step(name, head.when, None, str(action), None, "never")
-    fault = _fault(kinds()[actions[0]], action, (number, actions[0]))
-    after = head.heal.after if isinstance(head.heal, Heal) else None
-    return Step(name, head.when, fault, None, after, "after" if isinstance(head.heal, Heal) else head.heal)
+    if head.when.reader is not None and not any(isinstance(step.action, Read) for step in before):
+        raise StepError((number, "when", "reader"), "no earlier step starts a reader (read: earliest)")
+    path = (number, actions[0])
+    return Step(name, head.when, _action(actions[0], document[actions[0]], head, path, before)), head.times
+
+
+def _action(word: str, value: object, head: _Head, path: Place_, before: Sequence[Step]) -> Action:
+    if word in _PLAIN:
+        only, action = _PLAIN[word]
+        if value != only:
+            raise StepError(path, f"give {only!r}; it is {value!r}")
+        return action
+    if word == "undo":
+        return _undo(str(value), path, before)
+    fault = _fault(kinds()[word], value, path)
+    for target in fault.names():
+        if (single := targets.earlier(target)) is not None:
+            _struck(single[1], path, before)
+    if isinstance(head.heal, Heal):
+        return Strike(fault, "after", head.heal.after)
+    return Strike(fault, head.heal, None)
+
+
+def _undo(value: str, path: Place_, before: Sequence[Step]) -> Undo:
+    single = targets.earlier(value)
+    if single is None:
+        _struck(value, path, before)
+        return Undo(value, None)
+    if not _struck(single[1], path, before).heals_singly:
+        raise StepError(path, f"{single[1]!r} can only be undone for all of its nodes")
+    return Undo(single[1], single[0])
+
+
+def _struck(name: str, path: Place_, before: Sequence[Step]) -> Fault:
+    """Return the fault of an earlier step."""
+    faults = {step.name: step.fault for step in before if step.fault is not None}
+    if name not in faults:
+        raise StepError(path, f"no earlier step with a fault is called {name!r}: one of {', '.join(faults)}")
+    return faults[name]
 
 
 def _fault(kind: type[Fault], action: object, path: Place_) -> Fault:

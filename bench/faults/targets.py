@@ -14,6 +14,7 @@ Ask = Callable[[str], list[str]]
 
 
 _PARTITION = re.compile(r" of \d+$")
+_EARLIER = re.compile(r"^node (\d+) of (.+)$")
 
 
 def allowed(nodes: Sequence[Node], parts: Sequence[str]) -> list[str]:
@@ -26,6 +27,12 @@ def allowed(nodes: Sequence[Node], parts: Sequence[str]) -> list[str]:
 def base(target: str) -> str:
     """Return a target without the partition that it may end in: `leader of 3` is a leader."""
     return _PARTITION.sub("", target)
+
+
+def earlier(target: str) -> tuple[int, str] | None:
+    """Return number (from 1) and step of a target `node 2 of STEP`, None for any other."""
+    found = _EARLIER.match(target)
+    return (int(found[1]), found[2]) if found else None
 
 
 def find(target: str, nodes: Sequence[Node], ask: Ask, chance: random.Random) -> list[Node]:

@@ -8,40 +8,38 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from bench.errors import BenchError, FaultError
 from bench.faults import targets
-from bench.faults.fault import Effect, Place
-from bench.faults.step import Step
-from bench.model import NANOS, Node
+from bench.faults.condition import Condition
+from bench.faults.fault import Fault, Place
+from bench.faults.reading import ReadAll, Reading
+from bench.faults.step import Mark, Read, Step, Strike, Undo
+from bench.faults.struck import Struck
+from bench.model import NANOS, Node, TopicState
 
 _TURN_S = 0.005
-_LAST_STEPS_S = 300.0
+_ASK_NS = NANOS // 2
+_LAST_STEPS_S = 600.0
 """How long steps may still take once the load is over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What a timeline works on. `ask` finds a system's own parts; the load is over after `load_s`, if that is known."""
+    """What a timeline works on.
+
+    `ask` finds a system's own parts, `state` how the topic is now; the load is over after `load_s`, if that is known.
+    """
 
     backend: object
     nodes: Sequence[Node]
     client: str
     ask: Callable[[str], list[str]]
+    state: Callable[[], TopicState]
+    read_all: ReadAll
     seed: int
     load_s: float | None
-
-
-@dataclass(slots=True)
-class _Struck:
-    """A fault that is in force, or was."""
-
-    step: Step
-    record: dict[str, Any]
-    effect: Effect | None = None
-    due_ns: int | None = None
 
 
 @dataclass(slots=True)
@@ -59,7 +57,10 @@ class Timeline:
     _over: bool = False
     _given_up: bool = False
     _error: BaseException | None = None
-    _struck: list[_Struck] = field(default_factory=list)
+    _struck: list[Struck] = field(default_factory=list)
+    _reading: Reading | None = None
+    _state: TopicState | None = None
+    _asked_ns: int = 0
     _thread: threading.Thread | None = None
     _chance: random.Random = field(default_factory=random.Random)
 
@@ -68,15 +69,10 @@ class Timeline:
         """Numbers of acknowledged sends at which the load should tell at once."""
         return tuple(sorted(step.when.acks for step in self.steps if step.when.acks is not None))
 
-    def _start(self) -> None:
-        self._chance = random.Random(self.site.seed)
-        self._thread = threading.Thread(target=self._run, name="timeline", daemon=True)
-        self._thread.start()
-
     @property
     def all_healed(self) -> bool:
         """Whether nothing that was struck is left as it is."""
-        return all(struck.record["healed_ns"] is not None for struck in self._struck)
+        return all(struck.healed for struck in self._struck)
 
     def told(self, figures: Mapping[str, Any]) -> None:
         """Take the load's figures; the first ones start the clock."""
@@ -108,8 +104,8 @@ class Timeline:
         self._thread.join()  # type: ignore[union-attr]
         self.check()
         done = {record["name"] for record in self.records}
-        if missed := [step.name for step in self.steps if step.name not in done]:
-            raise FaultError(f"The load was over before these steps were due: {', '.join(missed)}.")
+        if missed := [f"{step.name} ({step.when})" for step in self.steps if step.name not in done]:
+            raise FaultError(f"These steps were never due: {', '.join(missed)}.")
 
     def abandon(self) -> None:
         """Stop after a failure: no further step comes, what is in force is undone as well as it can be."""
@@ -117,10 +113,15 @@ class Timeline:
         if self._thread is not None:
             self._thread.join()
 
+    def _start(self) -> None:
+        self._chance = random.Random(self.site.seed)
+        self._thread = threading.Thread(target=self._run, name="timeline", daemon=True)
+        self._thread.start()
+
     def _run(self) -> None:
         try:
             for step in self.steps:
-                if not self._await(step):
+                if not self._await(step.when):
                     break
                 self._do(step)
             self._await_heals()
@@ -129,103 +130,126 @@ class Timeline:
         finally:
             self._heal_all()
 
-    def _await(self, step: Step) -> bool:
-        """Wait for a step's condition; False when the timeline was given up first."""
+    def _await(self, when: Condition) -> bool:
+        """Wait for a step's condition; False when the timeline was given up first, or it can't come any more."""
         begun_ns = time.monotonic_ns()
-        while not self._due(step, begun_ns):
-            if self._given_up or (self._over and self._lacks_acks(step)):
+        if when.after is not None and when.jitter is not None:
+            shift_s = self._chance.uniform(-when.jitter, when.jitter)
+            when = when.model_copy(update={"after": when.after + shift_s})
+        while not self._due(when, begun_ns):
+            if self._given_up or (self._over and self._lacks_acks(when)):
                 return False
             self._heal_due()
             time.sleep(_TURN_S)
         return True
 
-    def _due(self, step: Step, begun_ns: int) -> bool:
-        when = step.when
-        if self._lacks_acks(step):
+    def _due(self, when: Condition, begun_ns: int) -> bool:
+        if self._lacks_acks(when) or (when.load is not None and not self._over):
             return False
-        if when.load is not None and not self._over:
+        if when.after is not None and time.monotonic_ns() - begun_ns < when.after * NANOS:
             return False
-        return when.after is None or time.monotonic_ns() - begun_ns >= when.after * NANOS
+        # a reader is only blocked if nothing came to it since the last step either
+        since_s = (time.monotonic_ns() - begun_ns) / NANOS
+        if when.reader is not None and not (
+            since_s >= when.reader.blocked and self._reading and self._reading.blocked(when.reader.blocked)
+        ):
+            return False
+        return not when.asks_system or self._is_so(when)
 
-    def _lacks_acks(self, step: Step) -> bool:
-        return step.when.acks is not None and self._acked < step.when.acks
+    def _lacks_acks(self, when: Condition) -> bool:
+        return when.acks is not None and self._acked < when.acks
+
+    def _is_so(self, when: Condition) -> bool:
+        """Ask the system, twice a second at most; who does not answer is not available."""
+        if time.monotonic_ns() - self._asked_ns >= _ASK_NS:
+            self._state = self.site.state()
+            self._asked_ns = time.monotonic_ns()
+        state = self._state
+        if state is None:
+            return False
+        if when.topic is not None and not state.available:
+            return False
+        if when.copies is not None and state.copies_missing is not (when.copies == "missing"):
+            return False
+        return when.in_sync is None or (state.in_sync is not None and when.in_sync.holds(state.in_sync))
 
     def _do(self, step: Step) -> None:
-        if step.heals is not None:
-            undone = next(one for one in self._struck if one.step.name == step.heals)
-            self.records.append({"name": step.name, "kind": "undo", "asked_ns": time.monotonic_ns()})
-            self._heal(undone)
-        else:
-            self._strike(step)
+        self._state = None
+        self._asked_ns = 0
+        match step.action:
+            case Strike() as strike:
+                self._strike(step, strike)
+            case Undo() as undo:
+                self._undo(step, undo)
+            case Read():
+                self._reading = Reading.begun(step.name, str(step.when), self.site.read_all)
+                self.records.append(self._reading.record)
+            case Mark():
+                now_ns = time.monotonic_ns()
+                mark = {"name": step.name, "kind": "mark", "when": str(step.when)}
+                self.records.append(mark | {"asked_ns": now_ns, "effect_ns": now_ns})
 
-    def _strike(self, step: Step) -> None:
-        fault = step.fault
-        if fault is None:
-            return
-        find = partial(targets.find, nodes=self.site.nodes, ask=self.site.ask, chance=self._chance)
-        place = Place(self.site.backend, self.site.nodes, self.site.client, find)
-        nodes = list({node.name: node for name in fault.targets for node in find(name)}.values())
+    def _strike(self, step: Step, strike: Strike) -> None:
+        place = Place(self.site.backend, self.site.nodes, self.site.client, self._find)
+        struck = Struck.asked(step, strike, self._nodes(strike.fault))
+        self.records.append(struck.record)
+        self._struck.append(struck)
+        struck.take_effect(place)
+
+    def _nodes(self, fault: Fault) -> list[Node]:
+        return list({node.name: node for target in fault.targets for node in self._find(target)}.values())
+
+    def _find(self, target: str) -> list[Node]:
+        """Return who is meant now; `node 2 of STEP` is whom that step struck, whatever it does now."""
+        single = targets.earlier(target)
+        if single is None:
+            return targets.find(target, self.site.nodes, self.site.ask, self._chance)
+        number, step = single
+        return [self._earlier(step).node(number)]
+
+    def _earlier(self, name: str) -> Struck:
+        return next(struck for struck in self._struck if struck.step.name == name)
+
+    def _undo(self, step: Step, undo: Undo) -> None:
+        struck = self._earlier(undo.step)
+        nodes = struck.nodes if undo.node is None else [struck.node(undo.node)]
         record: dict[str, Any] = {
             "name": step.name,
-            "kind": fault.key,
+            "kind": "undo",
             "when": str(step.when),
-            "target": fault.targets,
             "nodes": [node.name for node in nodes],
             "asked_ns": time.monotonic_ns(),
             "effect_ns": None,
             "seen": None,
-            "heal": step.heal,
-            "heal_asked_ns": None,
-            "healed_ns": None,
-            "heal_seen": None,
-            "proven": False,
         }
         self.records.append(record)
-        struck = _Struck(step, record)
-        self._struck.append(struck)
-        struck.effect = fault.strike(place, nodes)
+        record["seen"] = struck.heal(nodes)
         record["effect_ns"] = time.monotonic_ns()
-        record["seen"] = struck.effect.seen
-        if step.heal_after_s is not None:
-            struck.due_ns = record["effect_ns"] + round(step.heal_after_s * NANOS)
 
     def _heal_due(self) -> None:
         now_ns = time.monotonic_ns()
         for struck in self._struck:
             if struck.due_ns is not None and struck.due_ns <= now_ns:
-                self._heal(struck)
-
-    def _heal(self, struck: _Struck) -> None:
-        """Undo a fault, once, and ask for its last evidence."""
-        if struck.effect is None or struck.record["heal_asked_ns"] is not None:
-            return
-        struck.due_ns = None
-        struck.record["heal_asked_ns"] = time.monotonic_ns()
-        struck.record["heal_seen"] = struck.effect.heal()
-        struck.record["healed_ns"] = time.monotonic_ns()
-        self._prove(struck)
-
-    @staticmethod
-    def _prove(struck: _Struck) -> None:
-        evidence = struck.effect.proof() if struck.effect is not None else None
-        if evidence is not None:
-            struck.record["proven"] = True
-            struck.record["seen"] = f"{struck.record['seen']} {evidence}".strip()
+                struck.heal()
 
     def _await_heals(self) -> None:
-        """Wait for timed heals, and for the load's end, at which the others are undone."""
+        """Wait for timed heals, for the load's end, at which the others are undone, and for the reader."""
         while not self._given_up and (not self._over or any(one.due_ns is not None for one in self._struck)):
             self._heal_due()
             time.sleep(_TURN_S)
         for struck in self._struck:
-            if struck.step.heal == "never" and struck.record["heal_asked_ns"] is None:
-                self._prove(struck)
+            if struck.strike.heal == "never":
+                struck.prove()
             else:
-                self._heal(struck)
+                struck.heal()
+        while self._reading is not None and not self._given_up and not self._reading.over:
+            time.sleep(_TURN_S)
 
     def _heal_all(self) -> None:
         """Undo what is still in force after a failure; the network and the disks go with the cluster anyway."""
         for struck in self._struck:
-            if struck.step.heal != "never":
+            if struck.strike.heal != "never":
                 with suppress(BenchError, OSError):
-                    self._heal(struck)
+                    struck.heal()
+        if self._reading is not None:
+            self._reading.give_up()

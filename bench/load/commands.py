@@ -84,6 +84,8 @@ class Finish:
 class Verify:
     """Read the whole topic from its beginning, stage `verify`; `deadline_s` is how long nothing may come.
 
+    Progress: received, at ([partition, ledger or -1, entry or offset] of a message that came last).
+
     Done: received, distinct, complete (whether every partition was read to its end), reason (None when
     complete), recorder_backlog_max.
     """

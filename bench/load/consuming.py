@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from bench.errors import LoadError
 from bench.load.commands import Finish, Subscribe, Verify
@@ -13,7 +13,7 @@ from bench.load.native import spare_collector
 from bench.load.payload import run_hash
 from bench.load.recorder import ReceiveRecorder
 from bench.model import NANOS
-from bench.systems.protocols import Consumer, System
+from bench.systems.protocols import Consumer, Received, System
 
 _RECEIVE_S = 0.1
 _HAND_OVER_NS = NANOS // 10
@@ -136,13 +136,13 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
     """See commands.Verify. Raises LoadError only when a record could not be written."""
     recorder = ReceiveRecorder(command.folder, "verify", 0, run_hash(command.run), command.trial)
     reason = None
-    told_ns = time.monotonic_ns()
     try:
-        for batch in system.read_all(command.endpoint, command.topic, command.consumer, command.deadline_s):
-            recorder.add(batch)
-            if time.monotonic_ns() - told_ns > _TELL_NS:
-                told_ns = time.monotonic_ns()
-                report({"received": recorder.received})
+        with _Told(recorder, report) as told:
+            for batch in system.read_all(
+                command.endpoint, command.topic, command.consumer, command.deadline_s
+            ):
+                recorder.add(batch)
+                told.last = batch[-1] if batch else told.last
     except LoadError as error:
         reason = str(error)
     finally:
@@ -154,3 +154,28 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
         "reason": reason,
         "recorder_backlog_max": recorder.backlog_max,
     }
+
+
+class _Told:
+    """Reports a read twice a second, also while nothing comes."""
+
+    def __init__(self, recorder: ReceiveRecorder, report: Callable[[dict[str, Any]], None]) -> None:
+        self.last: Received | None = None
+        self._recorder = recorder
+        self._report = report
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="told", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.wait(_TELL_NS / NANOS):
+            last = self.last
+            at = None if last is None else [last.partition, last.ledger, last.entry]
+            self._report({"received": self._recorder.received, "at": at})

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench.backends.disks import why_no_power_cut
 from bench.backends.process import ProcessBackend
 from bench.errors import ScenarioError, SetupError
 from bench.faults import Step, read_steps, targets
+from bench.faults.fault import Fault
 from bench.faults.step import StepError
 from bench.model import Case
 from bench.run import wiring
@@ -20,8 +20,7 @@ from bench.scenario import Loaded
 def checked(loaded: Loaded, case: Case) -> Case:
     """Check a case's steps; return it with disks of their own for its nodes where a step needs them.
 
-    Raises ScenarioError naming the place in the file for what is wrong, SetupError for what this machine or the
-    backend cannot do.
+    Raises ScenarioError naming the place in the file for what is wrong.
     """
     if not case.faults:
         return case
@@ -33,31 +32,43 @@ def checked(loaded: Loaded, case: Case) -> Case:
     allowed = targets.allowed(system.nodes(case.cluster, Path("nodes")), system.parts)
     for number, step in enumerate(steps):
         _check_targets(loaded, case, number, step, allowed)
-        _check_ability(step)
-    own_disks = any(step.fault is not None and step.fault.needs_disks for step in steps)
-    return replace(case, cluster=replace(case.cluster, own_disks=own_disks))
+        _check_state(loaded, case, number, step, system.states)
+    faults = [step.fault for step in steps if step.fault is not None]
+    cluster = replace(
+        case.cluster,
+        own_disks=any(fault.needs_disks for fault in faults),
+        fsync_gates=any(fault.needs_gates for fault in faults),
+    )
+    return replace(case, cluster=cluster)
 
 
 def _check_targets(loaded: Loaded, case: Case, number: int, step: Step, allowed: Sequence[str]) -> None:
     for name in step.fault.names() if step.fault is not None else ():
-        if targets.base(name) not in allowed:
+        if targets.base(name) not in allowed and targets.earlier(name) is None:
             near = difflib.get_close_matches(name, allowed, 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             message = f"{case.system} has no target {name!r}{hint}; one of {', '.join(allowed)}"
             raise _error(loaded, case, (number,), message)
 
 
-def _check_ability(step: Step) -> None:
-    if step.fault is None:
-        return
-    for ability in step.fault.needs:
-        if not issubclass(ProcessBackend, ability):
-            raise SetupError(
-                f"step {step.name!r}: {step.fault.key} needs a backend that is {ability.__name__}."
-            )
-    reason = why_no_power_cut() if step.fault.needs_disks else None
-    if reason is not None:
-        raise SetupError(f"step {step.name!r} ({step.fault.key}) can't be done here: {reason}.")
+def _check_state(loaded: Loaded, case: Case, number: int, step: Step, known: Sequence[str]) -> None:
+    for name in ("in_sync", "copies", "topic"):
+        if getattr(step.when, name) is not None and name not in known:
+            message = f"{case.system} tells no such state; a step may wait for {', '.join(known) or 'none'}"
+            raise _error(loaded, case, (number, "when", name), message)
+
+
+def require(cases: Iterable[Case]) -> None:
+    """Raise SetupError for the first fault that the backend or this machine cannot do."""
+    for case in cases:
+        for step in read_steps(case.faults):
+            if step.fault is not None and (reason := _why_not(step.fault)) is not None:
+                raise SetupError(f"step {step.name!r} ({step.fault.key}) can't be done here: {reason}.")
+
+
+def _why_not(fault: Fault) -> str | None:
+    lacking = [ability.__name__ for ability in fault.needs if not issubclass(ProcessBackend, ability)]
+    return f"the backend is not {', '.join(lacking)}" if lacking else fault.why_not()
 
 
 def _error(loaded: Loaded, case: Case, path: tuple[str | int, ...], message: str) -> ScenarioError:

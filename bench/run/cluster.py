@@ -56,7 +56,7 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         stack.callback(_keep_logs, nodes, logs)
         disks = [side.data_folder(node) for node in nodes] if spec.own_disks else []
-        backend = ProcessBackend(nodes, disks)
+        backend = ProcessBackend(nodes, disks, gated=spec.fsync_gates)
         stack.callback(backend.close)
         check_ports(nodes)
         begun = time.monotonic()

@@ -11,8 +11,8 @@ from rich.console import Console
 
 from bench.backends import sandbox
 from bench.errors import BenchError, SetupError
+from bench.run import breaking, preflight
 from bench.run import folder as run_folder
-from bench.run import preflight
 from bench.run.folder import RunFolder, now_utc
 from bench.run.manifest import manifest
 from bench.run.plan import Plan, plan, planned
@@ -32,7 +32,7 @@ def prepare(name: str, profile: str, overrides: Sequence[str], seed: int) -> Pla
 
 def start(chosen: Plan, out: Path, *, web: bool) -> int:
     """Run a plan from its beginning; return the exit status."""
-    preflight.check((trial.case.cluster for trial in chosen.trials[:]), out)
+    _check(chosen, out)
     loaded = chosen.loaded
     folder = run_folder.create(out, loaded.scenario.name, loaded.profile)
     shutil.copyfile(loaded.file, folder.path / "scenario.yaml")
@@ -43,8 +43,14 @@ def start(chosen: Plan, out: Path, *, web: bool) -> int:
 
 def resume(folder: RunFolder, *, web: bool) -> int:
     """Go on with a run where it stopped; return the exit status."""
-    preflight.check((trial.case.cluster for trial in planned(folder).trials), folder.path.parent)
+    _check(planned(folder), folder.path.parent)
     return _run(folder, web=web)
+
+
+def _check(chosen: Plan, out: Path) -> None:
+    """Refuse what this machine cannot do before anything starts."""
+    breaking.require(trial.case for trial in chosen.trials)
+    preflight.check((trial.case.cluster for trial in chosen.trials), out)
 
 
 def _run(folder: RunFolder, *, web: bool) -> int:

@@ -13,6 +13,7 @@ import psutil
 from bench.backends import artifacts, disks, process, sandbox
 from bench.backends.machine import java_version
 from bench.errors import BenchError, SetupError
+from bench.faults.kinds import kinds
 from bench.model import Cluster
 from bench.run import wiring
 
@@ -25,6 +26,7 @@ _COMMANDS = {
     "nsenter": "util-linux: starts each node in its own network namespace",
     "ip": "iproute2: lays the cluster's network",
     "nft": "nftables: cuts it (fault `isolate`)",
+    "iptables": "iptables: slows it (fault `slow-network`)",
     "mvn": "maven: fetches the servers; only needed for a version that is not there yet",
 }
 
@@ -112,8 +114,9 @@ def _sandbox() -> Finding:
 
 
 def _faults() -> Finding:
-    reason = disks.why_no_power_cut()
-    return Finding("faults", "all kinds can be had" if reason is None else f"all but power-loss: {reason}")
+    reasons = {key: reason for key, kind in kinds().items() if (reason := kind.why_not()) is not None}
+    lacking = "; ".join(f"no {key}: {reason}" for key, reason in reasons.items())
+    return Finding("faults", lacking or f"all kinds can be had: {', '.join(kinds())}")
 
 
 def _fsync(folder: Path) -> Finding:

@@ -136,7 +136,7 @@ def _client(sent: Mapping[str, Any]) -> dict[str, str]:
 
 def _faults(faults: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     """Hold each fault against its evidence: one that nothing shows may not have happened."""
-    struck = [fault for fault in faults if fault["kind"] != "undo"]
+    struck = [fault for fault in faults if "proven" in fault]
     if not struck:
         return []
     unproven = [fault["name"] for fault in struck if not fault["proven"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -10,9 +11,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from bench.backends.machine import probe
-from bench.errors import BenchError
+from bench.errors import BenchError, LoadError
 from bench.faults import Site, Timeline, read_steps
 from bench.load.commands import Command, Finish, Produce, Subscribe, Verify
+from bench.load.process import CONSUMER_MODULE, WorkerProcess
 from bench.model import Case, Pacing, Topic, Trial
 from bench.run import record
 from bench.run.cluster import LiveCluster, LoadProcesses
@@ -24,6 +26,8 @@ _CATCH_UP_S = 3.0
 _TAIL_S = 90.0
 _SILENCE_S = 30.0
 _READ_S = 900.0
+_READER_S = 60.0
+"""A reader of a step ends when nothing has come to it for so long."""
 
 Live: TypeAlias = Callable[[Mapping[str, Any]], None]
 Document: TypeAlias = dict[str, Any]
@@ -92,7 +96,7 @@ class Bench:
         consumers = trial.case.load.consumers
         if consumers:
             self._consume(Subscribe(**reading, consumers=consumers), _SUBSCRIBE_S)
-        timeline = self._timeline(trial, topic, faults)
+        timeline = self._timeline(trial, topic, working, faults)
         try:
             sent = self._produce(trial.case, topic, trial.number, working / "sends", live, timeline)
         except BaseException:
@@ -107,13 +111,28 @@ class Bench:
         read = self._consume(Verify(**reading, deadline_s=_SILENCE_S), _READ_S)
         return record.finished(sent, seen, read, effective, faults)
 
-    def _timeline(self, trial: Trial, topic: Topic, faults: list[Document]) -> Timeline:
+    def _timeline(self, trial: Trial, topic: Topic, working: Path, faults: list[Document]) -> Timeline:
         load = trial.case.load
+
+        def read_all(step: str, tell: Live, given_up: threading.Event) -> Mapping[str, Any]:
+            folder = working / "reads" / step.replace(" ", "-")
+            folder.mkdir(parents=True)
+            command = Verify(**self._reading(trial, topic, folder), deadline_s=_READER_S)
+
+            def wanted() -> None:
+                if given_up.is_set():
+                    raise LoadError("It was given up.")
+
+            with WorkerProcess(CONSUMER_MODULE, self.folder.logs / "readers.log") as reader:
+                return reader.call(command, _READ_S, tell, wanted)
+
         site = Site(
             backend=self.cluster.backend,
             nodes=self.cluster.nodes,
             client=self.cluster.backend.client,
             ask=lambda part: self.cluster.admin.find(part, topic),
+            state=lambda: self.cluster.admin.state(topic),
+            read_all=read_all,
             seed=self._seed(trial.number),
             load_s=None if load.duration_s is None else load.warm_up_s + load.duration_s,
         )

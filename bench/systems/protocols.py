@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from bench.model import Case, Cluster, Node, Settings, Topic
+from bench.model import Case, Cluster, Node, Settings, Topic, TopicState
 
 NOT_GIVEN = -1
 """Stands for a null in the integer columns of the event log (ledger, entry, batch index, done, partition)."""
@@ -99,6 +99,9 @@ class Admin(Protocol):
         `part` may end in ` of N`, for partition N instead of 0. Raises ClusterError when nobody answers.
         """
 
+    def state(self, topic: Topic) -> TopicState:
+        """Return how the topic is now, within seconds, also while nodes are down."""
+
     def await_settled(self, topic: Topic) -> None:
         """Return once every copy of the topic that is expected is there again, after faults were healed.
 
@@ -115,6 +118,8 @@ class System(Protocol):
     name: str
     parts: Sequence[str]
     """Whom a fault may strike by the part that it plays: leader, owner, ensemble …"""
+    states: Sequence[str]
+    """What of a topic's state a step may wait for: in_sync, copies, topic."""
 
     def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:
         """Lay out the cluster's nodes below `folder`, in start order; pure: writes nothing."""

@@ -6,10 +6,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from bench.backends.delayed import Link
 from bench.backends.disks import Disk, why_no_power_cut
 from bench.backends.process import ProcessBackend
 from bench.errors import FaultError, NodeDiedError
@@ -71,6 +73,44 @@ def reaches(one: Node, other: Node) -> bool:
     return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
+DATAGRAMS = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+    for number in range(50):
+        one.sendto(b"%d" % number, (sys.argv[1], 9))
+"""
+
+
+@contextmanager
+def namespace_socket(node: Node) -> Iterator[socket.socket]:
+    """A datagram socket at a node's port 9, made in the node's own namespace and handed out."""
+    here, there = socket.socketpair()
+    code = (
+        "import socket, sys; u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.bind(('', 9)); "
+        "socket.send_fds(socket.socket(fileno=int(sys.argv[1])), [b'.'], [u.fileno()])"
+    )
+    command = ["nsenter", f"--net=/run/netns/{node.name}", sys.executable, "-c", code, str(there.fileno())]
+    with here, there:
+        subprocess.run(command, check=True, pass_fds=(there.fileno(),))
+        _, descriptors, _, _ = socket.recv_fds(here, 1, 1)
+    with socket.socket(fileno=descriptors[0]) as made:
+        made.setblocking(False)
+        yield made
+
+
+def round_trip_s(node: Node) -> float:
+    """The median of ten echoes over one connection."""
+    taken = []
+    with socket.create_connection((node.address, 7), timeout=5) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for _ in range(10):
+            begun = time.monotonic()
+            connection.sendall(b"x")
+            assert connection.recv(1) == b"x"
+            taken.append(time.monotonic() - begun)
+    return sorted(taken)[5]
+
+
 def test_a_killed_node_is_gone_and_comes_back(backend: ProcessBackend, nodes: list[Node]) -> None:
     assert backend.end_node(nodes[0], kill=True) == -9
     assert not answers(nodes[0])
@@ -112,7 +152,7 @@ def test_a_cut_pair_exchanges_nothing_while_others_do(backend: ProcessBackend, n
     backend.cut(one, [other.address], inbound=True, outbound=True)
     assert not reaches(one, other)
     assert not reaches(other, one)
-    assert backend.dropped(one) > 0
+    assert backend.struck(one) > 0
     assert reaches(one, third)
     assert reaches(third, other)
     assert answers(one)
@@ -141,7 +181,7 @@ def test_a_cut_in_one_direction_lets_the_other_pass(backend: ProcessBackend, nod
     backend.cut(one, [other.address], inbound=False, outbound=True)
 
     assert not reaches(one, other)
-    assert backend.dropped(one) > 0
+    assert backend.struck(one) > 0
     assert not reaches(other, one)  # the answer does not get out
 
 
@@ -154,7 +194,103 @@ def test_a_lossy_link_loses_about_its_share(backend: ProcessBackend, nodes: list
         backend.cut(one, [backend.client], inbound=True, outbound=False, share=0.2)
         for _ in range(5000):
             datagrams.sendto(b"x", (one.address, 9))
-    assert 800 < backend.dropped(one) < 1200  # 1000 expected, and 28 is one standard deviation
+    assert 800 < backend.struck(one) < 1200  # 1000 expected, and 28 is one standard deviation
+
+
+def test_a_doubling_node_sends_twice_what_it_sends(backend: ProcessBackend, nodes: list[Node]) -> None:
+    one, other, _ = nodes
+    command = ["nsenter", f"--net=/run/netns/{one.name}", sys.executable, "-c", DATAGRAMS, other.address]
+    with namespace_socket(other) as received:
+        backend.double(one, [other.address], 1.0)
+        subprocess.run(command, check=True)
+        time.sleep(0.2)
+        came = []
+        with suppress(BlockingIOError):
+            while True:
+                came.append(received.recv(10))
+    assert backend.struck(one) >= 50
+    assert sorted(came) == sorted([b"%d" % number for number in range(50)] * 2)
+
+    backend.mend(one)
+    assert reaches(one, other)
+
+
+def test_a_longer_way_takes_as_long_as_asked_in_each_direction(
+    backend: ProcessBackend, nodes: list[Node]
+) -> None:
+    one, other, third = nodes
+    usual_s = round_trip_s(one)
+    delayed = backend.slow_network(one, [backend.client, other.address], [], Link(delay_s=0.03))
+    try:
+        slow_s = round_trip_s(one)
+        assert 0.06 <= slow_s - usual_s < 0.2
+        assert round_trip_s(third) < 0.03  # others are as near as before
+    finally:
+        held = delayed.end()
+    assert held["in"].packets > 10
+    assert held["out"].packets > 10
+    assert 30e6 <= held["out"].p50_ns < 60e6
+    assert round_trip_s(one) < 0.03
+
+
+def test_a_narrow_way_lets_as_much_pass_as_asked(backend: ProcessBackend, nodes: list[Node]) -> None:
+    one = nodes[0]
+    delayed = backend.slow_network(one, [backend.client], [], Link(delay_s=0.0, bytes_per_s=1e6))
+    try:
+        begun = time.monotonic()
+        with socket.create_connection((one.address, 7), timeout=10) as connection:
+            connection.sendall(bytes(200_000))
+            left = 200_000
+            while left:
+                left -= len(connection.recv(65_536))
+        taken_s = time.monotonic() - begun
+    finally:
+        delayed.end()
+    assert 0.18 < taken_s < 1.0  # 0.2 s in and 0.2 s out, at the same time
+
+
+SYNCS = """
+import os, sys, time
+file = os.open(sys.argv[1], os.O_CREAT | os.O_WRONLY)
+while True:
+    os.write(file, b"x")
+    begun = time.monotonic()
+    os.fdatasync(file)
+    print(time.monotonic() - begun, flush=True)
+    time.sleep(0.001)
+"""
+
+
+def test_a_slow_disk_holds_each_fsync_and_others_do_not(tmp_path: Path) -> None:
+    nodes = []
+    for number in (1, 2):
+        directory = tmp_path / f"sync-{number}"
+        command = (sys.executable, "-c", SYNCS, str(directory / "file"))
+        nodes.append(
+            Node(
+                f"sync-{number}", "sync", f"10.99.9.{number}", command, directory, directory / "log", (7,), 0
+            )
+        )
+    backend = ProcessBackend(nodes, gated=True)
+    try:
+        backend.start([nodes])
+        time.sleep(0.5)
+        backend.hold_fsyncs(nodes[0], 0.02)
+        time.sleep(1.0)
+        count, typical_ns = backend.held_fsyncs(nodes[0])
+        assert count > 10
+        assert 20e6 <= typical_ns < 40e6
+        assert backend.held_fsyncs(nodes[1])[0] == 0
+        backend.hold_fsyncs(nodes[0], 0.0)
+        time.sleep(0.1)
+        later = backend.held_fsyncs(nodes[0])[0]
+        time.sleep(0.3)
+        assert backend.held_fsyncs(nodes[0])[0] == later
+    finally:
+        backend.close()
+    took = [float(line) for line in nodes[0].log.read_text().split()]
+    assert sum(20e-3 <= one < 80e-3 for one in took) > 10
+    assert min(took) < 20e-3
 
 
 @pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))

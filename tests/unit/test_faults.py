@@ -3,16 +3,16 @@
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
 
 from bench.analysis.availability import BIN_NS, dip
-from bench.errors import FaultError
+from bench.errors import FaultError, LoadError
 from bench.faults import Site, Timeline, read_steps, targets
 from bench.faults.step import StepError
-from bench.model import Node
+from bench.model import Node, TopicState
 
 
 def node(name: str) -> Node:
@@ -55,16 +55,55 @@ class Recorder:
     ) -> None:
         self.asked.append(f"cut {node.name} {len(addresses)} {inbound} {outbound} {share:g}")
 
-    def dropped(self, node: Node) -> int:
+    def double(self, node: Node, addresses: list[str], share: float) -> None:
+        self.asked.append(f"double {node.name} {len(addresses)} {share:g}")
+
+    def struck(self, node: Node) -> int:
         return self.packets
 
     def mend(self, node: Node) -> None:
         self.asked.append(f"mend {node.name}")
 
 
-def timeline(backend: Recorder, *steps: dict[str, Any], load_s: float | None = None) -> Timeline:
+class Reads:
+    """A reader that gets what the test gives it."""
+
+    def __init__(self) -> None:
+        self.tell: Callable[[Mapping[str, Any]], None] | None = None
+        self.over = threading.Event()
+        self.received = 0
+
+    def __call__(
+        self, step: str, tell: Callable[[Mapping[str, Any]], None], given_up: threading.Event
+    ) -> Mapping[str, Any]:
+        self.tell = tell
+        while not self.over.wait(0.002):
+            if given_up.is_set():
+                message = "It was given up."
+                raise LoadError(message)
+        return {"received": self.received, "complete": True, "reason": None}
+
+    def get(self, received: int) -> None:
+        until(lambda: self.tell is not None)
+        assert self.tell is not None
+        self.received = received
+        self.tell({"received": received, "at": [0, -1, received]})
+
+
+WHOLE = TopicState(available=True, copies_missing=False, in_sync=3)
+
+
+def timeline(
+    backend: Recorder,
+    *steps: dict[str, Any],
+    load_s: float | None = None,
+    state: Callable[[], TopicState] = lambda: WHOLE,
+    reads: Reads | None = None,
+) -> Timeline:
     parts = {"leader": ["broker-2"], "followers": ["broker-1", "broker-3"], "nobody": []}
-    site = Site(backend, NODES, "10.0.0.254", parts.__getitem__, 1, load_s)
+    site = Site(
+        backend, NODES, "10.0.0.254", parts.__getitem__, state, reads or Reads(), seed=1, load_s=load_s
+    )
     return Timeline(read_steps(steps), site)
 
 
@@ -153,6 +192,122 @@ def test_an_unstable_network_loses_a_share_or_flaps_and_is_whole_afterwards() ->
     assert all(record["proven"] for record in line.records)
 
 
+def test_one_of_several_nodes_is_undone_and_struck_again() -> None:
+    backend = Recorder()
+    line = timeline(
+        backend,
+        {"name": "both", "when": {"acks": 1}, "kill": "followers", "heal": "never"},
+        {"name": "one back", "when": {"after": "1ms"}, "undo": "node 1 of both"},
+        {"name": "other back", "when": {"after": "1ms"}, "undo": "node 2 of both"},
+        {"when": {"after": "1ms"}, "kill": "node 2 of both", "heal": "never"},
+    )
+    line.told(figures(1))
+    line.finish()
+
+    assert sorted(backend.asked[:2]) == ["kill broker-1", "kill broker-3"]
+    assert backend.asked[2:] == ["start broker-1", "start broker-3", "kill broker-3"]
+    assert [record["kind"] for record in line.records] == ["kill", "undo", "undo", "kill"]
+    assert line.records[0]["healed_ns"] is not None
+    assert line.records[0]["heal_seen"].count("started again") == 2
+    assert line.records[1]["nodes"] == ["broker-1"]
+
+
+def test_a_fault_that_was_undone_in_part_is_undone_whole_in_the_end() -> None:
+    backend = Recorder()
+    line = timeline(
+        backend,
+        {"name": "both", "when": {"acks": 1}, "pause": "followers"},
+        {"when": {"after": "1ms"}, "undo": "node 2 of both"},
+    )
+    line.told(figures(1))
+    line.finish()
+
+    assert backend.asked[2:] == ["resume broker-3", "resume broker-1"]
+    assert line.all_healed
+
+
+def test_a_step_waits_for_what_the_system_says() -> None:
+    backend = Recorder()
+    now = [WHOLE]
+    line = timeline(
+        backend,
+        {"name": "seen", "when": {"copies": "missing"}, "mark": True},
+        {"when": {"in_sync": {"at_most": 1}, "topic": "available"}, "pause": "leader"},
+        state=lambda: now[0],
+    )
+    line.told(figures(1))
+    time.sleep(0.1)
+    assert line.records == []
+    now[0] = TopicState(available=False, copies_missing=True, in_sync=1)
+    until(lambda: len(line.records) == 1)
+    assert line.records[0]["kind"] == "mark"
+    time.sleep(0.6)
+    assert backend.asked == []  # the topic is not available
+    now[0] = TopicState(available=True, copies_missing=True, in_sync=2)
+    time.sleep(0.6)
+    assert backend.asked == []  # two replicas are in sync
+    now[0] = TopicState(available=True, copies_missing=True, in_sync=1)
+    until(lambda: backend.asked == ["pause broker-2"])
+    line.finish()
+
+
+def test_steps_follow_a_reader_that_blocks() -> None:
+    backend, reads = Recorder(), Reads()
+    line = timeline(
+        backend,
+        {"name": "dead", "when": {"acks": 1}, "kill": "leader", "heal": "never"},
+        {"name": "reader", "when": {"load": "over"}, "read": "earliest"},
+        {"name": "back", "when": {"reader": {"blocked": "1200ms"}}, "undo": "dead"},
+        reads=reads,
+    )
+    line.told(figures(1))
+    finishing = threading.Thread(target=line.finish)
+    finishing.start()
+    reads.get(10)
+    begun = time.monotonic()
+    until(lambda: "start broker-2" in backend.asked)
+    assert time.monotonic() - begun >= 1.2
+    reads.get(25)
+    reads.over.set()
+    finishing.join()
+
+    record = line.records[1]
+    assert (record["received"], record["complete"]) == (25, True)
+    (stall,) = record["stalls"]
+    assert stall["received"] == 10
+    assert stall["at"] == [0, -1, 10]
+    assert stall["to_ns"] - stall["from_ns"] >= 1.2e9
+
+
+def test_abandoning_gives_the_reader_up() -> None:
+    line = timeline(Recorder(), {"when": {"acks": 1}, "read": "earliest"})
+    line.told(figures(1))
+    until(lambda: bool(line.records))
+    line.abandon()
+
+    assert line.records[0]["reason"] == "It was given up."
+
+
+def test_a_step_of_several_times_comes_as_often_with_jitter() -> None:
+    backend = Recorder()
+    line = timeline(
+        backend,
+        {
+            "name": "again",
+            "when": {"after": "20ms", "jitter": "10ms"},
+            "times": 3,
+            "pause": "leader",
+            "heal": {"after": "1ms"},
+        },
+    )
+    line.told(figures(1))
+    until(lambda: len(backend.asked) == 6)
+    line.finish()
+
+    assert [record["name"] for record in line.records] == ["again, 1", "again, 2", "again, 3"]
+    assert backend.asked == ["pause broker-2", "resume broker-2"] * 3
+
+
 def test_a_cut_that_drops_nothing_is_not_proven() -> None:
     backend = Recorder()
     backend.packets = 0
@@ -189,7 +344,7 @@ def test_a_step_that_never_comes_is_an_error() -> None:
     line = timeline(Recorder(), {"name": "late", "when": {"acks": 100}, "kill": "leader"})
     line.told(figures(99))
 
-    with pytest.raises(FaultError, match="over before these steps were due: late"):
+    with pytest.raises(FaultError, match="These steps were never due: late"):
         line.finish()
 
 
@@ -253,9 +408,28 @@ def test_nobody_playing_a_part_is_an_error() -> None:
         (
             {"when": {"acks": 1}, "unstable-network": {"target": "leader", "down": "1s"}},
             (0, "unstable-network"),
-            "give loss, or down and up",
+            "give loss, or duplicate, or down and up",
         ),
-        ({"when": {"acks": 1}, "undo": "x"}, (0, "undo"), "no earlier step is called 'x'"),
+        ({"when": {"acks": 1}, "undo": "x"}, (0, "undo"), "no earlier step with a fault is called 'x'"),
+        (
+            {"when": {"acks": 1}, "kill": "node 1 of x"},
+            (0, "kill"),
+            "no earlier step with a fault is called 'x'",
+        ),
+        (
+            {"when": {"reader": {"blocked": "1s"}}, "kill": "leader"},
+            (0, "when", "reader"),
+            "no earlier step starts",
+        ),
+        (
+            {"when": {"acks": 1, "jitter": "1s"}, "kill": "leader"},
+            (0, "when"),
+            "jitter cannot be more than after",
+        ),
+        ({"when": {"in_sync": {}}, "kill": "leader"}, (0, "when", "in_sync"), "give at_least or at_most"),
+        ({"when": {"acks": 1}, "read": "latest"}, (0, "read"), "give 'earliest'; it is 'latest'"),
+        ({"when": {"acks": 1}, "slow-network": "leader"}, (0, "slow-network"), "give delay or mbit_per_s"),
+        ({"when": {"acks": 1}, "slow-disk": "leader"}, (0, "slow-disk", "fsync"), "Field required"),
         ({"when": {"acks": 1}, "kill": "leader", "heal": "soon"}, (0, "heal"), "it is 'soon'"),
     ],
 )
@@ -267,6 +441,12 @@ def test_a_wrong_step_is_refused_with_its_place(
 
     assert refused.value.path[: len(path)] == path
     assert said in str(refused.value)
+
+
+def test_a_cut_is_undone_for_all_of_its_nodes_only() -> None:
+    cut = {"name": "cut", "when": {"acks": 1}, "isolate": {"target": "followers", "from": "leader"}}
+    with pytest.raises(StepError, match="can only be undone for all of its nodes"):
+        read_steps([cut, {"when": {"acks": 2}, "undo": "node 1 of cut"}])
 
 
 def test_targets_are_names_roles_and_parts() -> None:

@@ -20,8 +20,9 @@ class FullDisk(Fault):
     key: ClassVar[str] = "full-disk"
     needs: ClassVar[tuple[type, ...]] = (Fillable,)
     needs_disks: ClassVar[bool] = True
+    heals_singly: ClassVar[bool] = True
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
         seen = " ".join(place.backend.fill_disk(node) for node in nodes)
-        return Effect(seen, lambda: " ".join(place.backend.free_disk(node) for node in nodes))
+        return Effect(seen, lambda those: " ".join(place.backend.free_disk(node) for node in those))

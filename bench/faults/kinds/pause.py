@@ -18,13 +18,14 @@ class Pause(Fault):
 
     key: ClassVar[str] = "pause"
     needs: ClassVar[tuple[type, ...]] = (Pausable,)
+    heals_singly: ClassVar[bool] = True
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
         states = {node.name: place.backend.pause_node(node) for node in nodes}
         if awake := [name for name, state in states.items() if state != _STOPPED]:
             raise FaultError(f"{', '.join(awake)} went on after SIGSTOP.")
-        return Effect(f"{', '.join(states)}: the kernel shows state T.", lambda: _resume(place, nodes))
+        return Effect(f"{', '.join(states)}: the kernel shows state T.", lambda those: _resume(place, those))
 
 
 def _resume(place: Place, nodes: Sequence[Node]) -> str:

@@ -21,8 +21,9 @@ class PowerLoss(Fault):
     key: ClassVar[str] = "power-loss"
     needs: ClassVar[tuple[type, ...]] = (PowerCut,)
     needs_disks: ClassVar[bool] = True
+    heals_singly: ClassVar[bool] = True
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
         seen = place.backend.cut_power(nodes)
-        return Effect(seen, lambda: str(place.backend.restore_power(nodes)))
+        return Effect(seen, lambda those: str(place.backend.restore_power(those)))

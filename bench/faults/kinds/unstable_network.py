@@ -1,4 +1,4 @@
-"""A network that loses packets, or comes and goes: dropped at random, or all of them in turns."""
+"""A network that loses or doubles packets, or comes and goes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from bench.scenario.schema import Duration
 
 
 class UnstableNetwork(Fault):
-    """Lose a share of the packets between nodes and everybody else (`from`: others), or flap (`down`, `up`).
+    """Lose or double packets between nodes and everybody else (`from`: others), or flap (`down`, `up`).
 
-    `loss` is the share of all packets, either way, that is dropped at random: 0.05 is 5 %. With `down` and `up` all
-    packets are dropped for the one, none for the other, in turns.
+    `loss` is the share of all packets, either way, that is dropped at random: 0.05 is 5 %. `duplicate` is the share of
+    the packets that the nodes send that go out twice. With `down` and `up` all packets are dropped for the one, none
+    for the other, in turns.
     """
 
     key: ClassVar[str] = "unstable-network"
@@ -26,13 +27,15 @@ class UnstableNetwork(Fault):
 
     others: str | list[str] | None = Field(default=None, alias="from")
     loss: Annotated[float, Field(gt=0, lt=1)] | None = None
+    duplicate: Annotated[float, Field(gt=0, le=1)] | None = None
     down: Duration | None = None
     up: Duration | None = None
 
     @model_validator(mode="after")
     def _one_way(self) -> UnstableNetwork:
-        if (self.down is None) != (self.up is None) or (self.loss is None) == (self.down is None):
-            message = "give loss, or down and up"
+        ways = [self.loss, self.duplicate, self.down]
+        if (self.down is None) != (self.up is None) or sum(way is not None for way in ways) != 1:
+            message = "give loss, or duplicate, or down and up"
             raise ValueError(message)
         return self
 
@@ -43,10 +46,12 @@ class UnstableNetwork(Fault):
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
         others = listed(self.others or []) or [*(node.name for node in place.nodes), CLIENT]
-        cutter = Cutter(place, nodes, others, share=self.loss or 1.0)
+        share = self.loss or self.duplicate or 1.0
+        cutter = Cutter(place, nodes, others, share=share, double=self.duplicate is not None)
         if self.down is None or self.up is None:
             cutter.begin()
-            return cutter.effect(f"Rules are in force that drop {self.loss:.1%} of the packets between")
+            verb = "double" if cutter.double else "drop"
+            return cutter.effect(f"Rules are in force that {verb} {share:.1%} of the packets between")
         flapping = Flapping(cutter, self.down, self.up)
         flapping.begin()
         seen = f"In turns all packets are dropped for {self.down:g} s and none for {self.up:g} s between"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from confluent_kafka import Consumer, KafkaException
@@ -12,7 +13,7 @@ from confluent_kafka.admin._config import ConfigEntry, ConfigResource
 from confluent_kafka.cimpl import NewTopic
 
 from bench.errors import ClusterError, LoadError
-from bench.model import Cluster, Node, Settings, Topic
+from bench.model import Cluster, Node, Settings, Topic, TopicState
 from bench.systems.kafka import topics
 from bench.systems.kafka.config import copies, text
 from bench.systems.kafka.describe import active_controller, node_settings
@@ -20,6 +21,7 @@ from bench.systems.kafka.nodes import BROKER, CONTROLLER, ROLES, address, endpoi
 from bench.systems.kafka.settings import topic_settings
 
 _REQUEST_S = 30.0
+_LOOK_S = 2.0
 _TURN_S = 0.02
 
 _TOLD: Mapping[str, Sequence[str]] = {
@@ -113,6 +115,21 @@ class KafkaAdmin:
             node.name for replica in ids for node in of_role(self._nodes, BROKER) if node_id(node) == replica
         ]
 
+    def state(self, topic: Topic) -> TopicState:
+        """See protocols.Admin. The brokers may disagree, as one that is cut off believes what was so before.
+
+        Replicas in sync are counted by the broker that knows the fewest; a partition is served if anybody knows
+        its leader.
+        """
+        brokers = of_role(self._nodes, BROKER)
+        with ThreadPoolExecutor(len(brokers)) as pool:
+            told = [one for one in pool.map(lambda node: _leaders_and_isrs(node, topic), brokers) if one]
+        if not told:
+            return TopicState(available=False, copies_missing=None, in_sync=None)
+        fewest = min(isr for one in told for _, isr in one)
+        served = any(all(leader >= 0 for leader, _ in one) for one in told)
+        return TopicState(served, fewest < self._replicas(topic), fewest)
+
     def await_settled(self, topic: Topic) -> None:
         """Return once every broker says that all replicas are in sync; ClusterError after 30 s without.
 
@@ -158,6 +175,15 @@ class KafkaAdmin:
 def _client(servers: str) -> AdminClient:
     # log_level 0: what fails is said by the error raised, not by librdkafka on standard error.
     return AdminClient({"bootstrap.servers": servers, "log_level": 0})
+
+
+def _leaders_and_isrs(broker: Node, topic: Topic) -> list[tuple[int, int]] | None:
+    """Return leader and number of replicas in sync of each partition as one broker knows them, None without one."""
+    try:
+        found = _client(address(broker)).list_topics(topic.name, timeout=_LOOK_S).topics[topic.name]
+    except KafkaException:
+        return None
+    return [(one.leader, len(one.isrs)) for one in found.partitions.values()] or None
 
 
 def spread(brokers: Sequence[int], partitions: int, replicas: int) -> list[list[int]]:

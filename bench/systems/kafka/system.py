@@ -18,6 +18,7 @@ class Kafka:
 
     name = "kafka"
     parts: Sequence[str] = ("leader", "follower", "followers", "replicas", "controller")
+    states: Sequence[str] = ("in_sync", "copies", "topic")
 
     def __init__(self, servers: Servers) -> None:
         """Take where the servers' jars and archives are."""

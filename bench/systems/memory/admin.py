@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from bench.model import Topic
+from bench.model import Topic, TopicState
 from bench.systems.memory import store
 
 
@@ -38,6 +38,10 @@ class MemoryAdmin:
     def find(self, part: str, topic: Topic) -> list[str]:  # noqa: ARG002
         """See protocols.Admin: there are no nodes."""
         return []
+
+    def state(self, topic: Topic) -> TopicState:
+        """See protocols.Admin."""
+        return TopicState((self._folder / topic.name).exists(), copies_missing=False, in_sync=None)
 
     def await_settled(self, topic: Topic) -> None:
         """See protocols.Admin: there is one copy only."""

@@ -16,6 +16,7 @@ class Memory:
 
     name = "memory"
     parts: Sequence[str] = ()
+    states: Sequence[str] = ()
 
     def __init__(self, folder: Path) -> None:
         """Keep topics in this folder; its path is the endpoint."""

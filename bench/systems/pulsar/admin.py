@@ -7,15 +7,15 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from bench.errors import ClusterError
-from bench.model import Cluster, Node, Settings, Topic
+from bench.model import Cluster, Node, Settings, Topic, TopicState
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.config import text
 from bench.systems.pulsar.describe import TOLD, node_settings, sessions_ms
 from bench.systems.pulsar.metadata import CLUSTER
-from bench.systems.pulsar.nodes import BROKER, ROLES, ZOOKEEPER, of_role
+from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, of_role
 from bench.systems.pulsar.ready import leads
 from bench.systems.pulsar.rest import Rest
 from bench.systems.pulsar.topics import Quorums
@@ -23,6 +23,9 @@ from bench.systems.pulsar.topics import Quorums
 _THERE_S = 60.0
 _TURN_S = 0.05
 _AT_ONCE = 8
+_LOOK_S = 5.0
+_BOOKIE_PORT = 8000
+_RECOVERY = "api/v1/autorecovery"
 _NAMESPACE_TELLS = ("deduplicationEnabled", "message_ttl_in_seconds", "persistence", "retention_policies")
 
 
@@ -35,6 +38,9 @@ class PulsarAdmin:
         self._nodes = nodes
         self._brokers = of_role(nodes, BROKER)
         self._rest = Rest(self._brokers)
+        self._quick = Rest(self._brokers, answer_s=_LOOK_S)
+        self._recovery = Rest(of_role(nodes, BOOKIE), port=_BOOKIE_PORT, answer_s=_LOOK_S)
+        self._ledgers: set[int] = set()
 
     def create_topic(self, topic: Topic) -> None:
         """See protocols.Admin. The topic gets a namespace of its own, with its quorums and policies."""
@@ -86,15 +92,46 @@ class PulsarAdmin:
                 time.sleep(_TURN_S)
 
     def find(self, part: str, topic: Topic) -> list[str]:
-        """See protocols.Admin. The ensemble is that of the ledger written to now; `bookie N` is its Nth."""
+        """See protocols.Admin. The ensemble is that of the ledger written to now; `bookie N` is its Nth.
+
+        The write quorum is that of every entry whose number is a multiple of E: the ensemble's first Qw.
+        """
         word, _, number = part.partition(" of ")
         partition = int(number or 0)
         if word == "owner":
             return [self._owner(topic, partition)]
         if word == "zookeeper leader":
             return [node.name for node in of_role(self._nodes, ZOOKEEPER) if leads(node)]
-        ensemble = cast("list[str]", self._placed(topic, partition)["ensemble"])
+        if word == "auditor":
+            told = self._recovery.ask("Asking for the auditor", "GET", f"{_RECOVERY}/who_is_auditor")
+            return [self._name(found[0]) for found in re.findall(r"((\d+\.){3}\d+)", str(told))[:1]]
+        _, quorums, ensemble = self._last_ledger(topic, partition)
+        if word == "write quorum":
+            return ensemble[: quorums.write]
         return ensemble if word == "ensemble" else ensemble[int(word.removeprefix("bookie ")) - 1 :][:1]
+
+    def state(self, topic: Topic) -> TopicState:
+        """See protocols.Admin. Copies are missing while a ledger of the topic is on AutoRecovery's list."""
+        available = True
+        try:
+            for number in range(topic.partitions):
+                name = topics.rest_path(topic)
+                self._quick.ask("Looking up", "GET", f"lookup/v2/topic/{name}-partition-{number}")
+                stored = self._quick.ask(
+                    "Loading", "GET", f"admin/v2/{name}-partition-{number}/internalStats"
+                )
+                self._ledgers.update(int(ledger["ledgerId"]) for ledger in stored["ledgers"])
+        except ClusterError:
+            available = False
+        return TopicState(available, self._under_replicated(), None)
+
+    def _under_replicated(self) -> bool | None:
+        try:
+            path = f"{_RECOVERY}/list_under_replicated_ledger"
+            found = self._recovery.ask("Asking AutoRecovery", "GET", path, absent_is_fine=True)
+        except ClusterError:
+            return None
+        return bool(self._ledgers & {int(ledger) for ledger in found or ()})
 
     def await_settled(self, topic: Topic) -> None:
         """See protocols.Admin: every partition has an owner and an open ledger."""
@@ -145,15 +182,20 @@ class PulsarAdmin:
 
     def _placed(self, topic: Topic, number: int) -> dict[str, object]:
         owner = self._owner(topic, number)
-        ledger = self._stored(topic, number, "?metadata=true")["ledgers"][-1]
-        quorums, bookies = ledger_metadata(ledger["metadata"])
+        ledger, quorums, ensemble = self._last_ledger(topic, number)
         return {
             "partition": number,
             "owner": owner,
-            "ledger": ledger["ledgerId"],
+            "ledger": ledger,
             "quorums": str(quorums),
-            "ensemble": [self._name(bookie) for bookie in bookies],
+            "ensemble": ensemble,
         }
+
+    def _last_ledger(self, topic: Topic, number: int) -> tuple[int, Quorums, list[str]]:
+        """Return the ledger that a partition is written to, and the nodes of its current ensemble."""
+        ledger = self._stored(topic, number, "?metadata=true")["ledgers"][-1]
+        quorums, bookies = ledger_metadata(ledger["metadata"])
+        return int(ledger["ledgerId"]), quorums, [self._name(bookie) for bookie in bookies]
 
     def _live_role(self, role: str) -> dict[str, str | None]:
         """Return what the role's first node has; every node must have what was asked for."""
@@ -166,7 +208,8 @@ class PulsarAdmin:
 
     def close(self) -> None:
         """See protocols.Admin."""
-        self._rest.close()
+        for rest in (self._rest, self._quick, self._recovery):
+            rest.close()
 
 
 def _namespace(topic: Topic) -> str:

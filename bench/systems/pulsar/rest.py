@@ -1,4 +1,4 @@
-"""The brokers' REST interface. Any broker answers, if by a redirect; where one is down, the next is asked."""
+"""REST interfaces of brokers and bookies. Any node answers, if by a redirect; where one is down, the next is asked."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ _SHOWN = 500
 
 
 class Rest:
-    """Requests to whichever broker answers. Close it after use."""
+    """Requests to whichever of some nodes answers. Close it after use."""
 
-    def __init__(self, brokers: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[Node], port: int = PORT, answer_s: float = _ANSWER_S) -> None:
         """Connect with the first request."""
-        self._brokers = brokers
+        self._nodes = nodes
+        self._port = port
         # trust_env: a proxy in the user's environment knows nothing of the sandbox's addresses.
-        self._http = httpx.Client(timeout=_ANSWER_S, follow_redirects=True, trust_env=False)
+        self._http = httpx.Client(timeout=answer_s, follow_redirects=True, trust_env=False)
 
     def ask(
         self, doing: str, method: str, path: str, body: object = None, *, absent_is_fine: bool = False
     ) -> Any:  # noqa: ANN401 - JSON
         """Return the answer's JSON, None where it has none.
 
-        Raises ClusterError, beginning with `doing`, when a broker refuses or none answers.
+        Raises ClusterError, beginning with `doing`, when a node refuses or none answers.
         """
         silent: list[str] = []
-        for broker in self._brokers:
+        for node in self._nodes:
             try:
-                answer = self._http.request(method, f"http://{broker.address}:{PORT}/{path}", json=body)
+                answer = self._http.request(method, f"http://{node.address}:{self._port}/{path}", json=body)
             except httpx.TransportError as error:
-                silent.append(f"{broker.name} ({type(error).__name__})")
+                silent.append(f"{node.name} ({type(error).__name__})")
                 continue
             if answer.is_success:
                 return _content(answer)
             if absent_is_fine and answer.status_code == httpx.codes.NOT_FOUND:
                 return None
             raise ClusterError(
-                f"{doing}: {broker.name} answered {method} /{path} with {answer.status_code}: "
-                f"{_reason(answer)}"
+                f"{doing}: {node.name} answered {method} /{path} with {answer.status_code}: {_reason(answer)}"
             )
-        raise ClusterError(f"{doing}: no broker answered: {', '.join(silent)}.")
+        raise ClusterError(f"{doing}: none answered: {', '.join(silent)}.")
 
     def close(self) -> None:
         """Release connections."""
@@ -64,7 +64,7 @@ def _content(answer: httpx.Response) -> Any:  # noqa: ANN401 - JSON
 
 
 def _reason(answer: httpx.Response) -> str:
-    """Return what the broker says went wrong, without the page around it."""
+    """Return what the server says went wrong, without the page around it."""
     try:
         said = answer.json()["reason"]
     except (ValueError, KeyError, TypeError):

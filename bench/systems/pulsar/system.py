@@ -17,7 +17,17 @@ class Pulsar:
     """See protocols.System."""
 
     name = "pulsar"
-    parts: Sequence[str] = ("owner", "ensemble", "bookie 1", "bookie 2", "bookie 3", "zookeeper leader")
+    parts: Sequence[str] = (
+        "owner",
+        "ensemble",
+        "write quorum",
+        "bookie 1",
+        "bookie 2",
+        "bookie 3",
+        "zookeeper leader",
+        "auditor",
+    )
+    states: Sequence[str] = ("copies", "topic")
 
     def __init__(self, servers: Servers) -> None:
         """Take where the servers' jars and archives are."""

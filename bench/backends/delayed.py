@@ -1,0 +1,97 @@
+"""A node whose packets are held on their way (packet_delay.py), from its start to its end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.errors import FaultError
+
+_CHAINS = (("INPUT", "--source"), ("OUTPUT", "--destination"))
+_READY_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What a link adds to each packet, one way: `delay_s`, give or take `jitter_s`, and a rate (0: no limit)."""
+
+    delay_s: float
+    jitter_s: float = 0.0
+    bytes_per_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What was done to the packets of one direction: how many, and how long they were held."""
+
+    packets: int
+    bytes: int
+    p50_ns: float
+    p99_ns: float
+
+
+class DelayedNode:
+    """Holds packets until `end`. `enter` is the command prefix that leads into the node's network namespace."""
+
+    def __init__(
+        self,
+        enter: Sequence[str],
+        name: str,
+        addresses: Sequence[str],
+        known: Sequence[str],
+        link: Link,
+    ) -> None:
+        """Start the process that holds them, then lead packets to it. Raises FaultError."""
+        self._enter = list(enter)
+        self._name = name
+        self._rules = [
+            [chain, side, ",".join(those), "--jump", "NFQUEUE", "--queue-num", str(queue), "--queue-bypass"]
+            for queue, ((chain, side), those) in enumerate(
+                zip(_CHAINS, ([one for one in addresses if one not in known], addresses), strict=True)
+            )
+            if those
+        ]
+        figures = (link.delay_s * 1e9, link.jitter_s * 1e9, link.bytes_per_s)
+        self._process = subprocess.Popen(
+            [
+                *enter,
+                sys.executable,
+                "-m",
+                "bench.backends.packet_delay",
+                *(str(round(one)) for one in figures),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        if self._line() != "ready":
+            self._process.kill()
+            raise FaultError(f"Packets of {name} cannot be held: {self._process.communicate()[1].strip()}.")
+        self._change("--append")
+
+    def end(self) -> dict[str, Held]:
+        """Let packets pass again; return what was done to them, by direction (in, out)."""
+        self._change("--delete")
+        self._process.terminate()
+        said, _ = self._process.communicate(timeout=_READY_S)
+        told: dict[str, dict[str, Any]] = json.loads(said)
+        return {
+            name: Held(one["packets"], one["bytes"], one["held_p50_ns"], one["held_p99_ns"])
+            for name, one in told.items()
+        }
+
+    def _change(self, verb: str) -> None:
+        for rule in self._rules:
+            done = subprocess.run(
+                [*self._enter, "iptables", "--wait", verb, *rule], capture_output=True, text=True, check=False
+            )
+            if done.returncode:
+                raise FaultError(f"Changing the packet filter of {self._name} failed: {done.stderr.strip()}.")
+
+    def _line(self) -> str:
+        return self._process.stdout.readline().strip() if self._process.stdout is not None else ""

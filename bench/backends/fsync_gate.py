@@ -1,0 +1,150 @@
+"""Holds a process's fsync and fdatasync calls for as long as asked, as a slower disk would.
+
+The kernel asks before it carries one out (seccomp's user notifications): nothing else of the process is touched, and
+the delay can change while it runs. `python -m bench.backends.fsync_gate SOCKET COMMAND…` puts a command behind a gate
+and sends the kernel's questions to whoever holds the other end of the socket.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import heapq
+import os
+import platform
+import select
+import socket
+import struct
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from statistics import median
+
+from bench.errors import SetupError
+
+_MACHINES = {"x86_64": (0xC000003E, 317, (74, 75)), "aarch64": (0xC00000B7, 277, (82, 83))}
+"""By machine: the kernel's name for it (AUDIT_ARCH), and the numbers of seccomp and of fsync and fdatasync."""
+_SET_MODE_FILTER, _NEW_LISTENER = 1, 8
+_NO_NEW_PRIVS = 38
+_ALLOW, _ASK = 0x7FFF0000, 0x7FC00000
+_LOAD, _EQUALS, _RETURN = 0x20, 0x15, 0x06
+_RECEIVE, _SEND = 0xC0502100, 0xC0182101
+_QUESTION_BYTES = 80
+_CONTINUE = 1
+_TURN_S = 0.2
+
+
+def why_not() -> str | None:
+    """Return why a process cannot be put behind a gate here; None where it can."""
+    if platform.machine() not in _MACHINES:
+        return f"system calls are known for {' and '.join(_MACHINES)}, not for {platform.machine()}"
+    return None
+
+
+@dataclass(slots=True)
+class FsyncGate:
+    """Answers the kernel's questions about one process, in a thread of its own. `delay_ns` may change any time."""
+
+    listener: int
+    delay_ns: int = 0
+    held_ns: list[int] = field(default_factory=list)
+    """How long each call was held, of those for which there was a delay."""
+    _over: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    @classmethod
+    def of(cls, received: socket.socket) -> FsyncGate:
+        """Take the questions that the new process sends, and begin to answer them."""
+        received.settimeout(30.0)
+        _, descriptors, _, _ = socket.recv_fds(received, 1, 1)
+        if not descriptors:
+            message = "the process ended before it was behind its gate"
+            raise SetupError(message)
+        gate = cls(descriptors[0])
+        gate._thread = threading.Thread(target=gate._run, name="fsync gate", daemon=True)
+        gate._thread.start()
+        return gate
+
+    def typical_ns(self) -> float:
+        """Return the median of how long calls were held; 0 when none was."""
+        return median(self.held_ns) if self.held_ns else 0.0
+
+    def close(self) -> None:
+        """Stop answering: right once the process is gone."""
+        self._over.set()
+        if self._thread is not None:
+            self._thread.join()
+        os.close(self.listener)
+
+    def _run(self) -> None:
+        """Answer each question once its time has come; a process that is gone asks no more."""
+        waiting: list[tuple[int, int, int]] = []  # (when it is due, when it came, the question's id)
+        while not self._over.is_set():
+            now_ns = time.monotonic_ns()
+            while waiting and waiting[0][0] <= now_ns:
+                due_ns, came_ns, question = heapq.heappop(waiting)
+                self._answer(question)
+                if due_ns > came_ns:
+                    self.held_ns.append(time.monotonic_ns() - came_ns)
+            turn_s = min(_TURN_S, (waiting[0][0] - time.monotonic_ns()) / 1e9) if waiting else _TURN_S
+            if not select.select([self.listener], [], [], max(0.0, turn_s))[0]:
+                continue
+            asked = self._question()
+            if asked is None:
+                self._over.wait(0.001)
+                continue
+            came_ns = time.monotonic_ns()
+            heapq.heappush(waiting, (came_ns + self.delay_ns, came_ns, asked))
+
+    def _question(self) -> int | None:
+        """Return the next question's id; None when whoever asked is gone."""
+        buffer = bytearray(_QUESTION_BYTES)
+        try:
+            fcntl.ioctl(self.listener, _RECEIVE, buffer)
+        except OSError:
+            return None
+        return int(struct.unpack_from("=Q", buffer)[0])
+
+    def _answer(self, question: int) -> None:
+        try:
+            fcntl.ioctl(self.listener, _SEND, struct.pack("=QqiI", question, 0, 0, _CONTINUE))
+        except OSError:
+            return  # killed while it waited
+
+
+def _filter() -> int:
+    """Put this process, and whatever it becomes, behind a gate; return where the kernel's questions come."""
+    name, seccomp, calls = _MACHINES[platform.machine()]
+    program = [
+        (_LOAD, 0, 0, 4),
+        (_EQUALS, 0, 3, name),
+        (_LOAD, 0, 0, 0),
+        (_EQUALS, 2, 0, calls[0]),
+        (_EQUALS, 1, 0, calls[1]),
+        (_RETURN, 0, 0, _ALLOW),
+        (_RETURN, 0, 0, _ASK),
+    ]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *line) for line in program))
+    header = ctypes.create_string_buffer(struct.pack("@HP", len(program), ctypes.addressof(code)))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_NO_NEW_PRIVS)")
+    listener = libc.syscall(seccomp, _SET_MODE_FILTER, _NEW_LISTENER, header)
+    if listener < 0:
+        raise OSError(ctypes.get_errno(), "seccomp(SECCOMP_FILTER_FLAG_NEW_LISTENER)")
+    return int(listener)
+
+
+def main() -> None:
+    """Become the command, behind a gate."""
+    there = socket.socket(fileno=int(sys.argv[1]))
+    listener = _filter()
+    socket.send_fds(there, [b"."], [listener])
+    os.close(listener)
+    there.close()
+    os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606 - the command is the runner's own
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""Holds the packets that a packet filter queues, as a longer or narrower link would.
+
+`python -m bench.backends.packet_delay DELAY_NS JITTER_NS BYTES_PER_S` in a node's network namespace serves queue 0
+(what comes in) and queue 1 (what goes out): each packet waits its delay, give or take the jitter, in order, and behind
+those that were there before it where there is a rate (0: none). It says `ready`, and on SIGTERM what it did, as JSON.
+Where the kernel has no netem this is the way; it works packet by packet in Python, so what it adds of its own is
+measured: `held` is from when a packet came to when it was let go.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+_NETFILTER = 12
+_QUEUE = 3 << 8
+_PACKET, _CONFIG, _VERDICTS = _QUEUE, _QUEUE | 2, _QUEUE | 3
+_REQUEST, _ACK = 1, 4
+_BIND = 1
+_CFG_COMMAND, _CFG_PARAMS, _CFG_MOST, _CFG_MASK, _CFG_FLAGS = 1, 2, 3, 4, 5
+_ATTR_PACKET, _ATTR_VERDICT, _ATTR_PAYLOAD = 1, 2, 10
+_COPY_PACKET, _COPIED = 2, 4
+_WHOLE_SEGMENTS = 4
+_ACCEPT = 1
+_MOST_WAITING = 1_000_000
+_BUFFER = 32 << 20
+_READ = 1 << 18
+_RCVBUFFORCE = 33
+_DIRECTIONS = ("in", "out")
+
+
+@dataclass(slots=True)
+class Link:
+    """One direction: packets on their way, each due no earlier than the one before it."""
+
+    delay_ns: int
+    jitter_ns: int
+    bytes_per_s: float
+    waiting: deque[tuple[int, int, int]] = field(default_factory=deque)
+    held_ns: list[int] = field(default_factory=list)
+    bytes: int = 0
+    _free_ns: int = 0
+    _last_ns: int = 0
+
+    def add(self, packet: int, length: int, now_ns: int) -> None:
+        """Take a packet in."""
+        start_ns = max(now_ns, self._free_ns)
+        self._free_ns = start_ns + round(length / self.bytes_per_s * 1e9) if self.bytes_per_s else now_ns
+        shift_ns = random.randint(-self.jitter_ns, self.jitter_ns) if self.jitter_ns else 0
+        self._last_ns = max(self._last_ns, max(start_ns, self._free_ns) + self.delay_ns + shift_ns)
+        self.bytes += length
+        self.waiting.append((self._last_ns, now_ns, packet))
+
+    def due(self, now_ns: int, *, all_of_them: bool = False) -> int | None:
+        """Return the last packet that is due, and with it all before it; None when none is."""
+        last = None
+        while self.waiting and (all_of_them or self.waiting[0][0] <= now_ns):
+            _, came_ns, last = self.waiting.popleft()
+            self.held_ns.append(now_ns - came_ns)
+        return last
+
+    def told(self) -> dict[str, float]:
+        """Return what it did."""
+        held = np.asarray(self.held_ns or [0])
+        return {
+            "packets": len(self.held_ns),
+            "bytes": self.bytes,
+            "held_p50_ns": float(np.median(held)),
+            "held_p99_ns": float(np.percentile(held, 99)),
+        }
+
+
+class Queues:
+    """The kernel's two queues of this network namespace."""
+
+    def __init__(self) -> None:
+        """Bind them. Raises OSError where the kernel has no such queues."""
+        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETFILTER)
+        self._socket.setsockopt(socket.SOL_SOCKET, _RCVBUFFORCE, _BUFFER)
+        self._socket.bind((0, 0))
+        for queue in range(len(_DIRECTIONS)):
+            self._configure(queue, _attribute(_CFG_COMMAND, struct.pack("!BBH", _BIND, 0, socket.AF_INET)))
+            params = struct.pack("!IB", _COPIED, _COPY_PACKET)
+            flags = struct.pack("!I", _WHOLE_SEGMENTS)
+            self._configure(
+                queue,
+                _attribute(_CFG_PARAMS, params)
+                + _attribute(_CFG_MOST, struct.pack("!I", _MOST_WAITING))
+                + _attribute(_CFG_FLAGS, flags)
+                + _attribute(_CFG_MASK, flags),
+            )
+        self._socket.settimeout(0.0)
+
+    def _configure(self, queue: int, attributes: bytes) -> None:
+        self._socket.send(_message(_CONFIG, queue, attributes, _REQUEST | _ACK))
+        answer = self._socket.recv(_READ)
+        failed = struct.unpack_from("=i", answer, 16)[0]
+        if failed:
+            raise OSError(-failed, "binding a packet queue")
+
+    def await_packets(self, seconds: float | None) -> None:
+        """Return when something has come, or after so long."""
+        select.select([self._socket], [], [], seconds)
+
+    def packets(self) -> Iterator[tuple[int, int, int]]:
+        """Return (queue, packet, length) of what has come."""
+        while True:
+            try:
+                data = self._socket.recv(_READ)
+            except BlockingIOError:
+                return
+            except OSError:  # the socket's buffer ran over: the kernel counts those (dropped)
+                continue
+            yield from _packets(data)
+
+    def let_go(self, queue: int, packet: int) -> None:
+        """Let a packet and all before it go."""
+        verdict = _attribute(_ATTR_VERDICT, struct.pack("!II", _ACCEPT, packet))
+        self._socket.send(_message(_VERDICTS, queue, verdict, _REQUEST))
+
+
+def _attribute(kind: int, value: bytes) -> bytes:
+    return struct.pack("=HH", 4 + len(value), kind) + value + bytes(-len(value) % 4)
+
+
+def _message(kind: int, queue: int, attributes: bytes, flags: int) -> bytes:
+    return (
+        struct.pack("=IHHIIBBH", 20 + len(attributes), kind, flags, 0, 0, 0, 0, socket.htons(queue))
+        + attributes
+    )
+
+
+def _packets(data: bytes) -> Iterator[tuple[int, int, int]]:
+    at = 0
+    while at + 20 <= len(data):
+        size, kind = struct.unpack_from("=IH", data, at)
+        if kind == _PACKET:
+            (queue,) = struct.unpack_from("!H", data, at + 18)
+            number, length = _packet(data, at + 20, at + size)
+            yield queue, number, length
+        at += (size + 3) & ~3
+
+
+def _packet(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """Return a packet's number and its length by its IP header."""
+    number = length = 0
+    while at + 4 <= end:
+        size, kind = struct.unpack_from("=HH", data, at)
+        if kind & 0x3FFF == _ATTR_PACKET:
+            (number,) = struct.unpack_from("!I", data, at + 4)
+        elif kind & 0x3FFF == _ATTR_PAYLOAD:
+            (length,) = struct.unpack_from("!H", data, at + 6)
+        at += (size + 3) & ~3
+    return number, length
+
+
+def _say(words: str) -> None:
+    sys.stdout.write(words + "\n")
+    sys.stdout.flush()
+
+
+def main() -> None:
+    """Serve until SIGTERM; what still waits goes at once then."""
+    delay_ns, jitter_ns, bytes_per_s = (int(value) for value in sys.argv[1:4])
+    queues = Queues()
+    links = [Link(delay_ns, jitter_ns, bytes_per_s) for _ in _DIRECTIONS]
+    ended: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _frame: ended.append(number))
+    _say("ready")
+    while not ended:
+        for queue, packet, length in queues.packets():
+            links[queue].add(packet, length, time.monotonic_ns())
+        now_ns = time.monotonic_ns()
+        for queue, link in enumerate(links):
+            if (last := link.due(now_ns)) is not None:
+                queues.let_go(queue, last)
+        dues = [link.waiting[0][0] for link in links if link.waiting]
+        queues.await_packets(max(0.0, (min(dues) - time.monotonic_ns()) / 1e9) if dues else 0.2)
+    for queue, link in enumerate(links):
+        if (last := link.due(time.monotonic_ns(), all_of_them=True)) is not None:
+            queues.let_go(queue, last)
+    _say(json.dumps({name: link.told() for name, link in zip(_DIRECTIONS, links, strict=True)}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""A longer or narrower link: packets between nodes and others are held on their way."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from typing import Annotated, ClassVar
+
+from pydantic import Field, model_validator
+
+from bench.backends import sandbox
+from bench.backends.abilities import Delayable
+from bench.backends.delayed import Held, Link
+from bench.faults.cutting import CLIENT, addresses, nodes_among
+from bench.faults.fault import Effect, Fault, Place, listed
+from bench.model import Node
+from bench.scenario.schema import Duration
+
+
+class SlowNetwork(Fault):
+    """Hold packets between nodes and everybody else (`from`: others), one way, in either direction.
+
+    `delay` is added to each packet, give or take `jitter`; with `mbit_per_s` packets also wait behind each other as on
+    a link of that rate, each direction of each node a link of its own. Order is kept.
+    """
+
+    key: ClassVar[str] = "slow-network"
+    needs: ClassVar[tuple[type, ...]] = (Delayable,)
+
+    others: str | list[str] | None = Field(default=None, alias="from")
+    delay: Duration | None = None
+    jitter: Duration | None = None
+    mbit_per_s: Annotated[float, Field(gt=0, strict=False)] | None = None
+
+    @model_validator(mode="after")
+    def _something(self) -> SlowNetwork:
+        if self.delay is None and self.mbit_per_s is None:
+            message = "give delay or mbit_per_s"
+            raise ValueError(message)
+        if self.jitter is not None and self.jitter > (self.delay or 0):
+            message = "jitter cannot be more than delay"
+            raise ValueError(message)
+        return self
+
+    @classmethod
+    def why_not(cls) -> str | None:
+        """See Fault."""
+        return None if shutil.which("iptables", path=sandbox.PATH) else "iptables is missing"
+
+    def names(self) -> list[str]:
+        """See Fault."""
+        return [*self.targets, *nodes_among(listed(self.others or []))]
+
+    def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
+        """See Fault."""
+        others = listed(self.others or []) or [*(node.name for node in place.nodes), CLIENT]
+        those = addresses(place, nodes, others)
+        known = (
+            {node.name: node.address for node in nodes} if self._strikes_itself(others, place, nodes) else {}
+        )
+        link = Link(self.delay or 0.0, self.jitter or 0.0, (self.mbit_per_s or 0.0) * 1e6 / 8)
+        delayed = {
+            node.name: place.backend.slow_network(
+                node,
+                [*those.values(), *(address for name, address in known.items() if name != node.name)],
+                list(known.values()),
+                link,
+            )
+            for node in nodes
+        }
+        held: dict[str, dict[str, Held]] = {}
+
+        def heal(_nodes: Sequence[Node]) -> str:
+            held.update({name: one.end() for name, one in delayed.items()})
+            return "Packets pass as before."
+
+        def proof() -> str | None:
+            return _told(held)
+
+        between = f"{', '.join(delayed)} and {', '.join({**those, **known})}"
+        return Effect(f"Packets between {between} are held: {self._words()}.", heal, proof)
+
+    @staticmethod
+    def _strikes_itself(others: Sequence[str], place: Place, nodes: Sequence[Node]) -> bool:
+        """Tell whether nodes that are struck are also among the others: their packets to each other are held once."""
+        struck = {node.name for node in nodes}
+        return any(node.name in struck for name in nodes_among(others) for node in place.find(name))
+
+    def _words(self) -> str:
+        said = [
+            f"{self.delay * 1000:g} ms one way" if self.delay else "",
+            f"give or take {self.jitter * 1000:g} ms" if self.jitter else "",
+            f"at most {self.mbit_per_s:g} Mbit/s" if self.mbit_per_s else "",
+        ]
+        return ", ".join(filter(None, said))
+
+
+def _told(held: dict[str, dict[str, Held]]) -> str | None:
+    """Say what was measured of the packets held, None where there were none."""
+    all_of_them = [one for directions in held.values() for one in directions.values() if one.packets]
+    if not all_of_them:
+        return None
+    count = sum(one.packets for one in all_of_them)
+    low, high = min(one.p50_ns for one in all_of_them), max(one.p50_ns for one in all_of_them)
+    worst = max(one.p99_ns for one in all_of_them)
+    return (
+        f"{count:,} packets were held; by node and direction the median is {low / 1e6:.2f} to {high / 1e6:.2f} ms, "
+        f"the 99th percentile at most {worst / 1e6:.2f} ms."
+    )

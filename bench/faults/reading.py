@@ -1,0 +1,93 @@
+"""A reader that a step starts: what came to it, and where it stood still."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.errors import BenchError
+from bench.model import NANOS
+
+Tell = Callable[[Mapping[str, Any]], None]
+ReadAll = Callable[[str, Tell, threading.Event], Mapping[str, Any]]
+"""Reads a topic from its earliest message to its end, for a step of that name, until the event is set.
+
+It tells progress, and returns what came of it, as commands.Verify says; raises BenchError. It ends by itself when
+nothing has come for long.
+"""
+
+_STILL_NS = NANOS
+
+
+@dataclass(slots=True)
+class Reading:
+    """One reader, in a thread of its own, and its record."""
+
+    record: dict[str, Any]
+    read_all: ReadAll
+    _last_ns: int = field(default_factory=time.monotonic_ns)
+    _over: threading.Event = field(default_factory=threading.Event)
+    _given_up: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    @classmethod
+    def begun(cls, name: str, when: str, read_all: ReadAll) -> Reading:
+        """Start reading."""
+        record: dict[str, Any] = {
+            "name": name,
+            "kind": "read",
+            "when": when,
+            "asked_ns": time.monotonic_ns(),
+            "effect_ns": None,
+            "received": 0,
+            "stalls": [],
+            "complete": False,
+            "reason": None,
+        }
+        reading = cls(record, read_all)
+        reading._thread = threading.Thread(target=reading._run, name=f"reader {name}", daemon=True)
+        reading._thread.start()
+        return reading
+
+    def blocked(self, seconds: float) -> bool:
+        """Tell whether nothing has come for so long, or the reader is at the end."""
+        return self._over.is_set() or time.monotonic_ns() - self._last_ns >= seconds * NANOS
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended: it does so at the topic's end, and when nothing has come for long."""
+        return self._over.is_set()
+
+    def give_up(self) -> None:
+        """End it, wherever it is."""
+        self._given_up.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            done = self.read_all(str(self.record["name"]), self._told, self._given_up)
+            self.record |= {name: done[name] for name in ("received", "complete", "reason")}
+        except BenchError as error:
+            self.record["reason"] = str(error)
+        finally:
+            self._over.set()
+            self._stood_still(time.monotonic_ns())
+
+    def _told(self, progress: Mapping[str, Any]) -> None:
+        if progress["received"] == self.record["received"]:
+            return
+        now_ns = time.monotonic_ns()
+        self.record["effect_ns"] = self.record["effect_ns"] or now_ns
+        self._stood_still(now_ns)
+        self.record |= {"received": progress["received"], "at": progress["at"]}
+        self._last_ns = now_ns
+
+    def _stood_still(self, until_ns: int) -> None:
+        """Keep a stall of more than a second: from when to when, and what had been read by then."""
+        if until_ns - self._last_ns > _STILL_NS:
+            stall = {"from_ns": self._last_ns, "to_ns": until_ns, "received": self.record["received"]}
+            self.record["stalls"].append(stall | {"at": self.record.get("at")})

@@ -1,0 +1,94 @@
+"""A fault in force, and its record in trial.json (docs/event-log.md)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bench.errors import FaultError
+from bench.faults.fault import Effect, Place
+from bench.faults.step import Step, Strike
+from bench.model import NANOS, Node
+
+
+@dataclass(slots=True)
+class Struck:
+    """One fault of one trial, from the moment it was asked for. `left` are the nodes not yet healed."""
+
+    step: Step
+    strike: Strike
+    nodes: Sequence[Node]
+    record: dict[str, Any]
+    due_ns: int | None = None
+    _left: list[Node] = field(default_factory=list)
+    _effect: Effect | None = None
+
+    @classmethod
+    def asked(cls, step: Step, strike: Strike, nodes: Sequence[Node]) -> Struck:
+        """Begin the record, now."""
+        record: dict[str, Any] = {
+            "name": step.name,
+            "kind": strike.fault.key,
+            "when": str(step.when),
+            "target": strike.fault.targets,
+            "nodes": [node.name for node in nodes],
+            "asked_ns": time.monotonic_ns(),
+            "effect_ns": None,
+            "seen": None,
+            "heal": strike.heal,
+            "heal_asked_ns": None,
+            "healed_ns": None,
+            "heal_seen": None,
+            "proven": False,
+        }
+        return cls(step, strike, nodes, record)
+
+    def take_effect(self, place: Place) -> None:
+        """Strike, and see it. Raises FaultError."""
+        self._effect = self.strike.fault.strike(place, self.nodes)
+        self._left = list(self.nodes)
+        self.record["effect_ns"] = time.monotonic_ns()
+        self.record["seen"] = self._effect.seen
+        if self.strike.heal_after_s is not None:
+            self.due_ns = self.record["effect_ns"] + round(self.strike.heal_after_s * NANOS)
+
+    def node(self, number: int) -> Node:
+        """Return the nth of its nodes, from 1. Raises FaultError when there are fewer."""
+        if number > len(self.nodes):
+            raise FaultError(f"{self.step.name!r} struck {len(self.nodes)} nodes; there is no node {number}.")
+        return self.nodes[number - 1]
+
+    @property
+    def healed(self) -> bool:
+        """Whether nothing of it is left."""
+        return self.record["healed_ns"] is not None
+
+    def heal(self, nodes: Sequence[Node] | None = None) -> str:
+        """Undo it for these nodes, by default for all that are left; return how that was seen, "" for nothing."""
+        if self._effect is None or not self._left:
+            return ""
+        those = [node for node in self._left if nodes is None or node in nodes]
+        if not those:
+            return ""
+        self.due_ns = None
+        self.record["heal_asked_ns"] = self.record["heal_asked_ns"] or time.monotonic_ns()
+        left = [node for node in self._left if node not in those]
+        self._left = []  # whatever happens in there, it is not undone twice
+        seen = self._effect.heal(those)
+        self._left = left
+        self.record["heal_seen"] = " ".join(filter(None, [self.record["heal_seen"], seen]))
+        if not left:
+            self.record["healed_ns"] = time.monotonic_ns()
+            self.prove()
+        return seen
+
+    def prove(self) -> None:
+        """Ask for the evidence that gathered."""
+        if self.record["proven"] or self._effect is None:
+            return
+        evidence = self._effect.proof()
+        if evidence is not None:
+            self.record["proven"] = True
+            self.record["seen"] = f"{self.record['seen']} {evidence}".strip()
