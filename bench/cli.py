@@ -92,11 +92,22 @@ def run(
 
 @app.command(epilog="Example:  bench report reports/out/20261121-120000-acks-sweep-standard")
 def report(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or its name below --out.")],
+    run: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="A run folder, or its name below --out.")
+    ] = None,
+    family: Annotated[
+        str | None, typer.Option(help="One page over the latest runs of a family, such as faults.")
+    ] = None,
     out: _Out = run_folder.OUT,
 ) -> None:
-    """Compute a run's results from its event log and write the report again."""
-    outside.report(run_folder.find(run, out))
+    """Compute a run's results from its event log and write the report again; or a family's page."""
+    if (run is None) == (family is None):
+        message = "give a RUN, or --family NAME"
+        raise typer.BadParameter(message)
+    if family is not None:
+        outside.report_family(family, out)
+    else:
+        outside.report(run_folder.find(str(run), out))
 
 
 @app.command(epilog="Example:  bench doctor /var/lib/kafka")

@@ -36,11 +36,16 @@ def render(run: Path) -> str:
     """Render a run's report. Raises ReportError where results or templates are missing or garbled."""
     found = results.read(run)
     parts = sweep.parts(found)
-    page = _page(_context(found, parts, gallery(found, parts)))
-    return page.replace("/* typeface */", fonts.faces(page))
+    return page("report.html.j2", _context(found, parts, gallery(found, parts)))
 
 
-def _page(context: Mapping[str, Any]) -> str:
+def page(template: str, context: Mapping[str, Any]) -> str:
+    """Fill a template of reports/templates, with the typeface that it needs. Raises ReportError."""
+    filled = _filled(template, context)
+    return filled.replace("/* typeface */", fonts.faces(filled))
+
+
+def _filled(template: str, context: Mapping[str, Any]) -> str:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -50,7 +55,7 @@ def _page(context: Mapping[str, Any]) -> str:
     )
     environment.filters |= {"breakable": _breakable, "prose": _prose}
     try:
-        return environment.get_template("report.html.j2").render(context)
+        return environment.get_template(template).render(context)
     except TemplateError as error:
         raise ReportError(
             f"{TEMPLATES}: the report's template could not be filled: {error}. Is the checkout whole?"

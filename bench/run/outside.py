@@ -16,7 +16,7 @@ from bench.run import folder as run_folder
 from bench.run.folder import RunFolder, now_utc
 from bench.run.manifest import manifest
 from bench.run.plan import Plan, plan, planned
-from bench.scenario import find, load
+from bench.scenario import families, find, load
 
 _WEB = ("127.0.0.1", 8089)
 
@@ -98,5 +98,20 @@ def report(folder: RunFolder) -> None:
     with console.status("drawing the report"):
         html, pdf = write_report(folder.path)
     console.print(terminal_table(folder.path))
-    for path in (html, pdf):
-        console.print(str(path), soft_wrap=True, highlight=False)
+    _show(html, pdf)
+
+
+def report_family(family: str, out: Path) -> None:
+    """Write a family's page from the latest run of each of its scenarios, and print its paths."""
+    from bench.report import family as page  # noqa: PLC0415 - as above
+
+    known = families()
+    if family not in known:
+        message = f"there is no family {family!r}; one of {', '.join(known)}"
+        raise BenchError(message)
+    _show(*page.write(family, known[family], out))
+
+
+def _show(*paths: Path) -> None:
+    for path in paths:
+        Console().print(str(path), soft_wrap=True, highlight=False)

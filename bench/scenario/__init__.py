@@ -1,8 +1,8 @@
 """Scenario files: strict reading, profiles, overrides and expansion into cases."""
 
-from bench.scenario.catalogue import find, names
+from bench.scenario.catalogue import families, find, names
 from bench.scenario.expand import cases
 from bench.scenario.load import Loaded, load
 from bench.scenario.schema import PROFILES, Scenario
 
-__all__ = ["PROFILES", "Loaded", "Scenario", "cases", "find", "load", "names"]
+__all__ = ["PROFILES", "Loaded", "Scenario", "cases", "families", "find", "load", "names"]

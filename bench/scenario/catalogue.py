@@ -15,6 +15,14 @@ def names() -> dict[str, Path]:
     return {file.stem: file for file in sorted(ROOT.glob("*/*.yaml"))}
 
 
+def families() -> dict[str, list[str]]:
+    """Return the names of every family's scenarios by the family's name, which is its folder's."""
+    found: dict[str, list[str]] = {}
+    for name, file in names().items():
+        found.setdefault(file.parent.name, []).append(name)
+    return found
+
+
 def find(name: str) -> Path:
     """Return the file of a scenario given by name or by path. Raises ScenarioError with the nearest name."""
     given = Path(name)
