@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 
 from bench.backends import disks
+from bench.backends.awake import keep_awake
 
 _WORK = bytes(4 << 20)
 _PAGES = 4096
@@ -24,7 +25,10 @@ _PROBES = 5
 
 
 def machine(folder: Path) -> dict[str, Any]:
-    """Return the manifest's part on the machine, with `folder`'s disk as the data disk."""
+    """Return the manifest's part on the machine, with `folder`'s disk as the data disk.
+
+    From then on idle cores are kept awake, where that can be had (awake.py).
+    """
     return {
         "cpus": psutil.cpu_count(),
         "cpu_model": _cpu_model(),
@@ -33,6 +37,7 @@ def machine(folder: Path) -> dict[str, Any]:
         "os": _os_name(),
         "file_system": disks.file_system(folder),
         "virtual": _virtual(),
+        "idle_cores": "poll" if (refused := keep_awake()) is None else f"sleep ({refused})",
     }
 
 

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
+from bench.backends.awake import keep_awake
 from bench.errors import SetupError
 
 PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
@@ -52,8 +53,10 @@ def possible() -> str | None:
 def run(module: str, arguments: Sequence[str], keep_fds: Sequence[int] = ()) -> int:
     """Run `python -m module arguments` in a sandbox until it ends; return its exit status.
 
-    Ctrl-C (or SIGTERM) asks it to end in order, a second one ends it at once.
+    Ctrl-C (or SIGTERM) asks it to end in order, a second one ends it at once. Where that can be had, the machine's
+    cores are kept awake meanwhile.
     """
+    keep_awake()
     reading, writing = os.pipe()
     environment = {**os.environ, _LIFELINE: str(reading), "PATH": PATH}
     inner = command([sys.executable, "-m", module, *arguments])

@@ -80,6 +80,7 @@ def machine(results: Results) -> str:
         machine.get("os"),
         machine.get("kernel"),
         machine.get("virtual") if machine.get("virtual") != "none" else None,
+        f"idle cores {machine['idle_cores']}" if "idle_cores" in machine else None,
     ]
     return ", ".join(str(part) for part in parts if part)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from bench.backends import artifacts, disks, process, sandbox
+from bench.backends.awake import keep_awake
 from bench.backends.machine import java_version
 from bench.errors import BenchError, SetupError
 from bench.faults.kinds import kinds
@@ -68,6 +69,7 @@ def findings(folder: Path) -> list[Finding]:
         *(_command(name) for name in _COMMANDS),
         _sandbox(),
         _faults(),
+        _idle(),
         Finding(
             "memory", f"{psutil.virtual_memory().available / 2**30:.1f} GiB free, {psutil.cpu_count()} cores"
         ),
@@ -117,6 +119,12 @@ def _faults() -> Finding:
     reasons = {key: reason for key, kind in kinds().items() if (reason := kind.why_not()) is not None}
     lacking = "; ".join(f"no {key}: {reason}" for key, reason in reasons.items())
     return Finding("faults", lacking or f"all kinds can be had: {', '.join(kinds())}")
+
+
+def _idle() -> Finding:
+    refused = keep_awake()
+    seen = "can be kept awake during a run"
+    return Finding("idle cores", seen if refused is None else f"go to sleep between messages: {refused}")
 
 
 def _fsync(folder: Path) -> Finding:
