@@ -37,7 +37,7 @@ class Heal(BaseModel):
     after: Duration | None = None
 
 
-class _Head(BaseModel):
+class Head(BaseModel):
     """What every step has beside its one action."""
 
     model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
@@ -117,18 +117,18 @@ def _steps(number: int, document: Mapping[str, Any], before: Sequence[Step]) -> 
 
 
 def _step(number: int, document: Mapping[str, Any], before: Sequence[Step]) -> tuple[Step, int]:
-    actions = [key for key in document if key not in _Head.model_fields]
+    actions = [key for key in document if key not in Head.model_fields]
     allowed = [*kinds(), "undo", "read", "mark"]
     for key in actions:
         if key not in allowed:
-            near = difflib.get_close_matches(key, [*allowed, *_Head.model_fields], 1)
+            near = difflib.get_close_matches(key, [*allowed, *Head.model_fields], 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise StepError((number, key), f"there is no such step{hint}; one of {', '.join(allowed)}")
     if len(actions) != 1:
         raise StepError(
             (number,), f"a step has one action, this has {len(actions)}: one of {', '.join(allowed)}"
         )
-    head = _checked(_Head, document, (number,))
+    head = _checked(Head, document, (number,))
     name = head.name or f"{actions[0]} {number + 1}"
     if name in [step.name for step in before]:
         raise StepError((number, "name"), f"an earlier step is called {name!r} too")
@@ -138,7 +138,7 @@ def _step(number: int, document: Mapping[str, Any], before: Sequence[Step]) -> t
     return Step(name, head.when, _action(actions[0], document[actions[0]], head, path, before)), head.times
 
 
-def _action(word: str, value: object, head: _Head, path: Place_, before: Sequence[Step]) -> Action:
+def _action(word: str, value: object, head: Head, path: Place_, before: Sequence[Step]) -> Action:
     if word in _PLAIN:
         only, action = _PLAIN[word]
         if value != only:

@@ -67,6 +67,42 @@ def account(part: sweep.Part) -> Table:
     return case_table(part, columns, cells)
 
 
+def counters(results: Results) -> Table | None:
+    """Trial by trial, under the names of "How to lose messages on a Pulsar cluster"; None where nothing broke.
+
+    Beside them the sends whose end nobody knows, which count there as negative acks.
+    """
+    if results.faults.empty:
+        return None
+    heads = ("sent", "positive acks", "negative acks", "unknown", "received", "acked missing")
+    columns = (
+        Column("case", "name"),
+        Column("round"),
+        *map(Column, heads),
+        Column("non-acked received"),
+        Column("out of order"),
+        Column("duplicates"),
+    )
+    rows = []
+    for _, trial in results.valid.sort_values(["case", "round"]).iterrows():
+        stray = trial["fail_present"] + trial["unknown_present"]
+        counts = [trial[name] for name in ("sent", "acked", "failed", "unknown", "received")]
+        rows.append(
+            Row(
+                (
+                    Cell(str(trial["case"])),
+                    number_cell(trial["round"] + 1),
+                    *map(number_cell, counts),
+                    number_cell(trial["lost"], tone="bad"),
+                    number_cell(stray, tone="warn"),
+                    number_cell(trial["out_of_order"], tone="warn"),
+                    number_cell(trial["duplicates"], tone="warn"),
+                )
+            )
+        )
+    return Table("Trial by trial", columns, tuple(rows))
+
+
 def offending(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     """The first fifty offending messages, the gravest kinds first; None where there are none."""
     if results.messages.empty:

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 import pandas as pd
 
 from bench.report import numbers, sweep
-from bench.report.results import Results
+from bench.report.results import Json, Results
 from bench.report.table import Cell, Column, Row, Table, number_cell, without_empty
+
+_SHOWN = 3
+"""So many partitions and ledgers of one change are written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +29,90 @@ def broken(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
 
 
 def evidence(results: Results) -> list[Evidence]:
-    """Return what was seen of the faults of each case's first trial; the others are in their trial.json."""
+    """Return what each step of each case's first trial did and saw; the others are in their trial.json."""
     told: dict[str, list[Evidence]] = {}
     for document in results.trial_files.values():
-        faults = [fault for fault in document.get("faults") or () if fault.get("kind") != "undo"]
+        steps = document.get("faults") or ()
         case = str(document["case"]["name"])
-        if faults and case not in told:
-            told[case] = [_evidence(case, fault) for fault in faults]
+        if steps and case not in told:
+            told[case] = [
+                _evidence(case, step, _after(steps[:number], step)) for number, step in enumerate(steps)
+            ]
     return [one for found in told.values() for one in found]
 
 
-def _evidence(case: str, fault: dict[str, object]) -> Evidence:
-    healed = fault.get("heal_seen") or "It was not healed."
-    return Evidence(
-        f"{case}, {fault['name']} ({fault['when']})", f"{fault.get('seen') or 'Nothing was seen.'} {healed}"
+def history(results: Results) -> list[Evidence]:
+    """Return who served and kept the topic, change by change, in each case's first trial with faults."""
+    told: dict[str, list[Evidence]] = {}
+    for trial, document in results.trial_files.items():
+        case, changes = str(document["case"]["name"]), document.get("history") or ()
+        struck = results.faults[results.faults["trial"] == trial]
+        steps = [step for step in document.get("faults") or () if "proven" in step]
+        if case in told or not changes or struck.empty or not steps:
+            continue
+        first_ns = steps[0]["asked_ns"] - int(struck["asked_ns"].min())
+        told[case] = [
+            Evidence(f"{case}, {(change['at_ns'] - first_ns) / 1e9:.1f} s", _changed(change["partitions"]))
+            for change in changes
+        ]
+    return [one for found in told.values() for one in found]
+
+
+def _changed(partitions: Sequence[Json]) -> str:
+    shown = [f"partition {one['partition']}: {_kept(one)}" for one in partitions[:_SHOWN]]
+    more = len(partitions) - len(shown)
+    return "; ".join([*shown, *([f"and {more} more"] if more else [])]) + "."
+
+
+def _kept(partition: Json) -> str:
+    if "leader" in partition:
+        in_sync = ", ".join(partition["in_sync"])
+        return (
+            f"leader {partition['leader']}, in sync {in_sync}, epoch {partition['epoch']}, "
+            f"high watermark {partition['high_watermark']:,}"
+        )
+    ledgers = [
+        f"ledger {ledger['ledger']} on "
+        + ", ".join(f"{'/'.join(bookies)} from entry {first}" for first, bookies in ledger["segments"])
+        for ledger in partition["ledgers"][-_SHOWN:]
+    ]
+    return f"owner {partition['owner']}, {'; '.join(ledgers)}"
+
+
+def _after(before: Sequence[Json], step: Json) -> str:
+    """Say how long after the last fault's effect a step came."""
+    struck = [one for one in before if "proven" in one and one.get("effect_ns")]
+    if not struck or not step.get("asked_ns"):
+        return ""
+    since_s = (step["asked_ns"] - struck[-1]["effect_ns"]) / 1e9
+    return f"{since_s:.1f} s after {struck[-1]['name']}. " if since_s >= 0 else ""
+
+
+def _evidence(case: str, step: Json, after: str) -> Evidence:
+    where = f"{case}, {step['name']} ({step.get('when') or step['kind']})"
+    if step["kind"] == "read":
+        return Evidence(where, f"{after}{_read(step)}")
+    if "proven" not in step:
+        return Evidence(where, f"{after}{step.get('seen') or ''}".strip())
+    healed = step.get("heal_seen") or "It was not healed."
+    return Evidence(where, f"{after}{step.get('seen') or 'Nothing was seen.'} {healed}")
+
+
+def _read(step: Json) -> str:
+    """Say where a reader stood still, and how far it came."""
+    said = []
+    for stall in step.get("stalls") or ():
+        seconds = (stall["to_ns"] - stall["from_ns"]) / 1e9
+        place = f", the last at {_place(stall['at'])}" if stall.get("at") else ""
+        said.append(f"{stall['received']:,} messages had come{place}, then nothing for {seconds:.1f} s;")
+    end = "the end was reached" if step["complete"] else f"it did not reach the end: {step['reason']}"
+    return " ".join([*said, f"{step['received']:,} came in all, and {end.rstrip('.')}."])
+
+
+def _place(at: Sequence[int]) -> str:
+    partition, ledger, entry = at
+    return f"partition {partition}, " + (
+        f"offset {entry}" if ledger < 0 else f"ledger {ledger}, entry {entry}"
     )
 
 

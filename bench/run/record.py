@@ -30,6 +30,7 @@ def blank(trial: Trial) -> dict[str, Any]:
         "clock_error_ns": 0,
         "machine": None,
         "faults": [],
+        "history": [],
         "skipped": [],
         "effective": None,
         "client": None,

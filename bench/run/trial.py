@@ -19,6 +19,7 @@ from bench.model import Case, Pacing, Topic, Trial
 from bench.run import record
 from bench.run.cluster import LiveCluster, LoadProcesses
 from bench.run.folder import RunFolder
+from bench.run.history import History
 
 _WARM_UP_PRODUCERS = 16
 _SUBSCRIBE_S = 60.0
@@ -51,7 +52,7 @@ class Bench:
         document = record.blank(trial)
         try:
             document["machine"] = probe()
-            document |= self._measured(trial, working, live, document["faults"])
+            document |= self._measured(trial, working, live, document)
         except BenchError as error:
             document |= record.failed(str(error))
         self.folder.close_trial(trial.number, document)
@@ -79,37 +80,43 @@ class Bench:
         self.cluster.admin.delete_topic(topic)
         shutil.rmtree(working)
 
-    def _measured(self, trial: Trial, working: Path, live: Live, faults: list[Document]) -> Document:
+    def _measured(self, trial: Trial, working: Path, live: Live, document: Document) -> Document:
         topic = Topic(f"trial-{trial.number:04d}", trial.case.partitions, trial.case.topic)
         self.cluster.admin.create_topic(topic)
         try:
-            return self._on_topic(trial, topic, working, live, faults)
+            return self._on_topic(trial, topic, working, live, document)
         finally:
             if not trial.case.faults:  # else the cluster ends with this trial
                 self.cluster.admin.delete_topic(topic)
 
     def _on_topic(
-        self, trial: Trial, topic: Topic, working: Path, live: Live, faults: list[Document]
+        self, trial: Trial, topic: Topic, working: Path, live: Live, document: Document
     ) -> Document:
         effective = self.cluster.admin.effective(topic)
         reading = self._reading(trial, topic, working / "receives")
         consumers = trial.case.load.consumers
         if consumers:
             self._consume(Subscribe(**reading, consumers=consumers), _SUBSCRIBE_S)
-        timeline = self._timeline(trial, topic, working, faults)
+        timeline = self._timeline(trial, topic, working, document["faults"])
+        history = History(lambda: self.cluster.admin.layout(topic))
+        if timeline.steps:
+            document["history"] = history.changes
+            history.start()
         try:
             sent = self._produce(trial.case, topic, trial.number, working / "sends", live, timeline)
+            timeline.finish()
+            if timeline.steps and timeline.all_healed:
+                self.cluster.admin.await_settled(topic)
         except BaseException:
             timeline.abandon()
             raise
-        timeline.finish()
-        if timeline.steps and timeline.all_healed:
-            self.cluster.admin.await_settled(topic)
+        finally:
+            history.stop()
         seen = (
             self._consume(Finish(expected=sent["acked"], grace_s=_CATCH_UP_S), _TAIL_S) if consumers else None
         )
         read = self._consume(Verify(**reading, deadline_s=_SILENCE_S), _READ_S)
-        return record.finished(sent, seen, read, effective, faults)
+        return record.finished(sent, seen, read, effective, document["faults"])
 
     def _timeline(self, trial: Trial, topic: Topic, working: Path, faults: list[Document]) -> Timeline:
         load = trial.case.load

@@ -1,11 +1,10 @@
 """The shape of a scenario file. Strict: what is not described here is refused.
 
-`python -m bench.scenario.schema` prints the JSON Schema that editors use (scenarios/scenario.schema.json).
+The JSON Schema that editors use (scenarios/scenario.schema.json) is made from it in bench/faults/schema.py.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
@@ -259,7 +258,7 @@ class Scenario(Strict):
 
 
 def json_schema() -> dict[str, Any]:
-    """Return the JSON Schema of scenario files, for editors."""
+    """Return the JSON Schema of scenario files; what a step of faults may be is added in bench/faults/schema.py."""
     schema = Scenario.model_json_schema()
     inner = {name: value for name, value in schema["properties"].items() if name != "profiles"}
     partial = {"type": "object", "additionalProperties": False, "properties": inner}
@@ -271,7 +270,3 @@ def json_schema() -> dict[str, Any]:
         "properties": {name: {"$ref": "#/$defs/Profile"} for name in PROFILES},
     }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-
-
-if __name__ == "__main__":
-    print(json.dumps(json_schema(), indent=2))  # noqa: T201 - that is what this command is for

@@ -99,6 +99,13 @@ class Admin(Protocol):
         `part` may end in ` of N`, for partition N instead of 0. Raises ClusterError when nobody answers.
         """
 
+    def layout(self, topic: Topic) -> list[dict[str, object]]:
+        """Return who serves and keeps each partition now, by the nodes' names, within seconds; JSON values.
+
+        Each has `partition`; Kafka: leader, in_sync, epoch, high_watermark; Pulsar: owner, ledgers (each with its
+        segments: first entry and bookies). A partition of which nobody tells is left out.
+        """
+
     def state(self, topic: Topic) -> TopicState:
         """Return how the topic is now, within seconds, also while nodes are down."""
 

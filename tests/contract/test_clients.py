@@ -330,6 +330,18 @@ def test_every_part_is_played_by_nodes_of_the_cluster(live_system: LiveSystem) -
             assert set(found) <= set(live_system.nodes)
 
 
+def test_a_topic_of_a_whole_cluster_is_available_with_every_copy(live_system: LiveSystem) -> None:
+    state = live_system.admin.state(live_system.topic(2))
+
+    assert state.available
+    assert state.copies_missing is False
+    assert ("in_sync" in live_system.system.states) == (state.in_sync is not None)
+
+
+def test_a_topic_that_is_not_there_is_not_available(live_system: LiveSystem) -> None:
+    assert not live_system.admin.state(Topic("contract-never-made", 1)).available
+
+
 def test_a_whole_cluster_is_settled(live_system: LiveSystem) -> None:
     topic = live_system.topic(2)
     send_sync(live_system, topic, 4)

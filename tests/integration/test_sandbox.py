@@ -17,6 +17,8 @@ INNER = """\
 import sys, time
 from pathlib import Path
 from bench.backends import process, sandbox
+from bench.backends.delayed import Link
+from bench.backends.disks import why_no_power_cut
 from bench.model import Node
 
 sandbox.enter()
@@ -24,8 +26,17 @@ folder = Path(sys.argv[1])
 command = ("sleep", sys.argv[2])
 nodes = [Node(f"n{i}", "x", f"10.99.9.{i}", command, folder / f"n{i}", folder / f"n{i}" / "log", (), 1)
          for i in (1, 2)]
-backend = process.ProcessBackend(nodes)
+disks = [] if why_no_power_cut() else [node.directory / "data" for node in nodes]
+backend = process.ProcessBackend(nodes, disks, gated=True)
 backend.start([nodes])
+# Every kind of fault that leaves something in the system while it is in force.
+backend.cut(nodes[0], [nodes[1].address], inbound=True, outbound=True)
+backend.double(nodes[1], [nodes[0].address], 0.5)
+backend.slow_network(nodes[0], [backend.client], [], Link(delay_s=float(sys.argv[2])))
+backend.hold_fsyncs(nodes[0], 1.0)
+backend.pause_node(nodes[1])
+if disks:
+    backend.fill_disk(nodes[1])
 (folder / "up").touch()
 try:
     time.sleep(600)
@@ -59,7 +70,7 @@ def _arguments(process: psutil.Process) -> list[str]:
 
 @pytest.fixture
 def started(tmp_path: Path) -> tuple[subprocess.Popen[bytes], str]:
-    """A sandbox with two nodes that sleep for a number of seconds nobody else sleeps."""
+    """A sandbox with two broken nodes that sleep for a number of seconds nobody else sleeps."""
     (tmp_path / "inner.py").write_text(INNER, encoding="utf-8")
     mark = f"{100_000 + os.getpid()}.{time.monotonic_ns()}"
     path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
@@ -68,11 +79,17 @@ def started(tmp_path: Path) -> tuple[subprocess.Popen[bytes], str]:
     )
     assert until((tmp_path / "up").exists)
     assert until(lambda: len(running(mark)) >= 4)
+    assert until(lambda: bool(running(str(round(float(mark) * 1e9)))))
     return outer, mark
 
 
-def test_kill_9_of_the_run_leaves_no_process_interface_or_mount(
-    started: tuple[subprocess.Popen[bytes], str],
+def loop_devices() -> str:
+    """The files behind the machine's loop devices."""
+    return "\n".join(file.read_text() for file in Path("/sys/block").glob("loop*/loop/backing_file"))
+
+
+def test_kill_9_during_faults_leaves_no_process_interface_mount_or_loop_device(
+    started: tuple[subprocess.Popen[bytes], str], tmp_path: Path
 ) -> None:
     outer, mark = started
 
@@ -80,8 +97,12 @@ def test_kill_9_of_the_run_leaves_no_process_interface_or_mount(
     outer.wait()
 
     assert until(lambda: not running(mark))
+    assert until(lambda: not running(str(round(float(mark) * 1e9))))  # who held packets
     assert "br9" not in Path("/proc/net/dev").read_text(encoding="utf-8")
-    assert "netns/n1" not in Path("/proc/mounts").read_text(encoding="utf-8")
+    mounts = Path("/proc/mounts").read_text(encoding="utf-8")
+    assert "netns/n1" not in mounts
+    assert str(tmp_path) not in mounts
+    assert until(lambda: str(tmp_path) not in loop_devices())
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -4,8 +4,8 @@ import pytest
 import yaml
 
 from bench.errors import ScenarioError
+from bench.faults.schema import document
 from bench.scenario import cases, find, load, names
-from bench.scenario.schema import json_schema
 
 MINIMAL = """\
 name: small
@@ -142,4 +142,4 @@ def test_every_scenario_names_its_schema_in_its_first_line(name: str) -> None:
 def test_the_exported_schema_is_the_one_of_the_code() -> None:
     file = Path(__file__).parents[2] / "scenarios" / "scenario.schema.json"
 
-    assert yaml.safe_load(file.read_text(encoding="utf-8")) == json_schema()
+    assert yaml.safe_load(file.read_text(encoding="utf-8")) == document()

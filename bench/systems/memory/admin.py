@@ -39,6 +39,10 @@ class MemoryAdmin:
         """See protocols.Admin: there are no nodes."""
         return []
 
+    def layout(self, topic: Topic) -> list[dict[str, object]]:  # noqa: ARG002
+        """See protocols.Admin: there are no nodes."""
+        return []
+
     def state(self, topic: Topic) -> TopicState:
         """See protocols.Admin."""
         return TopicState((self._folder / topic.name).exists(), copies_missing=False, in_sync=None)

@@ -110,6 +110,32 @@ class PulsarAdmin:
             return ensemble[: quorums.write]
         return ensemble if word == "ensemble" else ensemble[int(word.removeprefix("bookie ")) - 1 :][:1]
 
+    def layout(self, topic: Topic) -> list[dict[str, object]]:
+        """See protocols.Admin."""
+        found: list[dict[str, object]] = []
+        name = topics.rest_path(topic)
+        for number in range(topic.partitions):
+            try:
+                owner = self._quick.ask("Looking up", "GET", f"lookup/v2/topic/{name}-partition-{number}")
+                path = f"admin/v2/{name}-partition-{number}/internalStats?metadata=true"
+                ledgers = self._quick.ask("Loading", "GET", path)["ledgers"]
+            except ClusterError:
+                continue
+            kept = [
+                {
+                    "ledger": ledger["ledgerId"],
+                    "segments": [
+                        [first, [self._name(bookie) for bookie in bookies]]
+                        for first, bookies in segments(ledger["metadata"])
+                    ],
+                }
+                for ledger in ledgers
+                if ledger.get("metadata")
+            ]
+            host = str(owner["httpUrl"]).removeprefix("http://")
+            found.append({"partition": number, "owner": self._name(host), "ledgers": kept})
+        return found
+
     def state(self, topic: Topic) -> TopicState:
         """See protocols.Admin. Copies are missing while a ledger of the topic is on AutoRecovery's list."""
         available = True
@@ -219,11 +245,17 @@ def _namespace(topic: Topic) -> str:
 def ledger_metadata(told: str) -> tuple[Quorums, list[str]]:
     """Read quorums and the last ensemble out of BookKeeper's LedgerMetadata, as it writes itself down."""
     sizes = re.search(r"ensembleSize=(\d+), writeQuorumSize=(\d+), ackQuorumSize=(\d+)", told)
-    segments = re.search(r"ensembles=\{(.*?\])\}", told)
-    if sizes is None or segments is None:
-        raise ClusterError(f"Reading a ledger's metadata: no quorums or ensembles in {told!r}.")
-    last = re.findall(r"\d+=\[([^\]]*)\]", segments[1])[-1]
-    return Quorums(*map(int, sizes.groups())), last.split(", ")
+    if sizes is None:
+        raise ClusterError(f"Reading a ledger's metadata: no quorums in {told!r}.")
+    return Quorums(*map(int, sizes.groups())), segments(told)[-1][1]
+
+
+def segments(told: str) -> list[tuple[int, list[str]]]:
+    """Read a ledger's segments out of the same: first entry and bookies (host:port) of each."""
+    found = re.search(r"ensembles=\{(.*?\])\}", told)
+    if found is None:
+        raise ClusterError(f"Reading a ledger's metadata: no ensembles in {told!r}.")
+    return [(int(first), those.split(", ")) for first, those in re.findall(r"(\d+)=\[([^\]]*)\]", found[1])]
 
 
 def require(owner: str, asked: Settings, found: Mapping[str, object]) -> None:

@@ -1,0 +1,57 @@
+"""Who served and kept a topic while something broke: looked at once a second, written down when it changed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bench.errors import BenchError
+
+Layout = Sequence[dict[str, Any]]
+
+_EVERY_S = 1.0
+_MOVES = "high_watermark"
+"""Changes all the time, so it alone makes no entry."""
+
+
+class History:
+    """Looks at a topic's layout from `start` to `stop`; `changes` is what trial.json keeps (docs/event-log.md)."""
+
+    def __init__(self, look: Callable[[], Layout]) -> None:
+        """Look by `look`, which returns [] when nobody tells."""
+        self.changes: list[dict[str, Any]] = []
+        self._look = look
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="history", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look a last time and end."""
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            self._note()
+            self._over.wait(_EVERY_S)
+        self._note()
+
+    def _note(self) -> None:
+        try:
+            found = self._look()
+        except BenchError:
+            return  # nobody tells; who was asked for a change will see that in the gap
+        known = {one["partition"]: one for change in self.changes for one in change["partitions"]}
+        fresh = [one for one in found if _kept(one) != _kept(known.get(one["partition"], {}))]
+        if fresh:
+            self.changes.append({"at_ns": time.monotonic_ns(), "partitions": fresh})
+
+
+def _kept(partition: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in partition.items() if name != _MOVES}
