@@ -179,6 +179,7 @@ COUNTERS = (
     "unknown",
     "received",
     "lost",
+    "unread",
     "fail_present",
     "unknown_present",
     "unknown_absent",

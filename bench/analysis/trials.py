@@ -67,7 +67,7 @@ def _latency(trial: TrialRecord, counted: Counted) -> Row:
 
 
 def _account(trial: TrialRecord, counted: Counted) -> Row:
-    """Return the counters; nothing is called absent where the full read did not reach the end."""
+    """Return the counters; nothing is called lost where the full read did not reach the end, but unread."""
     if trial.trial not in counted.logged:
         return {}
     account = {
@@ -76,7 +76,7 @@ def _account(trial: TrialRecord, counted: Counted) -> Row:
     }
     row: Row = {name: account.get(name, 0) for name in COUNTERS}
     if not trial.verified:
-        row |= {"lost": None, "unknown_absent": None}
+        row |= {"unread": row["lost"], "lost": None, "unknown_absent": None}
     return row
 
 

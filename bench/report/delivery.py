@@ -28,6 +28,7 @@ _COLUMNS = (
     ("failed", "sends", "warn"),
     ("unknown", "sends", "warn"),
     ("lost", "acked", "bad"),
+    ("unread", "acked", "warn"),
     ("fail_present", "failed", "warn"),
     ("unknown_present", "unknown", "plain"),
     ("unknown_absent", "unknown", "plain"),
@@ -61,7 +62,7 @@ def account(part: sweep.Part) -> Table:
     """Counters by case: sums over its valid trials."""
     columns = [Column(_HEADS.get(name, name), "number", group) for name, group, _ in _COLUMNS]
     cells = [
-        [number_cell(case[name], tone=tone) for name, _, tone in _COLUMNS]
+        [number_cell(case.get(name), tone=tone) for name, _, tone in _COLUMNS]
         for _, case in part.cases.iterrows()
     ]
     return case_table(part, columns, cells)
@@ -93,7 +94,7 @@ def counters(results: Results) -> Table | None:
                     Cell(str(trial["case"])),
                     number_cell(trial["round"] + 1),
                     *map(number_cell, counts),
-                    number_cell(trial["lost"], tone="bad"),
+                    number_cell(_missing(trial), tone="bad"),
                     number_cell(stray, tone="warn"),
                     number_cell(trial["out_of_order"], tone="warn"),
                     number_cell(trial["duplicates"], tone="warn"),
@@ -101,6 +102,11 @@ def counters(results: Results) -> Table | None:
             )
         )
     return Table("Trial by trial", columns, tuple(rows))
+
+
+def _missing(trial: pd.Series[Any]) -> float | None:
+    """What the article calls missing: acknowledged and not read, whatever kept the reader."""
+    return trial.get("unread") if numbers.absent(trial["lost"]) else trial["lost"]
 
 
 def offending(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
@@ -188,8 +194,13 @@ def _unsaid(results: Results) -> Iterator[Statement]:
         yield Statement(
             "warn",
             f"In {numbers.plural(short, 'trial')} the full read did not reach the end: what is "
-            "lost there cannot be said.",
+            f"lost there cannot be said. {_unread(finished)}".rstrip(),
         )
+
+
+def _unread(trials: pd.DataFrame) -> str:
+    count = int(pd.to_numeric(trials["unread"]).sum()) if "unread" in trials.columns else 0
+    return f"{numbers.plural(count, 'acknowledged message')} had not been read by then." if count else ""
 
 
 def _log(results: Results) -> Iterator[Statement]:

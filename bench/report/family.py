@@ -112,6 +112,8 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> Line:
     counted = Cell(f"{len(valid)}/{len(trials)}", "plain" if len(valid) == len(trials) else "warn")
     cells = [Cell(_label(found, part, case, trials), "plain"), counted]
     cells += [_count(valid[name], tone) for name, tone in _COUNTS]
+    if "unread" in valid.columns and valid["unread"].any():
+        cells[2] = Cell(f"{_span(valid['unread'], numbers.count)} unread", "warn")
     gaps = valid["unavailable_ns"] if "unavailable_ns" in valid.columns else pd.Series(dtype=float)
     cells.append(Cell(_span(gaps.dropna() / 1e9, "{:.1f}".format), "plain"))
     return Line(tuple(cells))

@@ -95,7 +95,7 @@ def finished(
         _client(sent),
         *_live(sent, seen),
         *_faults(faults),
-        _account(read),
+        _account(read, faults),
     ]
     bad = [check["reason"] for check in checks if check["verdict"] != Verdict.VALID]
     return {
@@ -167,8 +167,14 @@ def _live(sent: Mapping[str, Any], seen: Mapping[str, Any] | None) -> list[dict[
     return [_check("live", Verdict.VALID, reason)]
 
 
-def _account(read: Mapping[str, Any]) -> dict[str, str]:
+def _account(read: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """A read that stops short leaves the question open, unless what it would need was never mended: then it answers."""
     if read["complete"]:
         return _check("account", Verdict.VALID, f"the full read returned {read['received']:,} messages")
     reason = f"The full read did not reach the end: {read['reason']}"
+    broken = [
+        fault["name"] for fault in faults if fault.get("heal") == "never" and fault["healed_ns"] is None
+    ]
+    if broken:
+        return _check("account", Verdict.VALID, f"{reason} Never mended: {', '.join(broken)}.")
     return _check("account", Verdict.UNKNOWN, reason)

@@ -255,6 +255,7 @@ def test_the_account_finds_every_fate(results: Path) -> None:
         "unknown": 2,
         "received": 10,
         "lost": 1,
+        "unread": 0,
         "fail_present": 1,
         "unknown_present": 1,
         "unknown_absent": 1,
@@ -325,6 +326,7 @@ def test_nothing_is_lost_where_the_full_read_broke_off(results: Path) -> None:
     row = trial(results, incomplete)
     assert row["account_complete"] is False
     assert (row["lost"], row["unknown_absent"], row["received"]) == (None, None, 1)
+    assert row["unread"] == 1  # 0 and 1 were acknowledged, 0 was read
     assert rows(results, "messages", incomplete) == []
     assert (row["verdict"], row["reason"]) == ("unknown", "The full read broke off.")
 

@@ -1,0 +1,65 @@
+"""How a trial is judged by what its load, its faults and its full read gave."""
+
+from typing import Any
+
+from bench.run.record import finished
+
+SENT = {
+    "sent": 3,
+    "acked": 3,
+    "failed": 0,
+    "unknown": 0,
+    "stalled": 0,
+    "due_unsent": 0,
+    "never_told": 0,
+    "window": {"start_ns": 0, "end_ns": 1},
+    "client": {"cpu_share": 0.1},
+    "producer": {},
+}
+SHORT = {"complete": False, "reason": "nothing came for 30 s.", "received": 1}
+WHOLE = {"complete": True, "reason": None, "received": 3}
+
+
+def fault(**changed: Any) -> dict[str, Any]:
+    base = {
+        "name": "gone",
+        "kind": "kill",
+        "proven": True,
+        "seen": "It ended.",
+        "heal": "end",
+        "healed_ns": 5,
+    }
+    return base | changed
+
+
+def judged(read: dict[str, Any], *faults: dict[str, Any]) -> tuple[str, str | None]:
+    document = finished(SENT, None, read, {}, faults)
+    return document["verdict"], document["reason"]
+
+
+def test_a_whole_read_counts() -> None:
+    assert judged(WHOLE, fault()) == ("valid", None)
+
+
+def test_a_read_that_stops_short_leaves_the_question_open() -> None:
+    verdict, reason = judged(SHORT, fault())
+
+    assert verdict == "unknown"
+    assert "did not reach the end" in str(reason)
+
+
+def test_a_read_that_stops_short_answers_where_nothing_is_ever_mended() -> None:
+    gone = fault(heal="never", healed_ns=None)
+
+    assert judged(SHORT, gone) == ("valid", None)
+    checks = finished(SENT, None, SHORT, {}, [gone])["verdicts"]
+    assert "Never mended: gone." in checks[-1]["reason"]
+
+
+def test_a_fault_that_was_undone_by_a_later_step_is_mended() -> None:
+    assert judged(SHORT, fault(heal="never", healed_ns=7))[0] == "unknown"
+
+
+def test_a_fault_that_nothing_shows_makes_a_trial_invalid_and_other_steps_do_not() -> None:
+    assert judged(WHOLE, fault(proven=False))[0] == "invalid"
+    assert judged(WHOLE, fault(), {"name": "seen", "kind": "mark"})[0] == "valid"
