@@ -130,9 +130,10 @@ class WarmUp(Strict):
 
 
 class KafkaNodes(Strict):
-    """Kafka's processes by role (KRaft)."""
+    """Kafka's processes by role: controllers (KRaft), or before 4.0 ZooKeeper and `controller: 0`."""
 
-    controller: Count = 1
+    zookeeper: Annotated[int, Field(ge=0)] = 0
+    controller: Annotated[int, Field(ge=0)] = 1
     broker: Count = 4
 
 
@@ -167,16 +168,18 @@ class KafkaSpec(SystemSpec):
     """Kafka. `topic` takes replicas and topic properties; the others Kafka's and librdkafka's own names."""
 
     nodes: KafkaNodes = KafkaNodes()
+    zookeeper: Properties = Field(default_factory=dict)
     controller: Properties = Field(default_factory=dict)
     broker: Properties = Field(default_factory=dict)
 
     def node_counts(self) -> Mapping[str, int]:
         """See SystemSpec."""
-        return self.nodes.model_dump()
+        return {role: count for role, count in self.nodes.model_dump().items() if count}
 
     def server_properties(self) -> Mapping[str, Properties]:
         """See SystemSpec."""
-        return {"controller": self.controller, "broker": self.broker}
+        roles = {"zookeeper": self.zookeeper, "controller": self.controller, "broker": self.broker}
+        return {role: those for role, those in roles.items() if those or role in self.node_counts()}
 
 
 class PulsarSpec(SystemSpec):

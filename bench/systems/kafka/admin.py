@@ -18,7 +18,16 @@ from bench.model import Cluster, Node, Settings, Topic, TopicState
 from bench.systems.kafka import topics
 from bench.systems.kafka.config import copies, text
 from bench.systems.kafka.describe import active_controller, node_settings
-from bench.systems.kafka.nodes import BROKER, CONTROLLER, ROLES, address, endpoint, node_id, of_role
+from bench.systems.kafka.nodes import (
+    BROKER,
+    CONTROLLER,
+    ROLES,
+    ZOOKEEPER,
+    address,
+    endpoint,
+    node_id,
+    of_role,
+)
 from bench.systems.kafka.settings import topic_settings
 
 _REQUEST_S = 30.0
@@ -51,6 +60,7 @@ _TOLD: Mapping[str, Sequence[str]] = {
         "controller.quorum.fetch.timeout.ms",
         "unclean.leader.election.enable",
     ),
+    ZOOKEEPER: ("maxSessionTimeout", "minSessionTimeout", "tickTime"),
     "topic": (
         "compression.type",
         "flush.messages",
@@ -101,6 +111,9 @@ class KafkaAdmin:
     def find(self, part: str, topic: Topic) -> list[str]:
         """See protocols.Admin."""
         word, _, number = part.partition(" of ")
+        if word == "controller" and of_role(self._nodes, ZOOKEEPER):
+            elected = self._client().list_topics(timeout=_REQUEST_S).controller_id
+            return [node.name for node in of_role(self._nodes, BROKER) if node_id(node) == elected]
         if word == "controller":
             return active_controller(self._nodes)
         found = self._client().list_topics(topic.name, timeout=_REQUEST_S).topics[topic.name]

@@ -11,6 +11,7 @@ from bench.systems.kafka import storage
 from bench.systems.kafka.nodes import (
     BROKER,
     CONTROLLER,
+    ZOOKEEPER,
     address,
     data_folder,
     logging_file,
@@ -22,6 +23,10 @@ from bench.systems.servers import Servers
 
 FOLDER = Path(__file__).resolve().parents[3] / "clusters" / "kafka"
 """What an operator looks for: templates, logging, names of properties."""
+
+
+_DIFFERS = "# --- Differs"
+"""Where the part of a template begins that is the same however a cluster is coordinated."""
 
 
 def copies(cluster: Cluster) -> int:
@@ -36,14 +41,22 @@ def text(value: object) -> str:
 
 def rendered(cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:
     """Return a node's server.properties: the role's template, then what the scenario sets."""
-    template = Template((FOLDER / f"{node.role}.properties").read_text(encoding="utf-8"))
-    filled = template.substitute(
+    zookeepers = of_role(nodes, ZOOKEEPER)
+    template = (FOLDER / f"{node.role}.properties").read_text(encoding="utf-8")
+    if zookeepers and node.role == BROKER:
+        head = (FOLDER / "broker-with-zookeeper.properties").read_text(encoding="utf-8")
+        template = head + _DIFFERS + template.partition(_DIFFERS)[2]
+    filled = Template(template).substitute(
         node_id=node_id(node),
         address=node.address,
         voters=",".join(f"{node_id(one)}@{address(one)}" for one in of_role(nodes, CONTROLLER)),
         data=data_folder(node.directory),
         copies=copies(cluster),
         in_sync=min(2, copies(cluster)),
+        zookeepers=",".join(map(address, zookeepers)),
+        servers="\n".join(f"server.{node_id(one)}={one.address}:2888:3888" for one in zookeepers)
+        if len(zookeepers) > 1
+        else "",
     )
     return filled + _scenario_lines(cluster.settings.get(node.role, {}))
 
@@ -61,7 +74,10 @@ def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
         settings = rendered(cluster, nodes, node).encode()
         storage.write_synced(properties_file(node.directory), settings)
         storage.write_synced(node.directory / logging, (FOLDER / logging).read_bytes())
-        _format(servers, cluster, node, cluster_id)
+        if node.role == ZOOKEEPER:
+            storage.write_synced(data_folder(node.directory) / "myid", f"{node_id(node)}\n".encode())
+        elif not of_role(nodes, ZOOKEEPER):
+            _format(servers, cluster, node, cluster_id)
 
 
 def _format(servers: Servers, cluster: Cluster, node: Node, cluster_id: str) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from bench.errors import ClusterError
 from bench.model import Node
-from bench.systems.kafka.nodes import CONTROLLER, data_folder, node_id, of_role
+from bench.systems.kafka.nodes import CONTROLLER, ZOOKEEPER, data_folder, node_id, of_role, properties_file
 
 _DESCRIBE_CONFIGS = 32
 _VERSION = 1
@@ -25,7 +25,14 @@ _TIMEOUT_S = 10.0
 
 
 def node_settings(node: Node) -> dict[str, str | None]:
-    """Return every property of the live node, defaults included; secrets are None. Raises ClusterError."""
+    """Return every property of the live node, defaults included; secrets are None. Raises ClusterError.
+
+    ZooKeeper does not tell: what it was started with speaks for it.
+    """
+    if node.role == ZOOKEEPER:
+        lines = properties_file(node.directory).read_text(encoding="utf-8").splitlines()
+        pairs = (line.partition("=") for line in lines if line and not line.startswith("#"))
+        return {name: value for name, _, value in pairs}
     try:
         with socket.create_connection((node.address, node.ports[0]), timeout=_TIMEOUT_S) as connection:
             connection.sendall(_framed(_request(node_id(node))))

@@ -11,7 +11,7 @@ from bench.systems.kafka.nodes import CONTROLLER, address, endpoint, of_role
 
 def hints(nodes: Sequence[Node]) -> list[str]:
     """Return one command a line; they need the sandbox's network, in which the nodes have their addresses."""
-    brokers, controller = endpoint(nodes), of_role(nodes, CONTROLLER)[0]
+    brokers, controllers = endpoint(nodes), of_role(nodes, CONTROLLER)
     java = _java(nodes[0])
     tools = f"{java} org.apache.kafka.tools"
     load = "--num-records 100000 --record-size 1000 --throughput -1 --command-property acks=all"
@@ -20,7 +20,10 @@ def hints(nodes: Sequence[Node]) -> list[str]:
         f"{tools}.TopicCommand --bootstrap-server {brokers} --describe",
         f"{tools}.ProducerPerformance --bootstrap-server {brokers} --topic t {load}",
         f"{tools}.consumer.ConsoleConsumer --bootstrap-server {brokers} --topic t --from-beginning",
-        f"{tools}.MetadataQuorumCommand --bootstrap-controller {address(controller)} describe --status",
+        *(
+            f"{tools}.MetadataQuorumCommand --bootstrap-controller {address(one)} describe --status"
+            for one in controllers[:1]
+        ),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Kafka's server processes: dedicated controllers (KRaft, static voters) and brokers."""
+"""Kafka's server processes: brokers, with dedicated controllers (KRaft, static voters) or, before 4.0, ZooKeeper."""
 
 from __future__ import annotations
 
@@ -9,23 +9,29 @@ from bench.model import Cluster, Node
 from bench.systems.java import Jvm
 from bench.systems.servers import Servers
 
+ZOOKEEPER = "zookeeper"
 CONTROLLER = "controller"
 BROKER = "broker"
-ROLES = (CONTROLLER, BROKER)
-MOST_NODES = {CONTROLLER: 10, BROKER: 200}
+ROLES = (ZOOKEEPER, CONTROLLER, BROKER)
+MOST_NODES = {ZOOKEEPER: 9, CONTROLLER: 10, BROKER: 200}
 """How many addresses each role has, up to the next role's and to the client's own (254)."""
 
 _NETWORK = "10.99.1"
-_FIRST_HOST = {CONTROLLER: 1, BROKER: 11}
-_FIRST_ID = {CONTROLLER: 1001, BROKER: 1}
-_PORT = {CONTROLLER: 9093, BROKER: 9092}
-_HEAP_MIB = {CONTROLLER: 256, BROKER: 512}
-_BESIDES_HEAP_MIB = {CONTROLLER: 160, BROKER: 256}
+_FIRST_HOST = {ZOOKEEPER: 221, CONTROLLER: 1, BROKER: 11}
+_FIRST_ID = {ZOOKEEPER: 1, CONTROLLER: 1001, BROKER: 1}
+_PORT = {ZOOKEEPER: 2181, CONTROLLER: 9093, BROKER: 9092}
+_HEAP_MIB = {ZOOKEEPER: 192, CONTROLLER: 256, BROKER: 512}
+_BESIDES_HEAP_MIB = {ZOOKEEPER: 110, CONTROLLER: 160, BROKER: 256}
 """Classes, compiled code, network buffers and stacks."""
+_MAIN = {
+    ZOOKEEPER: "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+    CONTROLLER: "kafka.Kafka",
+    BROKER: "kafka.Kafka",
+}
 
 
 def lay_out(servers: Servers, cluster: Cluster, folder: Path) -> list[Node]:
-    """Return the nodes, controllers first; they may be started all at once."""
+    """Return the nodes, those first that others wait for."""
     return [
         _node(servers, cluster, folder, role, index)
         for role in ROLES
@@ -48,7 +54,7 @@ def _node(servers: Servers, cluster: Cluster, folder: Path, role: str, index: in
         name=name,
         role=role,
         address=f"{_NETWORK}.{_FIRST_HOST[role] + index}",
-        command=jvm.command("kafka.Kafka", str(properties_file(directory))),
+        command=jvm.command(_MAIN[role], str(properties_file(directory))),
         directory=directory,
         log=directory / "server.log",
         ports=(_PORT[role],),
@@ -90,7 +96,13 @@ def of_role(nodes: Iterable[Node], role: str) -> list[Node]:
 
 def stop_order(nodes: Sequence[Node]) -> list[list[Node]]:
     """Brokers first: a broker that has lost its controllers waits for them, for minutes, before it stops."""
-    return [group for group in (of_role(nodes, BROKER), of_role(nodes, CONTROLLER)) if group]
+    return [group for role in (BROKER, CONTROLLER, ZOOKEEPER) if (group := of_role(nodes, role))]
+
+
+def start_order(nodes: Sequence[Node]) -> list[list[Node]]:
+    """All at once, since brokers wait for their controllers; for ZooKeeper they wait a few seconds only."""
+    first = of_role(nodes, ZOOKEEPER)
+    return [group for group in (first, [node for node in nodes if node not in first]) if group]
 
 
 def endpoint(nodes: Iterable[Node]) -> str:

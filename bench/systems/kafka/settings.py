@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, KafkaException, Producer
 
 from bench.model import Case, Scalar, Settings
 from bench.systems.kafka.config import FOLDER, copies, text
-from bench.systems.kafka.nodes import BROKER, CONTROLLER, MOST_NODES, ROLES
+from bench.systems.kafka.nodes import BROKER, CONTROLLER, MOST_NODES, ROLES, ZOOKEEPER
 
 _SERVERS_OWN = frozenset({
     "process.roles",
@@ -48,6 +48,7 @@ _FRAMING_BYTES = 100
 _TOPIC_MAX_BYTES = 1_048_588
 _CLIENT_MAX_BYTES = 1_000_000
 _OLDEST = (3, 7)
+_OLDEST_WITH_ZOOKEEPER, _FIRST_WITHOUT = (2, 8), (4, 0)
 
 
 class ClientProperty(NamedTuple):
@@ -124,9 +125,15 @@ def unknown(case: Case) -> list[tuple[str, str, list[str]]]:
     ]
 
 
+def _role_properties(role: str) -> Collection[str]:
+    if role == ZOOKEEPER:
+        return frozenset(_lines("zookeeper-properties.txt"))
+    return server_properties() if role in ROLES else ()
+
+
 def _owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     for role, settings in case.cluster.settings.items():
-        yield role, settings, server_properties() if role in ROLES else ()
+        yield role, settings, _role_properties(role)
     yield "topic", topic_settings(case.topic), topic_properties()
     yield "producer", case.producer, _client_names("P")
     yield "consumer", case.consumer, _client_names("C")
@@ -142,18 +149,28 @@ def _version(case: Case) -> Iterator[str]:
     numbers = case.cluster.version.split(".")
     if not all(number.isdigit() for number in numbers[:2]) or len(numbers) < 2:
         yield f"Kafka {case.cluster.version} is no version like 4.3.1."
-    elif (int(numbers[0]), int(numbers[1])) < _OLDEST:
-        oldest = ".".join(map(str, _OLDEST))
-        yield f"Kafka {case.cluster.version} is too old: clusters here have no ZooKeeper, from {oldest} on."
+        return
+    version = (int(numbers[0]), int(numbers[1]))
+    with_zookeeper = bool(case.cluster.nodes.get(ZOOKEEPER))
+    oldest = _OLDEST_WITH_ZOOKEEPER if with_zookeeper else _OLDEST
+    if version < oldest:
+        how = "with ZooKeeper" if with_zookeeper else "without ZooKeeper"
+        said = ".".join(map(str, oldest))
+        yield f"Kafka {case.cluster.version} is too old: clusters {how} are run from {said} on."
+    if with_zookeeper and version >= _FIRST_WITHOUT:
+        yield f"Kafka {case.cluster.version} knows no ZooKeeper any more: 3.9 was the last that did."
 
 
 def _nodes(case: Case) -> Iterator[str]:
-    for role in ROLES:
+    with_zookeeper = bool(case.cluster.nodes.get(ZOOKEEPER))
+    if with_zookeeper and case.cluster.nodes.get(CONTROLLER):
+        yield "A Kafka cluster has controllers or ZooKeeper, not both: set nodes.controller to 0."
+    for role in (ZOOKEEPER if with_zookeeper else CONTROLLER, BROKER):
         count = case.cluster.nodes.get(role, 0)
         if not 1 <= count <= MOST_NODES[role]:
             yield f"A Kafka cluster needs 1 to {MOST_NODES[role]} nodes of the role {role}, not {count}."
     for role in {*case.cluster.nodes, *case.cluster.heap_mib} - set(ROLES):
-        yield f"Kafka has no role {role}: its roles are {CONTROLLER} and {BROKER}."
+        yield f"Kafka has no role {role}: its roles are {', '.join(ROLES)}."
 
 
 def _copies(case: Case) -> Iterator[str]:

@@ -41,8 +41,8 @@ class Kafka:
         ready.await_ready(nodes, alive)
 
     def start_order(self, nodes_: Sequence[Node]) -> list[list[Node]]:
-        """See protocols.System: all at once, since brokers wait for their controllers."""
-        return [list(nodes_)]
+        """See protocols.System."""
+        return nodes.start_order(nodes_)
 
     def stop_order(self, nodes_: Sequence[Node]) -> list[list[Node]]:
         """See protocols.System."""
