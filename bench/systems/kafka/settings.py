@@ -65,9 +65,9 @@ def _lines(name: str) -> list[str]:
 
 
 @cache
-def server_properties() -> frozenset[str]:
+def server_properties(*, before_4: bool = False) -> frozenset[str]:
     """Names that a broker's or controller's server.properties may hold."""
-    return frozenset(_lines("broker-properties.txt"))
+    return frozenset(_lines("broker-properties-3.txt" if before_4 else "broker-properties.txt"))
 
 
 @cache
@@ -125,15 +125,15 @@ def unknown(case: Case) -> list[tuple[str, str, list[str]]]:
     ]
 
 
-def _role_properties(role: str) -> Collection[str]:
+def _role_properties(role: str, version: str) -> Collection[str]:
     if role == ZOOKEEPER:
         return frozenset(_lines("zookeeper-properties.txt"))
-    return server_properties() if role in ROLES else ()
+    return server_properties(before_4=version[:2] in {"2.", "3."}) if role in ROLES else ()
 
 
 def _owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     for role, settings in case.cluster.settings.items():
-        yield role, settings, _role_properties(role)
+        yield role, settings, _role_properties(role, case.cluster.version)
     yield "topic", topic_settings(case.topic), topic_properties()
     yield "producer", case.producer, _client_names("P")
     yield "consumer", case.consumer, _client_names("C")
