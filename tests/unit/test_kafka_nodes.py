@@ -161,3 +161,31 @@ def test_hints_name_the_brokers_and_the_jars(kafka: Kafka, tmp_path: Path) -> No
 
     assert any("10.99.1.11:9092,10.99.1.12:9092" in hint for hint in hints)
     assert all(f"'{tmp_path / 'home' / 'lib'}/*'" in hint for hint in hints)
+
+
+def test_before_4_a_cluster_may_have_zookeeper_in_the_controllers_place(kafka: Kafka, tmp_path: Path) -> None:
+    spec = cluster(version="3.9.2", nodes={"zookeeper": 3, "broker": 2})
+    nodes = kafka.nodes(spec, tmp_path)
+    kafka.prepare(spec, nodes)
+
+    assert [[node.role for node in group] for group in kafka.start_order(nodes)] == [
+        ["zookeeper"] * 3,
+        ["broker"] * 2,
+    ]
+    assert [group[0].role for group in kafka.stop_order(nodes)] == ["broker", "zookeeper"]
+    zookeeper, broker = properties(nodes[1]), properties(nodes[3])
+    assert zookeeper["server.3"] == "10.99.1.223:2888:3888"
+    assert (nodes[1].directory / "data" / "myid").read_text() == "2\n"
+    assert broker["zookeeper.connect"] == "10.99.1.221:2181,10.99.1.222:2181,10.99.1.223:2181"
+    assert broker["broker.id"] == "1"
+    assert broker["log.retention.hours"] == "-1"  # what differs from the defaults is the same
+    assert "process.roles" not in broker
+    assert not (nodes[3].directory / "data").exists()  # nothing to format
+
+
+def test_a_single_zookeeper_stands_alone(kafka: Kafka, tmp_path: Path) -> None:
+    spec = cluster(version="3.9.2", nodes={"zookeeper": 1, "broker": 1})
+    nodes = kafka.nodes(spec, tmp_path)
+    kafka.prepare(spec, nodes)
+
+    assert not [name for name in properties(nodes[0]) if name.startswith("server.")]

@@ -86,6 +86,15 @@ def test_a_misspelt_setting_is_shown_with_the_nearest_name(
             replace(SOUND, load=replace(SOUND.load, message_bytes=5000), topic={"max.message.bytes": 5000}),
             "max.message.bytes=5000",
         ),
+        (with_cluster(nodes={"zookeeper": 1, "broker": 4}), "knows no ZooKeeper any more"),
+        (
+            with_cluster(version="2.4.1", nodes={"zookeeper": 1, "broker": 4}),
+            "with ZooKeeper are run from 2.8 on",
+        ),
+        (
+            with_cluster(nodes={"zookeeper": 1, "controller": 1, "broker": 4}),
+            "controllers or ZooKeeper, not both",
+        ),
     ],
 )
 def test_what_cannot_be_is_said_in_full_sentences(case: Case, complaint: str | None) -> None:
