@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from bench.backends.delayed import DelayedNode, Link
+from bench.backends.netns import PacketRules
 from bench.model import Node
 
 
@@ -41,19 +42,14 @@ class Pausable(Protocol):
 class Partitionable(Protocol):
     """Cuts the network between single nodes and addresses."""
 
-    def cut(
-        self, node: Node, addresses: Sequence[str], *, inbound: bool, outbound: bool, share: float = 1.0
-    ) -> None:
-        """Drop packets between a node and these addresses, all or a random share; cuts of one node add up."""
+    def cut(self, node: Node, rules: PacketRules) -> None:
+        """Put rules in force for a node's packets; those of one node add up."""
 
-    def double(self, node: Node, addresses: Sequence[str], share: float) -> None:
-        """Send a random share of the packets from a node to these addresses twice."""
+    def struck(self, node: Node, rules: PacketRules) -> int:
+        """Return how many packets these rules have dropped or doubled so far."""
 
-    def struck(self, node: Node) -> int:
-        """Return how many packets the node's rules have dropped or doubled so far."""
-
-    def mend(self, node: Node) -> None:
-        """Take all rules of a node away."""
+    def mend(self, node: Node, rules: PacketRules) -> None:
+        """Take these rules away, and no others."""
 
 
 @runtime_checkable

@@ -4,16 +4,53 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from bench.backends.delayed import DelayedNode, Link
 from bench.errors import FaultError, SetupError
 from bench.model import Node
 
-_TABLE = "cut"
 _DICE = 100_000
 _CLIENT_HOST = 254
 """Last byte of the client side's own address on each bridge."""
+
+
+@dataclass(frozen=True, slots=True)
+class PacketRules:
+    """Packets between a node and `addresses` that are dropped, or where `double`d: all of them or a random share.
+
+    `name` tells them from others that are in force at the same time. Only what a node sends can be doubled.
+    """
+
+    name: str
+    addresses: tuple[str, ...]
+    inbound: bool = True
+    outbound: bool = True
+    share: float = 1.0
+    double: bool = False
+
+    def script(self) -> str:
+        """Return what nft is to read."""
+        return "\n".join([f"add table ip {self.name}", *self._lines()])
+
+    def _lines(self) -> Iterator[str]:
+        chance = (
+            "" if self.share >= 1 else f"numgen random mod {_DICE} < {max(1, round(self.share * _DICE))} "
+        )
+        if self.double:
+            yield self._chain("output")
+            for one in self.addresses:
+                yield f'add rule ip {self.name} output ip daddr {one} {chance}counter dup to {one} device "eth0"'
+            return
+        those = "{ " + ", ".join(self.addresses) + " }"
+        for chain, wanted, side in (("input", self.inbound, "saddr"), ("output", self.outbound, "daddr")):
+            if wanted:
+                yield self._chain(chain)
+                yield f"add rule ip {self.name} {chain} ip {side} {those} {chance}counter drop"
+
+    def _chain(self, hook: str) -> str:
+        return f"add chain ip {self.name} {hook} {{ type filter hook {hook} priority 0; }}"
 
 
 class Network:
@@ -47,33 +84,9 @@ class Network:
         """
         return ["nsenter", f"--net=/run/netns/{node.name}", "--"]
 
-    def cut(
-        self, node: Node, addresses: Sequence[str], *, inbound: bool, outbound: bool, share: float
-    ) -> None:
-        """Drop this share of the packets between a node and these addresses, in the node's own namespace."""
-        those = "{ " + ", ".join(addresses) + " }"
-        chance = _chance(share)
-        lines = [f"add table ip {_TABLE}"]
-        for chain, wanted, side in (("input", inbound, "saddr"), ("output", outbound, "daddr")):
-            if wanted:
-                lines += [
-                    f"add chain ip {_TABLE} {chain} {{ type filter hook {chain} priority 0; }}",
-                    f"add rule ip {_TABLE} {chain} ip {side} {those} {chance}counter drop",
-                ]
-        self._nft(node, "\n".join(lines))
-
-    def double(self, node: Node, addresses: Sequence[str], share: float) -> None:
-        """Send this share of the packets from a node to these addresses twice."""
-        chance = _chance(share)
-        lines = [
-            f"add table ip {_TABLE}",
-            f"add chain ip {_TABLE} output {{ type filter hook output priority 0; }}",
-            *(
-                f'add rule ip {_TABLE} output ip daddr {one} {chance}counter dup to {one} device "eth0"'
-                for one in addresses
-            ),
-        ]
-        self._nft(node, "\n".join(lines))
+    def cut(self, node: Node, rules: PacketRules) -> None:
+        """Put rules in force in the node's own namespace, as a table of their own."""
+        self._nft(node, rules.script())
 
     def slow(self, node: Node, addresses: Sequence[str], known: Sequence[str], link: Link) -> DelayedNode:
         """Hold packets between a node and these addresses.
@@ -82,14 +95,14 @@ class Network:
         """
         return DelayedNode(self.enter(node), node.name, addresses, known, link)
 
-    def struck(self, node: Node) -> int:
-        """Return how many packets the node's rules have dropped or doubled."""
-        told = self._nft(node, f"list table ip {_TABLE}")
+    def struck(self, node: Node, rules: PacketRules) -> int:
+        """Return how many packets these rules have dropped or doubled."""
+        told = self._nft(node, f"list table ip {rules.name}")
         return sum(int(count) for count in re.findall(r"counter packets (\d+)", told))
 
-    def mend(self, node: Node) -> None:
-        """Take all cuts of a node away."""
-        self._nft(node, f"delete table ip {_TABLE}")
+    def mend(self, node: Node, rules: PacketRules) -> None:
+        """Take these rules away."""
+        self._nft(node, f"delete table ip {rules.name}")
 
     def _nft(self, node: Node, lines: str) -> str:
         command = [*self.enter(node), "nft", "-f", "-"]
@@ -103,10 +116,6 @@ class Network:
         # Links first: with its namespace alone a link would go some time later, and its name stay taken.
         links = [f"link del {self._bridge}v{index}" for index in range(len(self._nodes))]
         _ip([*links, *(f"netns del {node.name}" for node in self._nodes), f"link del {self._bridge}"])
-
-
-def _chance(share: float) -> str:
-    return "" if share >= 1 else f"numgen random mod {_DICE} < {max(1, round(share * _DICE))} "
 
 
 def _ip(lines: list[str], namespace: str | None = None) -> None:

@@ -16,7 +16,7 @@ import psutil
 from bench.backends.delayed import DelayedNode, Link
 from bench.backends.disks import Disk
 from bench.backends.fsync_gate import FsyncGate
-from bench.backends.netns import Network
+from bench.backends.netns import Network, PacketRules
 from bench.errors import ClusterError, FaultError, NodeDiedError, SetupError
 from bench.model import Node
 
@@ -156,23 +156,17 @@ class ProcessBackend:
             time.sleep(0.001)
         return _state(process.pid)
 
-    def cut(
-        self, node: Node, addresses: Sequence[str], *, inbound: bool, outbound: bool, share: float = 1.0
-    ) -> None:
+    def cut(self, node: Node, rules: PacketRules) -> None:
         """See abilities.Partitionable."""
-        self._net().cut(node, addresses, inbound=inbound, outbound=outbound, share=share)
+        self._net().cut(node, rules)
 
-    def double(self, node: Node, addresses: Sequence[str], share: float) -> None:
+    def struck(self, node: Node, rules: PacketRules) -> int:
         """See abilities.Partitionable."""
-        self._net().double(node, addresses, share)
+        return self._net().struck(node, rules)
 
-    def struck(self, node: Node) -> int:
+    def mend(self, node: Node, rules: PacketRules) -> None:
         """See abilities.Partitionable."""
-        return self._net().struck(node)
-
-    def mend(self, node: Node) -> None:
-        """See abilities.Partitionable."""
-        self._net().mend(node)
+        self._net().mend(node, rules)
 
     def slow_network(
         self, node: Node, addresses: Sequence[str], known: Sequence[str], link: Link

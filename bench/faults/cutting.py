@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from bench.backends.netns import PacketRules
 from bench.faults.fault import Effect, Place
 from bench.model import Node
 
 CLIENT = "client"
+_NUMBERS = itertools.count(1)
 
 
 def nodes_among(others: Sequence[str]) -> list[str]:
@@ -28,50 +31,47 @@ def addresses(place: Place, nodes: Sequence[Node], others: Sequence[str]) -> dic
 
 @dataclass(slots=True)
 class Cutter:
-    """Drops packets between `nodes` and `others` (targets, or `client`), and counts them.
-
-    With `double` it sends those from `nodes` twice instead.
-    """
+    """Lays rules on the packets between `nodes` and others (by name: their addresses), and counts what they did."""
 
     place: Place
     nodes: Sequence[Node]
     others: Sequence[str]
-    inbound: bool = True
-    outbound: bool = True
-    share: float = 1.0
-    double: bool = False
+    rules: PacketRules
     _counted: int = 0
     _in_force: bool = False
-    _addresses: dict[str, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        """Find out who the others are now."""
-        self._addresses = addresses(self.place, self.nodes, self.others)
+    @classmethod
+    def between(  # noqa: PLR0913 - the rules themselves
+        cls,
+        place: Place,
+        nodes: Sequence[Node],
+        others: Sequence[str],
+        *,
+        inbound: bool = True,
+        outbound: bool = True,
+        share: float = 1.0,
+        double: bool = False,
+    ) -> Cutter:
+        """Find out who the others (targets, or `client`) are now; nothing is in force yet."""
+        those = addresses(place, nodes, others)
+        name = f"rules{next(_NUMBERS)}"
+        rules = PacketRules(name, tuple(those.values()), inbound, outbound, share, double)
+        return cls(place, nodes, list(those), rules)
 
     def begin(self) -> None:
         """Put the rules in force."""
-        those = list(self._addresses.values())
         for node in self.nodes:
-            if self.double:
-                self.place.backend.double(node, those, self.share)
-                continue
-            self.place.backend.cut(
-                node,
-                those,
-                inbound=self.inbound,
-                outbound=self.outbound,
-                share=self.share,
-            )
+            self.place.backend.cut(node, self.rules)
         self._in_force = True
 
     def end(self) -> None:
-        """Take the rules away; what they dropped stays counted."""
+        """Take the rules away; what they did stays counted."""
         if not self._in_force:
             return
         self._in_force = False
         for node in self.nodes:
-            self._counted += self.place.backend.struck(node)
-            self.place.backend.mend(node)
+            self._counted += self.place.backend.struck(node, self.rules)
+            self.place.backend.mend(node, self.rules)
 
     def effect(self, seen: str, end: Callable[[], None] | None = None) -> Effect:
         """Return the effect that these rules are, ended by `end`."""
@@ -83,13 +83,14 @@ class Cutter:
         return Effect(f"{seen} {self._between()}.", heal, self._proof)
 
     def _between(self) -> str:
-        return f"{', '.join(sorted(node.name for node in self.nodes))} and {', '.join(self._addresses)}"
+        return f"{', '.join(sorted(node.name for node in self.nodes))} and {', '.join(self.others)}"
 
     def _proof(self) -> str | None:
         """Packets that were dropped are the evidence; rules alone would be none."""
-        now = sum(map(self.place.backend.struck, self.nodes)) if self._in_force else 0
+        still = self.nodes if self._in_force else []
+        now = sum(self.place.backend.struck(node, self.rules) for node in still)
         count = self._counted + now
-        return f"{count:,} packets were {'doubled' if self.double else 'dropped'}." if count else None
+        return f"{count:,} packets were {'doubled' if self.rules.double else 'dropped'}." if count else None
 
 
 @dataclass(slots=True)

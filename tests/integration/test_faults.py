@@ -8,11 +8,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bench.backends.delayed import Link
 from bench.backends.disks import Disk, why_no_power_cut
+from bench.backends.netns import PacketRules
 from bench.backends.process import ProcessBackend
 from bench.errors import FaultError, NodeDiedError
 from bench.model import Node
@@ -55,6 +57,10 @@ def backend(nodes: list[Node]) -> Iterator[ProcessBackend]:
         yield made
     finally:
         made.close()
+
+
+def rules(name: str, *addresses: str, **kind: Any) -> PacketRules:
+    return PacketRules(name, addresses, **kind)
 
 
 def answers(node: Node) -> bool:
@@ -149,17 +155,27 @@ def test_a_cut_pair_exchanges_nothing_while_others_do(backend: ProcessBackend, n
     assert reaches(one, other)
     assert reaches(other, one)
 
-    backend.cut(one, [other.address], inbound=True, outbound=True)
+    backend.cut(one, rules("rules", other.address))
     assert not reaches(one, other)
     assert not reaches(other, one)
-    assert backend.struck(one) > 0
+    assert backend.struck(one, rules("rules")) > 0
     assert reaches(one, third)
     assert reaches(third, other)
     assert answers(one)
 
-    backend.mend(one)
+    backend.mend(one, rules("rules"))
     assert reaches(one, other)
     assert reaches(other, one)
+
+
+def test_two_cuts_of_a_node_are_mended_apart(backend: ProcessBackend, nodes: list[Node]) -> None:
+    one, other, third = nodes
+    backend.cut(one, rules("first", other.address))
+    backend.cut(one, rules("second", third.address))
+    backend.mend(one, rules("first"))
+
+    assert reaches(one, other)
+    assert not reaches(one, third)
 
 
 def test_a_connection_that_is_open_is_cut_too(backend: ProcessBackend, nodes: list[Node]) -> None:
@@ -167,21 +183,21 @@ def test_a_connection_that_is_open_is_cut_too(backend: ProcessBackend, nodes: li
     with socket.create_connection((one.address, 7), timeout=0.5) as connection:
         connection.sendall(b"a")
         assert connection.recv(1) == b"a"
-        backend.cut(one, [backend.client], inbound=True, outbound=True)
+        backend.cut(one, rules("rules", backend.client))
         connection.sendall(b"b")
         with pytest.raises(TimeoutError):
             connection.recv(1)
-        backend.mend(one)
+        backend.mend(one, rules("rules"))
         connection.settimeout(10)
         assert connection.recv(1) == b"b"
 
 
 def test_a_cut_in_one_direction_lets_the_other_pass(backend: ProcessBackend, nodes: list[Node]) -> None:
     one, other, _ = nodes
-    backend.cut(one, [other.address], inbound=False, outbound=True)
+    backend.cut(one, rules("rules", other.address, inbound=False))
 
     assert not reaches(one, other)
-    assert backend.struck(one) > 0
+    assert backend.struck(one, rules("rules")) > 0
     assert not reaches(other, one)  # the answer does not get out
 
 
@@ -191,27 +207,27 @@ NO_POWER_CUT = why_no_power_cut()
 def test_a_lossy_link_loses_about_its_share(backend: ProcessBackend, nodes: list[Node]) -> None:
     one = nodes[0]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as datagrams:
-        backend.cut(one, [backend.client], inbound=True, outbound=False, share=0.2)
+        backend.cut(one, rules("rules", backend.client, outbound=False, share=0.2))
         for _ in range(5000):
             datagrams.sendto(b"x", (one.address, 9))
-    assert 800 < backend.struck(one) < 1200  # 1000 expected, and 28 is one standard deviation
+    assert 800 < backend.struck(one, rules("rules")) < 1200  # 1000 expected, and 28 is one standard deviation
 
 
 def test_a_doubling_node_sends_twice_what_it_sends(backend: ProcessBackend, nodes: list[Node]) -> None:
     one, other, _ = nodes
     command = ["nsenter", f"--net=/run/netns/{one.name}", sys.executable, "-c", DATAGRAMS, other.address]
     with namespace_socket(other) as received:
-        backend.double(one, [other.address], 1.0)
+        backend.cut(one, rules("rules", other.address, double=True))
         subprocess.run(command, check=True)
         time.sleep(0.2)
         came = []
         with suppress(BlockingIOError):
             while True:
                 came.append(received.recv(10))
-    assert backend.struck(one) >= 50
+    assert backend.struck(one, rules("rules")) >= 50
     assert sorted(came) == sorted([b"%d" % number for number in range(50)] * 2)
 
-    backend.mend(one)
+    backend.mend(one, rules("rules"))
     assert reaches(one, other)
 
 

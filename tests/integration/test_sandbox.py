@@ -19,6 +19,7 @@ from pathlib import Path
 from bench.backends import process, sandbox
 from bench.backends.delayed import Link
 from bench.backends.disks import why_no_power_cut
+from bench.backends.netns import PacketRules
 from bench.model import Node
 
 sandbox.enter()
@@ -30,8 +31,8 @@ disks = [] if why_no_power_cut() else [node.directory / "data" for node in nodes
 backend = process.ProcessBackend(nodes, disks, gated=True)
 backend.start([nodes])
 # Every kind of fault that leaves something in the system while it is in force.
-backend.cut(nodes[0], [nodes[1].address], inbound=True, outbound=True)
-backend.double(nodes[1], [nodes[0].address], 0.5)
+backend.cut(nodes[0], PacketRules("cut", (nodes[1].address,)))
+backend.cut(nodes[1], PacketRules("twice", (nodes[0].address,), share=0.5, double=True))
 backend.slow_network(nodes[0], [backend.client], [], Link(delay_s=float(sys.argv[2])))
 backend.hold_fsyncs(nodes[0], 1.0)
 backend.pause_node(nodes[1])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bench.analysis.availability import BIN_NS, dip
+from bench.backends.netns import PacketRules
 from bench.errors import FaultError, LoadError
 from bench.faults import Site, Timeline, read_steps, targets
 from bench.faults.step import StepError
@@ -29,6 +30,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.rules: set[str] = set()
         self.packets = 7
         self.up = False
 
@@ -50,18 +52,18 @@ class Recorder:
         self.asked.append(f"resume {node.name}")
         return "S"
 
-    def cut(
-        self, node: Node, addresses: list[str], *, inbound: bool, outbound: bool, share: float = 1.0
-    ) -> None:
-        self.asked.append(f"cut {node.name} {len(addresses)} {inbound} {outbound} {share:g}")
+    def cut(self, node: Node, rules: PacketRules) -> None:
+        self.rules.add(rules.name)
+        verb = "double" if rules.double else "cut"
+        said = (node.name, len(rules.addresses), rules.inbound, rules.outbound, f"{rules.share:g}")
+        self.asked.append(" ".join([verb, *map(str, said)]))
 
-    def double(self, node: Node, addresses: list[str], share: float) -> None:
-        self.asked.append(f"double {node.name} {len(addresses)} {share:g}")
-
-    def struck(self, node: Node) -> int:
+    def struck(self, node: Node, rules: PacketRules) -> int:
+        assert rules.name in self.rules
         return self.packets
 
-    def mend(self, node: Node) -> None:
+    def mend(self, node: Node, rules: PacketRules) -> None:
+        assert rules.name in self.rules
         self.asked.append(f"mend {node.name}")
 
 

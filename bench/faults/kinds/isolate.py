@@ -28,6 +28,7 @@ class Isolate(Fault):
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        cutter = Cutter(place, nodes, listed(self.others), self.direction != "out", self.direction != "in")
+        ways = {"inbound": self.direction != "out", "outbound": self.direction != "in"}
+        cutter = Cutter.between(place, nodes, listed(self.others), **ways)
         cutter.begin()
         return cutter.effect("Rules are in force that drop all packets between")

@@ -47,10 +47,10 @@ class UnstableNetwork(Fault):
         """See Fault."""
         others = listed(self.others or []) or [*(node.name for node in place.nodes), CLIENT]
         share = self.loss or self.duplicate or 1.0
-        cutter = Cutter(place, nodes, others, share=share, double=self.duplicate is not None)
+        cutter = Cutter.between(place, nodes, others, share=share, double=self.duplicate is not None)
         if self.down is None or self.up is None:
             cutter.begin()
-            verb = "double" if cutter.double else "drop"
+            verb = "double" if cutter.rules.double else "drop"
             return cutter.effect(f"Rules are in force that {verb} {share:.1%} of the packets between")
         flapping = Flapping(cutter, self.down, self.up)
         flapping.begin()
