@@ -49,9 +49,10 @@ class Runner:
         self.progress.cluster(cluster.system)
         try:
             with load_processes(logs, self.web_fd) as load, running(cluster, where, logs) as live:
-                self._started(cluster, live.start_s)
                 bench = Bench(live, load, self.folder)
-                bench.warm_up(left[0].case, self.warm_up_s, where / ".warm-up")
+                begun = time.monotonic()
+                laps = bench.warm_up([trial.case for trial in left], self.warm_up_s, where / ".warm-up")
+                self._started(cluster, live.start_s, time.monotonic() - begun, laps)
                 while left:
                     document = bench.run(left[0], self.progress.trial(left[0]))
                     self.progress.finished(left.pop(0), document)
@@ -61,8 +62,9 @@ class Runner:
             return str(error)
         return None
 
-    def _started(self, cluster: Cluster, seconds: float) -> None:
-        self.clusters.append({"system": cluster.system, "start_s": round(seconds, 3)})
+    def _started(self, cluster: Cluster, start_s: float, warm_up_s: float, laps: list[int]) -> None:
+        taken = {"start_s": round(start_s, 3), "warm_up_s": round(warm_up_s, 3)}
+        self.clusters.append({"system": cluster.system, **taken, "warm_up_acks": laps})
 
     def _give_up(self, trials: Sequence[Trial], reason: str) -> None:
         for trial in trials:

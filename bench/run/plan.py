@@ -1,7 +1,9 @@
 """What a run will do: which points of the sweep can exist, and in which order the trials are run.
 
-A round is one pass over all cases. Within a round, cases that share a cluster run on one, freshly started;
-the clusters and the cases on each are shuffled anew in every round, from the seed.
+A round is one pass over all cases. Within a round, cases that share a cluster run on one, freshly started. The clusters
+are shuffled anew in every round, from the seed; the cases on each are shuffled once, and every round begins at another
+of them: a server that goes on getting faster, trial by trial, favours none, since over the rounds each case has had
+early and late places alike.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from bench.scenario import Loaded, cases, load
 from bench.systems.protocols import System
 
 _CLUSTER_START_S = {"kafka": 8.0, "pulsar": 16.0, "memory": 0.5}
-_TRIAL_BESIDES_S = 2.0
+_WARM_UP_TIMES = 5.0
+"""Load and pauses of a warm-up take about so many times the load that the scenario gives (Bench.warm_up)."""
+_TRIAL_BESIDES_S = 2.7
 _ANALYSIS_S = 60.0
 
 
@@ -62,7 +66,7 @@ class Plan:
 
     def seconds(self) -> float:
         """Estimate the wall time of the whole run, analysis and report included."""
-        warm_up = self.loaded.scenario.warm_up.cluster
+        warm_up = _WARM_UP_TIMES * self.loaded.scenario.warm_up.cluster
         starts = sum(_CLUSTER_START_S[cluster.system] + warm_up for cluster, _ in self.clusters())
         return starts + sum(_trial_seconds(trial) for trial in self.trials) + _ANALYSIS_S
 
@@ -132,21 +136,25 @@ def _refuse_unknown(loaded: Loaded, system: System, case: Case) -> None:
 
 def _ordered(possible: list[Case], rounds: int, seed: int) -> list[Trial]:
     ordered: list[Trial] = []
-    for number in range(rounds):
-        for case in _one_round(possible, random.Random(f"{seed}/{number}")):
-            ordered.append(Trial(len(ordered), number, case))
-    return ordered
-
-
-def _one_round(possible: list[Case], chance: random.Random) -> list[Case]:
     groups: dict[str, list[Case]] = {}
     for case in possible:
         groups.setdefault(cluster_key(case.cluster), []).append(case)
-    keys = list(groups)
-    chance.shuffle(keys)
-    for key in keys:
-        chance.shuffle(groups[key])
-    return [case for key in keys for case in groups[key]]
+    chance = random.Random(str(seed))
+    for members in groups.values():
+        chance.shuffle(members)
+    for number in range(rounds):
+        keys = list(groups)
+        chance.shuffle(keys)
+        for key in keys:
+            for case in _turned(groups[key], number, rounds):
+                ordered.append(Trial(len(ordered), number, case))
+    return ordered
+
+
+def _turned(members: list[Case], number: int, rounds: int) -> list[Case]:
+    """Begin a round as far into the cases as it is into the rounds."""
+    first = number * len(members) // rounds
+    return members[first:] + members[:first]
 
 
 def cluster_key(cluster: Cluster) -> str:
