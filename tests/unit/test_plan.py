@@ -49,17 +49,15 @@ def test_the_order_differs_between_rounds_and_is_the_same_for_a_seed(tmp_path: P
 
 
 def test_each_case_has_early_and_late_places_alike(tmp_path: Path) -> None:
-    places: dict[str, list[int]] = {}
+    places: dict[tuple[str, int], list[int]] = {}
     for _, trials in made(tmp_path).clusters():
         for place, trial in enumerate(trials):
-            places.setdefault(trial.case.name, []).append(place)
+            places.setdefault((trial.case.name, len(trials)), []).append(place)
 
-    # Six cases on each of two clusters, three rounds: two places further in every round.
-    assert all(
-        sorted((later - first) % 6 for later in found) == [0, 2, 4]
-        for found in places.values()
-        for first in found[:1]
-    )
+    for (_, count), (first, second, third) in places.items():
+        # A third of the way round, and two thirds.
+        assert (first - second) % count == count // 3
+        assert (first - third) % count == 2 * count // 3
 
 
 def test_a_round_starts_each_cluster_once(tmp_path: Path) -> None:
