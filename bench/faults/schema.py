@@ -32,11 +32,11 @@ def document() -> dict[str, Any]:
     step = _of(Head, definitions)
     step |= {"additionalProperties": False, "properties": {**step["properties"], **actions}}
     step["oneOf"] = [{"required": [action]} for action in actions]
-    definitions["Step of faults"] = step
+    definitions["FaultStep"] = step
     _of(Condition, definitions)
     for definition in definitions.values():
         if "faults" in definition.get("properties", {}):
-            definition["properties"]["faults"]["items"] = {"$ref": "#/$defs/Step of faults"}
+            definition["properties"]["faults"]["items"] = {"$ref": "#/$defs/FaultStep"}
     return schema
 
 
