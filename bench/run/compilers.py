@@ -22,7 +22,7 @@ def await_rest(pids: Iterable[int], most_s: float, alive: Callable[[], None]) ->
     """
     chosen, begun = list(pids), time.monotonic()
     before = _worked_s(chosen)
-    while time.monotonic() - begun < most_s:
+    while chosen and time.monotonic() - begun < most_s:
         time.sleep(_LOOK_S)
         alive()
         now = _worked_s(chosen)
