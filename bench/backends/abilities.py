@@ -57,12 +57,9 @@ class Delayable(Protocol):
     """Holds packets of single nodes on their way."""
 
     def slow_network(
-        self, node: Node, addresses: Sequence[str], known: Sequence[str], link: Link
+        self, node: Node, sources: Sequence[str], targets: Sequence[str], link: Link
     ) -> DelayedNode:
-        """Hold packets between a node and these addresses until the returned one's `end`.
-
-        Those that come from `known`, which are held where they leave, pass.
-        """
+        """Hold packets that come to a node from `sources` or go to `targets`, until the returned one's `end`."""
 
 
 @runtime_checkable

@@ -41,8 +41,8 @@ class DelayedNode:
         self,
         enter: Sequence[str],
         name: str,
-        addresses: Sequence[str],
-        known: Sequence[str],
+        sources: Sequence[str],
+        targets: Sequence[str],
         link: Link,
     ) -> None:
         """Start the process that holds them, then lead packets to it. Raises FaultError."""
@@ -50,9 +50,7 @@ class DelayedNode:
         self._name = name
         self._rules = [
             [chain, side, ",".join(those), "--jump", "NFQUEUE", "--queue-num", str(queue), "--queue-bypass"]
-            for queue, ((chain, side), those) in enumerate(
-                zip(_CHAINS, ([one for one in addresses if one not in known], addresses), strict=True)
-            )
+            for queue, ((chain, side), those) in enumerate(zip(_CHAINS, (sources, targets), strict=True))
             if those
         ]
         figures = (link.delay_s * 1e9, link.jitter_s * 1e9, link.bytes_per_s)
@@ -72,14 +70,24 @@ class DelayedNode:
         if self._line() != "ready":
             self._process.kill()
             raise FaultError(f"Packets of {name} cannot be held: {self._process.communicate()[1].strip()}.")
-        self._change("--append")
+        try:
+            self._change("--append")
+        except FaultError:
+            self._process.kill()
+            raise
 
     def end(self) -> dict[str, Held]:
         """Let packets pass again; return what was done to them, by direction (in, out)."""
         self._change("--delete")
         self._process.terminate()
-        said, _ = self._process.communicate(timeout=_READY_S)
-        told: dict[str, dict[str, Any]] = json.loads(said)
+        try:
+            said, _ = self._process.communicate(timeout=_READY_S)
+            told: dict[str, dict[str, Any]] = json.loads(said)
+        except (subprocess.TimeoutExpired, ValueError) as error:
+            self._process.kill()
+            raise FaultError(
+                f"Who held the packets of {self._name} did not tell what was done: {error}."
+            ) from None
         return {
             name: Held(one["packets"], one["bytes"], one["held_p50_ns"], one["held_p99_ns"])
             for name, one in told.items()

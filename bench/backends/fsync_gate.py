@@ -15,13 +15,14 @@ import platform
 import select
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import time
 from dataclasses import dataclass, field
 from statistics import median
 
-from bench.errors import SetupError
+from bench.errors import ClusterError
 
 _MACHINES = {"x86_64": (0xC000003E, 317, (74, 75)), "aarch64": (0xC00000B7, 277, (82, 83))}
 """By machine: the kernel's name for it (AUDIT_ARCH), and the numbers of seccomp and of fsync and fdatasync."""
@@ -39,7 +40,13 @@ def why_not() -> str | None:
     """Return why a process cannot be put behind a gate here; None where it can."""
     if platform.machine() not in _MACHINES:
         return f"system calls are known for {' and '.join(_MACHINES)}, not for {platform.machine()}"
-    return None
+    here, there = socket.socketpair()
+    with here, there:
+        command = [sys.executable, "-m", "bench.backends.fsync_gate", str(there.fileno()), "true"]
+        tried = subprocess.run(
+            command, pass_fds=(there.fileno(),), capture_output=True, text=True, check=False
+        )
+    return f"the kernel does not ask: {tried.stderr.strip().splitlines()[-1:]}" if tried.returncode else None
 
 
 @dataclass(slots=True)
@@ -57,10 +64,12 @@ class FsyncGate:
     def of(cls, received: socket.socket) -> FsyncGate:
         """Take the questions that the new process sends, and begin to answer them."""
         received.settimeout(30.0)
-        _, descriptors, _, _ = socket.recv_fds(received, 1, 1)
+        try:
+            _, descriptors, _, _ = socket.recv_fds(received, 1, 1)
+        except OSError as error:
+            raise ClusterError(f"A node did not come behind its gate: {error}.") from error
         if not descriptors:
-            message = "the process ended before it was behind its gate"
-            raise SetupError(message)
+            raise ClusterError("A node ended before it was behind its gate; its log tells why.")
         gate = cls(descriptors[0])
         gate._thread = threading.Thread(target=gate._run, name="fsync gate", daemon=True)
         gate._thread.start()

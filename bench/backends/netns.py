@@ -18,15 +18,15 @@ _CLIENT_HOST = 254
 
 @dataclass(frozen=True, slots=True)
 class PacketRules:
-    """Packets between a node and `addresses` that are dropped, or where `double`d: all of them or a random share.
+    """Packets of a node that are dropped, or where `double`d sent twice: all of them or a random share.
 
-    `name` tells them from others that are in force at the same time. Only what a node sends can be doubled.
+    Those that come from the addresses `sources` and those that go to `targets`; only the latter can be doubled. `name`
+    tells the rules from others that are in force at the same time.
     """
 
     name: str
-    addresses: tuple[str, ...]
-    inbound: bool = True
-    outbound: bool = True
+    sources: tuple[str, ...]
+    targets: tuple[str, ...]
     share: float = 1.0
     double: bool = False
 
@@ -40,14 +40,13 @@ class PacketRules:
         )
         if self.double:
             yield self._chain("output")
-            for one in self.addresses:
+            for one in self.targets:
                 yield f'add rule ip {self.name} output ip daddr {one} {chance}counter dup to {one} device "eth0"'
             return
-        those = "{ " + ", ".join(self.addresses) + " }"
-        for chain, wanted, side in (("input", self.inbound, "saddr"), ("output", self.outbound, "daddr")):
-            if wanted:
+        for chain, side, those in (("input", "saddr", self.sources), ("output", "daddr", self.targets)):
+            if those:
                 yield self._chain(chain)
-                yield f"add rule ip {self.name} {chain} ip {side} {those} {chance}counter drop"
+                yield f"add rule ip {self.name} {chain} ip {side} {{ {', '.join(those)} }} {chance}counter drop"
 
     def _chain(self, hook: str) -> str:
         return f"add chain ip {self.name} {hook} {{ type filter hook {hook} priority 0; }}"
@@ -88,12 +87,9 @@ class Network:
         """Put rules in force in the node's own namespace, as a table of their own."""
         self._nft(node, rules.script())
 
-    def slow(self, node: Node, addresses: Sequence[str], known: Sequence[str], link: Link) -> DelayedNode:
-        """Hold packets between a node and these addresses.
-
-        What comes from `known`, whose own packets are held where they leave, passes.
-        """
-        return DelayedNode(self.enter(node), node.name, addresses, known, link)
+    def slow(self, node: Node, sources: Sequence[str], targets: Sequence[str], link: Link) -> DelayedNode:
+        """Hold packets that come to a node from `sources`, and those that go to `targets`."""
+        return DelayedNode(self.enter(node), node.name, sources, targets, link)
 
     def struck(self, node: Node, rules: PacketRules) -> int:
         """Return how many packets these rules have dropped or doubled."""

@@ -78,11 +78,13 @@ class ProcessBackend:
         gate = [sys.executable, "-m", "bench.backends.fsync_gate", str(there.fileno())]
         with here, there:
             process = self._spawned(node, [*self._network.enter(node), *gate, *node.command], there.fileno())
+            there.close()
             before = self._gates.get(node.name)
             self._gates[node.name] = FsyncGate.of(here)
             if before is not None:
                 before.close()
                 self._gates[node.name].delay_ns = before.delay_ns
+                self._gates[node.name].held_ns = before.held_ns
         return process
 
     @staticmethod
@@ -169,10 +171,10 @@ class ProcessBackend:
         self._net().mend(node, rules)
 
     def slow_network(
-        self, node: Node, addresses: Sequence[str], known: Sequence[str], link: Link
+        self, node: Node, sources: Sequence[str], targets: Sequence[str], link: Link
     ) -> DelayedNode:
         """See abilities.Delayable."""
-        return self._net().slow(node, addresses, known, link)
+        return self._net().slow(node, sources, targets, link)
 
     def hold_fsyncs(self, node: Node, seconds: float) -> None:
         """See abilities.FsyncHolder."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench.backends.netns import PacketRules
+from bench.errors import BenchError, FaultError
 from bench.faults.fault import Effect, Place
 from bench.model import Node
 
@@ -20,48 +21,68 @@ def nodes_among(others: Sequence[str]) -> list[str]:
     return [name for name in others if name != CLIENT]
 
 
-def addresses(place: Place, nodes: Sequence[Node], others: Sequence[str]) -> dict[str, str]:
-    """Return the addresses of the others, by name, as they are now: targets, without `nodes`, and clients."""
-    mine = {node.name for node in nodes}
-    found = [node for name in nodes_among(others) for node in place.find(name)]
-    return {node.name: node.address for node in found if node.name not in mine} | (
-        {CLIENT: place.client} if CLIENT in others else {}
-    )
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """Whose packets with each struck node are meant, as things are now: names, and addresses by the node's name.
+
+    `sources` are those whose packets to the node it strikes itself, `targets` those to whom its own go.
+    """
+
+    names: Sequence[str]
+    sources: Mapping[str, tuple[str, ...]]
+    targets: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, place: Place, nodes: Sequence[Node], others: Sequence[str], *, as_group: bool) -> Peers:
+        """Find out who the others (targets, or `client`) are.
+
+        `as_group` leaves what the struck nodes send each other alone. Without it that is struck too: once, where it
+        leaves. Raises FaultError when nobody is left.
+        """
+        found = {node.name: node.address for name in nodes_among(others) for node in place.find(name)}
+        found |= {CLIENT: place.client} if CLIENT in others else {}
+        struck = {node.name for node in nodes}
+        beyond = {name: address for name, address in found.items() if name not in struck}
+        those = beyond if as_group else found
+        if not [name for name in those if struck != {name}]:
+            raise FaultError(
+                f"There is nobody between whom and {', '.join(sorted(struck))} packets could pass."
+            )
+        return cls(
+            list(those),
+            {node.name: tuple(beyond.values()) for node in nodes},
+            {node.name: tuple(those[name] for name in those if name != node.name) for node in nodes},
+        )
 
 
 @dataclass(slots=True)
 class Cutter:
-    """Lays rules on the packets between `nodes` and others (by name: their addresses), and counts what they did."""
+    """Lays rules on the packets of nodes (by name), and counts what they did."""
 
     place: Place
     nodes: Sequence[Node]
     others: Sequence[str]
-    rules: PacketRules
+    rules: Mapping[str, PacketRules]
+    double: bool
     _counted: int = 0
     _in_force: bool = False
 
     @classmethod
-    def between(  # noqa: PLR0913 - the rules themselves
-        cls,
-        place: Place,
-        nodes: Sequence[Node],
-        others: Sequence[str],
-        *,
-        inbound: bool = True,
-        outbound: bool = True,
-        share: float = 1.0,
-        double: bool = False,
+    def between(
+        cls, place: Place, nodes: Sequence[Node], peers: Peers, *, share: float = 1.0, double: bool = False
     ) -> Cutter:
-        """Find out who the others (targets, or `client`) are now; nothing is in force yet."""
-        those = addresses(place, nodes, others)
+        """Prepare rules; nothing is in force yet."""
         name = f"rules{next(_NUMBERS)}"
-        rules = PacketRules(name, tuple(those.values()), inbound, outbound, share, double)
-        return cls(place, nodes, list(those), rules)
+        rules = {
+            node.name: PacketRules(name, peers.sources[node.name], peers.targets[node.name], share, double)
+            for node in nodes
+        }
+        return cls(place, nodes, peers.names, rules, double)
 
     def begin(self) -> None:
         """Put the rules in force."""
         for node in self.nodes:
-            self.place.backend.cut(node, self.rules)
+            self.place.backend.cut(node, self.rules[node.name])
         self._in_force = True
 
     def end(self) -> None:
@@ -70,8 +91,8 @@ class Cutter:
             return
         self._in_force = False
         for node in self.nodes:
-            self._counted += self.place.backend.struck(node, self.rules)
-            self.place.backend.mend(node, self.rules)
+            self._counted += self.place.backend.struck(node, self.rules[node.name])
+            self.place.backend.mend(node, self.rules[node.name])
 
     def effect(self, seen: str, end: Callable[[], None] | None = None) -> Effect:
         """Return the effect that these rules are, ended by `end`."""
@@ -88,9 +109,9 @@ class Cutter:
     def _proof(self) -> str | None:
         """Packets that were dropped are the evidence; rules alone would be none."""
         still = self.nodes if self._in_force else []
-        now = sum(self.place.backend.struck(node, self.rules) for node in still)
+        now = sum(self.place.backend.struck(node, self.rules[node.name]) for node in still)
         count = self._counted + now
-        return f"{count:,} packets were {'doubled' if self.rules.double else 'dropped'}." if count else None
+        return f"{count:,} packets were {'doubled' if self.double else 'dropped'}." if count else None
 
 
 @dataclass(slots=True)
@@ -102,6 +123,7 @@ class Flapping:
     up_s: float
     _over: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
+    _error: BenchError | None = None
 
     def begin(self) -> None:
         """Cut, and go on in turn."""
@@ -115,10 +137,15 @@ class Flapping:
         if self._thread is not None:
             self._thread.join()
         self.cutter.end()
+        if self._error is not None:
+            raise self._error
 
     def _run(self) -> None:
-        while not self._over.wait(self.down_s):
-            self.cutter.end()
-            if self._over.wait(self.up_s):
-                return
-            self.cutter.begin()
+        try:
+            while not self._over.wait(self.down_s):
+                self.cutter.end()
+                if self._over.wait(self.up_s):
+                    return
+                self.cutter.begin()
+        except BenchError as error:
+            self._error = error  # `end` tells it

@@ -54,6 +54,8 @@ class Fault(BaseModel, ABC):
     needs: ClassVar[tuple[type, ...]]
     needs_disks: ClassVar[bool] = False
     needs_gates: ClassVar[bool] = False
+    must_heal: ClassVar[bool] = False
+    """Whether it lives in something that must be ended: `heal: never` is refused."""
     heals_singly: ClassVar[bool] = False
     """Whether it can be undone for one of its nodes and go on for the others."""
 

@@ -28,7 +28,8 @@ class Reading:
 
     record: dict[str, Any]
     read_all: ReadAll
-    _last_ns: int = field(default_factory=time.monotonic_ns)
+    _last_ns: int | None = None
+    _heard_ns: int = 0
     _over: threading.Event = field(default_factory=threading.Event)
     _given_up: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -53,8 +54,10 @@ class Reading:
         return reading
 
     def blocked(self, seconds: float) -> bool:
-        """Tell whether nothing has come for so long, or the reader is at the end."""
-        return self._over.is_set() or time.monotonic_ns() - self._last_ns >= seconds * NANOS
+        """Tell whether nothing has come for so long since it was connected, or the reader has ended."""
+        if self._over.is_set():
+            return True
+        return self._last_ns is not None and time.monotonic_ns() - self._last_ns >= seconds * NANOS
 
     @property
     def over(self) -> bool:
@@ -74,13 +77,17 @@ class Reading:
         except BenchError as error:
             self.record["reason"] = str(error)
         finally:
+            if not self.record["complete"]:
+                self._stood_still(self._heard_ns)
             self._over.set()
-            self._stood_still(time.monotonic_ns())
 
     def _told(self, progress: Mapping[str, Any]) -> None:
+        """Take the reader's progress; it reports also while nothing comes, and first when it has begun."""
+        self._heard_ns = now_ns = time.monotonic_ns()
+        if self._last_ns is None:
+            self._last_ns = now_ns
         if progress["received"] == self.record["received"]:
             return
-        now_ns = time.monotonic_ns()
         self.record["effect_ns"] = self.record["effect_ns"] or now_ns
         self._stood_still(now_ns)
         self.record |= {"received": progress["received"], "at": progress["at"]}
@@ -88,6 +95,6 @@ class Reading:
 
     def _stood_still(self, until_ns: int) -> None:
         """Keep a stall of more than a second: from when to when, and what had been read by then."""
-        if until_ns - self._last_ns > _STILL_NS:
+        if self._last_ns is not None and until_ns - self._last_ns > _STILL_NS:
             stall = {"from_ns": self._last_ns, "to_ns": until_ns, "received": self.record["received"]}
             self.record["stalls"].append(stall | {"at": self.record.get("at")})

@@ -139,6 +139,8 @@ def _step(number: int, document: Mapping[str, Any], before: Sequence[Step]) -> t
 
 
 def _action(word: str, value: object, head: Head, path: Place_, before: Sequence[Step]) -> Action:
+    if word == "read" and (head.times > 1 or any(isinstance(step.action, Read) for step in before)):
+        raise StepError(path, "a trial has one reader")
     if word in _PLAIN:
         only, action = _PLAIN[word]
         if value != only:
@@ -150,6 +152,8 @@ def _action(word: str, value: object, head: Head, path: Place_, before: Sequence
     for target in fault.names():
         if (single := targets.earlier(target)) is not None:
             _struck(single[1], path, before)
+    if head.heal == "never" and fault.must_heal:
+        raise StepError((path[0], "heal"), f"{word} cannot stay for ever: give `end` or a time")
     if isinstance(head.heal, Heal):
         return Strike(fault, "after", head.heal.after)
     return Strike(fault, head.heal, None)

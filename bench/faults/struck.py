@@ -72,14 +72,18 @@ class Struck:
         those = [node for node in self._left if nodes is None or node in nodes]
         if not those:
             return ""
-        self.due_ns = None
         self.record["heal_asked_ns"] = self.record["heal_asked_ns"] or time.monotonic_ns()
         left = [node for node in self._left if node not in those]
-        self._left = []  # whatever happens in there, it is not undone twice
+        self._left, due_ns, self.due_ns = (
+            [],
+            self.due_ns,
+            None,
+        )  # whatever happens in there, it is not undone twice
         seen = self._effect.heal(those)
-        self._left = left
+        self._left, self.due_ns = left, due_ns
         self.record["heal_seen"] = " ".join(filter(None, [self.record["heal_seen"], seen]))
         if not left:
+            self.due_ns = None
             self.record["healed_ns"] = time.monotonic_ns()
             self.prove()
         return seen

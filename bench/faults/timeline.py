@@ -125,8 +125,10 @@ class Timeline:
                     break
                 self._do(step)
             self._await_heals()
-        except BaseException as error:  # noqa: BLE001 - a thread has nobody to raise it to; `check` does
+        except BenchError as error:  # a thread has nobody to raise it to; `check` does
             self._error = error
+        except Exception as error:  # noqa: BLE001 - whatever a client library raises is this trial's failure
+            self._error = FaultError(f"A step failed: {error!r}.")
         finally:
             self._heal_all()
 
@@ -249,7 +251,7 @@ class Timeline:
         """Undo what is still in force after a failure; the network and the disks go with the cluster anyway."""
         for struck in self._struck:
             if struck.strike.heal != "never":
-                with suppress(BenchError, OSError):
+                with suppress(Exception):  # the first failure is told, and the rest must be undone too
                     struck.heal()
         if self._reading is not None:
             self._reading.give_up()

@@ -137,7 +137,7 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
     recorder = ReceiveRecorder(command.folder, "verify", 0, run_hash(command.run), command.trial)
     reason = None
     try:
-        with _Told(recorder, report) as told:
+        with _Told(recorder, command.deadline_s, report) as told:
             for batch in system.read_all(
                 command.endpoint, command.topic, command.consumer, command.deadline_s
             ):
@@ -159,7 +159,10 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
 class _Told:
     """Reports a read twice a second, also while nothing comes."""
 
-    def __init__(self, recorder: ReceiveRecorder, report: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self, recorder: ReceiveRecorder, deadline_s: float, report: Callable[[dict[str, Any]], None]
+    ) -> None:
+        self._deadline_s = deadline_s
         self.last: Received | None = None
         self._recorder = recorder
         self._report = report
@@ -175,7 +178,13 @@ class _Told:
         self._thread.join()
 
     def _run(self) -> None:
+        """Tell, until nothing has come for twice as long as the read allows: then it hangs, and silence says so."""
+        received, changed = -1, time.monotonic()
         while not self._over.wait(_TELL_NS / NANOS):
+            if self._recorder.received != received:
+                received, changed = self._recorder.received, time.monotonic()
+            if time.monotonic() - changed > self._deadline_s * 2:
+                continue
             last = self.last
             at = None if last is None else [last.partition, last.ledger, last.entry]
             self._report({"received": self._recorder.received, "at": at})

@@ -113,7 +113,8 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> Line:
     cells = [Cell(_label(found, part, case, trials), "plain"), counted]
     cells += [_count(valid[name], tone) for name, tone in _COUNTS]
     if "unread" in valid.columns and valid["unread"].any():
-        cells[2] = Cell(f"{_span(valid['unread'], numbers.count)} unread", "warn")
+        lost = "" if cells[2].text in {"0", numbers.NOTHING} else f"{cells[2].text}, "
+        cells[2] = Cell(f"{lost}{_span(valid['unread'], numbers.count)} unread", "bad" if lost else "warn")
     gaps = valid["unavailable_ns"] if "unavailable_ns" in valid.columns else pd.Series(dtype=float)
     cells.append(Cell(_span(gaps.dropna() / 1e9, "{:.1f}".format), "plain"))
     return Line(tuple(cells))

@@ -59,8 +59,10 @@ def backend(nodes: list[Node]) -> Iterator[ProcessBackend]:
         made.close()
 
 
-def rules(name: str, *addresses: str, **kind: Any) -> PacketRules:
-    return PacketRules(name, addresses, **kind)
+def rules(
+    name: str, *addresses: str, inbound: bool = True, outbound: bool = True, **kind: Any
+) -> PacketRules:
+    return PacketRules(name, addresses if inbound else (), addresses if outbound else (), **kind)
 
 
 def answers(node: Node) -> bool:
@@ -236,7 +238,8 @@ def test_a_longer_way_takes_as_long_as_asked_in_each_direction(
 ) -> None:
     one, other, third = nodes
     usual_s = round_trip_s(one)
-    delayed = backend.slow_network(one, [backend.client, other.address], [], Link(delay_s=0.03))
+    others = [backend.client, other.address]
+    delayed = backend.slow_network(one, others, others, Link(delay_s=0.03))
     try:
         slow_s = round_trip_s(one)
         assert 0.06 <= slow_s - usual_s < 0.2
@@ -251,7 +254,9 @@ def test_a_longer_way_takes_as_long_as_asked_in_each_direction(
 
 def test_a_narrow_way_lets_as_much_pass_as_asked(backend: ProcessBackend, nodes: list[Node]) -> None:
     one = nodes[0]
-    delayed = backend.slow_network(one, [backend.client], [], Link(delay_s=0.0, bytes_per_s=1e6))
+    delayed = backend.slow_network(
+        one, [backend.client], [backend.client], Link(delay_s=0.0, bytes_per_s=1e6)
+    )
     try:
         begun = time.monotonic()
         with socket.create_connection((one.address, 7), timeout=10) as connection:

@@ -31,9 +31,9 @@ disks = [] if why_no_power_cut() else [node.directory / "data" for node in nodes
 backend = process.ProcessBackend(nodes, disks, gated=True)
 backend.start([nodes])
 # Every kind of fault that leaves something in the system while it is in force.
-backend.cut(nodes[0], PacketRules("cut", (nodes[1].address,)))
-backend.cut(nodes[1], PacketRules("twice", (nodes[0].address,), share=0.5, double=True))
-backend.slow_network(nodes[0], [backend.client], [], Link(delay_s=float(sys.argv[2])))
+backend.cut(nodes[0], PacketRules("cut", (nodes[1].address,), (nodes[1].address,)))
+backend.cut(nodes[1], PacketRules("twice", (), (nodes[0].address,), share=0.5, double=True))
+backend.slow_network(nodes[0], [backend.client], [backend.client], Link(delay_s=float(sys.argv[2])))
 backend.hold_fsyncs(nodes[0], 1.0)
 backend.pause_node(nodes[1])
 if disks:

@@ -55,7 +55,7 @@ class Recorder:
     def cut(self, node: Node, rules: PacketRules) -> None:
         self.rules.add(rules.name)
         verb = "double" if rules.double else "cut"
-        said = (node.name, len(rules.addresses), rules.inbound, rules.outbound, f"{rules.share:g}")
+        said = (node.name, len(rules.sources), len(rules.targets), f"{rules.share:g}")
         self.asked.append(" ".join([verb, *map(str, said)]))
 
     def struck(self, node: Node, rules: PacketRules) -> int:
@@ -79,6 +79,7 @@ class Reads:
         self, step: str, tell: Callable[[Mapping[str, Any]], None], given_up: threading.Event
     ) -> Mapping[str, Any]:
         self.tell = tell
+        tell({"received": 0, "at": None})
         while not self.over.wait(0.002):
             if given_up.is_set():
                 message = "It was given up."
@@ -173,7 +174,7 @@ def test_a_timed_heal_does_not_wait_for_the_load() -> None:
     until(lambda: "mend broker-2" in backend.asked)
     line.finish()
 
-    assert backend.asked == ["cut broker-2 3 True False 1", "mend broker-2"]
+    assert backend.asked == ["cut broker-2 3 0 1", "mend broker-2"]
     assert "7 packets were dropped." in line.records[0]["seen"]
 
 
@@ -185,11 +186,11 @@ def test_an_unstable_network_loses_a_share_or_flaps_and_is_whole_afterwards() ->
         {"when": {"acks": 1}, "unstable-network": {"target": "broker-1", "down": "10ms", "up": "10ms"}},
     )
     line.told(figures(1))
-    until(lambda: backend.asked.count("cut broker-1 4 True True 1") >= 3)
+    until(lambda: backend.asked.count("cut broker-1 4 4 1") >= 3)
     line.finish()
 
-    assert backend.asked[0] == "cut broker-2 4 True True 0.05"
-    assert backend.asked.count("cut broker-1 4 True True 1") == backend.asked.count("mend broker-1")
+    assert backend.asked[0] == "cut broker-2 4 4 0.05"
+    assert backend.asked.count("cut broker-1 4 4 1") == backend.asked.count("mend broker-1")
     assert backend.asked.count("mend broker-2") == 1
     assert all(record["proven"] for record in line.records)
 
@@ -443,6 +444,69 @@ def test_a_wrong_step_is_refused_with_its_place(
 
     assert refused.value.path[: len(path)] == path
     assert said in str(refused.value)
+
+
+def test_what_struck_nodes_send_each_other_is_struck_once_where_it_leaves() -> None:
+    backend = Recorder()
+    line = timeline(
+        backend,
+        {"when": {"acks": 1}, "unstable-network": {"target": "all broker", "loss": 0.1}},
+        {"when": {"acks": 1}, "isolate": {"target": "all broker", "from": ["all broker", "all controller"]}},
+    )
+    line.told(figures(1))
+    until(lambda: len(backend.asked) == 6)
+    line.finish()
+
+    # From the controller and the client; to those and to the two other brokers.
+    assert backend.asked[:3] == [f"cut broker-{number} 2 4 0.1" for number in (1, 2, 3)]
+    # A group keeps seeing itself.
+    assert backend.asked[3:6] == [f"cut broker-{number} 1 1 1" for number in (1, 2, 3)]
+
+
+def test_a_cut_from_nobody_is_an_error() -> None:
+    line = timeline(Recorder(), {"when": {"acks": 1}, "isolate": {"target": "leader", "from": "leader"}})
+    line.told(figures(1))
+
+    with pytest.raises(FaultError, match="There is nobody between whom and broker-2"):
+        line.finish()
+
+
+def test_what_must_be_ended_cannot_stay_for_ever() -> None:
+    step = {"when": {"acks": 1}, "slow-network": {"target": "leader", "delay": "1ms"}, "heal": "never"}
+    with pytest.raises(StepError, match="cannot stay for ever"):
+        read_steps([step])
+
+
+def test_a_trial_has_one_reader() -> None:
+    read = {"when": {"acks": 1}, "read": "earliest"}
+    with pytest.raises(StepError, match="a trial has one reader"):
+        read_steps([read, {**read, "name": "again"}])
+
+
+def test_a_failure_of_a_client_library_is_the_trials_failure() -> None:
+    def fails() -> TopicState:
+        raise RuntimeError("no broker")
+
+    line = timeline(Recorder(), {"when": {"topic": "available"}, "mark": True}, state=fails)
+    line.told(figures(1))
+
+    with pytest.raises(FaultError, match="A step failed: RuntimeError"):
+        line.finish()
+
+
+def test_a_timed_heal_goes_on_for_the_nodes_that_were_not_undone() -> None:
+    backend = Recorder()
+    line = timeline(
+        backend,
+        {"name": "both", "when": {"acks": 1}, "pause": "followers", "heal": {"after": "200ms"}},
+        {"when": {"after": "1ms"}, "undo": "node 1 of both"},
+        {"when": {"after": "1h"}, "kill": "leader"},
+    )
+    line.told(figures(1))
+    until(lambda: "resume broker-3" in backend.asked)
+    line.abandon()
+
+    assert backend.asked[2:] == ["resume broker-1", "resume broker-3"]
 
 
 def test_a_cut_is_undone_for_all_of_its_nodes_only() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from bench.backends.abilities import Partitionable
-from bench.faults.cutting import Cutter, nodes_among
+from bench.faults.cutting import Cutter, Peers, nodes_among
 from bench.faults.fault import Effect, Fault, Place, listed
 from bench.model import Node
 
@@ -28,7 +29,12 @@ class Isolate(Fault):
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        ways = {"inbound": self.direction != "out", "outbound": self.direction != "in"}
-        cutter = Cutter.between(place, nodes, listed(self.others), **ways)
+        peers = Peers.of(place, nodes, listed(self.others), as_group=True)
+        none = dict.fromkeys(peers.sources, ())
+        if self.direction == "out":
+            peers = replace(peers, sources=none)
+        if self.direction == "in":
+            peers = replace(peers, targets=none)
+        cutter = Cutter.between(place, nodes, peers)
         cutter.begin()
         return cutter.effect("Rules are in force that drop all packets between")

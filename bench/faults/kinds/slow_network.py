@@ -10,8 +10,9 @@ from pydantic import Field, model_validator
 
 from bench.backends import sandbox
 from bench.backends.abilities import Delayable
-from bench.backends.delayed import Held, Link
-from bench.faults.cutting import CLIENT, addresses, nodes_among
+from bench.backends.delayed import DelayedNode, Held, Link
+from bench.errors import FaultError
+from bench.faults.cutting import CLIENT, Peers, nodes_among
 from bench.faults.fault import Effect, Fault, Place, listed
 from bench.model import Node
 from bench.scenario.schema import Duration
@@ -26,6 +27,7 @@ class SlowNetwork(Fault):
 
     key: ClassVar[str] = "slow-network"
     needs: ClassVar[tuple[type, ...]] = (Delayable,)
+    must_heal: ClassVar[bool] = True
 
     others: str | list[str] | None = Field(default=None, alias="from")
     delay: Duration | None = None
@@ -54,20 +56,17 @@ class SlowNetwork(Fault):
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
         others = listed(self.others or []) or [*(node.name for node in place.nodes), CLIENT]
-        those = addresses(place, nodes, others)
-        known = (
-            {node.name: node.address for node in nodes} if self._strikes_itself(others, place, nodes) else {}
-        )
+        peers = Peers.of(place, nodes, others, as_group=False)
         link = Link(self.delay or 0.0, self.jitter or 0.0, (self.mbit_per_s or 0.0) * 1e6 / 8)
-        delayed = {
-            node.name: place.backend.slow_network(
-                node,
-                [*those.values(), *(address for name, address in known.items() if name != node.name)],
-                list(known.values()),
-                link,
-            )
-            for node in nodes
-        }
+        delayed: dict[str, DelayedNode] = {}
+        try:
+            for node in nodes:
+                ways = peers.sources[node.name], peers.targets[node.name]
+                delayed[node.name] = place.backend.slow_network(node, *ways, link)
+        except FaultError:
+            for one in delayed.values():
+                one.end()
+            raise
         held: dict[str, dict[str, Held]] = {}
 
         def heal(_nodes: Sequence[Node]) -> str:
@@ -77,14 +76,8 @@ class SlowNetwork(Fault):
         def proof() -> str | None:
             return _told(held)
 
-        between = f"{', '.join(delayed)} and {', '.join({**those, **known})}"
+        between = f"{', '.join(delayed)} and {', '.join(peers.names)}"
         return Effect(f"Packets between {between} are held: {self._words()}.", heal, proof)
-
-    @staticmethod
-    def _strikes_itself(others: Sequence[str], place: Place, nodes: Sequence[Node]) -> bool:
-        """Tell whether nodes that are struck are also among the others: their packets to each other are held once."""
-        struck = {node.name for node in nodes}
-        return any(node.name in struck for name in nodes_among(others) for node in place.find(name))
 
     def _words(self) -> str:
         said = [

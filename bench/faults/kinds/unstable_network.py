@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from bench.backends.abilities import Partitionable
-from bench.faults.cutting import CLIENT, Cutter, Flapping, nodes_among
+from bench.faults.cutting import CLIENT, Cutter, Flapping, Peers, nodes_among
 from bench.faults.fault import Effect, Fault, Place, listed
 from bench.model import Node
 from bench.scenario.schema import Duration
@@ -24,6 +24,7 @@ class UnstableNetwork(Fault):
 
     key: ClassVar[str] = "unstable-network"
     needs: ClassVar[tuple[type, ...]] = (Partitionable,)
+    must_heal: ClassVar[bool] = True
 
     others: str | list[str] | None = Field(default=None, alias="from")
     loss: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -47,10 +48,11 @@ class UnstableNetwork(Fault):
         """See Fault."""
         others = listed(self.others or []) or [*(node.name for node in place.nodes), CLIENT]
         share = self.loss or self.duplicate or 1.0
-        cutter = Cutter.between(place, nodes, others, share=share, double=self.duplicate is not None)
+        peers = Peers.of(place, nodes, others, as_group=False)
+        cutter = Cutter.between(place, nodes, peers, share=share, double=self.duplicate is not None)
         if self.down is None or self.up is None:
             cutter.begin()
-            verb = "double" if cutter.rules.double else "drop"
+            verb = "double" if cutter.double else "drop"
             return cutter.effect(f"Rules are in force that {verb} {share:.1%} of the packets between")
         flapping = Flapping(cutter, self.down, self.up)
         flapping.begin()

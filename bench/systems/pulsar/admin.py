@@ -40,7 +40,7 @@ class PulsarAdmin:
         self._rest = Rest(self._brokers)
         self._quick = Rest(self._brokers, answer_s=_LOOK_S)
         self._recovery = Rest(of_role(nodes, BOOKIE), port=_BOOKIE_PORT, answer_s=_LOOK_S)
-        self._ledgers: set[int] = set()
+        self._ledgers: dict[int, set[int]] = {}
 
     def create_topic(self, topic: Topic) -> None:
         """See protocols.Admin. The topic gets a namespace of its own, with its quorums and policies."""
@@ -146,18 +146,21 @@ class PulsarAdmin:
                 stored = self._quick.ask(
                     "Loading", "GET", f"admin/v2/{name}-partition-{number}/internalStats"
                 )
-                self._ledgers.update(int(ledger["ledgerId"]) for ledger in stored["ledgers"])
+                self._ledgers[number] = {int(ledger["ledgerId"]) for ledger in stored["ledgers"]}
         except ClusterError:
             available = False
-        return TopicState(available, self._under_replicated(), None)
+        return TopicState(available, self._under_replicated(topic), None)
 
-    def _under_replicated(self) -> bool | None:
+    def _under_replicated(self, topic: Topic) -> bool | None:
+        """Tell by the ledgers that the partitions had when they last answered; None before each has, once."""
+        if len(self._ledgers) < topic.partitions:
+            return None
         try:
             path = f"{_RECOVERY}/list_under_replicated_ledger"
             found = self._recovery.ask("Asking AutoRecovery", "GET", path, absent_is_fine=True)
         except ClusterError:
             return None
-        return bool(self._ledgers & {int(ledger) for ledger in found or ()})
+        return bool(set().union(*self._ledgers.values()) & {int(ledger) for ledger in found or ()})
 
     def await_settled(self, topic: Topic) -> None:
         """See protocols.Admin: every partition has an owner and an open ledger."""

@@ -36,7 +36,7 @@ class Rest:
         for node in self._nodes:
             try:
                 answer = self._http.request(method, f"http://{node.address}:{self._port}/{path}", json=body)
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 silent.append(f"{node.name} ({type(error).__name__})")
                 continue
             if answer.is_success:
