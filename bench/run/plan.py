@@ -23,7 +23,7 @@ from bench.scenario import Loaded, cases, load
 from bench.systems.protocols import System
 
 _CLUSTER_START_S = {"kafka": 8.0, "pulsar": 16.0, "memory": 0.5}
-_WARM_UP_TIMES = 5.0
+_WARM_UP_TIMES = 4.5
 """Load and pauses of a warm-up take about so many times the load that the scenario gives (Bench.warm_up)."""
 _TRIAL_BESIDES_S = 2.7
 _ANALYSIS_S = 60.0

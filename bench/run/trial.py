@@ -25,10 +25,10 @@ from bench.run.history import History
 
 _WARM_UP_PRODUCERS = 16
 _TURNS = 3
-_MOST = 6.0
+_MOST = 4.0
 """So many times the load that a scenario gives for it, warming up may take in all, load and pauses."""
 _FASTER = 1.1
-"""Servers still get faster when a lap brings so many times the acknowledgements of the best before."""
+"""Servers still get faster when a turn brings so many times the acknowledgements of the best before."""
 _COMPILE_S = 20.0
 _SUBSCRIBE_S = 60.0
 _CATCH_UP_S = 3.0
@@ -42,8 +42,10 @@ Live: TypeAlias = Callable[[Mapping[str, Any]], None]
 Document: TypeAlias = dict[str, Any]
 
 
-def _steady(laps: Sequence[int]) -> bool:
-    return len(laps) > 1 and laps[-1] < _FASTER * max(laps[:-1])
+def _steady(laps: Sequence[tuple[int, ...]]) -> bool:
+    """Tell whether in no turn the last lap brought much more than the best before."""
+    turns = zip(*laps, strict=True)
+    return len(laps) > 1 and all(turn[-1] < _FASTER * max(turn[:-1]) for turn in turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +81,12 @@ class Bench:
         has: what counts is how many requests the servers see.
         """
         chosen = [cases[turn * (len(cases) - 1) // max(1, _TURNS - 1)] for turn in range(_TURNS)]
-        laps: list[int] = []
+        laps: list[tuple[int, ...]] = []
         begun = time.monotonic()
         while time.monotonic() - begun < _MOST * seconds and not _steady(laps):
-            laps.append(sum(self._turn(case, seconds / _TURNS, working) for case in chosen))
+            laps.append(tuple(self._turn(case, seconds / _TURNS, working) for case in chosen))
             await_rest(self.cluster.backend.pids().values(), _COMPILE_S, self.cluster.alive)
-        return laps
+        return [sum(lap) for lap in laps]
 
     def _turn(self, case: Case, seconds: float, working: Path) -> int:
         topic = Topic(f"warm-up-{time.monotonic_ns()}", case.partitions, case.topic)
