@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -61,4 +62,11 @@ def _ends(consumer: Consumer, topic: str, number: int, deadline: float) -> tuple
                     f"Asking for the end of {topic}, partition {number}: its leader did not answer "
                     f"({error.args[0].str()}). Nothing can be said of what it holds."
                 ) from error
+            _look_again(consumer, topic)
         time.sleep(_TURN_S)
+
+
+def _look_again(consumer: Consumer, topic: str) -> None:
+    """Make the client ask who leads now: one that saw a partition without a leader goes by that for long."""
+    with suppress(KafkaException):
+        consumer.list_topics(topic, timeout=1.0)
