@@ -55,7 +55,7 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
     seen = live.select("trial", F.col("received_ns").alias("at_ns"))
     for found in (
         _firsts(sends, faults),
-        _gap(acks, faults, "ack_gap_ns"),
+        _gap(acks.unionByName(_ends(sends)), faults, "ack_gap_ns"),
         _gap(seen, faults, "live_gap_ns"),
     ):
         for key, row in found.items():
@@ -89,6 +89,11 @@ def _firsts(sends: DataFrame, faults: DataFrame) -> dict[tuple[int, int], Row]:
         (row.trial, row.fault): {"first_failed_ns": row.first_failed_ns, "first_acked_ns": row.first_acked_ns}
         for row in rows
     }
+
+
+def _ends(sends: DataFrame) -> DataFrame:
+    """Give the end of each trial's sends: a time without acknowledgements that it cuts off has lasted until then."""
+    return sends.groupBy("trial").agg(F.max(F.coalesce("done_ns", "sent_ns")).alias("at_ns"))
 
 
 def _gap(events: DataFrame, faults: DataFrame, name: str) -> dict[tuple[int, int], Row]:
