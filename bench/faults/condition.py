@@ -53,11 +53,10 @@ class Condition(BaseModel):
     """What a step waits for, counted from when the step before it was done. All that is given must be so.
 
     `acks`: so many acknowledged sends since the load began. `after`: so much time, give or take `jitter` (by the
-    run's seed). `load`: `over` waits for the
-    end of the load. `in_sync`: so many replicas (Kafka). `copies`: `missing` waits until the system itself says
-    that copies of the topic are missing (Kafka: a replica out of sync; Pulsar: a ledger marked under-replicated),
-    `complete` until it says that none are. `topic`: `available` waits until every partition is served. `reader`:
-    see Reader.
+    run's seed). `load`: `over` waits for the end of the load. `in_sync`: so many replicas (Kafka). `copies`:
+    `missing` waits until the system itself says that copies of the topic are missing (Kafka: a replica out of sync;
+    Pulsar: a ledger marked under-replicated), `complete` until it says that none are. `topic`: `available` waits until
+    every partition is served. `reader`: see Reader.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -82,9 +81,9 @@ class Condition(BaseModel):
         return self
 
     @property
-    def asks_system(self) -> bool:
-        """Whether the system must be asked."""
-        return self.in_sync is not None or self.copies is not None or self.topic is not None
+    def states(self) -> list[str]:
+        """What of the topic's state is waited for, for which the system must be asked."""
+        return [name for name in ("in_sync", "copies", "topic") if getattr(self, name) is not None]
 
     def __str__(self) -> str:
         """Say it as a report does."""

@@ -74,13 +74,9 @@ class Struck:
             return ""
         self.record["heal_asked_ns"] = self.record["heal_asked_ns"] or time.monotonic_ns()
         left = [node for node in self._left if node not in those]
-        self._left, due_ns, self.due_ns = (
-            [],
-            self.due_ns,
-            None,
-        )  # whatever happens in there, it is not undone twice
+        self._left = []  # whatever happens in there, it is not undone twice
         seen = self._effect.heal(those)
-        self._left, self.due_ns = left, due_ns
+        self._left = left
         self.record["heal_seen"] = " ".join(filter(None, [self.record["heal_seen"], seen]))
         if not left:
             self.due_ns = None

@@ -156,7 +156,7 @@ class Timeline:
             since_s >= when.reader.blocked and self._reading and self._reading.blocked(when.reader.blocked)
         ):
             return False
-        return not when.asks_system or self._is_so(when)
+        return not when.states or self._is_so(when)
 
     def _lacks_acks(self, when: Condition) -> bool:
         return when.acks is not None and self._acked < when.acks

@@ -52,8 +52,8 @@ def _check_targets(loaded: Loaded, case: Case, number: int, step: Step, allowed:
 
 
 def _check_state(loaded: Loaded, case: Case, number: int, step: Step, known: Sequence[str]) -> None:
-    for name in ("in_sync", "copies", "topic"):
-        if getattr(step.when, name) is not None and name not in known:
+    for name in step.when.states:
+        if name not in known:
             message = f"{case.system} tells no such state; a step may wait for {', '.join(known) or 'none'}"
             raise _error(loaded, case, (number, "when", name), message)
 
