@@ -338,6 +338,14 @@ def test_a_topic_of_a_whole_cluster_is_available_with_every_copy(live_system: Li
     assert ("in_sync" in live_system.system.states) == (state.in_sync is not None)
 
 
+def test_the_layout_names_nodes_of_the_cluster_for_every_partition(live_system: LiveSystem) -> None:
+    layout = live_system.admin.layout(live_system.topic(2))
+
+    assert [one["partition"] for one in layout] == ([0, 1] if live_system.nodes else [])
+    for one in layout:
+        assert one.get("leader", one.get("owner")) in live_system.nodes
+
+
 def test_a_topic_that_is_not_there_is_not_available(live_system: LiveSystem) -> None:
     assert not live_system.admin.state(Topic("contract-never-made", 1)).available
 

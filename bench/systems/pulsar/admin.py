@@ -113,12 +113,9 @@ class PulsarAdmin:
     def layout(self, topic: Topic) -> list[dict[str, object]]:
         """See protocols.Admin."""
         found: list[dict[str, object]] = []
-        name = topics.rest_path(topic)
         for number in range(topic.partitions):
             try:
-                owner = self._quick.ask("Looking up", "GET", f"lookup/v2/topic/{name}-partition-{number}")
-                path = f"admin/v2/{name}-partition-{number}/internalStats?metadata=true"
-                ledgers = self._quick.ask("Loading", "GET", path)["ledgers"]
+                host, ledgers = self._served(topic, number, "?metadata=true")
             except ClusterError:
                 continue
             kept = [
@@ -132,7 +129,6 @@ class PulsarAdmin:
                 for ledger in ledgers
                 if ledger.get("metadata")
             ]
-            host = str(owner["httpUrl"]).removeprefix("http://")
             found.append({"partition": number, "owner": self._name(host), "ledgers": kept})
         return found
 
@@ -141,15 +137,18 @@ class PulsarAdmin:
         available = True
         try:
             for number in range(topic.partitions):
-                name = topics.rest_path(topic)
-                self._quick.ask("Looking up", "GET", f"lookup/v2/topic/{name}-partition-{number}")
-                stored = self._quick.ask(
-                    "Loading", "GET", f"admin/v2/{name}-partition-{number}/internalStats"
-                )
-                self._ledgers[number] = {int(ledger["ledgerId"]) for ledger in stored["ledgers"]}
+                _, ledgers = self._served(topic, number, "")
+                self._ledgers[number] = {int(ledger["ledgerId"]) for ledger in ledgers}
         except ClusterError:
             available = False
         return TopicState(available, self._under_replicated(topic), None)
+
+    def _served(self, topic: Topic, number: int, which: str) -> tuple[str, list[dict[str, Any]]]:
+        """Return the owner's host and the ledgers of a partition, within seconds. Raises ClusterError."""
+        name = f"{topics.rest_path(topic)}-partition-{number}"
+        owner = self._quick.ask("Looking up", "GET", f"lookup/v2/topic/{name}")
+        stored = self._quick.ask("Loading", "GET", f"admin/v2/{name}/internalStats{which}")
+        return str(owner["httpUrl"]).removeprefix("http://"), stored["ledgers"]
 
     def _under_replicated(self, topic: Topic) -> bool | None:
         """Tell by the ledgers that the partitions had when they last answered; None before each has, once."""
