@@ -49,8 +49,9 @@ class Jit(StrEnum):
 class Cluster:
     """Everything that needs other server processes when it changes. Cases with equal clusters share one.
 
-    `nodes` counts nodes by role; `settings` holds server properties by role, under their own names. With
-    `own_disks` each node's data lie on a file system of their own; with `fsync_gates` each fsync can be held.
+    `nodes` counts nodes by role; `settings` holds server properties by role, under their own names. With `processor`
+    a node more runs an application (bench/load/processor.py); with `own_disks` each server's data lie on a file system
+    of their own; with `fsync_gates` each fsync can be held.
     """
 
     system: str
@@ -59,6 +60,7 @@ class Cluster:
     settings: Mapping[str, Settings] = field(default_factory=dict)
     heap_mib: Mapping[str, int] = field(default_factory=dict)
     jit: Jit = Jit.DEFAULT
+    processor: bool = False
     own_disks: bool = False
     fsync_gates: bool = False
 
@@ -110,7 +112,8 @@ class Case:
     """One point of a sweep: one system, one whole configuration.
 
     `swept` holds only what the scenario sweeps for this system, in the scenario's order: a case's short name.
-    `producer` and `consumer` are client properties under the client's own names. `faults` are the steps of what
+    `producer` and `consumer` are client properties under the client's own names; `processor` is the application between
+    two topics, if there is one (bench/systems/processing.py). `faults` are the steps of what
     breaks during a trial, as the scenario has them (bench/faults/step.py).
     """
 
@@ -123,6 +126,7 @@ class Case:
     producer: Settings
     consumer: Settings
     load: Load
+    processor: Settings = field(default_factory=dict)
     faults: tuple[Mapping[str, Any], ...] = ()
 
 

@@ -42,6 +42,7 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
         *(_nodes(results, part) for part in parts),
         *([Fact("JVM", jit(results))] if jit(results) else []),
         Fact("Load", "; ".join(_distinct(map(_load_words, _loads(results)))) or numbers.NOTHING),
+        *_processor(results),
         Fact("Measured window", "; ".join(_distinct(map(_window_words, _loads(results)))) or numbers.NOTHING),
         Fact("Rounds", f"{interval(results)} {_order(results)}"),
         Fact("Client", _client(results)),
@@ -188,6 +189,23 @@ def _pace(pacing: str | list[list[float]]) -> str:
         )
     steps = ", ".join(f"{rate:,.0f}/s for {seconds:g} s" for seconds, rate in pacing)
     return f"open loop: {steps}; response time counts from when a send was due"
+
+
+def _processor(results: Results) -> Iterator[Fact]:
+    files = results.trial_files.values()
+    told = _distinct(
+        _processor_words(one) for file in files if (one := _configuration(file).get("processor"))
+    )
+    if told:
+        yield Fact(
+            "Application",
+            f"{'; '.join(told)}. It reads the topic and writes another, in a process of its own. Live consumers "
+            "and the full read read what it has written: lost, doubled and out of order are counted behind it.",
+        )
+
+
+def _processor_words(settings: Json) -> str:
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
 
 
 def _window_words(load: Json) -> str:

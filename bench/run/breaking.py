@@ -14,6 +14,7 @@ from bench.faults.fault import Fault
 from bench.faults.step import StepError
 from bench.model import Case
 from bench.run import wiring
+from bench.run.cluster import nodes
 from bench.scenario import Loaded
 
 
@@ -29,7 +30,7 @@ def checked(loaded: Loaded, case: Case) -> Case:
     except StepError as refusal:
         raise _error(loaded, case, refusal.path, str(refusal)) from None
     system = wiring.system(case.system)
-    allowed = targets.allowed(system.nodes(case.cluster, Path("/nodes")), system.parts)
+    allowed = targets.allowed(nodes(case.cluster, Path("/nodes")), system.parts)
     for number, step in enumerate(steps):
         _check_targets(loaded, case, number, step, allowed)
         _check_state(loaded, case, number, step, system.states)

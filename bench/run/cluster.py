@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import shutil
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.backends.process import ProcessBackend, check_ports
 from bench.errors import ClusterError
+from bench.load import processor
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
 from bench.model import Cluster, Node
 from bench.run.folder import RunFolder
 from bench.run.wiring import system
+from bench.systems.processing import PROCESSOR
 from bench.systems.protocols import Admin, System
+
+_PROCESSOR_HOST = 253
+_PROCESSOR_BYTES = 192 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,25 @@ class LoadProcesses:
     consuming: WorkerProcess
 
 
+def nodes(spec: Cluster, folder: Path) -> list[Node]:
+    """Lay out the nodes of a cluster below `folder`: the system's own, and the application's where there is one."""
+    own = system(spec.system).nodes(spec, folder)
+    return [*own, _processor(own, folder / PROCESSOR)] if spec.processor else own
+
+
+def _processor(own: Sequence[Node], directory: Path) -> Node:
+    return Node(
+        name=PROCESSOR,
+        role=PROCESSOR,
+        address=f"{own[0].address.rpartition('.')[0]}.{_PROCESSOR_HOST}",
+        command=(sys.executable, "-m", processor.__name__, str(directory / processor.FILE)),
+        directory=directory,
+        log=directory / "processor.log",
+        ports=(processor.PORT,),
+        memory_bytes=_PROCESSOR_BYTES,
+    )
+
+
 @contextmanager
 def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
     """Start a cluster below `folder` and take it away again; the nodes' logs end up in `logs`.
@@ -50,24 +75,25 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
     Raises ClusterError or NodeDiedError, with the end of the node's log, when it doesn't come up.
     """
     side = system(spec.system)
-    nodes = side.nodes(spec, folder)
+    every = nodes(spec, folder)
+    servers = [node for node in every if node.role != PROCESSOR]
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        stack.callback(_keep_logs, nodes, logs)
-        disks = [side.data_folder(node) for node in nodes] if spec.own_disks else []
-        backend = ProcessBackend(nodes, disks, gated=spec.fsync_gates)
+        stack.callback(_keep_logs, every, logs)
+        disks = [side.data_folder(node) for node in servers] if spec.own_disks else []
+        backend = ProcessBackend(every, disks, gated=spec.fsync_gates)
         stack.callback(backend.close)
-        check_ports(nodes)
+        check_ports(every)
         begun = time.monotonic()
-        side.prepare(spec, nodes)
-        backend.start(side.start_order(nodes))
-        side.await_ready(spec, nodes, backend.alive)
+        side.prepare(spec, servers)
+        backend.start(side.start_order(servers))
+        side.await_ready(spec, servers, backend.alive)
         taken = time.monotonic() - begun
         backend.sync_disks()
-        admin = side.admin(spec, nodes)
+        admin = side.admin(spec, servers)
         stack.callback(admin.close)
-        yield LiveCluster(spec, side, nodes, side.endpoint(nodes), admin, backend, taken)
+        yield LiveCluster(spec, side, every, side.endpoint(servers), admin, backend, taken)
 
 
 @contextmanager

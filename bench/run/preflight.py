@@ -16,7 +16,7 @@ from bench.backends.machine import java_version
 from bench.errors import BenchError, SetupError
 from bench.faults.kinds import kinds
 from bench.model import Cluster
-from bench.run import wiring
+from bench.run.cluster import nodes
 
 _LOAD_BYTES = 2 * 2**30
 """What the load processes and the runner may take beside a cluster."""
@@ -48,8 +48,7 @@ def check(clusters: Iterable[Cluster], out: Path) -> None:
     disks.check_space(out, _DISK_BYTES)
     _require(_sandbox())
     for cluster in chosen:
-        nodes = wiring.system(cluster.system).nodes(cluster, out)
-        process.check_memory(nodes, _LOAD_BYTES)
+        process.check_memory(nodes(cluster, out), _LOAD_BYTES)
     if any(cluster.nodes for cluster in chosen):
         for finding in (_java(), *(_command(name) for name in ("nsenter", "ip"))):
             _require(finding)

@@ -49,6 +49,7 @@ def _configuration(case: Case) -> dict[str, Any]:
         "topic": dict(case.topic),
         "producer": dict(case.producer),
         "consumer": dict(case.consumer),
+        "processor": dict(case.processor),
         "faults": [dict(step) for step in case.faults],
         "cluster_settings": {role: dict(settings) for role, settings in cluster.settings.items()},
     }

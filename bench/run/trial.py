@@ -14,14 +14,16 @@ from typing import Any, TypeAlias
 from bench.backends.machine import probe
 from bench.errors import BenchError, LoadError
 from bench.faults import Site, Timeline, read_steps
+from bench.load import processor
 from bench.load.commands import Command, Finish, Produce, Subscribe, Verify
 from bench.load.process import CONSUMER_MODULE, WorkerProcess
-from bench.model import Case, Pacing, Topic, Trial
+from bench.model import Case, Node, Pacing, Topic, Trial
 from bench.run import record
 from bench.run.cluster import LiveCluster, LoadProcesses
 from bench.run.compilers import await_rest
 from bench.run.folder import RunFolder
 from bench.run.history import History
+from bench.systems.processing import PROCESSOR
 
 _WARM_UP_PRODUCERS = 16
 _TURNS = 3
@@ -35,6 +37,8 @@ _CATCH_UP_S = 3.0
 _TAIL_S = 90.0
 _SILENCE_S = 30.0
 _READ_S = 900.0
+_PROCESSED_S = 120.0
+_TURN_S = 0.1
 _READER_S = 60.0
 """A reader of a step ends when nothing has come to it for so long."""
 
@@ -108,18 +112,55 @@ class Bench:
 
     def _measured(self, trial: Trial, working: Path, live: Live, document: Document) -> Document:
         topic = Topic(f"trial-{trial.number:04d}", trial.case.partitions, trial.case.topic)
-        self.cluster.admin.create_topic(topic)
+        processed = replace(topic, name=f"{topic.name}-processed") if trial.case.processor else topic
+        topics = list(dict.fromkeys([topic.name, processed.name]))
+        for name in topics:
+            self.cluster.admin.create_topic(replace(topic, name=name))
         try:
-            return self._on_topic(trial, topic, working, live, document)
+            if trial.case.processor:
+                self._process(trial.case, topic, processed)
+            return self._on_topic(trial, topic, processed, working, live, document)
         finally:
             if not trial.case.faults:  # else the cluster ends with this trial
-                self.cluster.admin.delete_topic(topic)
+                for name in topics:
+                    self.cluster.admin.delete_topic(replace(topic, name=name))
 
-    def _on_topic(
-        self, trial: Trial, topic: Topic, working: Path, live: Live, document: Document
+    def _process(self, case: Case, source: Topic, target: Topic) -> None:
+        """Start the application between two topics."""
+        node = self._processor()
+        node.directory.mkdir(parents=True, exist_ok=True)
+        processor.write(
+            processor.Process(
+                system=case.system,
+                endpoint=self.cluster.endpoint,
+                source=source,
+                target=target,
+                settings=case.processor,
+            ),
+            node.directory / processor.FILE,
+        )
+        self.cluster.backend.start_node(node)
+
+    def _processor(self) -> Node:
+        return next(node for node in self.cluster.nodes if node.role == PROCESSOR)
+
+    def _await_processed(self, topic: Topic) -> None:
+        """Let the application settle everything, then end it in order: it finishes what it has in hands."""
+        deadline = time.monotonic() + _PROCESSED_S
+        while backlog := self.cluster.admin.backlog(topic):
+            self.cluster.alive()
+            if time.monotonic() > deadline:
+                raise LoadError(
+                    f"The processor had {backlog:,} messages before it after {_PROCESSED_S:.0f} s."
+                )
+            time.sleep(_TURN_S)
+        self.cluster.backend.end_node(self._processor(), kill=False)
+
+    def _on_topic(  # noqa: PLR0913, PLR0917 - a topic more where an application stands between
+        self, trial: Trial, topic: Topic, processed: Topic, working: Path, live: Live, document: Document
     ) -> Document:
         effective = self.cluster.admin.effective(topic)
-        reading = self._reading(trial, topic, working / "receives")
+        reading = self._reading(trial, processed, working / "receives")
         consumers = trial.case.load.consumers
         if consumers:
             self._consume(Subscribe(**reading, consumers=consumers), _SUBSCRIBE_S)
@@ -133,6 +174,8 @@ class Bench:
             timeline.finish()
             if timeline.steps and timeline.all_healed:
                 self.cluster.admin.await_settled(topic)
+            if trial.case.processor:
+                self._await_processed(topic)
         except BaseException:
             timeline.abandon()
             raise

@@ -46,6 +46,7 @@ def _settings(scenario: Scenario, spec: SystemSpec) -> dict[Key, Scalar | list[S
         **spec.server_properties(),
         "producer": spec.producer,
         "consumer": spec.consumer,
+        "processor": spec.processor,
     }
     return {
         (owner, name): value  # type: ignore[misc]  # the schema has checked every value
@@ -72,12 +73,15 @@ def _case(
         system=system,
         name="",
         swept={},
-        cluster=Cluster(system, version, spec.node_counts(), servers, spec.heap_mib, jit),
+        cluster=Cluster(
+            system, version, spec.node_counts(), servers, spec.heap_mib, jit, bool(spec.processor)
+        ),
         partitions=int(given["load", "partitions"]),
         topic=owned("topic"),
         producer=owned("producer"),
         consumer=owned("consumer"),
         load=_load(scenario, int(given["load", "producers"]), int(given["load", "message_bytes"])),
+        processor=owned("processor"),
         faults=tuple(spec.faults),
     )
 

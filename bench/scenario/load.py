@@ -20,7 +20,7 @@ from bench.scenario.schema import PROFILES, Scenario
 IN_RUN_FOLDER = "scenario"
 """Stem of the copy that a run folder keeps."""
 
-_FREE_FORM = {"topic", "producer", "consumer", "broker", "controller", "bookie", "zookeeper"}
+_FREE_FORM = {"topic", "producer", "consumer", "processor", "broker", "controller", "bookie", "zookeeper"}
 
 
 @dataclass(frozen=True, slots=True)

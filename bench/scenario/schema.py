@@ -153,6 +153,7 @@ class SystemSpec(Strict):
     topic: Properties = Field(default_factory=dict)
     producer: Properties = Field(default_factory=dict)
     consumer: Properties = Field(default_factory=dict)
+    processor: Properties = Field(default_factory=dict)
     faults: list[dict[str, Any]] = Field(default_factory=list)
 
     def node_counts(self) -> Mapping[str, int]:

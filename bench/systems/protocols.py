@@ -109,6 +109,9 @@ class Admin(Protocol):
     def state(self, topic: Topic) -> TopicState:
         """Return how the topic is now, within seconds, also while nodes are down."""
 
+    def backlog(self, topic: Topic) -> int:
+        """Return how many messages the processor (processing.py) has not settled yet."""
+
     def await_settled(self, topic: Topic) -> None:
         """Return once every copy of the topic that is expected is there again, after faults were healed.
 
@@ -175,6 +178,12 @@ class System(Protocol):
         """Read every partition from its earliest message to the end it has at the call; batches of messages.
 
         Raises LoadError naming the partitions not read to their end once `deadline_s` passed without one.
+        """
+
+    def process(self, endpoint: str, source: Topic, target: Topic, settings: Settings) -> Iterator[int]:
+        """Read `source` as an application does, write each message to `target`, a batch at each step (its size).
+
+        It goes on where one before it had settled, for ever; close the generator. See processing.py.
         """
 
     def check(self, case: Case) -> list[str]:

@@ -11,7 +11,8 @@ from typing import Protocol
 
 import pytest
 
-from bench.model import Outcome, Topic
+from bench.errors import LoadError
+from bench.model import Outcome, Settings, Topic
 from bench.systems.protocols import NOT_GIVEN, Admin, Consumer, Done, Producer, Producers, Received, System
 
 DEADLINE_S = 60.0
@@ -359,3 +360,45 @@ def test_a_whole_cluster_is_settled(live_system: LiveSystem) -> None:
 
 def test_deleting_a_topic_that_is_not_there_is_no_error(live_system: LiveSystem) -> None:
     live_system.admin.delete_topic(Topic("contract-never-made", 1))
+
+
+SETTLING: dict[str, tuple[str, Sequence[str]]] = {
+    "kafka": ("commit", ("before", "after", "transaction")),
+    "pulsar": ("acknowledge", ("before", "after", "deduplicated")),
+}
+
+
+def process(live: LiveSystem, source: Topic, target: Topic, settle: Settings, at_least: int) -> int:
+    """Let a processor take so many messages, end it in order, return how many it took."""
+    taken = 0
+    with closing(live.system.process(live.endpoint, source, target, {"work_ms": 0, **settle})) as steps:  # type: ignore[type-var]  # systems give generators
+
+        def step() -> None:
+            nonlocal taken
+            taken += next(steps)
+
+        until(lambda: taken >= at_least, step)
+    return taken
+
+
+@pytest.mark.parametrize("way", [0, 1, 2])
+def test_a_processor_writes_every_message_on_and_the_next_goes_on_where_it_settled(
+    live_system: LiveSystem, way: int
+) -> None:
+    if live_system.system.name not in SETTLING:
+        with pytest.raises(LoadError, match="no processor"):
+            live_system.system.process("", Topic("a", 1), Topic("b", 1), {})
+        return
+    how, ways = SETTLING[live_system.system.name]
+    source, target = live_system.topic(2), live_system.topic(2)
+    send_sync(live_system, source, 20)
+    settle: Settings = {how: ways[way], "batch": 3}
+
+    first = process(live_system, source, target, settle, 6)
+    assert 6 <= first < 20
+    assert live_system.admin.backlog(source) == 20 - first
+    assert first + process(live_system, source, target, settle, 20 - first) == 20
+    assert live_system.admin.backlog(source) == 0
+
+    read = chain.from_iterable(live_system.system.read_all(live_system.endpoint, target, {}, 30))
+    assert sorted(int(one.payload) for one in read) == list(range(20))

@@ -137,3 +137,26 @@ def test_templates_set_only_properties_that_exist() -> None:
         lines = (config.FOLDER / f"{role}.properties").read_text().splitlines()
         names = {line.split("=")[0] for line in lines if line and not line.startswith("#")}
         assert names <= settings.server_properties()
+
+
+@pytest.mark.parametrize(
+    ("given", "complaint"),
+    [
+        ({"commit": "after"}, None),
+        ({"commit": "transaction", "batch": 10, "work_ms": 0.5}, None),
+        ({"commit": "later"}, "needs commit, one of before, after, transaction, not later"),
+        ({"batch": 10}, "needs commit"),
+        ({"commit": "after", "batch": 0}, "batch is a whole number from 1 on, not 0"),
+        ({"commit": "after", "work_ms": -1}, "work_ms is a number of milliseconds from 0 on, not -1"),
+    ],
+)
+def test_a_processor_says_when_it_commits(given: Settings, complaint: str | None) -> None:
+    said = settings.check(replace(SOUND, processor=given))
+
+    assert said == [] if complaint is None else complaint in " ".join(said)
+
+
+def test_a_processors_misspelt_setting_is_shown_with_the_nearest_name() -> None:
+    assert settings.unknown(replace(SOUND, processor={"comit": "after"})) == [
+        ("processor", "comit", ["commit"])
+    ]

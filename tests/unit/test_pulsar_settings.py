@@ -161,3 +161,20 @@ def test_what_is_in_force_includes_the_clients_defaults() -> None:
         False,
         "NONE",
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "topic", "complaint"),
+    [
+        ({"acknowledge": "after"}, {}, None),
+        ({"acknowledge": "deduplicated"}, {}, None),
+        ({"acknowledge": "deduplicated"}, {"deduplicationEnabled": False}, "needs deduplicationEnabled=true"),
+        ({"acknowledge": "transaction"}, {}, "one of before, after, deduplicated, not transaction"),
+    ],
+)
+def test_a_processor_says_when_it_acknowledges(
+    given: Settings, topic: Settings, complaint: str | None
+) -> None:
+    said = settings.check(replace(SOUND, processor=given, topic={**SOUND.topic, **topic}))
+
+    assert said == [] if complaint is None else complaint in " ".join(said)

@@ -29,6 +29,7 @@ from bench.systems.kafka.nodes import (
     of_role,
 )
 from bench.systems.kafka.settings import topic_settings
+from bench.systems.processing import PROCESSOR
 
 _REQUEST_S = 30.0
 _LOOK_S = 2.0
@@ -156,6 +157,19 @@ class KafkaAdmin:
         fewest = min(isr for one in told for _, isr in one)
         served = any(all(leader >= 0 for leader, _ in one) for one in told)
         return TopicState(served, fewest < self._replicas(topic), fewest)
+
+    def backlog(self, topic: Topic) -> int:
+        """See protocols.Admin: what the group has not committed yet."""
+        consumer = Consumer({"bootstrap.servers": endpoint(self._nodes), "group.id": PROCESSOR})
+        try:
+            ends = topics.ends(consumer, topic, _REQUEST_S)
+            parts = [TopicPartition(topic.name, number) for number in ends]
+            settled = {one.partition: one.offset for one in consumer.committed(parts, timeout=_REQUEST_S)}
+            return sum(end - max(first, settled[number]) for number, (first, end) in ends.items())
+        except (KafkaException, LoadError) as error:
+            raise ClusterError(f"Asking for the processor's backlog of {topic.name}: {error}.") from error
+        finally:
+            consumer.close()
 
     def await_settled(self, topic: Topic) -> None:
         """Return once every broker says that all replicas are in sync; ClusterError after 30 s without.

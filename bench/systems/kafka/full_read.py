@@ -14,14 +14,16 @@ from bench.systems.kafka.records import Record, consume
 from bench.systems.kafka.settings import client_config, merged
 from bench.systems.protocols import NOT_GIVEN, Received
 
+_PREFERRED: Settings = {
+    # The account counts what is in the log, committed or not, unless the case says otherwise.
+    "isolation.level": "read_uncommitted",
+}
 _NEEDED: Settings = {
     "group.id": "bench-verify",
     "enable.auto.commit": False,
     "enable.partition.eof": True,
     # A gap must show: nothing is skipped in silence.
     "auto.offset.reset": "error",
-    # The account counts what is in the log, committed or not.
-    "isolation.level": "read_uncommitted",
     "fetch.min.bytes": 1,
     "fetch.wait.max.ms": 100,
     "fetch.message.max.bytes": 8 * 2**20,
@@ -42,7 +44,7 @@ def read_all(
     endpoint: str, topic: Topic, settings: Settings, deadline_s: float
 ) -> Iterator[Sequence[Received]]:
     """See protocols.System. What the case sets for the consumer holds, but for what completeness hangs on."""
-    consumer = Consumer(client_config(endpoint, merged(settings, _NEEDED)))
+    consumer = Consumer(client_config(endpoint, merged(_PREFERRED, merged(settings, _NEEDED))))
     try:
         found = topics.ends(consumer, topic, deadline_s)
         consumer.assign([TopicPartition(topic.name, number, first) for number, (first, _) in found.items()])

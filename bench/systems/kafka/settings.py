@@ -10,8 +10,15 @@ from typing import NamedTuple
 from confluent_kafka import Consumer, KafkaException, Producer
 
 from bench.model import Case, Scalar, Settings
+from bench.systems import processing
 from bench.systems.kafka.config import FOLDER, copies, text
 from bench.systems.kafka.nodes import BROKER, CONTROLLER, MOST_NODES, ROLES, ZOOKEEPER
+from bench.systems.processing import AFTER, BEFORE, PROCESSOR
+
+COMMIT = "commit"
+TRANSACTION = "transaction"
+COMMITS = (BEFORE, AFTER, TRANSACTION)
+"""When a processor commits what it has read: bench/systems/kafka/processor.py."""
 
 _SERVERS_OWN = frozenset({
     "process.roles",
@@ -137,11 +144,12 @@ def _owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     yield "topic", topic_settings(case.topic), topic_properties()
     yield "producer", case.producer, _client_names("P")
     yield "consumer", case.consumer, _client_names("C")
+    yield PROCESSOR, case.processor, processing.names(COMMIT)
 
 
 def check(case: Case) -> list[str]:
     """Say why this case cannot exist, in full sentences."""
-    checks = (_version, _nodes, _copies, _sizes, _own, _twice, _refused)
+    checks = (_version, _nodes, _copies, _sizes, _own, _twice, _refused, _processor)
     return [sentence for check_one in checks for sentence in check_one(case)]
 
 
@@ -215,6 +223,10 @@ def _own(case: Case) -> Iterator[str]:
     for client, settings in (("producer", case.producer), ("consumer", case.consumer)):
         for name in sorted(_CLIENTS_OWN[client] & set(settings)):
             yield f"{name} can't be set for the {client}: the suite needs its own value there."
+
+
+def _processor(case: Case) -> Iterator[str]:
+    yield from processing.why_wrong(case.processor, COMMIT, COMMITS)
 
 
 def _twice(case: Case) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench.model import Case, Cluster, Node, Settings, Topic
-from bench.systems.kafka import config, full_read, hints, nodes, ready, settings
+from bench.systems.kafka import config, full_read, hints, nodes, processor, ready, settings
 from bench.systems.kafka.admin import KafkaAdmin
 from bench.systems.kafka.client import KafkaConsumer, KafkaProducers
 from bench.systems.protocols import Admin, Consumer, Producers, Received
@@ -75,6 +75,10 @@ class Kafka:
     ) -> Iterator[Sequence[Received]]:
         """See protocols.System."""
         return full_read.read_all(endpoint, topic, case_consumer, deadline_s)
+
+    def process(self, endpoint: str, source: Topic, target: Topic, settings: Settings) -> Iterator[int]:
+        """See protocols.System."""
+        return processor.process(endpoint, source, target, settings)
 
     def check(self, case: Case) -> list[str]:
         """See protocols.System."""

@@ -47,6 +47,10 @@ class MemoryAdmin:
         """See protocols.Admin."""
         return TopicState((self._folder / topic.name).exists(), copies_missing=False, in_sync=None)
 
+    def backlog(self, topic: Topic) -> int:  # noqa: ARG002
+        """See protocols.Admin: there is no processor."""
+        return 0
+
     def await_settled(self, topic: Topic) -> None:
         """See protocols.Admin: there is one copy only."""
 

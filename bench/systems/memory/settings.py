@@ -17,6 +17,7 @@ def unknown(case: Case) -> list[tuple[str, str, list[str]]]:
         "topic": {name: value for name, value in case.topic.items() if name != "partitions"},
         "producer": case.producer,
         "consumer": case.consumer,
+        "processor": case.processor,
     }
     valid = {"producer": NAMES}
     return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from bench.errors import LoadError
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.memory import client, settings
 from bench.systems.memory.admin import MemoryAdmin
@@ -80,6 +81,10 @@ class Memory:
     ) -> Iterator[Sequence[Received]]:
         """See protocols.System."""
         return client.read_all(Path(endpoint) / topic.name, topic)
+
+    def process(self, endpoint: str, source: Topic, target: Topic, settings: Settings) -> Iterator[int]:  # noqa: ARG002
+        """See protocols.System: `settings` refuses a processor, which needs a node."""
+        raise LoadError("The memory system has no processor.")
 
     def check(self, case: Case) -> list[str]:
         """See protocols.System."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Settings, Topic, TopicState
+from bench.systems.processing import PROCESSOR
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.config import text
 from bench.systems.pulsar.describe import TOLD, node_settings, sessions_ms
@@ -160,6 +161,17 @@ class PulsarAdmin:
         except ClusterError:
             return None
         return bool(set().union(*self._ledgers.values()) & {int(ledger) for ledger in found or ()})
+
+    def backlog(self, topic: Topic) -> int:
+        """See protocols.Admin: what the subscription has not acknowledged, in entries."""
+        names = [f"{topics.rest_path(topic)}-partition-{number}" for number in range(topic.partitions)]
+        told = [
+            self._rest.ask(
+                f"Asking for the backlog of {name}", "GET", f"admin/v2/{name}/stats?getPreciseBacklog=true"
+            )
+            for name in names
+        ]
+        return sum(int(one["subscriptions"][PROCESSOR]["msgBacklog"]) for one in told)
 
     def await_settled(self, topic: Topic) -> None:
         """See protocols.Admin: every partition has an owner and an open ledger."""

@@ -7,10 +7,17 @@ from difflib import get_close_matches
 from functools import cache
 
 from bench.model import Case, Scalar, Settings
+from bench.systems import processing
+from bench.systems.processing import AFTER, BEFORE, PROCESSOR
 from bench.systems.pulsar import arguments, topics
 from bench.systems.pulsar.arguments import Side
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, FOLDER, MOST_NODES, ROLES, ZOOKEEPER
 from bench.systems.pulsar.topics import Quorums
+
+ACKNOWLEDGE = "acknowledge"
+DEDUPLICATED = "deduplicated"
+ACKNOWLEDGES = (BEFORE, AFTER, DEDUPLICATED)
+"""When a processor acknowledges what it has read: bench/systems/pulsar/processor.py."""
 
 _SERVERS_OWN = {
     ZOOKEEPER: frozenset({"clientPort", "clientPortAddress", "dataDir", "dataLogDir"}),
@@ -74,11 +81,12 @@ def _owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     yield "topic", case.topic, {"partitions", *topics.SETTINGS}
     yield "producer", case.producer, arguments.names(Side.PRODUCER)
     yield "consumer", case.consumer, arguments.names(Side.CONSUMER)
+    yield PROCESSOR, case.processor, processing.names(ACKNOWLEDGE)
 
 
 def check(case: Case) -> list[str]:
     """Say why this case cannot exist, in full sentences."""
-    checks = (_nodes, _topic, _quorums, _size, _sessions, _own, _client)
+    checks = (_nodes, _topic, _quorums, _size, _sessions, _own, _client, _processor)
     return [sentence for check_one in checks for sentence in check_one(case)]
 
 
@@ -161,3 +169,12 @@ def _client(case: Case) -> Iterator[str]:
                 yield f"The {side}'s {wrong}"
     if case.producer.get("batching_enabled") and case.producer.get("chunking_enabled"):
         yield "The producer's batching_enabled and chunking_enabled exclude each other."
+
+
+def _processor(case: Case) -> Iterator[str]:
+    yield from processing.why_wrong(case.processor, ACKNOWLEDGE, ACKNOWLEDGES)
+    drops = case.topic.get(
+        "deduplicationEnabled", case.cluster.settings.get(BROKER, {}).get("brokerDeduplicationEnabled")
+    )
+    if case.processor.get(ACKNOWLEDGE) == DEDUPLICATED and not drops:
+        yield "A processor with acknowledge=deduplicated needs deduplicationEnabled=true of its topic."

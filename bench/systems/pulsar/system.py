@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.protocols import Admin, Consumer, Producers, Received
-from bench.systems.pulsar import config, full_read, hints, nodes, ready, settings
+from bench.systems.pulsar import config, full_read, hints, nodes, processor, ready, settings
 from bench.systems.pulsar.admin import PulsarAdmin
 from bench.systems.pulsar.client import PulsarConsumer, PulsarProducers
 from bench.systems.servers import Servers
@@ -84,6 +84,10 @@ class Pulsar:
     def hints(self, nodes: Sequence[Node]) -> list[str]:
         """See protocols.System."""
         return hints.hints(nodes)
+
+    def process(self, endpoint: str, source: Topic, target: Topic, settings: Settings) -> Iterator[int]:
+        """See protocols.System."""
+        return processor.process(endpoint, source, target, settings)
 
     def check(self, case: Case) -> list[str]:
         """See protocols.System."""

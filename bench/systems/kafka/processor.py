@@ -1,0 +1,109 @@
+"""An application that reads a topic as a consumer group and writes another: see bench/systems/processing.py."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+
+from bench.errors import LoadError
+from bench.model import Settings, Topic
+from bench.systems import processing
+from bench.systems.kafka.records import Record, consume
+from bench.systems.kafka.settings import COMMIT, TRANSACTION, client_config
+from bench.systems.processing import AFTER, BEFORE, PROCESSOR
+
+_READING: Settings = {
+    "group.id": PROCESSOR,
+    # A static member: killed and started again it goes on at once, and need not wait until the group misses it.
+    "group.instance.id": PROCESSOR,
+    "enable.auto.commit": False,
+    "auto.offset.reset": "earliest",
+    "isolation.level": "read_committed",
+}
+_WRITING: Settings = {"acks": "all", "enable.idempotence": True, "linger.ms": 0}
+"""What it writes is neither lost nor doubled by the writing, so that all loss and doubling is the settling's."""
+_WAIT_S = 0.2
+_REQUEST_S = 30.0
+
+
+def process(endpoint: str, source: Topic, target: Topic, settings: Settings) -> Iterator[int]:
+    """See protocols.System."""
+    how = processing.read(settings, COMMIT)
+    transactional = {"transactional.id": PROCESSOR} if how.settle == TRANSACTION else {}
+    producer = Producer(client_config(endpoint, {**_WRITING, **transactional}))
+    if transactional:
+        producer.init_transactions(_REQUEST_S)  # ends what one that was killed has left open
+    consumer = Consumer(client_config(endpoint, _READING))
+    try:
+        consumer.subscribe([source.name])
+        forward = _forwarder(producer, target, how.work_s)
+        in_this_order = _ORDERS[how.settle]
+        while True:
+            batch = _sound(consume(consumer, how.batch, _WAIT_S))
+            if batch:
+                in_this_order(consumer, producer, batch, forward)
+            yield len(batch)
+    finally:
+        consumer.close()
+
+
+Forward = Callable[[Sequence[Record]], None]
+
+
+def _commit_first(consumer: Consumer, _: Producer, batch: Sequence[Record], forward: Forward) -> None:
+    consumer.commit(offsets=_after(batch), asynchronous=False)
+    forward(batch)
+
+
+def _commit_last(consumer: Consumer, _: Producer, batch: Sequence[Record], forward: Forward) -> None:
+    forward(batch)
+    consumer.commit(offsets=_after(batch), asynchronous=False)
+
+
+def _commit_together(
+    consumer: Consumer, producer: Producer, batch: Sequence[Record], forward: Forward
+) -> None:
+    producer.begin_transaction()
+    forward(batch)
+    producer.send_offsets_to_transaction(_after(batch), consumer.consumer_group_metadata(), _REQUEST_S)
+    producer.commit_transaction(_REQUEST_S)
+
+
+_ORDERS = {BEFORE: _commit_first, AFTER: _commit_last, TRANSACTION: _commit_together}
+
+
+def _forwarder(producer: Producer, target: Topic, work_s: float) -> Forward:
+    """Return what works on a batch and writes it, each message to the partition of its number."""
+    failed: list[str] = []
+
+    def told(error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            failed.append(error.name())
+
+    def forward(batch: Sequence[Record]) -> None:
+        for message in batch:
+            time.sleep(work_s)
+            producer.produce(target.name, message.value(), partition=message.partition(), on_delivery=told)
+            producer.poll(0)
+        producer.flush(_REQUEST_S)
+        if failed:
+            raise LoadError(f"The processor could not write to {target.name}: {failed[0]}.")
+
+    return forward
+
+
+def _after(batch: Sequence[Record]) -> list[TopicPartition]:
+    """Return for each partition the offset to go on from."""
+    ends = {(message.topic(), message.partition()): message.offset() + 1 for message in batch}
+    return [TopicPartition(topic, partition, offset) for (topic, partition), offset in ends.items()]
+
+
+def _sound(polled: Sequence[Record]) -> list[Record]:
+    """Leave out what is no message: errors that the client mends by itself."""
+    for message in polled:
+        error = message.error()
+        if error is not None and error.fatal():
+            raise LoadError(f"The processor can't go on: {error.name()}, {error.str()}.")
+    return [message for message in polled if message.error() is None]

@@ -1,0 +1,57 @@
+"""An application between two topics: it reads messages, works on each, writes it on, and settles what it has read.
+
+When it settles decides what becomes of a message that was in its hands when it was killed. Each system says "settle" in
+its own way (Kafka commits offsets, Pulsar acknowledges messages); what they share is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from bench.model import Settings
+
+PROCESSOR = "processor"
+"""Its node's role and name; also the name of its consumer group or subscription."""
+
+BEFORE = "before"
+AFTER = "after"
+"""It settles a batch before or after it has worked on it."""
+
+_BATCH = 500
+_WORK_MS = 2.0
+_SHARED = ("batch", "work_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class Processing:
+    """How it goes about it: when it settles, of how many messages at a time, how long it works on each (seconds)."""
+
+    settle: str
+    batch: int
+    work_s: float
+
+
+def names(how: str) -> frozenset[str]:
+    """Return the names that a scenario's `processor` may have settings under; `how` is the system's for `settle`."""
+    return frozenset({how, *_SHARED})
+
+
+def read(settings: Settings, how: str) -> Processing:
+    """Read a scenario's `processor`, once `why_wrong` found nothing."""
+    batch, work_ms = settings.get("batch", _BATCH), settings.get("work_ms", _WORK_MS)
+    return Processing(str(settings[how]), int(batch), float(work_ms) / 1000)
+
+
+def why_wrong(settings: Settings, how: str, ways: Collection[str]) -> Iterator[str]:
+    """Say in full sentences what is wrong with a scenario's `processor`; nothing where there is none."""
+    if not settings:
+        return
+    if settings.get(how) not in ways:
+        yield f"A processor needs {how}, one of {', '.join(ways)}, not {settings.get(how)}."
+    batch = settings.get("batch", _BATCH)
+    if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
+        yield f"The processor's batch is a whole number from 1 on, not {batch}."
+    work_ms = settings.get("work_ms", _WORK_MS)
+    if not isinstance(work_ms, (int, float)) or isinstance(work_ms, bool) or work_ms < 0:
+        yield f"The processor's work_ms is a number of milliseconds from 0 on, not {work_ms}."
