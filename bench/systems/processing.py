@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from bench.model import Settings
 
 PROCESSOR = "processor"
-"""Its node's role and name; also the name of its consumer group or subscription."""
+"""Its node's role and name; its consumer group or subscription is called so, too."""
 
 BEFORE = "before"
 AFTER = "after"

@@ -29,7 +29,6 @@ from bench.systems.kafka.nodes import (
     of_role,
 )
 from bench.systems.kafka.settings import topic_settings
-from bench.systems.processing import PROCESSOR
 
 _REQUEST_S = 30.0
 _LOOK_S = 2.0
@@ -160,7 +159,7 @@ class KafkaAdmin:
 
     def backlog(self, topic: Topic) -> int:
         """See protocols.Admin: what the group has not committed yet."""
-        consumer = Consumer({"bootstrap.servers": endpoint(self._nodes), "group.id": PROCESSOR})
+        consumer = Consumer({"bootstrap.servers": endpoint(self._nodes), "group.id": topics.group(topic)})
         try:
             ends = topics.ends(consumer, topic, _REQUEST_S)
             parts = [TopicPartition(topic.name, number) for number in ends]

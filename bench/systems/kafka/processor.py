@@ -10,12 +10,12 @@ from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartit
 from bench.errors import LoadError
 from bench.model import Settings, Topic
 from bench.systems import processing
+from bench.systems.kafka import topics
 from bench.systems.kafka.records import Record, consume
 from bench.systems.kafka.settings import COMMIT, TRANSACTION, client_config
 from bench.systems.processing import AFTER, BEFORE, PROCESSOR
 
 _READING: Settings = {
-    "group.id": PROCESSOR,
     # A static member: killed and started again it goes on at once, and need not wait until the group misses it.
     "group.instance.id": PROCESSOR,
     "enable.auto.commit": False,
@@ -35,7 +35,7 @@ def process(endpoint: str, source: Topic, target: Topic, settings: Settings) -> 
     producer = Producer(client_config(endpoint, {**_WRITING, **transactional}))
     if transactional:
         producer.init_transactions(_REQUEST_S)  # ends what one that was killed has left open
-    consumer = Consumer(client_config(endpoint, _READING))
+    consumer = Consumer(client_config(endpoint, {"group.id": topics.group(source), **_READING}))
     try:
         consumer.subscribe([source.name])
         forward = _forwarder(producer, target, how.work_s)

@@ -10,9 +10,18 @@ from confluent_kafka.admin import AdminClient
 
 from bench.errors import ClusterError, LoadError
 from bench.model import Topic
+from bench.systems.processing import PROCESSOR
 
 LOOK_UP_S = 30.0
 _TURN_S = 0.02
+
+
+def group(topic: Topic) -> str:
+    """Return the group that the processor of a topic reads as.
+
+    Of each topic its own: a static member that comes again keeps what it was assigned, whatever it subscribes to.
+    """
+    return f"{PROCESSOR}-{topic.name}"
 
 
 def await_topic(client: AdminClient | Producer | Consumer, topic: Topic, replicas: int = 0) -> None:
