@@ -193,3 +193,5 @@ COUNTERS = (
 )
 METRICS = (*RATES, *TIMES, *COUNTERS, "unavailable_ns")
 """Columns of results/trials that an expectation may speak of (docs/results.md)."""
+ERRORS = "errors"
+"""What an expectation may speak of beside them: the sends that ended with one error (results/errors)."""

@@ -74,7 +74,7 @@ _TIMELINE_COLUMNS = [
 
 _MESSAGE_COLUMNS = [
     *("trial", "kind", "producer", "sequence", "partition", "ledger", "entry", "batch_index"),
-    *("previous_sequence", "error"),
+    *("previous_sequence", "previous_ledger", "previous_entry", "previous_batch_index", "error"),
 ]
 
 

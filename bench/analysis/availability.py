@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
+from bench.analysis import copies
 from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
 from bench.model import NANOS
@@ -34,17 +36,18 @@ class Struck:
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """What Spark found: by (trial, fault) the figures of sends and live receives, by trial the acks a bin."""
+    """What Spark found: by (trial, fault) the figures of sends and live receives, by trial acks and receives a bin."""
 
     figures: Mapping[tuple[int, int], Row]
-    bins: Mapping[int, Mapping[int, int]]
+    acks: Mapping[int, Mapping[int, int]]
+    live: Mapping[int, Mapping[int, int]]
 
 
 def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> Availability:
     """Look at the trials with faults; the others cost nothing."""
     struck = [one for trial in trials for one in _struck(trial)]
     if not struck:
-        return Availability({}, {})
+        return Availability({}, {}, {})
     rows = [(one.trial, one.fault, one.asked_ns, one.effect_ns) for one in struck]
     faults = spark.createDataFrame(rows, "trial int, fault int, asked_ns long, effect_ns long")
     of_faulted = F.broadcast(faults.select("trial").distinct())
@@ -60,7 +63,7 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
     ):
         for key, row in found.items():
             figures[key] |= row
-    return Availability(figures, _bins(acks))
+    return Availability(figures, _bins(acks), _bins(seen))
 
 
 def _struck(trial: TrialRecord) -> list[Struck]:
@@ -110,10 +113,10 @@ def _gap(events: DataFrame, faults: DataFrame, name: str) -> dict[tuple[int, int
     return {(row.trial, row.fault): {name: row.gap_ns} for row in rows}
 
 
-def _bins(acks: DataFrame) -> dict[int, dict[int, int]]:
+def _bins(events: DataFrame) -> dict[int, dict[int, int]]:
     number = F.call_function("div", F.col("at_ns"), F.lit(BIN_NS)).alias("bin")
     found: dict[int, dict[int, int]] = {}
-    for row in acks.groupBy("trial", number).count().collect():
+    for row in events.groupBy("trial", number).count().collect():
         found.setdefault(row.trial, {})[row.bin] = row["count"]
     return found
 
@@ -129,7 +132,7 @@ def fault_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int], found
 
 
 def _row(
-    trial: TrialRecord, number: int, fault: Mapping[str, object], first_ns: int, found: Availability
+    trial: TrialRecord, number: int, fault: Mapping[str, Any], first_ns: int, found: Availability
 ) -> Row:
     row: Row = {
         "trial": trial.trial,
@@ -143,7 +146,12 @@ def _row(
     if isinstance(effect_ns, int):
         window_end_ns = trial.window.end_ns if trial.window else None
         row |= found.figures.get((trial.trial, number), {})
-        row |= dip(found.bins.get(trial.trial, {}), effect_ns, window_end_ns)
+        row |= dip(found.acks.get(trial.trial, {}), effect_ns, window_end_ns)
+        live = dip(found.live.get(trial.trial, {}), effect_ns, window_end_ns)
+        row |= {f"live_{name}": value for name, value in live.items()}
+        row["copies_back_ns"] = copies.back_ns(
+            trial.history, fault["nodes"] or (), effect_ns, fault.get("healed_ns")
+        )
     return row
 
 
@@ -154,9 +162,10 @@ def _since(value: object, first_ns: int) -> int | None:
 def dip(bins: Mapping[int, int], effect_ns: int, end_ns: int | None) -> Row:
     """Hold the rate after an effect against the rate before it, by bins of 100 ms.
 
-    Before: the median over up to five seconds. Depth: how much of it the worst second lost. Area: the
-    acknowledgements that did not come until the rate was back. Back: the end of the first second that reaches
-    90 % of the rate before, once it had fallen; 0 where it never fell below, null where it never came back.
+    The same is asked of what live consumers received. Before: the median over up to five seconds. Depth: how much of
+    it the worst second lost. Area: the acknowledgements that did not come until the rate was back. Back: the end of the
+    first second that reaches 90 % of the rate before, once it had fallen; 0 where it never fell below, null where it
+    never came back.
     """
     at = effect_ns // BIN_NS
     last = max(bins, default=at) if end_ns is None else end_ns // BIN_NS - 1

@@ -24,7 +24,7 @@ def judge(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> dic
     comparisons = list(_comparisons(expectation, chosen, settings))
     verdict = _overall([comparison["verdict"] for comparison in comparisons])
     return {
-        **{key: expectation.get(key) for key in ("id", "claim", "source", "system", "metric")},
+        **{key: expectation.get(key) for key in ("id", "claim", "source", "system", "metric", "error")},
         "verdict": verdict,
         "summary": _summary(verdict, comparisons),
         "comparisons": comparisons,
@@ -47,9 +47,9 @@ def _comparisons(expectation: Row, rows: Sequence[Row], settings: Sequence[str])
     elif expectation.get("increasing"):
         yield from _ordered(rows, settings, metric, expectation["increasing"], "<")
     elif expectation.get("at_most") is not None:
-        yield from _bounded(rows, metric, expectation["at_most"], "<=")
+        yield from _bounded(rows, metric, expectation["at_most"], "<=", expectation.get("error"))
     elif expectation.get("at_least") is not None:
-        yield from _bounded(rows, metric, expectation["at_least"], ">=")
+        yield from _bounded(rows, metric, expectation["at_least"], ">=", expectation.get("error"))
 
 
 def _ordered(
@@ -111,7 +111,9 @@ def _by_sign(what: str, pairs: Sequence[tuple[float, float]], sign: str) -> Comp
     }
 
 
-def _bounded(rows: Sequence[Row], metric: str, bound: float, sign: str) -> Iterator[Comparison]:
+def _bounded(
+    rows: Sequence[Row], metric: str, bound: float, sign: str, error: str | None
+) -> Iterator[Comparison]:
     """Hold every valid trial of each case against a bound."""
     for case, members in _grouped(rows, lambda row: row["case"]).items():
         values = [row.get(metric) for row in members if _counts(row)]
@@ -120,7 +122,7 @@ def _bounded(rows: Sequence[Row], metric: str, bound: float, sign: str) -> Itera
         against = len(known) - for_it
         verdict = NOT if against else HELD if values and for_it == len(values) else UNDECIDED
         yield {
-            "what": f"{case}: {metric} {sign} {bound:g}",
+            "what": f"{case}: {f'{error} ' if error else ''}{metric} {sign} {bound:g}",
             "rounds_for": for_it,
             "rounds_against": against,
             "rounds": len(values),

@@ -76,6 +76,7 @@ class TrialRecord(_Record):
     reason: str | None = None
     window: Window | None = None
     faults: list[dict[str, Any]] = Field(default_factory=list)
+    history: list[dict[str, Any]] = Field(default_factory=list)
     verdict: Judgement
     verdicts: list[CheckRecord] = Field(default_factory=list)
     client: ClientRecord | None = None

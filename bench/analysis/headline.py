@@ -12,17 +12,49 @@ Row = Mapping[str, Any]
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
 
 
-def headline(cases: Sequence[Row], trials: Sequence[Row], *, closed: bool) -> list[str]:
+def headline(cases: Sequence[Row], trials: Sequence[Row], *, closed: bool, broken: bool = False) -> list[str]:
     """Say what each system's cheapest and dearest configurations did, what was lost, and what to beware of.
 
     In a closed loop a configuration is cheap when it carries more messages; in an open loop, where the rate
-    is given, when its response time is short.
+    is given, when its response time is short. Where something was `broken`, what became of acknowledged messages comes
+    first, and a price only follows from a closed loop.
     """
     systems = dict.fromkeys(case["system"] for case in cases)
-    found = [
-        _system(name, [case for case in cases if case["system"] == name], closed=closed) for name in systems
-    ]
-    return [*found, _loss(cases, trials), *_caveats(cases, trials)]
+    by_system = {name: [case for case in cases if case["system"] == name] for name in systems}
+    prices = [_system(name, those, closed=closed) for name, those in by_system.items()]
+    if not broken:
+        return [*prices, _loss(cases, trials), *_caveats(cases, trials)]
+    worths = [_worth(name, those, trials) for name, those in by_system.items()]
+    return [*worths, *(prices if closed else ()), *_caveats(cases, trials)]
+
+
+def _worth(system: str, cases: Sequence[Row], trials: Sequence[Row]) -> str:
+    """State for each configuration of a system what its acknowledgements were worth under the faults."""
+    name = system.capitalize()
+    valid = [row for row in trials if row["verdict"] == "valid"]
+    found = {_label(case): [row for row in valid if row["case"] == case["case"]] for case in cases}
+    said = {label: _marred(rows) for label, rows in found.items() if rows}
+    if not said:
+        return f"{name}: nothing can be said, no trial is valid."
+    acked = sum(row["acked"] for rows in found.values() for row in rows)
+    clean = [label for label, harm in said.items() if not harm]
+    if len(clean) == len(said):
+        return f"{name}: of {acked:,} acknowledged messages none was lost and none doubled."
+    harmed = "; ".join(f"{label} {harm}" for label, harm in said.items() if harm)
+    kept = f"; with {', '.join(clean)} none was lost and none doubled" if clean else ""
+    return f"{name}: {harmed}{kept}."
+
+
+def _marred(rows: Sequence[Row]) -> str:
+    """Say what acknowledged messages of a case were lost, not read or doubled; empty where none was."""
+    acked = sum(row["acked"] for row in rows)
+    counts = {
+        "lost": sum(row["lost"] or 0 for row in rows),
+        "left unread": sum(row["unread"] or 0 for row in rows),
+        "doubled": sum(row["duplicates"] or 0 for row in rows),
+    }
+    words = [f"{word} {count:,}" for word, count in counts.items() if count]
+    return f"{' and '.join(words)} of {acked:,}" if words else ""
 
 
 def _system(system: str, cases: Sequence[Row], *, closed: bool) -> str:

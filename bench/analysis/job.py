@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ from bench.analysis.timeline import service_by_second, timeline
 from bench.analysis.trials import Counted, trial_row
 from bench.analysis.window import windows
 from bench.errors import AnalysisError
+from bench.model import ERRORS
 
 _ROWS_PER_TASK = 400_000
 """Small enough that a task's share of the heap holds its rows, so that little is spilled."""
@@ -152,9 +154,23 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "errors", tables.table(measured.errors, tables.ERRORS))
     tables.write_table(results, "messages", measured.offenders)
     tables.write_table(results, "faults", tables.table(measured.faults, tables.FAULTS))
-    judged = [judge(expectation, trials, settings) for expectation in folder.manifest.expectations]
+    judged = [
+        judge(expectation, _with_errors(trials, measured.errors, expectation.get("error")), settings)
+        for expectation in folder.manifest.expectations
+    ]
     tables.write_json(results, "expectations", judged)
     tables.write_json(results, "summary", _summary(folder, trials, cases, time.monotonic() - began))
+
+
+def _with_errors(
+    trials: Sequence[Mapping[str, Any]], errors: Iterable[Mapping[str, Any]], name: str | None
+) -> list[dict[str, Any]]:
+    """Give each trial's row the number of its sends that ended with the error of this name."""
+    counts = Counter[int]()
+    for row in errors:
+        if row["error"] == name:
+            counts[row["trial"]] += row["count"]
+    return [{**row, ERRORS: counts[row["trial"]]} for row in trials]
 
 
 def _unavailable(faults: Iterable[Mapping[str, object]], trial: object) -> int | None:
@@ -179,7 +195,7 @@ def _summary(
     closed = not any(trial.open_loop for trial in folder.trials)
     broken = any(trial.faults for trial in folder.trials)
     return {
-        "headline": headline(cases, trials, closed=closed),
+        "headline": headline(cases, trials, closed=closed, broken=broken),
         "figure": "timeline" if broken else "throughput" if closed else "latency",
         "analysis_s": round(elapsed_s, 1),
         "messages": sum(row.get("sent") or 0 for row in trials),

@@ -40,7 +40,7 @@ def offenders(messages: DataFrame, log: EventLog, verify: DataFrame, whole: Iter
         "copy",
         "error",
         *[place[name].alias(name) for name in _PLACE],
-        F.lit(None).cast("long").alias("previous_sequence"),
+        F.when(F.col("kind") == "duplicate", F.col("previous")).alias("previous"),
     )
     return _columns(_first(rows, "producer", "sequence", "copy"))
 
@@ -72,13 +72,14 @@ def _accused(messages: DataFrame, whole: Iterable[int]) -> DataFrame:
 
 
 def _copies(verify: DataFrame, accused: DataFrame) -> DataFrame:
-    """Find every row read back of the accused, numbered by place."""
+    """Find every row read back of the accused, numbered by place; `previous` is the copy before."""
     places = Window.partitionBy(*MESSAGE).orderBy(*_PLACE, "received_ns")
-    nullable = [F.nullif(F.col(name), F.lit(-1)).alias(name) for name in POSITION]
+    nullable = [_or_null(name).alias(name) for name in POSITION]
     return (
         verify.join(accused.select(*MESSAGE).distinct(), [*MESSAGE], "left_semi")
         .withColumn("copy", F.row_number().over(places))
-        .select(*MESSAGE, "copy", F.struct("partition", *nullable).alias("found_at"))
+        .withColumn("previous", F.lag(F.struct("sequence", *POSITION)).over(places))
+        .select(*MESSAGE, "copy", "previous", F.struct("partition", *nullable).alias("found_at"))
     )
 
 
@@ -97,8 +98,12 @@ def _first(rows: DataFrame, *order: str) -> DataFrame:
     return rows.withColumn("nth", F.row_number().over(within)).where(F.col("nth") <= LIMIT)
 
 
+def _or_null(name: str) -> Column:
+    return F.nullif(F.col(name), F.lit(-1))
+
+
 def _columns(rows: DataFrame) -> DataFrame:
-    nullable = [F.nullif(F.col(name), F.lit(-1)).alias(name) for name in POSITION]
+    nullable = [_or_null(name).alias(name) for name in POSITION]
     return rows.select(
         "trial",
         "kind",
@@ -106,7 +111,7 @@ def _columns(rows: DataFrame) -> DataFrame:
         "sequence",
         "partition",
         *nullable,
-        "previous_sequence",
+        *[_or_null(f"previous.{name}").alias(f"previous_{name}") for name in ("sequence", *POSITION)],
         "error",
         "nth",
     )

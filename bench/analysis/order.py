@@ -22,8 +22,8 @@ def verify_rows(log: EventLog) -> DataFrame:
 def out_of_order(verify: DataFrame) -> DataFrame:
     """Give the messages whose first occurrence in a partition follows a larger sequence of their producer.
 
-    The rows of `verify`, with previous_sequence: the largest sequence before. Cached, since it is usually
-    next to nothing and costs a sort of all rows; clear the cache after use.
+    The rows of `verify`, with `previous`: the largest sequence before, and where that lies (POSITION).
+    Cached, since it is usually next to nothing and costs a sort of all rows; clear the cache after use.
     """
     behind = _behind(verify).persist()
     behind.count()
@@ -33,10 +33,8 @@ def out_of_order(verify: DataFrame) -> DataFrame:
 def _behind(verify: DataFrame) -> DataFrame:
     """Find every row after a larger sequence: messages out of order, and late copies of others."""
     before = Window.partitionBy(*LANE).orderBy(*POSITION).rowsBetween(Window.unboundedPreceding, -1)
-    largest = F.max("sequence").over(before)
-    return verify.withColumn("previous_sequence", largest).where(
-        F.col("previous_sequence") > F.col("sequence")
-    )
+    largest = F.max(F.struct("sequence", *POSITION)).over(before)
+    return verify.withColumn("previous", largest).where(F.col("previous.sequence") > F.col("sequence"))
 
 
 def _first_occurrences(behind: DataFrame, verify: DataFrame) -> DataFrame:

@@ -78,6 +78,9 @@ MESSAGES: _Fields = {
     "entry": _LONG,
     "batch_index": _INT,
     "previous_sequence": _LONG,
+    "previous_ledger": _LONG,
+    "previous_entry": _LONG,
+    "previous_batch_index": _INT,
     "error": _TEXT,
 }
 
@@ -93,6 +96,11 @@ FAULTS: _Fields = {
     "dip_depth": _REAL,
     "dip_messages": _LONG,
     "back_ns": _LONG,
+    "live_rate_before": _REAL,
+    "live_dip_depth": _REAL,
+    "live_dip_messages": _LONG,
+    "live_back_ns": _LONG,
+    "copies_back_ns": _LONG,
 }
 
 

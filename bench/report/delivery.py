@@ -125,6 +125,7 @@ def offending(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
         *map(Column, heads),
         Column("position", "name"),
         Column("previous sequence"),
+        Column("previous position", "name"),
         Column("error", "text"),
     )
     rows = tuple(_message(message, labels, heads) for _, message in ordered.head(LISTED).iterrows())
@@ -236,8 +237,6 @@ def _labels(results: Results, parts: Sequence[sweep.Part]) -> dict[int, str]:
 
 
 def _message(message: pd.Series[Any], labels: dict[int, str], heads: Sequence[str]) -> Row:
-    places = [message[name] for name in ("ledger", "entry", "batch_index") if not pd.isna(message[name])]
-    position = ":".join(str(int(place)) for place in places) or numbers.NOTHING
     kind, trial = str(message["kind"]), int(message["trial"])
     tone = "bad" if kind in {"lost", "foreign"} else "plain"
     error, previous = message.get("error"), message.get("previous_sequence")
@@ -247,11 +246,17 @@ def _message(message: pd.Series[Any], labels: dict[int, str], heads: Sequence[st
             Cell(str(trial)),
             Cell(labels.get(trial, numbers.NOTHING)),
             *(Cell(_identity(message[name])) for name in heads),
-            Cell(position),
+            Cell(_position(message, "")),
             Cell(_identity(previous)),
+            Cell(_position(message, "previous_")),
             Cell(numbers.NOTHING if numbers.absent(error) else str(error)),
         )
     )
+
+
+def _position(message: pd.Series[Any], which: str) -> str:
+    places = [message.get(f"{which}{name}") for name in ("ledger", "entry", "batch_index")]
+    return ":".join(_identity(place) for place in places if not numbers.absent(place)) or numbers.NOTHING
 
 
 def _identity(value: float | None) -> str:

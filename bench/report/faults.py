@@ -139,6 +139,9 @@ def _table(results: Results, part: sweep.Part) -> Table | None:
         Column("dip", "number", "rate"),
         Column("missing", "number", "rate"),
         Column("back s", "number", "rate"),
+        Column("dip", "number", "consumers"),
+        Column("back s", "number", "consumers"),
+        Column("copies back s"),
         Column("lost"),
     )
     rows = [_row(fault, labels) for _, fault in found.sort_values(["case", "round", "asked_ns"]).iterrows()]
@@ -159,6 +162,9 @@ def _row(fault: pd.Series, labels: dict[str, str]) -> Row:
         Cell(numbers.percent(fault["dip_depth"])),
         number_cell(fault["dip_messages"]),
         Cell(_seconds(fault["back_ns"])),
+        Cell(numbers.percent(fault.get("live_dip_depth"))),
+        Cell(_seconds(fault.get("live_back_ns"))),
+        Cell(_seconds(fault.get("copies_back_ns"))),
         lost if fault["verdict"] == "valid" else Cell(str(fault["verdict"]), "warn"),
     ))  # fmt: skip
 

@@ -26,6 +26,7 @@ from bench.report import (
     style,
     sweep,
     tables,
+    worth,
 )
 from bench.report.figures import Drawing, gallery
 
@@ -74,6 +75,7 @@ def _context(
         "figures": {name: (drawing, Markup(drawing.svg)) for name, drawing in drawings.items()},  # noqa: S704 - our own SVG
         "looks": {part.system: style.look(part.system) for part in parts},
         "interval": method.interval(found),
+        "worth": worth.tables(found),
         "measured": [tables.measured(found, part) for part in parts],
         "expectations": (every := expectations.expectations(found)),
         "tally": expectations.tally(every),

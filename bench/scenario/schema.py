@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from bench.model import METRICS, Jit, Pacing
+from bench.model import ERRORS, METRICS, Jit, Pacing
 
 PROFILES = ("quick", "standard", "full")
 
@@ -57,13 +57,17 @@ class Strict(BaseModel):
 
 
 class Expectation(Strict):
-    """A claim that the data can decide. Exactly one of decreasing, increasing, at_most, at_least."""
+    """A claim that the data can decide. Exactly one of decreasing, increasing, at_most, at_least.
+
+    The metric `errors` counts the sends that ended with `error`, the client's own name for it.
+    """
 
     id: str
     claim: str
     source: str | None = None
     system: Literal["kafka", "pulsar", "memory"]
     metric: str
+    error: str | None = None
     decreasing: dict[str, list[Scalar]] | None = None
     increasing: dict[str, list[Scalar]] | None = None
     at_most: float | None = Field(default=None, strict=False)
@@ -76,8 +80,12 @@ class Expectation(Strict):
         if sum(form is not None for form in forms) != 1:
             message = "give exactly one of decreasing, increasing, at_most, at_least"
             raise ValueError(message)
-        if self.metric not in METRICS:
-            message = f"metric {self.metric!r} is no column of results/trials: one of {', '.join(METRICS)}"
+        if self.metric not in (*METRICS, ERRORS):
+            known = ", ".join((*METRICS, ERRORS))
+            message = f"metric {self.metric!r} is no column of results/trials: one of {known}"
+            raise ValueError(message)
+        if (self.metric == ERRORS) != (self.error is not None):
+            message = f"the metric {ERRORS!r} and the name of an error go together"
             raise ValueError(message)
         for values in (*(self.decreasing or {}).values(), *(self.increasing or {}).values()):
             if len(self.decreasing or self.increasing or {}) != 1 or len(values) < 2:

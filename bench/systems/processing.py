@@ -20,6 +20,8 @@ AFTER = "after"
 
 _BATCH = 500
 _WORK_MS = 2.0
+_BATCH_MS = 10_000
+"""It is given some seconds to end in order, and ends after a batch."""
 _SHARED = ("batch", "work_ms")
 
 
@@ -55,3 +57,6 @@ def why_wrong(settings: Settings, how: str, ways: Collection[str]) -> Iterator[s
     work_ms = settings.get("work_ms", _WORK_MS)
     if not isinstance(work_ms, (int, float)) or isinstance(work_ms, bool) or work_ms < 0:
         yield f"The processor's work_ms is a number of milliseconds from 0 on, not {work_ms}."
+    elif isinstance(batch, int) and batch * work_ms > _BATCH_MS:
+        most = f"A processor's batch takes at most {_BATCH_MS / 1000:.0f} s"
+        yield f"{most}: {batch} messages of {work_ms} ms take longer."

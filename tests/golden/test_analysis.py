@@ -204,7 +204,7 @@ def trial(results: Path, make: Make) -> Row:
 
 def messages(results: Path, make: Make, kind: str) -> list[tuple[int | None, ...]]:
     return [
-        (row["sequence"], row["partition"], row["entry"], row["previous_sequence"])
+        (row["sequence"], row["partition"], row["entry"], row["previous_sequence"], row["previous_entry"])
         for row in rows(results, "messages", make)
         if row["kind"] == kind
     ]
@@ -275,13 +275,13 @@ def test_a_row_that_no_send_explains_makes_a_trial_invalid(results: Path) -> Non
 @pytest.mark.parametrize(
     ("kind", "listed"),
     [
-        ("lost", [(1, 0, 1, None)]),  # the place is the one the producer was told
-        ("duplicate", [(2, 0, 4, None), (2, 0, 8, None)]),
-        ("out_of_order", [(3, 0, 3, 4)]),
-        ("fail_present", [(5, 0, 5, None)]),
-        ("unknown_present", [(7, 0, 6, None)]),
-        ("unknown_absent", [(8, 0, None, None)]),
-        ("foreign", [(999, 0, 9, None)]),
+        ("lost", [(1, 0, 1, None, None)]),  # the place is the one the producer was told
+        ("duplicate", [(2, 0, 4, 2, 1), (2, 0, 8, 2, 4)]),
+        ("out_of_order", [(3, 0, 3, 4, 2)]),
+        ("fail_present", [(5, 0, 5, None, None)]),
+        ("unknown_present", [(7, 0, 6, None, None)]),
+        ("unknown_absent", [(8, 0, None, None, None)]),
+        ("foreign", [(999, 0, 9, None, None)]),
     ],
 )
 def test_offenders_are_listed_with_their_place(results: Path, kind: str, listed: list[Any]) -> None:
@@ -308,7 +308,11 @@ def test_places_compare_by_ledger_entry_and_index_in_the_batch(results: Path) ->
 def test_order_counts_within_one_partition_and_producer(results: Path) -> None:
     row = trial(results, lanes)
     assert (row["duplicates"], row["out_of_order"]) == (2, 1)
-    assert messages(results, lanes, "out_of_order") == [(0, 0, 2, 1)]
+    assert messages(results, lanes, "out_of_order") == [(0, 0, 2, 1, 1)]  # behind 1, which lies at 1
+
+
+def test_a_copy_is_listed_with_the_one_before_it(results: Path) -> None:
+    assert messages(results, lanes, "duplicate") == [(0, 0, 4, 0, 2), (1, 0, 3, 1, 1)]
 
 
 def test_end_to_end_time_is_that_of_the_first_sight(results: Path) -> None:
@@ -347,7 +351,7 @@ def test_a_trial_without_sends_counts_zero_and_has_no_times(results: Path) -> No
 def test_without_receives_every_acknowledged_message_is_lost(results: Path) -> None:
     row = trial(results, fire_and_forget)
     assert (row["acked"], row["received"], row["lost"]) == (3, 0, 3)
-    assert messages(results, fire_and_forget, "lost") == [(i, 0, None, None) for i in range(3)]
+    assert messages(results, fire_and_forget, "lost") == [(i, 0, None, None, None) for i in range(3)]
 
 
 def test_response_time_counts_from_when_a_send_was_due(results: Path) -> None:

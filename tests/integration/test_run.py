@@ -207,3 +207,27 @@ repeats: 1
         assert int(row["acked"]) == int(row["received"]) > 0
         assert int(row["lost"]) == int(row["duplicates"]) == int(row["out_of_order"]) == 0
         assert 0 < float(row["service_p50_ns"]) <= float(row["service_p99_ns"])
+
+
+def test_what_a_killed_application_loses_or_doubles_hangs_on_when_it_commits(tmp_path: Path) -> None:
+    text = """\
+systems:
+  kafka:
+    nodes: {controller: 1, broker: 1}
+    topic: {replicas: 1}
+    processor: {commit: [before, after], batch: 300, work_ms: 3}
+    faults: [{name: killed, when: {acks: 1500}, kill: processor, heal: {after: 500ms}}]
+load: {rate: 500, window: 100, message_bytes: 100}
+duration: 5s
+repeats: 1
+"""
+    finished("run", scenario(tmp_path, "application", text), "--out", tmp_path / "out")
+
+    before, after = sorted(
+        rows(only(tmp_path / "out"), "trials"), key=lambda row: row["commit"], reverse=True
+    )
+    assert (before["verdict"], after["verdict"]) == ("valid", "valid")
+    assert int(before["lost"]) > 0
+    assert int(before["duplicates"]) == 0
+    assert int(after["lost"]) == 0
+    assert int(after["duplicates"]) > 0

@@ -205,3 +205,10 @@ def test_a_bound_that_cannot_be_checked_is_undecided(values: list[Any]) -> None:
 def test_at_least_holds_from_the_bound_upwards() -> None:
     assert judge(bound(at_least=5), trials("lost", {}, [5, 6]), [])["verdict"] == "held"
     assert judge(bound(at_least=5), trials("lost", {}, [4.9]), [])["verdict"] == "did not hold"
+
+
+def test_a_count_of_errors_is_told_by_the_errors_name() -> None:
+    wanted = {"id": "a", "claim": "b", "system": "kafka", "metric": "errors", "error": "GONE", "at_least": 1}
+    found = judge(wanted, trials("errors", {"acks": "1"}, [3, 0]), ["acks"])
+    assert found["verdict"] == "did not hold"
+    assert found["comparisons"][0]["what"] == "acks=1: GONE errors >= 1"

@@ -21,8 +21,22 @@ def case(name: str, rate: float | None, p99_ns: int | None, rounds: int = 5) -> 
     }
 
 
-def trial(name: str = "kafka acks=1", lost: int | None = 0, verdict: str = "valid") -> Row:
-    return {"case": name, "verdict": verdict, "acked": 1000, "lost": lost}
+def trial(
+    name: str = "kafka acks=1",
+    lost: int | None = 0,
+    verdict: str = "valid",
+    *,
+    unread: int = 0,
+    twice: int = 0,
+) -> Row:
+    return {
+        "case": name,
+        "verdict": verdict,
+        "acked": 1000,
+        "lost": lost,
+        "unread": unread,
+        "duplicates": twice,
+    }
 
 
 SWEEP = [
@@ -92,3 +106,31 @@ def test_few_rounds_and_invalid_trials_are_owned_up_to() -> None:
 )
 def test_a_duration_has_the_unit_that_suits_it(value_ns: float, text: str) -> None:
     assert duration(value_ns) == text
+
+
+def test_where_something_broke_the_worth_of_an_ack_comes_first() -> None:
+    trials = [
+        trial("kafka acks=0", lost=50, twice=3),
+        trial("kafka acks=0", lost=10),
+        trial("kafka acks=1", lost=None, unread=400),
+        trial("kafka acks=all"),
+        trial("kafka acks=all", lost=999, verdict="invalid"),
+    ]
+    assert headline(SWEEP, trials, closed=False, broken=True) == [
+        (
+            "Kafka: acks=0 lost 60 and doubled 3 of 2,000; acks=1 left unread 400 of 1,000; "
+            "with acks=all none was lost and none doubled."
+        ),
+        "1 of 5 trials is not valid and left out.",
+    ]
+
+
+def test_where_something_broke_in_a_closed_loop_the_price_follows() -> None:
+    worth, price = headline(SWEEP, [trial()], closed=True, broken=True)
+    assert worth == "Kafka: of 1,000 acknowledged messages none was lost and none doubled."
+    assert "acks=0 is the cheapest" in price
+
+
+def test_where_something_broke_a_system_without_a_valid_trial_is_not_passed_over() -> None:
+    found = headline(SWEEP, [trial(verdict="invalid")], closed=False, broken=True)
+    assert found[0] == "Kafka: nothing can be said, no trial is valid."

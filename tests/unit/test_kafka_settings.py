@@ -147,6 +147,7 @@ def test_templates_set_only_properties_that_exist() -> None:
         ({"commit": "later"}, "needs commit, one of before, after, transaction, not later"),
         ({"batch": 10}, "needs commit"),
         ({"commit": "after", "batch": 0}, "batch is a whole number from 1 on, not 0"),
+        ({"commit": "after", "batch": 5001}, "5001 messages of 2.0 ms take longer"),
         ({"commit": "after", "work_ms": -1}, "work_ms is a number of milliseconds from 0 on, not -1"),
     ],
 )

@@ -97,6 +97,12 @@ def test_an_expectation_about_a_metric_that_is_not_there_is_refused(tmp_path: Pa
     assert "metric 'tps' is no column of results/trials" in complaint(tmp_path, text)
 
 
+@pytest.mark.parametrize("words", ["metric: errors", "metric: lost, error: NOT_ENOUGH_REPLICAS"])
+def test_a_count_of_errors_names_the_error_and_nothing_else_does(tmp_path: Path, words: str) -> None:
+    text = MINIMAL + f"expectations: [{{id: a, claim: b, system: kafka, {words}, at_least: 1}}]\n"
+    assert "the metric 'errors' and the name of an error go together" in complaint(tmp_path, text)
+
+
 def test_a_profile_lies_over_the_file_and_keeps_its_lines(tmp_path: Path) -> None:
     text = MINIMAL + "profiles:\n  quick:\n    repeats: 1\n    load: {producers: many}\n"
     file = write(tmp_path, text)

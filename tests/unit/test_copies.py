@@ -1,0 +1,50 @@
+from typing import Any
+
+import pytest
+
+from bench.analysis.copies import back_ns
+
+
+def isr(at: int, *nodes: str) -> dict[str, Any]:
+    return {"at_ns": at, "partitions": [{"partition": 0, "leader": nodes[0], "in_sync": list(nodes)}]}
+
+
+def kept(at: int, *segments: tuple[str, ...]) -> dict[str, Any]:
+    ledger = {"ledger": 1, "segments": [[number, list(bookies)] for number, bookies in enumerate(segments)]}
+    return {"at_ns": at, "partitions": [{"partition": 0, "owner": "broker-1", "ledgers": [ledger]}]}
+
+
+WHOLE = isr(0, "b1", "b2", "b3")
+
+
+@pytest.mark.parametrize(
+    ("history", "back"),
+    [
+        ([WHOLE, isr(15, "b2", "b3"), isr(40, "b2", "b3", "b1")], 30),
+        ([WHOLE, isr(15, "b2", "b3"), isr(20, "b2"), isr(40, "b2", "b3")], None),  # one still missing
+        ([WHOLE, isr(15, "b2", "b3", "b1")], 0),  # another leader, every copy
+        ([WHOLE], 0),
+        ([], None),  # nobody told
+    ],
+)
+def test_kafkas_copies_are_back_when_as_many_are_in_sync_as_before(
+    history: list[dict[str, Any]], back: int | None
+) -> None:
+    assert back_ns(history, ["b1"], 10, None) == back
+
+
+@pytest.mark.parametrize(
+    ("history", "healed", "back"),
+    [
+        # The segment from 0 is copied to k3 at 40, so that none lies on k1 any more.
+        ([kept(0, ("k1", "k2")), kept(15, ("k1", "k2"), ("k3", "k2")), kept(40, ("k3", "k2"), ("k3", "k2"))], None, 30),
+        ([kept(0, ("k1", "k2")), kept(40, ("k3", "k2"))], 30, 20),  # the struck one came back before
+        ([kept(0, ("k1", "k2"))], 30, 20),
+        ([kept(0, ("k1", "k2"))], None, None),
+        ([kept(0, ("k2", "k3"))], None, 0),  # it kept nothing
+    ],
+)  # fmt: skip
+def test_pulsars_copies_are_back_when_none_lies_on_a_struck_node(
+    history: list[dict[str, Any]], healed: int | None, back: int | None
+) -> None:
+    assert back_ns(history, ["k1"], 10, healed) == back
