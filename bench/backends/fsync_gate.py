@@ -46,7 +46,8 @@ def why_not() -> str | None:
         tried = subprocess.run(
             command, pass_fds=(there.fileno(),), capture_output=True, text=True, check=False
         )
-    return f"the kernel does not ask: {tried.stderr.strip().splitlines()[-1:]}" if tried.returncode else None
+    said = tried.stderr.strip().rpartition("\n")[2]
+    return f"the kernel does not ask: {said}" if tried.returncode else None
 
 
 @dataclass(slots=True)
