@@ -7,8 +7,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -17,6 +19,7 @@ from bench.backends.delayed import DelayedNode, Link
 from bench.backends.disks import Disk
 from bench.backends.fsync_gate import FsyncGate
 from bench.backends.netns import Network, PacketRules
+from bench.backends.supervision import Noted, Supervision
 from bench.errors import ClusterError, FaultError, NodeDiedError, SetupError
 from bench.model import Node
 
@@ -25,6 +28,8 @@ _STOP_S = 20.0
 _OPEN_S = 60.0
 _TURN_S = 0.05
 _ENDS_S = 5.0
+_WATCH_S = 0.25
+_RESTARTED_S = 10.0
 _AFTER_CUT_S = 0.3
 """How long processes live on after their disks are off: what they still acknowledge was never on a disk."""
 
@@ -38,6 +43,8 @@ class ProcessBackend:
         With `gated` every node's fsyncs pass a gate, which can hold them.
         """
         self._gated = gated
+        self._supervision: Supervision | None = None
+        self._watch = threading.Lock()
         self._gates: dict[str, FsyncGate] = {}
         self._nodes = list(nodes)
         self._away: set[str] = set()
@@ -102,12 +109,46 @@ class ProcessBackend:
             )
 
     def alive(self) -> None:
-        """Raise NodeDiedError, with the end of its log, if a started node is gone that nobody ended."""
-        for node in self._nodes:
-            process = None if node.name in self._away else self._processes.get(node.name)
-            if process is not None and process.poll() is not None:
-                message = f"{node.name} ended with status {process.returncode}. {log_end(node)}"
-                raise NodeDiedError(message)
+        """Raise NodeDiedError, with the end of its log, if a started node is gone that nobody ended.
+
+        While nodes are `supervised` it is started again instead, unless it ended too often.
+        """
+        with self._watch:
+            for node in self._nodes:
+                process = None if node.name in self._away else self._processes.get(node.name)
+                if process is not None and process.poll() is not None:
+                    self._ended_by_itself(node, process.returncode)
+
+    def _ended_by_itself(self, node: Node, status: int) -> None:
+        if self._supervision is None or not self._supervision.takes(node.name, status):
+            message = f"{node.name} ended with status {status}. {log_end(node)}"
+            raise NodeDiedError(message)
+        if self._supervision.is_due(node.name):
+            self._processes[node.name] = self._started(node)
+
+    @contextmanager
+    def supervised(self, noted: Noted) -> Iterator[None]:
+        """Start nodes again that end by themselves, as a supervisor of services would; `noted` is told of each.
+
+        Under faults that is no failure: a bookie ends when its session with ZooKeeper is over, and whoever runs one
+        has it started again.
+        """
+        over = threading.Event()
+
+        def watch() -> None:
+            while not over.wait(_WATCH_S):
+                with suppress(NodeDiedError):  # whoever asks for `alive` is told
+                    self.alive()
+
+        thread = threading.Thread(target=watch, name="supervisor", daemon=True)
+        self._supervision = Supervision(noted)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+            self._supervision = None
 
     def pids(self) -> Mapping[str, int]:
         """Return the process id of each running node by its name."""
@@ -257,10 +298,18 @@ class ProcessBackend:
         return self._network
 
     def _running(self, node: Node) -> subprocess.Popen[bytes]:
+        if self._supervision is not None:
+            self._await_restart(node)
         process = self._processes.get(node.name)
         if process is None or process.poll() is not None:
             raise FaultError(f"{node.name} does not run, so nothing can be done to it.")
         return process
+
+    def _await_restart(self, node: Node) -> None:
+        """Wait until a node that ended by itself runs again."""
+        deadline = time.monotonic() + _RESTARTED_S
+        while node.name not in self.pids() and node.name not in self._away and time.monotonic() < deadline:
+            time.sleep(_TURN_S)
 
     def stop(self, groups: Sequence[Sequence[Node]], grace_s: float = _STOP_S) -> None:
         """Stop in order with SIGTERM, group by group; what doesn't end in `grace_s` is killed."""

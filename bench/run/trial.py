@@ -6,12 +6,14 @@ import shutil
 import threading
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from bench.backends.machine import probe
+from bench.backends.supervision import RESTART_S
 from bench.errors import BenchError, LoadError
 from bench.faults import Site, Timeline, read_steps
 from bench.load import processor
@@ -119,11 +121,28 @@ class Bench:
         try:
             if trial.case.processor:
                 self._process(trial.case, topic, processed)
-            return self._on_topic(trial, topic, processed, working, live, document)
+            with self._supervised(trial.case, document["faults"]):
+                return self._on_topic(trial, topic, processed, working, live, document)
         finally:
             if not trial.case.faults:  # else the cluster ends with this trial
                 for name in topics:
                     self.cluster.admin.delete_topic(replace(topic, name=name))
+
+    @contextmanager
+    def _supervised(self, case: Case, records: list[Document]) -> Iterator[None]:
+        """Under faults nodes that end by themselves are started again, and it is written down."""
+        if not case.faults:
+            yield
+            return
+
+        def noted(name: str, status: int) -> None:
+            now_ns = time.monotonic_ns()
+            seen = f"It ended by itself with status {status} and was started again {RESTART_S:.0f} s later."
+            ended = {"name": f"{name} ended", "kind": "ended", "nodes": [name], "seen": seen}
+            records.append({**ended, "asked_ns": now_ns, "effect_ns": now_ns})
+
+        with self.cluster.backend.supervised(noted):
+            yield
 
     def _process(self, case: Case, source: Topic, target: Topic) -> None:
         """Start the application between two topics."""

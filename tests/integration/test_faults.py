@@ -16,6 +16,7 @@ from bench.backends.delayed import Link
 from bench.backends.disks import Disk, why_no_power_cut
 from bench.backends.netns import PacketRules
 from bench.backends.process import ProcessBackend
+from bench.backends.supervision import Supervision
 from bench.errors import FaultError, NodeDiedError
 from bench.model import Node
 
@@ -141,6 +142,33 @@ def test_a_node_that_dies_by_itself_is_still_told(backend: ProcessBackend, nodes
     time.sleep(0.5)
     with pytest.raises(NodeDiedError, match="echo-2 ended"):
         backend.alive()
+
+
+def test_a_node_that_dies_by_itself_under_faults_is_started_again_and_it_is_told(
+    backend: ProcessBackend, nodes: list[Node]
+) -> None:
+    told: list[tuple[str, int]] = []
+    with backend.supervised(lambda name, status: told.append((name, status))):
+        backend.end_node(nodes[0], kill=True)  # asked for: it stays away
+        os.kill(backend.pids()["echo-2"], 9)
+        time.sleep(0.5)
+        backend.alive()
+        backend.pause_node(nodes[1])  # waits until it runs again
+        backend.resume_node(nodes[1])
+        backend._await_ports([nodes[1]])
+
+        assert answers(nodes[1])
+        assert not answers(nodes[0])
+        assert told == [("echo-2", -9)]
+
+
+def test_a_node_that_dies_again_and_again_is_not_started_for_ever() -> None:
+    supervision = Supervision(lambda _name, _status: None)
+    taken = 0
+    while supervision.takes("echo-1", 1):
+        taken += 1
+        supervision._due.clear()
+    assert taken == 20
 
 
 def test_a_paused_node_answers_nothing_and_others_do(backend: ProcessBackend, nodes: list[Node]) -> None:

@@ -1,0 +1,41 @@
+"""What a supervisor of services does for nodes that end by themselves, and when."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+Noted = Callable[[str, int], None]
+"""Told once of each end: the node's name, its exit status."""
+
+RESTART_S = 2.0
+_MOST = 20
+
+
+@dataclass(slots=True)
+class Supervision:
+    """Nodes that ended by themselves wait here for their next start."""
+
+    noted: Noted
+    _times: Counter[str] = field(default_factory=Counter)
+    _due: dict[str, float] = field(default_factory=dict)
+
+    def takes(self, name: str, status: int) -> bool:
+        """Take a node that has ended, each time anew; False once it has ended so often that something is wrong."""
+        if name in self._due:
+            return True
+        self._times[name] += 1
+        if self._times[name] > _MOST:
+            return False
+        self._due[name] = time.monotonic() + RESTART_S
+        self.noted(name, status)
+        return True
+
+    def is_due(self, name: str) -> bool:
+        """Tell whether the node is to be started now, and let go of it."""
+        if time.monotonic() < self._due[name]:
+            return False
+        del self._due[name]
+        return True
