@@ -116,22 +116,25 @@ class PulsarAdmin:
         found: list[dict[str, object]] = []
         for number in range(topic.partitions):
             try:
-                host, ledgers = self._served(topic, number, "?metadata=true")
+                host, ledgers = self._served(topic, number, "")
+                kept = [
+                    {"ledger": ledger["ledgerId"], "segments": self._segments(ledger["ledgerId"])}
+                    for ledger in ledgers
+                ]
             except ClusterError:
                 continue
-            kept = [
-                {
-                    "ledger": ledger["ledgerId"],
-                    "segments": [
-                        [first, [self._name(bookie) for bookie in bookies]]
-                        for first, bookies in segments(ledger["metadata"])
-                    ],
-                }
-                for ledger in ledgers
-                if ledger.get("metadata")
-            ]
             found.append({"partition": number, "owner": self._name(host), "ledgers": kept})
         return found
+
+    def _segments(self, ledger: int) -> list[list[object]]:
+        """Return a ledger's segments, by the bookies' word: a broker goes by what it read when it opened the ledger."""
+        path = f"api/v1/ledger/metadata/?ledger_id={ledger}"
+        told = self._recovery.ask(f"Asking for the metadata of ledger {ledger}", "GET", path)
+        ensembles = told[str(ledger)]["allEnsembles"]
+        return [
+            [int(first), [self._name(str(bookie["id"])) for bookie in ensembles[first]]]
+            for first in sorted(ensembles, key=int)
+        ]
 
     def state(self, topic: Topic) -> TopicState:
         """See protocols.Admin. Copies are missing while a ledger of the topic is on AutoRecovery's list."""
