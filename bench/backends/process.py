@@ -25,11 +25,13 @@ from bench.model import Node
 
 _LOG_LINES = 25
 _STOP_S = 20.0
+_ENDED_S = 60.0
+"""An orderly stop may take its time: a Kafka broker hands its partitions over first, if anybody takes them."""
 _OPEN_S = 60.0
 _TURN_S = 0.05
 _ENDS_S = 5.0
 _WATCH_S = 0.25
-_RESTARTED_S = 10.0
+_RESTARTED_S = 25.0
 _AFTER_CUT_S = 0.3
 """How long processes live on after their disks are off: what they still acknowledge was never on a disk."""
 
@@ -169,9 +171,9 @@ class ProcessBackend:
         self._away.add(node.name)
         process.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
         try:
-            return process.wait(_STOP_S)
+            return process.wait(_ENDED_S)
         except subprocess.TimeoutExpired:
-            raise FaultError(f"{node.name} had not ended {_STOP_S:.0f} s after it was asked to.") from None
+            raise FaultError(f"{node.name} had not ended {_ENDED_S:.0f} s after it was asked to.") from None
 
     def start_node(self, node: Node) -> None:
         """See abilities.Killable."""

@@ -10,7 +10,12 @@ from dataclasses import dataclass, field
 Noted = Callable[[str, int], None]
 """Told once of each end: the node's name, its exit status."""
 
-RESTART_S = 2.0
+RESTART_S = 12.0
+"""Longer than a session with ZooKeeper lasts in the scenarios (6 s).
+
+A bookie that comes back while its old registration is still there fails to register, goes on without, and stays unknown
+to brokers once the old one is gone (Pulsar 4.0.8).
+"""
 _MOST = 20
 
 

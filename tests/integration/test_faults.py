@@ -15,6 +15,7 @@ import pytest
 from bench.backends.delayed import Link
 from bench.backends.disks import Disk, why_no_power_cut
 from bench.backends.netns import PacketRules
+from bench.backends import supervision
 from bench.backends.process import ProcessBackend
 from bench.backends.supervision import Supervision
 from bench.errors import FaultError, NodeDiedError
@@ -145,8 +146,9 @@ def test_a_node_that_dies_by_itself_is_still_told(backend: ProcessBackend, nodes
 
 
 def test_a_node_that_dies_by_itself_under_faults_is_started_again_and_it_is_told(
-    backend: ProcessBackend, nodes: list[Node]
+    backend: ProcessBackend, nodes: list[Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(supervision, "RESTART_S", 1.0)
     told: list[tuple[str, int]] = []
     with backend.supervised(lambda name, status: told.append((name, status))):
         backend.end_node(nodes[0], kill=True)  # asked for: it stays away
@@ -163,11 +165,11 @@ def test_a_node_that_dies_by_itself_under_faults_is_started_again_and_it_is_told
 
 
 def test_a_node_that_dies_again_and_again_is_not_started_for_ever() -> None:
-    supervision = Supervision(lambda _name, _status: None)
+    watched = Supervision(lambda _name, _status: None)
     taken = 0
-    while supervision.takes("echo-1", 1):
+    while watched.takes("echo-1", 1):
         taken += 1
-        supervision._due.clear()
+        watched._due.clear()
     assert taken == 20
 
 
