@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
+from bench.backends import supervision
 from bench.backends.delayed import Link
 from bench.backends.disks import Disk, why_no_power_cut
 from bench.backends.netns import PacketRules
-from bench.backends import supervision
 from bench.backends.process import ProcessBackend
 from bench.backends.supervision import Supervision
 from bench.errors import FaultError, NodeDiedError
