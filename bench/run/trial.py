@@ -115,9 +115,9 @@ class Bench:
     def _measured(self, trial: Trial, working: Path, live: Live, document: Document) -> Document:
         topic = Topic(f"trial-{trial.number:04d}", trial.case.partitions, trial.case.topic)
         processed = replace(topic, name=f"{topic.name}-processed") if trial.case.processor else topic
-        topics = list(dict.fromkeys([topic.name, processed.name]))
-        for name in topics:
-            self.cluster.admin.create_topic(replace(topic, name=name))
+        topics = [topic, processed] if trial.case.processor else [topic]
+        for one in topics:
+            self.cluster.admin.create_topic(one)
         try:
             if trial.case.processor:
                 self._process(trial.case, topic, processed)
@@ -125,8 +125,8 @@ class Bench:
                 return self._on_topic(trial, topic, processed, working, live, document)
         finally:
             if not trial.case.faults:  # else the cluster ends with this trial
-                for name in topics:
-                    self.cluster.admin.delete_topic(replace(topic, name=name))
+                for one in topics:
+                    self.cluster.admin.delete_topic(one)
 
     @contextmanager
     def _supervised(self, case: Case, records: list[Document]) -> Iterator[None]:

@@ -73,12 +73,12 @@ class PulsarAdmin:
     def _owner(self, topic: Topic, number: int) -> str:
         """Return the node that owns a partition; who owns none yet, gets an owner by being looked up."""
         doing = f"Looking up partition {number} of {topic.name}"
-        found = self._until_there(doing, f"lookup/v2/topic/{topics.rest_path(topic)}-partition-{number}")
+        found = self._until_there(doing, f"lookup/v2/topic/{topics.partition_path(topic, number)}")
         return self._name(str(found["httpUrl"]).removeprefix("http://"))
 
     def _stored(self, topic: Topic, number: int, which: str) -> Any:  # noqa: ANN401 - JSON
         doing = f"Loading partition {number} of {topic.name}"
-        path = f"admin/v2/{topics.rest_path(topic)}-partition-{number}/internalStats{which}"
+        path = f"admin/v2/{topics.partition_path(topic, number)}/internalStats{which}"
         return self._until_there(doing, path)
 
     def _until_there(self, doing: str, path: str) -> Any:  # noqa: ANN401 - JSON
@@ -116,7 +116,7 @@ class PulsarAdmin:
         found: list[dict[str, object]] = []
         for number in range(topic.partitions):
             try:
-                host, ledgers = self._served(topic, number, "")
+                host, ledgers = self._served(topic, number)
                 kept = [
                     {"ledger": ledger["ledgerId"], "segments": self._segments(ledger["ledgerId"])}
                     for ledger in ledgers
@@ -141,17 +141,17 @@ class PulsarAdmin:
         available = True
         try:
             for number in range(topic.partitions):
-                _, ledgers = self._served(topic, number, "")
+                _, ledgers = self._served(topic, number)
                 self._ledgers[number] = {int(ledger["ledgerId"]) for ledger in ledgers}
         except ClusterError:
             available = False
         return TopicState(available, self._under_replicated(topic), None)
 
-    def _served(self, topic: Topic, number: int, which: str) -> tuple[str, list[dict[str, Any]]]:
+    def _served(self, topic: Topic, number: int) -> tuple[str, list[dict[str, Any]]]:
         """Return the owner's host and the ledgers of a partition, within seconds. Raises ClusterError."""
-        name = f"{topics.rest_path(topic)}-partition-{number}"
+        name = topics.partition_path(topic, number)
         owner = self._quick.ask("Looking up", "GET", f"lookup/v2/topic/{name}")
-        stored = self._quick.ask("Loading", "GET", f"admin/v2/{name}/internalStats{which}")
+        stored = self._quick.ask("Loading", "GET", f"admin/v2/{name}/internalStats")
         return str(owner["httpUrl"]).removeprefix("http://"), stored["ledgers"]
 
     def _under_replicated(self, topic: Topic) -> bool | None:
@@ -167,7 +167,7 @@ class PulsarAdmin:
 
     def backlog(self, topic: Topic) -> int:
         """See protocols.Admin: what the subscription has not acknowledged, in entries."""
-        names = [f"{topics.rest_path(topic)}-partition-{number}" for number in range(topic.partitions)]
+        names = [topics.partition_path(topic, number) for number in range(topic.partitions)]
         told = [
             self._rest.ask(
                 f"Asking for the backlog of {name}", "GET", f"admin/v2/{name}/stats?getPreciseBacklog=true"

@@ -54,6 +54,11 @@ def rest_path(topic: Topic) -> str:
     return f"persistent/{namespace(topic)}/{topic.name}"
 
 
+def partition_path(topic: Topic, partition: int) -> str:
+    """Return one partition as the REST interface writes it."""
+    return f"{rest_path(topic)}-partition-{partition}"
+
+
 def full_name(topic: Topic) -> str:
     """Return the topic as clients write it."""
     return f"persistent://{namespace(topic)}/{topic.name}"
