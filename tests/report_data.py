@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from bench.analysis.interval import median_interval
 from bench.analysis.tables import FAULTS
 from bench.model import COUNTERS, NANOS, RATES, TIMES
 from tests import report_documents as documents
@@ -120,6 +121,8 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
         "cpu_share": min(0.92, 0.3 + rate / 80_000),
         "loop_lag_max_ns": 900_000,
         "recorder_backlog_max": 3,
+        "drift": 0.31 if trial["trial"] in sketch.drifting else 0.01,
+        "flags": "trend" if trial["trial"] in sketch.drifting else None,
         "machine_probe_ns": 4_000_000 if trial["trial"] in sketch.slowed else 2_500_000,
     }
     for measure, times in latencies.items():
@@ -198,6 +201,9 @@ def _cases(trials: pd.DataFrame, order: list[Row]) -> pd.DataFrame:
             values = pd.to_numeric(valid[column]).dropna()
             middle = (values.median(), values.min(), values.max()) if len(values) else (None, None, None)
             row |= dict(zip((column, f"{column}_low", f"{column}_high"), middle, strict=True))
+            interval = median_interval(list(values))
+            row[f"{column}_ci_low"] = interval.low if interval else None
+            row[f"{column}_ci_high"] = interval.high if interval else None
         row |= {name: pd.to_numeric(valid[name]).sum(min_count=len(valid)) for name in COUNTERS}
         row["guarantee"] = _GUARANTEES.get(settings.get("acks", settings.get("journalSyncData", "")))
         rows.append(row)

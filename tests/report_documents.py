@@ -91,6 +91,8 @@ def expectations(sketch: Sketch) -> Iterator[Row]:
                     "rounds_against": 0,
                     "rounds": sketch.rounds,
                     "ratio_median": ratio,
+                    "ratio_low": ratio * 0.9,
+                    "ratio_high": ratio * 1.1,
                     "verdict": word,
                 }
                 for what, ratio in pairs
@@ -138,6 +140,7 @@ def summary(sketch: Sketch, trials: pd.DataFrame) -> Row:
     ]
     return {
         "headline": headline,
+        "rounds_needed": {"difference": 0.05, "half": 14, "most": 31},
         "figure": "throughput",
         "analysis_s": 41.2,
         "messages": int(trials["sent"].sum()),

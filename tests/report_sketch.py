@@ -19,7 +19,8 @@ WARM_UP_S, WINDOW_S = 2, 6
 
 @dataclass(frozen=True)
 class Sketch:
-    """What the made-up run looks like; `failed`, `lost` (messages by trial), `incomplete` and `slowed` name trials."""
+    """What the made-up run looks like; `failed`, `lost` (messages by trial), `incomplete`, `slowed` and `drifting`
+    name trials."""
 
     systems: tuple[str, ...] = ("kafka", "pulsar")
     rounds: int = 5
@@ -27,6 +28,7 @@ class Sketch:
     lost: Mapping[int, int] = field(default_factory=dict)
     incomplete: tuple[int, ...] = ()
     slowed: tuple[int, ...] = ()
+    drifting: tuple[int, ...] = ()
     e2e: bool = True
     open_loop: bool = False
     messages: int = 4000

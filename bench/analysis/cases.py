@@ -8,6 +8,7 @@ from typing import Any
 
 from bench.analysis.folder import TrialRecord
 from bench.analysis.guarantee import guarantee
+from bench.analysis.interval import median_interval
 from bench.model import COUNTERS, RATES, TIMES
 
 Row = dict[str, Any]
@@ -39,15 +40,18 @@ def _case(first: TrialRecord, rows: Sequence[Row], settings: Iterable[str]) -> R
 
 
 def _spread(name: str, valid: Sequence[Row]) -> Row:
-    """Median and range of one figure over the trials that have it; times stay whole nanoseconds."""
+    """Median, range and interval of one figure over the trials that have it; times stay whole nanoseconds."""
     values = [row[name] for row in valid if row.get(name) is not None]
     if not values:
-        return {name: None, f"{name}_low": None, f"{name}_high": None}
-    median = statistics.median(values)
+        return {}
+    exact = round if name in TIMES else float
+    interval = median_interval(values)
     return {
-        name: round(median) if name in TIMES else median,
+        name: exact(statistics.median(values)),
         f"{name}_low": min(values),
         f"{name}_high": max(values),
+        f"{name}_ci_low": exact(interval.low) if interval else None,
+        f"{name}_ci_high": exact(interval.high) if interval else None,
     }
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from scipy import stats
+
+from bench.analysis.interval import paired_ratio
 from bench.scenario.expand import text
 
 Row = Mapping[str, Any]
@@ -16,6 +18,7 @@ HELD, NOT, UNDECIDED = "held", "did not hold", "undecided"
 
 ROUNDS_NEEDED = 5
 """A sign test at 5 %, one-sided: five rounds that all agree happen by chance once in 32."""
+_CHANCE = 0.05
 
 
 def judge(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> dict[str, Any]:
@@ -92,23 +95,30 @@ def _counts(row: Row) -> bool:
 
 
 def _by_sign(what: str, pairs: Sequence[tuple[float, float]], sign: str) -> Comparison:
-    """Decide by the sign over rounds; a tie agrees with neither side."""
+    """Decide by a sign test over rounds; a tie agrees with neither side."""
     above = sum(left > right for left, right in pairs)
     below = sum(left < right for left, right in pairs)
     for_it, against = (above, below) if sign == ">" else (below, above)
-    ratios = [left / right for left, right in pairs if right]
-    enough = len(pairs) >= ROUNDS_NEEDED
-    verdict = (
-        HELD if enough and for_it == len(pairs) else NOT if enough and against == len(pairs) else UNDECIDED
-    )
+    ratio = paired_ratio(pairs)
+    interval = ratio.interval if ratio else None
     return {
         "what": what,
         "rounds_for": for_it,
         "rounds_against": against,
         "rounds": len(pairs),
-        "ratio_median": statistics.median(ratios) if ratios else None,
-        "verdict": verdict,
+        "ratio_median": ratio.median if ratio else None,
+        "ratio_low": interval.low if interval else None,
+        "ratio_high": interval.high if interval else None,
+        "verdict": _signs(for_it, against, len(pairs)),
     }
+
+
+def _signs(for_it: int, against: int, rounds: int) -> str:
+    """Decide where so many rounds would agree by chance once in twenty at most."""
+    for verdict, agree in ((HELD, for_it), (NOT, against)):
+        if rounds and stats.binomtest(agree, rounds, alternative="greater").pvalue <= _CHANCE:
+            return verdict
+    return UNDECIDED
 
 
 def _bounded(
@@ -126,7 +136,7 @@ def _bounded(
             "rounds_for": for_it,
             "rounds_against": against,
             "rounds": len(values),
-            "ratio_median": None,
+            **dict.fromkeys(("ratio_median", "ratio_low", "ratio_high")),
             "verdict": verdict,
         }
 

@@ -28,7 +28,9 @@ from bench.analysis.log import EventLog, check_log
 from bench.analysis.offenders import OFFENCES, displaced, listed, offenders
 from bench.analysis.order import out_of_order, verify_rows
 from bench.analysis.quantiles import SCALE
+from bench.analysis.rounds import rounds_for_difference
 from bench.analysis.spark import spark_session
+from bench.analysis.steadiness import flag, service_by_part
 from bench.analysis.throughput import Tally, errors, live_tally, tally
 from bench.analysis.timeline import service_by_second, timeline
 from bench.analysis.trials import Counted, trial_row
@@ -49,6 +51,7 @@ class _Measured:
     errors: list[dict[str, object]]
     offenders: Any
     faults: list[dict[str, object]]
+    parts: dict[int, dict[int, float]]
 
 
 def analyse(run: Path) -> None:
@@ -126,6 +129,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         errors=errors(tallies),
         offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
         faults=fault_rows(folder.trials, first_ns, availability(spark, log, folder.trials)),
+        parts=service_by_part(sends),
     )
 
 
@@ -146,6 +150,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     trials = [trial_row(trial, settings, measured.counted) for trial in folder.trials]
     for row in trials:
         row["unavailable_ns"] = _unavailable(measured.faults, row["trial"])
+    flag(trials, measured.parts, {trial.trial for trial in folder.trials if trial.faults})
     cases = case_rows(folder.trials, trials, settings)
     tables.write_table(results, "trials", tables.table(trials, tables.trial_fields(settings)))
     tables.write_table(results, "cases", tables.table(cases, tables.case_fields(settings)))
@@ -196,6 +201,7 @@ def _summary(
     broken = any(trial.faults for trial in folder.trials)
     return {
         "headline": headline(cases, trials, closed=closed, broken=broken),
+        "rounds_needed": None if broken else rounds_for_difference(trials, closed=closed),
         "figure": "timeline" if broken else "throughput" if closed else "latency",
         "analysis_s": round(elapsed_s, 1),
         "messages": sum(row.get("sent") or 0 for row in trials),

@@ -42,6 +42,8 @@ _TRIAL_TAIL: _Fields = {
     "cpu_share": _REAL,
     "loop_lag_max_ns": _LONG,
     "recorder_backlog_max": _LONG,
+    "drift": _REAL,
+    "flags": _TEXT,
     "machine_probe_ns": _LONG,
     "machine_page_ns": _LONG,
     "machine_wake_ns": _LONG,
@@ -53,8 +55,7 @@ _CASE_TAIL: _Fields = {
     **{
         name: kind
         for figure, kind in (dict.fromkeys(RATES, _REAL) | dict.fromkeys(TIMES, _LONG)).items()
-        for name in (figure, f"{figure}_low", f"{figure}_high")
-        for kind in [kind]
+        for name in (figure, *(f"{figure}_{end}" for end in ("low", "high", "ci_low", "ci_high")))
     },
     **dict.fromkeys(COUNTERS, _LONG),
     "guarantee": _TEXT,

@@ -12,6 +12,9 @@ from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
 from bench.model import NANOS
 
+PARTS = 20
+"""Into so many equal parts a window is cut, to see whether something changes along it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Windows:
@@ -29,9 +32,9 @@ class Windows:
     def sends(self, log: EventLog) -> DataFrame:
         """Give every send with what follows from its times.
 
-        Adds acked and in_window (by sent_ns), sent_second, done_second and done_in_window (by done_ns; where
-        that is null, by sent_ns and outside), service_ns (null unless acked) and response_ns (null in a
-        closed loop too).
+        Adds acked, in_window and window_part (by sent_ns), sent_second, done_second and done_in_window (by
+        done_ns; where that is null, by sent_ns and outside), service_ns (null unless acked) and response_ns
+        (null in a closed loop too).
         """
         sent, done, acked = F.col("sent_ns"), F.col("done_ns"), F.col("outcome") == "ok"
         return self.over(log.sends).select(
@@ -41,6 +44,7 @@ class Windows:
             "bytes",
             acked.alias("acked"),
             inside(sent).alias("in_window"),
+            part(sent).alias("window_part"),
             (done.isNotNull() & inside(done)).alias("done_in_window"),
             second(sent).alias("sent_second"),
             second(F.coalesce(done, sent)).alias("done_second"),
@@ -75,6 +79,12 @@ def windows(spark: SparkSession, trials: Iterable[TrialRecord], first_ns: Mappin
 def inside(time: Column) -> Column:
     """Whether a time lies in the trial's window, whose end is exclusive."""
     return (time >= F.col("start_ns")) & (time < F.col("end_ns"))
+
+
+def part(time: Column) -> Column:
+    """Which of the window's equal parts a time lies in; null without a window."""
+    length = F.nullif(F.col("end_ns") - F.col("start_ns"), F.lit(0))
+    return F.call_function("div", (time - F.col("start_ns")) * PARTS, length).cast("int")
 
 
 def second(time: Column) -> Column:

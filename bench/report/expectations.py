@@ -65,6 +65,7 @@ def _comparisons(entry: Json) -> Table:
         Column("against", "number"),
         Column("of", "number"),
         Column("median ratio", "number"),
+        Column("95 % interval", "number"),
         Column("verdict", "name"),
     )
     rows = []
@@ -78,11 +79,19 @@ def _comparisons(entry: Json) -> Table:
                     Cell(str(comparison.get("what", ""))),
                     *(Cell(numbers.count(count)) for count in counts),
                     Cell(numbers.ratio(comparison.get("ratio_median"))),
+                    Cell(_interval(comparison)),
                     Cell(sign, TONES.get(verdict, "warn")),
                 )
             )
         )
     return Table("Comparisons", columns, tuple(rows))
+
+
+def _interval(comparison: Json) -> str:
+    low, high = comparison.get("ratio_low"), comparison.get("ratio_high")
+    if low is None or high is None:
+        return numbers.NOTHING
+    return f"{numbers.ratio(low)} {numbers.NOTHING} {numbers.ratio(high)}"
 
 
 def _word(verdict: object) -> str:

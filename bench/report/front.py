@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bench.report import delivery, method, numbers, tables
+from bench.report import certainty, delivery, method, numbers, tables
 from bench.report.figures import Drawing
 from bench.report.results import Results
 
@@ -54,7 +54,7 @@ def _caveats(results: Results) -> tuple[str, ...]:
         synced if cost.get("p50") else "the cost of one fsync was not measured",
         method.pacing(results),
         "servers' default JIT" if jits == "the servers' own default JIT compilers" else jits,
-        method.interval(results).rstrip("."),
+        certainty.interval(results).rstrip("."),
     )
     return tuple(caveat for caveat in said if caveat)
 
@@ -69,6 +69,8 @@ def _warnings(results: Results) -> tuple[str, ...]:
         )
     if bound:
         warnings.append(method.client_limit(bound))
+    if flagged := certainty.flag_counts(results):
+        warnings.append(flagged)
     if (unsteady := method.unsteady(results)) is not None:
         warnings.append(unsteady)
     if results.manifest.get("profile") == "quick":

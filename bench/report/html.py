@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 from bench.errors import ReportError
 from bench.report import (
+    certainty,
     delivery,
     effective,
     expectations,
@@ -74,7 +75,7 @@ def _context(
         "lead": first.figure.name if first.figure else "",
         "figures": {name: (drawing, Markup(drawing.svg)) for name, drawing in drawings.items()},  # noqa: S704 - our own SVG
         "looks": {part.system: style.look(part.system) for part in parts},
-        "interval": method.interval(found),
+        "interval": certainty.interval(found),
         "worth": worth.tables(found),
         "measured": [tables.measured(found, part) for part in parts],
         "expectations": (every := expectations.expectations(found)),
@@ -92,6 +93,8 @@ def _context(
         "guarantees": [tables.guarantees(part) for part in parts],
         "left_out": omissions.left_out(found),
         "not_counted": omissions.not_counted(found, parts),
+        "flagged": certainty.flagged(found, parts),
+        "flags": certainty.flags(found),
         "never_run": omissions.never_run(found),
         "facts": method.facts(found, parts),
         "effective": effective.effective(found, parts),

@@ -8,10 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from bench.report import numbers, sweep, tables
+from bench.report import certainty, numbers, sweep, tables
 from bench.report.results import Json, Results
 
-ENOUGH_ROUNDS = 5
 _PROBES = (
     ("machine_probe_ns", "a fixed piece of work", 1.25),
     ("machine_page_ns", "the first touch of a page of memory", 2.0),
@@ -44,30 +43,14 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
         Fact("Load", "; ".join(_distinct(map(_load_words, _loads(results)))) or numbers.NOTHING),
         *_processor(results),
         Fact("Measured window", "; ".join(_distinct(map(_window_words, _loads(results)))) or numbers.NOTHING),
-        Fact("Rounds", f"{interval(results)} {_order(results)}"),
+        Fact(
+            "Rounds",
+            " ".join(filter(None, (certainty.interval(results), certainty.needed(results), _order(results)))),
+        ),
         Fact("Client", _client(results)),
         *_steadiness(results),
         *_clock(results),
     ]
-
-
-def interval(results: Results) -> str:
-    """Whether ranges are intervals: the range of n trials holds the median with probability 1 - 2^(1 - n)."""
-    counts = [int(rounds) for rounds in results.cases["rounds"] if rounds > 0]
-    if not counts:
-        return "No trial is valid: there are no numbers."
-    if max(counts) < ENOUGH_ROUNDS:
-        return (
-            f"{numbers.plural(max(counts), 'round')}: there is no interval, for that takes at least "
-            f"{ENOUGH_ROUNDS}; ranges are simply the lowest and the highest trial."
-        )
-    fewest = min(count for count in counts if count >= ENOUGH_ROUNDS)
-    said = (
-        f"{max(counts)} rounds: a range is the lowest and the highest trial, "
-        f"a confidence interval for the median at {1 - 2.0 ** (1 - fewest):.1%}."
-    )
-    few = numbers.plural(sum(count < ENOUGH_ROUNDS for count in counts), "case")
-    return said if few.startswith("0 ") else f"{said} {few} with fewer valid trials: no interval there."
 
 
 def machine(results: Results) -> str:

@@ -23,6 +23,7 @@ _REQUIRED = {
     "cases": (
         *("system", "case", "rounds", "trials", "guarantee"),
         *("throughput_msgs_per_s", "throughput_msgs_per_s_low", "throughput_msgs_per_s_high"),
+        *("throughput_msgs_per_s_ci_low", "throughput_msgs_per_s_ci_high"),
         *(
             "service_p50_ns",
             "service_p99_ns",

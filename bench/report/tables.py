@@ -19,6 +19,8 @@ from bench.report.table import (
     setting_columns,
 )
 
+INTERVAL = "95 % interval"
+
 CLIENT_BOUND = 0.9
 """From this share of a core on, the load process may be what limits a trial."""
 
@@ -36,7 +38,7 @@ def measured(results: Results, part: sweep.Part) -> Table:
     columns = [
         Column("valid / all", "number", "trials"),
         Column("median", "number", "throughput, messages/s"),
-        Column("range", "number", "throughput, messages/s"),
+        Column(_ends(results), "number", "throughput, messages/s"),
         *times.values(),
     ]
     shares = _client_shares(part)
@@ -44,7 +46,7 @@ def measured(results: Results, part: sweep.Part) -> Table:
         columns.append(Column("CPU", "number", "client"))
     cells = []
     for _, case in part.cases.iterrows():
-        row = [_trials(case), *_throughput(case), *(_time(case, name) for name in times)]
+        row = [_trials(case), *_throughput(case, _ends(results)), *(_time(case, name) for name in times)]
         if shares is not None:
             row.append(_share(shares.get(case["case"])))
         cells.append(row)
@@ -107,11 +109,21 @@ def _trials(case: pd.Series[Any]) -> Cell:
     return Cell(f"{valid} / {every}", tone)
 
 
-def _throughput(case: pd.Series[Any]) -> tuple[Cell, Cell]:
-    median, low, high = (case[f"throughput_msgs_per_s{end}"] for end in ("", "_low", "_high"))
-    across = f"{numbers.rate(low)} {numbers.NOTHING} {numbers.rate(high)}"
-    several = case["rounds"] > 1 and not pd.isna(low)
-    return Cell(numbers.rate(median), "strong"), Cell(across if several else numbers.NOTHING)
+def _ends(results: Results) -> str:
+    """What stands beside a median: an interval where any case has one, else the range."""
+    return INTERVAL if results.cases["throughput_msgs_per_s_ci_low"].notna().any() else "range"
+
+
+def _throughput(case: pd.Series[Any], ends: str) -> tuple[Cell, Cell]:
+    name = "throughput_msgs_per_s"
+    low, high, ci_low, ci_high = (case[f"{name}_{end}"] for end in ("low", "high", "ci_low", "ci_high"))
+    trials = f"{numbers.rate(low)} {numbers.NOTHING} {numbers.rate(high)}"
+    if ends == INTERVAL:
+        interval = f"{numbers.rate(ci_low)} {numbers.NOTHING} {numbers.rate(ci_high)}"
+        beside = Cell(numbers.NOTHING if pd.isna(ci_low) else interval, note=f"trials: {trials}")
+    else:
+        beside = Cell(trials if case["rounds"] > 1 and not pd.isna(low) else numbers.NOTHING)
+    return Cell(numbers.rate(case[name]), "strong"), beside
 
 
 def _time(case: pd.Series[Any], name: str) -> Cell:

@@ -8,13 +8,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from bench.report import delivery, method, numbers, results, sweep, tables
+from bench.report import certainty, delivery, numbers, results, sweep, tables
 from bench.report.table import Cell, Column, number_cell
 
 _STYLES = {"strong": "bold", "quiet": "dim", "good": "green", "warn": "yellow", "bad": "bold red"}
 _SHOWN = {
     ("throughput, messages/s", "median"): "median\nmsgs/s",
     ("throughput, messages/s", "range"): "range\nmsgs/s",
+    ("throughput, messages/s", tables.INTERVAL): "95 % interval\nmsgs/s",
     ("service time, ms", "p50"): "service\np50 ms",
     ("service time, ms", "p99"): "service\np99 ms",
     ("end to end, ms", "p99"): "e2e\np99 ms",
@@ -26,7 +27,7 @@ def summary(run: Path) -> RenderableType:
     found = results.read(run)
     drawn = [_table(found, part) for part in sweep.parts(found)]
     said = [Text(statement.text, _STYLES[statement.tone]) for statement in delivery.statements(found)]
-    return Group(*drawn, Text(), *said, Text(method.interval(found), "dim"))
+    return Group(*drawn, Text(), *said, Text(certainty.interval(found), "dim"))
 
 
 def _table(found: results.Results, part: sweep.Part) -> RichTable:

@@ -29,6 +29,17 @@ def test_a_figure_is_the_median_with_the_range_over_trials() -> None:
     assert [case[name] for name in names] == [20.0, 10.0, 30.0]
 
 
+def test_five_trials_give_an_interval_within_their_range() -> None:
+    case = one_case(*[{"throughput_msgs_per_s": value} for value in (10.0, 11.0, 12.0, 13.0, 14.0)])
+    ends = [case[f"throughput_msgs_per_s_ci_{end}"] for end in ("low", "high")]
+    assert 10.0 <= ends[0] < 12.0 < ends[1] <= 14.0
+
+
+def test_four_trials_give_no_interval() -> None:
+    case = one_case(*[{"service_p99_ns": value} for value in (10, 11, 12, 13)])
+    assert case["service_p99_ns_ci_low"] is None
+
+
 def test_the_median_of_an_even_number_stays_whole_nanoseconds() -> None:
     case = one_case({"service_p99_ns": 11}, {"service_p99_ns": 16})
     assert case["service_p99_ns"] == 14  # 13.5, rounded to even
@@ -54,7 +65,7 @@ def test_a_sum_with_an_unknown_part_is_unknown() -> None:
 
 def test_a_case_without_a_valid_trial_has_no_figures() -> None:
     case = one_case({"throughput_msgs_per_s": 1.0, "acked": 3, "verdict": "invalid"})
-    assert (case["rounds"], case["throughput_msgs_per_s"], case["acked"]) == (0, None, None)
+    assert (case["rounds"], case.get("throughput_msgs_per_s"), case["acked"]) == (0, None, None)
 
 
 def test_cases_come_in_the_order_in_which_they_first_ran() -> None:

@@ -43,6 +43,8 @@ def test_five_rounds_that_agree_hold() -> None:
         "rounds_against": 0,
         "rounds": 5,
         "ratio_median": 1.5,
+        "ratio_low": 1.5,
+        "ratio_high": 1.5,
         "verdict": "held",
     }
 
@@ -64,6 +66,18 @@ def test_one_round_of_five_that_disagrees_leaves_it_undecided() -> None:
         1,
         "undecided",
     )
+
+
+def test_nine_rounds_of_ten_decide() -> None:
+    """By chance nine or ten of ten agree in 11 of 1,024 runs."""
+    rows = [*rates("0", [9.0] * 9 + [5.0]), *rates("1", [6.0] * 10)]
+    (comparison,) = judge(ACKS, rows, ["acks"])["comparisons"]
+    assert (comparison["rounds_for"], comparison["rounds_against"], comparison["verdict"]) == (9, 1, "held")
+
+
+def test_eight_rounds_of_ten_decide_nothing() -> None:
+    rows = [*rates("0", [9.0] * 8 + [5.0] * 2), *rates("1", [6.0] * 10)]
+    assert judge(ACKS, rows, ["acks"])["verdict"] == "undecided"
 
 
 def test_a_tie_agrees_with_nobody() -> None:

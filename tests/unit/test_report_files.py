@@ -90,7 +90,7 @@ def test_terminal_table_shows_settings_medians_and_loss(tmp_path: Path) -> None:
         assert head in shown
     assert "5/5" in shown
     assert "3 acknowledged messages lost" in shown
-    assert "confidence interval" in shown
+    assert "95 % interval" in shown
 
 
 def test_terminal_table_needs_results(tmp_path: Path) -> None:

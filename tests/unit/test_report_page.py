@@ -21,7 +21,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.fixture(scope="module")
 def troubled(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A run of three rounds with a failed trial and lost messages."""
-    sketch = Sketch(systems=("memory",), rounds=3, failed=(1,), lost={2: 60}, slowed=(3,), e2e=False)
+    sketch = Sketch(
+        systems=("memory",), rounds=3, failed=(1,), lost={2: 60}, slowed=(3,), drifting=(4,), e2e=False
+    )
     return html.render(build(tmp_path_factory.mktemp("run") / "troubled", sketch))
 
 
@@ -97,8 +99,13 @@ def test_tables_hold_every_case_of_both_systems(page: str) -> None:
 
 
 def test_five_rounds_give_an_interval(page: str) -> None:
-    assert "a confidence interval for the median at 93.8%" in page
+    assert "5 rounds: medians with their 95 % bootstrap intervals (BCa) over trials." in page
+    assert page.count("95 % interval</th>") >= 2
     assert "no interval" not in page
+
+
+def test_a_run_says_how_many_rounds_a_small_difference_would_take(page: str) -> None:
+    assert "half of the pairs would need up to 14 rounds like these, nine in ten up to 31." in page
 
 
 def test_nothing_lost_is_said_plainly(page: str) -> None:
@@ -147,6 +154,13 @@ def test_missing_end_to_end_latency_is_said(troubled: str) -> None:
 def test_a_machine_that_changes_its_speed_is_said(page: str, troubled: str) -> None:
     assert "a fixed piece of work took up to 1.6\N{MULTIPLICATION SIGN} as long" in troubled
     assert "The machine itself changed its speed" not in page
+
+
+def test_flagged_trials_are_counted_on_the_first_page_and_listed(page: str, troubled: str) -> None:
+    assert '<p class="warning">1 of 5 valid trials flagged (1 as trend): see Repeatability.' in troubled
+    assert "<h3>Flagged trials</h3>" in troubled
+    assert "+31%" in troubled
+    assert "Flagged trials" not in page
 
 
 def test_busy_client_is_a_suspect(troubled: str) -> None:

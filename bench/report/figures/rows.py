@@ -240,11 +240,14 @@ def _trials(ax: Axes, part: sweep.Part, row: int, case: pd.Series[Any], plot: Pl
 
 
 def _line(ax: Axes, row: int, case: pd.Series[Any], quantities: Sequence[Quantity], colour: str) -> None:
-    """Join the medians of two quantities, or the ends of one quantity's range."""
+    """Join the medians of two quantities, or the ends of one quantity's interval; without one, of its range."""
     if len(quantities) > 1:
         ends = [case[quantity.column] * quantity.factor for quantity in (quantities[0], quantities[-1])]
     else:
-        ends = [case[f"{quantities[0].column}_{end}"] * quantities[0].factor for end in ("low", "high")]
+        (quantity,) = quantities
+        known = not pd.isna(case[f"{quantity.column}_ci_low"])
+        names = ("ci_low", "ci_high") if known else ("low", "high")
+        ends = [case[f"{quantity.column}_{name}"] * quantity.factor for name in names]
     if not any(pd.isna(end) for end in ends):
         ax.plot(ends, [row, row], color=colour, lw=0.8, alpha=0.45, zorder=2)
 

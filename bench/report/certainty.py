@@ -1,0 +1,89 @@
+"""How far the numbers carry: intervals, the rounds that a small difference would take, trials that are flagged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from bench.report import numbers, sweep
+from bench.report.results import Results
+from bench.report.table import Cell, Column, Row, Table
+
+ENOUGH_ROUNDS = 5
+
+_FLAGS = {
+    "trend": "the mean service time rose or fell over the measured window: not warm, or drifting",
+    "outlier": "far from the other trials of its case",
+}
+
+
+def interval(results: Results) -> str:
+    """What stands behind every range and interval of the run."""
+    counts = [int(rounds) for rounds in results.cases["rounds"] if rounds > 0]
+    if not counts:
+        return "No trial is valid: there are no numbers."
+    if max(counts) < ENOUGH_ROUNDS:
+        return (
+            f"{numbers.plural(max(counts), 'round')}: there is no interval, for that takes at least "
+            f"{ENOUGH_ROUNDS}; ranges are simply the lowest and the highest trial."
+        )
+    said = f"{max(counts)} rounds: medians with their 95 % bootstrap intervals (BCa) over trials."
+    few = numbers.plural(sum(count < ENOUGH_ROUNDS for count in counts), "case")
+    return said if few.startswith("0 ") else f"{said} {few} with fewer valid trials: no interval there."
+
+
+def needed(results: Results) -> str:
+    """How many rounds a difference of 5 % would take; empty where the run cannot tell."""
+    found = results.summary.get("rounds_needed")
+    if not found:
+        return ""
+    half, most = (numbers.count(found[name]) for name in ("half", "most"))
+    return (
+        f"To see a difference of {found['difference']:.0%} between two configurations in four of five runs, half of "
+        f"the pairs would need up to {half} rounds like these, nine in ten up to {most}."
+    )
+
+
+def flagged(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
+    """The valid trials that are flagged, and why; None where there is none."""
+    if "flags" not in results.valid.columns or results.valid["flags"].isna().all():
+        return None
+    labels = {case["case"]: part.label(case) for part in parts for _, case in part.cases.iterrows()}
+    columns = (
+        Column("trial"),
+        Column("round"),
+        Column("system", "name"),
+        Column("case", "name"),
+        Column("messages/s"),
+        Column("drift"),
+        Column("flagged as", "text"),
+    )
+    rows = []
+    for _, trial in results.valid[results.valid["flags"].notna()].iterrows():
+        places = (Cell(str(trial["trial"])), Cell(str(int(trial["round"]) + 1)), Cell(str(trial["system"])))
+        drift = numbers.NOTHING if pd.isna(trial["drift"]) else f"{trial['drift']:+.0%}"
+        rate = numbers.rate(trial["throughput_msgs_per_s"])
+        case = labels.get(trial["case"], str(trial["case"]))
+        rows.append(Row((*places, Cell(case), Cell(rate), Cell(drift), Cell(str(trial["flags"])))))
+    return Table("Flagged trials", columns, tuple(rows))
+
+
+def flag_counts(results: Results) -> str:
+    """The warning that trials are flagged; empty where none is."""
+    if "flags" not in results.valid.columns:
+        return ""
+    every = results.valid["flags"].dropna().astype(str)
+    said = [f"{count} as {flag}" for flag in _FLAGS if (count := int(every.str.contains(flag).sum()))]
+    if not said:
+        return ""
+    trials = numbers.plural(len(results.valid), "valid trial")
+    return f"{len(every)} of {trials} flagged ({', '.join(said)}): see Repeatability."
+
+
+def flags(results: Results) -> list[tuple[str, str]]:
+    """The flags that occur, with what they mean."""
+    if "flags" not in results.valid.columns:
+        return []
+    seen = {flag for flags in results.valid["flags"].dropna() for flag in str(flags).split(", ")}
+    return [(flag, words) for flag, words in _FLAGS.items() if flag in seen]

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench.analysis.steadiness import drift, flag, outlying, trending
+
+
+def parts(values: list[float]) -> dict[int, float]:
+    return dict(enumerate(values))
+
+
+def test_drift_is_the_change_over_the_window_as_a_share_of_the_middle() -> None:
+    assert drift(parts([100.0 + place for place in range(20)])) == pytest.approx(20 / 109.5)
+
+
+def test_one_stalled_part_is_no_drift() -> None:
+    assert drift(parts([100.0] * 19 + [100_000.0])) == 0
+
+
+def test_half_empty_windows_tell_nothing() -> None:
+    assert drift(parts([1.0] * 9)) is None
+
+
+def test_a_steady_rise_is_a_trend_a_small_one_is_not() -> None:
+    assert trending(parts([100.0 + place for place in range(20)]))
+    assert not trending(parts([100.0 + place / 10 for place in range(20)]))
+
+
+def test_noise_is_rarely_called_a_trend() -> None:
+    """1,000 windows of pure noise: at 1 % more than 25 come once in 100,000 times."""
+    draw = np.random.default_rng(3)
+    assert sum(trending(parts(list(draw.lognormal(0, 0.3, 20)))) for _ in range(1000)) <= 25
+
+
+def test_a_trial_far_from_its_case_is_an_outlier() -> None:
+    assert outlying([100.0, 101.0, 99.0, 102.0, 150.0]) == [False, False, False, False, True]
+
+
+def test_within_a_tenth_of_the_median_nothing_is_an_outlier() -> None:
+    assert not any(outlying([100.0, 100.0, 100.0, 100.0, 109.0]))
+
+
+def test_of_four_trials_nobody_can_say() -> None:
+    assert not any(outlying([1.0, 1.0, 1.0, 9.0]))
+
+
+def trial(number: int, mean: float, case: str = "a") -> dict[str, Any]:
+    return {"trial": number, "case": case, "verdict": "valid", "service_mean_ns": mean}
+
+
+def test_flags_are_written_beside_each_other() -> None:
+    rows = [*(trial(number, 100.0 + number) for number in range(4)), trial(4, 900.0)]
+    flag(rows, {4: parts([float(place) for place in range(1, 21)])}, broken=())
+    assert [row["flags"] for row in rows] == [None, None, None, None, "trend, outlier"]
+    assert rows[0]["drift"] is None
+
+
+def test_where_something_was_broken_nothing_is_flagged() -> None:
+    rows = [trial(0, 100.0)]
+    flag(rows, {0: parts([float(place) for place in range(1, 21)])}, broken={0})
+    assert "flags" not in rows[0]
