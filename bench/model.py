@@ -191,7 +191,9 @@ COUNTERS = (
     "out_of_order",
     "foreign",
 )
-METRICS = (*RATES, *TIMES, *COUNTERS, "unavailable_ns")
+BROKEN = ("unavailable_ns", "reader_stall_ns", "copies_back_ns")
+"""What faults did to a trial, the longest of each."""
+METRICS = (*RATES, *TIMES, *COUNTERS, *BROKEN)
 """Columns of results/trials that an expectation may speak of (docs/results.md)."""
 ERRORS = "errors"
 """What an expectation may speak of beside them: the sends that ended with one error (results/errors)."""

@@ -54,12 +54,13 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
     sends = log.sends.join(of_faulted, "trial")
     live = log.receives.where(F.col("stage") == "live").join(of_faulted, "trial")
     figures: dict[tuple[int, int], Row] = {(one.trial, one.fault): {} for one in struck}
-    acks = sends.where(F.col("outcome") == "ok").select("trial", F.col("done_ns").alias("at_ns"))
-    seen = live.select("trial", F.col("received_ns").alias("at_ns"))
+    acks = sends.where(F.col("outcome") == "ok").select("trial", "partition", F.col("done_ns").alias("at_ns"))
+    seen = live.select("trial", "partition", F.col("received_ns").alias("at_ns"))
+    ends = _ends(sends)
     for found in (
         _firsts(sends, faults),
-        _gap(acks.unionByName(_ends(sends)), faults, "ack_gap_ns"),
-        _gap(seen, faults, "live_gap_ns"),
+        _gap(acks, ends, faults, "ack_gap_ns"),
+        _gap(seen, ends, faults, "live_gap_ns"),
     ):
         for key, row in found.items():
             figures[key] |= row
@@ -95,14 +96,15 @@ def _firsts(sends: DataFrame, faults: DataFrame) -> dict[tuple[int, int], Row]:
 
 
 def _ends(sends: DataFrame) -> DataFrame:
-    """Give the end of each trial's sends: a time without acknowledgements that it cuts off has lasted until then."""
+    """Give the end of each trial's sends: a time without events that it cuts off has lasted until then."""
     return sends.groupBy("trial").agg(F.max(F.coalesce("done_ns", "sent_ns")).alias("at_ns"))
 
 
-def _gap(events: DataFrame, faults: DataFrame, name: str) -> dict[tuple[int, int], Row]:
-    """Find the longest time without an event that ended after the fault was asked for."""
-    before = F.lag("at_ns").over(Window.partitionBy("trial").orderBy("at_ns"))
-    gaps = events.select("trial", "at_ns", (F.col("at_ns") - before).alias("gap_ns"))
+def _gap(events: DataFrame, ends: DataFrame, faults: DataFrame, name: str) -> dict[tuple[int, int], Row]:
+    """Find the longest time that any one partition had no event and that ended after the fault was asked for."""
+    last = events.select("trial", "partition").distinct().join(F.broadcast(ends), "trial")
+    before = F.lag("at_ns").over(Window.partitionBy("trial", "partition").orderBy("at_ns"))
+    gaps = events.unionByName(last).select("trial", "at_ns", (F.col("at_ns") - before).alias("gap_ns"))
     rows = (
         gaps.join(F.broadcast(faults), "trial")
         .where(F.col("at_ns") >= F.col("asked_ns"))
@@ -131,6 +133,25 @@ def fault_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int], found
     ]
 
 
+def breakage(trial: TrialRecord, rows: Iterable[Row]) -> Row:
+    """Give the longest of what a trial's faults did, for its row in `trials`; null where nothing can be said.
+
+    A reader's stall is the longest time in which nothing came to the reader that a step started.
+    """
+    mine = [row for row in rows if row["trial"] == trial.trial]
+    readers = [step for step in trial.faults if step["kind"] == "read"]
+    stalls = [stall["to_ns"] - stall["from_ns"] for step in readers for stall in step["stalls"]]
+    return {
+        "unavailable_ns": _longest(mine, "ack_gap_ns"),
+        "reader_stall_ns": max(stalls, default=0) if readers else None,
+        "copies_back_ns": _longest(mine, "copies_back_ns"),
+    }
+
+
+def _longest(rows: Iterable[Row], name: str) -> int | None:
+    return max((value for row in rows if isinstance(value := row.get(name), int)), default=None)
+
+
 def _row(
     trial: TrialRecord, number: int, fault: Mapping[str, Any], first_ns: int, found: Availability
 ) -> Row:
@@ -150,7 +171,11 @@ def _row(
         live = dip(found.live.get(trial.trial, {}), effect_ns, window_end_ns)
         row |= {f"live_{name}": value for name, value in live.items()}
         row["copies_back_ns"] = copies.back_ns(
-            trial.history, fault["nodes"] or (), effect_ns, fault.get("healed_ns")
+            trial.history,
+            fault["nodes"] or (),
+            effect_ns,
+            fault.get("healed_ns"),
+            away=fault["kind"] in copies.TAKES_AWAY,
         )
     return row
 

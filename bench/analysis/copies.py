@@ -5,18 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+TAKES_AWAY = frozenset({"kill", "stop", "pause", "power-loss"})
+"""Kinds of fault under which what a node keeps cannot be had."""
+
 Partition = Mapping[str, Any]
 Known = Mapping[int, Partition]
 
 
 def back_ns(
-    history: Sequence[Mapping[str, Any]], nodes: Sequence[str], effect_ns: int, healed_ns: int | None
+    history: Sequence[Mapping[str, Any]],
+    nodes: Sequence[str],
+    effect_ns: int,
+    healed_ns: int | None,
+    *,
+    away: bool,
 ) -> int | None:
     """Return the time from a fault's effect on `nodes` until nothing was missing; 0 where nothing was, null if never.
 
-    Kafka: a copy is missing while a partition has fewer replicas in sync than before the effect. Pulsar: while a
-    segment of a ledger lies on a struck node that is not healed; so this is the time until it was re-replicated.
+    Kafka: a copy is missing while a partition has fewer replicas in sync than before the effect, or no leader.
+    Pulsar: while a segment of a ledger lies on a struck node that is not healed, so this is the time until it was
+    re-replicated; where the fault took no node `away`, nothing can be said.
     """
+    if not away and any(_has_ledgers(known) for _, known in _states(history)):
+        return None
     before: Known = {}
     missing = False
     for at_ns, known in _states(history):

@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from bench.analysis import tables
-from bench.analysis.availability import availability, fault_rows
+from bench.analysis.availability import availability, breakage, fault_rows
 from bench.analysis.cases import case_rows
 from bench.analysis.contract import recorded
 from bench.analysis.delivery import accounts, messages
@@ -148,8 +148,8 @@ def _any_offender(counted: Counted) -> bool:
 def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) -> None:
     settings = folder.settings
     trials = [trial_row(trial, settings, measured.counted) for trial in folder.trials]
-    for row in trials:
-        row["unavailable_ns"] = _unavailable(measured.faults, row["trial"])
+    for trial, row in zip(folder.trials, trials, strict=True):
+        row.update(breakage(trial, measured.faults))
     flag(trials, measured.parts, {trial.trial for trial in folder.trials if trial.faults})
     cases = case_rows(folder.trials, trials, settings)
     tables.write_table(results, "trials", tables.table(trials, tables.trial_fields(settings)))
@@ -176,12 +176,6 @@ def _with_errors(
         if row["error"] == name:
             counts[row["trial"]] += row["count"]
     return [{**row, ERRORS: counts[row["trial"]]} for row in trials]
-
-
-def _unavailable(faults: Iterable[Mapping[str, object]], trial: object) -> int | None:
-    """Return the longest time that any fault of a trial kept acknowledgements away."""
-    gaps = [row.get("ack_gap_ns") for row in faults if row["trial"] == trial]
-    return max((gap for gap in gaps if isinstance(gap, int)), default=None)
 
 
 def _curves(counted: Counted) -> Iterator[dict[str, object]]:

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from bench.errors import AnalysisError
-from bench.model import COUNTERS, RATES, TIMES
+from bench.model import BROKEN, COUNTERS, RATES, TIMES
 
 _TEXT, _INT, _LONG, _REAL, _BOOL = pa.string(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
 
@@ -38,7 +38,7 @@ _TRIAL_TAIL: _Fields = {
     "e2e_messages": _LONG,
     **dict.fromkeys(COUNTERS, _LONG),
     "account_complete": _BOOL,
-    "unavailable_ns": _LONG,
+    **dict.fromkeys(BROKEN, _LONG),
     "cpu_share": _REAL,
     "loop_lag_max_ns": _LONG,
     "recorder_backlog_max": _LONG,

@@ -87,7 +87,10 @@ class Queues:
     def __init__(self) -> None:
         """Bind them. Raises OSError where the kernel has no such queues."""
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETFILTER)
-        self._socket.setsockopt(socket.SOL_SOCKET, _RCVBUFFORCE, _BUFFER)
+        try:
+            self._socket.setsockopt(socket.SOL_SOCKET, _RCVBUFFORCE, _BUFFER)
+        except PermissionError:  # only root of the machine itself may; others get as much as it allows
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
         self._socket.bind((0, 0))
         for queue in range(len(_DIRECTIONS)):
             self._configure(queue, _attribute(_CFG_COMMAND, struct.pack("!BBH", _BIND, 0, socket.AF_INET)))

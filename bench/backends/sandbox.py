@@ -111,7 +111,7 @@ def enter() -> None:
 def _watch(lifeline: int) -> None:
     """Interrupt the main thread on a byte; end everything when the outer half is gone."""
     while os.read(lifeline, 1):
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGTERM)  # SIGINT is ignored where a shell started this in the background
     os._exit(1)
 
 

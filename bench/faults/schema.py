@@ -25,6 +25,7 @@ def document() -> dict[str, Any]:
     actions: dict[str, Any] = {
         "undo": {"type": "string", "description": "An earlier step, or `node 2 of` it."},
         "read": {"const": "earliest", "description": "A reader of the whole topic begins."},
+        "look-up": {"const": "topic", "description": "A client that comes anew asks for the topic."},
         "mark": {"const": True, "description": "Nothing is done; the record tells when."},
     }
     for key, kind in kinds().items():

@@ -44,7 +44,7 @@ class Head(BaseModel):
 
     name: str | None = None
     when: Condition
-    times: Count = 1
+    times: Count | Literal["always"] = 1
     heal: Heal | Literal["end", "never"] = "end"
 
 
@@ -75,16 +75,22 @@ class Mark:
     """Nothing: the record tells when its condition was met."""
 
 
-Action: TypeAlias = Strike | Undo | Read | Mark
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """A client that comes anew asks for the topic, through a node that is not struck now."""
+
+
+Action: TypeAlias = Strike | Undo | Read | LookUp | Mark
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: when it is due, and what is done then."""
+    """One step: when it is due, and what is done then; with `always` again and again, until the load is over."""
 
     name: str
     when: Condition
     action: Action
+    always: bool = False
 
     @property
     def fault(self) -> Fault | None:
@@ -92,15 +98,19 @@ class Step:
         return self.action.fault if isinstance(self.action, Strike) else None
 
 
-_PLAIN: Mapping[str, tuple[object, Action]] = {"read": ("earliest", Read()), "mark": (True, Mark())}
+_PLAIN: Mapping[str, tuple[object, Action]] = {
+    "read": ("earliest", Read()),
+    "look-up": ("topic", LookUp()),
+    "mark": (True, Mark()),
+}
 
 
 def read_steps(documents: Sequence[Mapping[str, Any]]) -> list[Step]:
     """Read the list `faults` of a scenario's system.
 
     A step is `when`, at most a `name`, `times` and a `heal`, and one action: a kind of fault, with its target or its
-    own keys; `undo` with the name of an earlier step, or `node 2 of` it; `read: earliest`; or `mark: true`. Raises
-    StepError with the place of what is wrong.
+    own keys; `undo` with the name of an earlier step, or `node 2 of` it; `read: earliest`; `look-up: topic`; or
+    `mark: true`. Raises StepError with the place of what is wrong.
     """
     steps: list[Step] = []
     for number, document in enumerate(documents):
@@ -110,15 +120,21 @@ def read_steps(documents: Sequence[Mapping[str, Any]]) -> list[Step]:
 
 def _steps(number: int, document: Mapping[str, Any], before: Sequence[Step]) -> list[Step]:
     """Read one document: a step, or with `times` as many, one after the other."""
+    if before and before[-1].always:
+        raise StepError((number,), f"no step comes after {before[-1].name!r}, which comes again and again")
     step, times = _step(number, document, before)
+    if times == "always":
+        return [replace(step, always=True)]
     if times == 1:
         return [step]
     return [replace(step, name=f"{step.name}, {time}") for time in range(1, times + 1)]
 
 
-def _step(number: int, document: Mapping[str, Any], before: Sequence[Step]) -> tuple[Step, int]:
+def _step(
+    number: int, document: Mapping[str, Any], before: Sequence[Step]
+) -> tuple[Step, int | Literal["always"]]:
     actions = [key for key in document if key not in Head.model_fields]
-    allowed = [*kinds(), "undo", "read", "mark"]
+    allowed = [*kinds(), "undo", *_PLAIN]
     for key in actions:
         if key not in allowed:
             near = difflib.get_close_matches(key, [*allowed, *Head.model_fields], 1)
@@ -139,8 +155,10 @@ def _step(number: int, document: Mapping[str, Any], before: Sequence[Step]) -> t
 
 
 def _action(word: str, value: object, head: Head, path: Place_, before: Sequence[Step]) -> Action:
-    if word == "read" and (head.times > 1 or any(isinstance(step.action, Read) for step in before)):
+    if word == "read" and (head.times != 1 or any(isinstance(step.action, Read) for step in before)):
         raise StepError(path, "a trial has one reader")
+    if head.times == "always" and head.when.after is None:
+        raise StepError((path[0], "when"), "a step that comes always needs a time between: `after`")
     if word in _PLAIN:
         only, action = _PLAIN[word]
         if value != only:

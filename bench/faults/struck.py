@@ -61,6 +61,11 @@ class Struck:
         return self.nodes[number - 1]
 
     @property
+    def left(self) -> Sequence[Node]:
+        """Its nodes that are not healed yet."""
+        return tuple(self._left)
+
+    @property
     def healed(self) -> bool:
         """Whether nothing of it is left."""
         return self.record["healed_ns"] is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Sequence
+from itertools import permutations
 
 from bench.errors import FaultError
 from bench.model import Node
@@ -18,10 +19,14 @@ _EARLIER = re.compile(r"^node (\d+) of (.+)$")
 
 
 def allowed(nodes: Sequence[Node], parts: Sequence[str]) -> list[str]:
-    """Return every target of a cluster: its parts, `all <role>`, `any <role>`, and its nodes by name."""
+    """Return every target of a cluster.
+
+    Its parts, `all <role>`, `any <role>`, `any <role> or <role>`, and its nodes by name.
+    """
     roles = dict.fromkeys(node.role for node in nodes)
     plural = [f"{word} {role}" for role in roles for word in ("all", "any")]
-    return [*parts, *plural, *(node.name for node in nodes)]
+    either = [f"any {one} or {other}" for one, other in permutations(roles, 2)]
+    return [*parts, *plural, *either, *(node.name for node in nodes)]
 
 
 def base(target: str) -> str:
@@ -41,7 +46,7 @@ def find(target: str, nodes: Sequence[Node], ask: Ask, chance: random.Random) ->
     word, _, role = target.partition(" ")
     if target in by_name:
         return [by_name[target]]
-    of_role = [node for node in nodes if node.role == role]
+    of_role = [node for node in nodes if node.role in role.split(" or ")]
     if word == "all" and of_role:
         return of_role
     if word == "any" and of_role:

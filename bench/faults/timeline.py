@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bench.errors import BenchError, FaultError
@@ -15,7 +15,7 @@ from bench.faults import targets
 from bench.faults.condition import Condition
 from bench.faults.fault import Fault, Place
 from bench.faults.reading import ReadAll, Reading
-from bench.faults.step import Mark, Read, Step, Strike, Undo
+from bench.faults.step import LookUp, Mark, Read, Step, Strike, Undo
 from bench.faults.struck import Struck
 from bench.model import NANOS, Node, TopicState
 
@@ -29,7 +29,8 @@ _LAST_STEPS_S = 600.0
 class Site:
     """What a timeline works on.
 
-    `ask` finds a system's own parts, `state` how the topic is now; the load is over after `load_s`, if that is known.
+    `ask` finds a system's own parts, `state` how the topic is now; `look_up` asks for it as a new client does, through
+    nobody of those named; the load is over after `load_s`, if that is known.
     """
 
     backend: object
@@ -37,6 +38,7 @@ class Site:
     client: str
     ask: Callable[[str], list[str]]
     state: Callable[[], TopicState]
+    look_up: Callable[[Sequence[str]], str]
     read_all: ReadAll
     seed: int
     load_s: float | None
@@ -104,7 +106,10 @@ class Timeline:
         self._thread.join()  # type: ignore[union-attr]
         self.check()
         done = {record["name"] for record in self.records}
-        if missed := [f"{step.name} ({step.when})" for step in self.steps if step.name not in done]:
+        missed = [
+            f"{step.name} ({step.when})" for step in self.steps if not (step.always or step.name in done)
+        ]
+        if missed:
             raise FaultError(f"These steps were never due: {', '.join(missed)}.")
 
     def abandon(self) -> None:
@@ -121,9 +126,12 @@ class Timeline:
     def _run(self) -> None:
         try:
             for step in self.steps:
-                if not self._await(step.when):
+                if step.always:
+                    self._repeat(step)
+                elif self._await(step.when):
+                    self._do(step)
+                else:
                     break
-                self._do(step)
             self._await_heals()
         except BenchError as error:  # a thread has nobody to raise it to; `check` does
             self._error = error
@@ -132,14 +140,21 @@ class Timeline:
         finally:
             self._heal_all()
 
-    def _await(self, when: Condition) -> bool:
+    def _repeat(self, step: Step) -> None:
+        """Do a step again and again, until the load is over."""
+        number = 0
+        while self._await(step.when, until_over=True):
+            number += 1
+            self._do(replace(step, name=f"{step.name}, {number}"))
+
+    def _await(self, when: Condition, *, until_over: bool = False) -> bool:
         """Wait for a step's condition; False when the timeline was given up first, or it can't come any more."""
         begun_ns = time.monotonic_ns()
         if when.after is not None and when.jitter is not None:
             shift_s = self._chance.uniform(-when.jitter, when.jitter)
             when = when.model_copy(update={"after": when.after + shift_s})
         while not self._due(when, begun_ns):
-            if self._given_up or (self._over and self._lacks_acks(when)):
+            if self._given_up or (self._over and (until_over or self._lacks_acks(when))):
                 return False
             self._heal_due()
             time.sleep(_TURN_S)
@@ -186,10 +201,19 @@ class Timeline:
             case Read():
                 self._reading = Reading.begun(step.name, str(step.when), self.site.read_all)
                 self.records.append(self._reading.record)
+            case LookUp():
+                self._look_up(step)
             case Mark():
                 now_ns = time.monotonic_ns()
                 mark = {"name": step.name, "kind": "mark", "when": str(step.when)}
                 self.records.append(mark | {"asked_ns": now_ns, "effect_ns": now_ns})
+
+    def _look_up(self, step: Step) -> None:
+        struck = [node.name for one in self._struck for node in one.left]
+        asked_ns = time.monotonic_ns()
+        record = {"name": step.name, "kind": "look-up", "when": str(step.when), "asked_ns": asked_ns}
+        seen = self.site.look_up(struck)
+        self.records.append(record | {"effect_ns": time.monotonic_ns(), "seen": seen})
 
     def _strike(self, step: Step, strike: Strike) -> None:
         place = Place(self.site.backend, self.site.nodes, self.site.client, self._find)

@@ -21,7 +21,8 @@ from bench.model import Load, Settings, Topic
 class Produce:
     """Run one trial's load against a topic that exists; sends are recorded below `folder` (<trial>/sends).
 
-    `grace_s` bounds the wait for sends that are still open when the load ends. An extra progress line comes
+    `grace_s`, or as long as the client itself may take, bounds the wait for sends that are still open when the load
+    ends. An extra progress line comes
     within 20 ms after the number of acknowledged sends has passed each of `progress_at_acks`.
 
     Progress: sent, acked, failed, unknown, rate (acknowledged a second since the line before), elapsed_s.
@@ -84,7 +85,7 @@ class Finish:
 class Verify:
     """Read the whole topic from its beginning, stage `verify`; `deadline_s` is how long nothing may come.
 
-    Progress: received, at ([partition, ledger or -1, entry or offset] of a message that came last).
+    Progress: received, at (a list of [partition, ledger or -1, entry or offset]: the last message of each partition).
 
     Done: received, distinct, complete (whether every partition was read to its end), reason (None when
     complete), recorder_backlog_max.

@@ -142,7 +142,7 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
                 command.endpoint, command.topic, command.consumer, command.deadline_s
             ):
                 recorder.add(batch)
-                told.last = batch[-1] if batch else told.last
+                told.last.update((message.partition, message) for message in batch)
     except LoadError as error:
         reason = str(error)
     finally:
@@ -163,7 +163,7 @@ class _Told:
         self, recorder: ReceiveRecorder, deadline_s: float, report: Callable[[dict[str, Any]], None]
     ) -> None:
         self._deadline_s = deadline_s
-        self.last: Received | None = None
+        self.last: dict[int, Received] = {}
         self._recorder = recorder
         self._report = report
         self._over = threading.Event()
@@ -185,6 +185,6 @@ class _Told:
                 received, changed = self._recorder.received, time.monotonic()
             if time.monotonic() - changed > self._deadline_s * 2:
                 continue
-            last = self.last
-            at = None if last is None else [last.partition, last.ledger, last.entry]
+            last = dict(self.last)
+            at = [[one.partition, one.ledger, one.entry] for _, one in sorted(last.items())]
             self._report({"received": self._recorder.received, "at": at})

@@ -27,6 +27,8 @@ from bench.systems.protocols import Producers, System
 
 _LOOK_S = 0.05
 _SPAWN_DEADLINE_S = 60.0
+_MOST_PATIENCE_S = 120.0
+"""Longer than this no load waits for clients that tell nothing."""
 _CLOSE_S = 1.0  # the grace is over by then
 
 
@@ -72,6 +74,7 @@ class TrialLoad:
         self._span = Span(NO_LIMIT if command.load.messages is None else command.load.messages)
         self._vitals = Vitals(self._span)
         self._effective = dict(producers.effective())
+        self._patience_s = min(producers.patience_s() + _LOOK_S, _MOST_PATIENCE_S)
         self._error: Exception | None = None
         self._stalled = False
         self._never_told = 0
@@ -189,7 +192,7 @@ class TrialLoad:
         return sending or (self._span.end_ns != NO_LIMIT and now_ns < self._span.end_ns)
 
     def _deadline_ns(self) -> int:
-        grace_ns = round(self._command.grace_s * NANOS)
+        grace_ns = round(max(self._command.grace_s, self._patience_s) * NANOS)
         if self._span.end_ns != NO_LIMIT:
             return self._span.end_ns + grace_ns
         return max(self._span.start_ns, self._last_end_ns()) + grace_ns

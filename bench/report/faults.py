@@ -65,6 +65,8 @@ def _changed(partitions: Sequence[Json]) -> str:
 
 
 def _kept(partition: Json) -> str:
+    if "leader" in partition and partition["leader"] is None:
+        return "nobody leads it"
     if "leader" in partition:
         in_sync = ", ".join(partition["in_sync"])
         return (
@@ -76,7 +78,7 @@ def _kept(partition: Json) -> str:
         + ", ".join(f"{'/'.join(bookies)} from entry {first}" for first, bookies in ledger["segments"])
         for ledger in partition["ledgers"][-_SHOWN:]
     ]
-    return f"owner {partition['owner']}, {'; '.join(ledgers)}"
+    return f"owner {partition['owner'] or 'nobody'}, {'; '.join(ledgers)}"
 
 
 def _after(before: Sequence[Json], step: Json) -> str:
@@ -103,7 +105,8 @@ def _read(step: Json) -> str:
     said = []
     for stall in step.get("stalls") or ():
         seconds = (stall["to_ns"] - stall["from_ns"]) / 1e9
-        place = f", the last at {_place(stall['at'])}" if stall.get("at") else ""
+        places = "; ".join(map(_place, stall.get("at") or ()))
+        place = f", the last at {places}" if places else ""
         said.append(f"{stall['received']:,} messages had come{place}, then nothing for {seconds:.1f} s;")
     end = "the end was reached" if step["complete"] else f"it did not reach the end: {step['reason']}"
     return " ".join([*said, f"{step['received']:,} came in all, and {end.rstrip('.')}."])

@@ -25,6 +25,7 @@ class Runner:
     """Runs the missing trials of one run folder."""
 
     folder: RunFolder
+    seed: int
     warm_up_s: float
     progress: Progress
     web_fd: int | None = None
@@ -49,7 +50,7 @@ class Runner:
         self.progress.cluster(cluster.system)
         try:
             with load_processes(logs, self.web_fd) as load, running(cluster, where, logs) as live:
-                bench = Bench(live, load, self.folder)
+                bench = Bench(live, load, self.folder, self.seed)
                 begun = time.monotonic()
                 laps = bench.warm_up([trial.case for trial in left], self.warm_up_s, where / ".warm-up")
                 self._started(cluster, live.start_s, time.monotonic() - begun, laps)
@@ -101,7 +102,7 @@ def _run(folder: RunFolder, web_fd: int | None) -> None:
     missing = [trial for trial in plan.trials if trial.number not in folder.done()]
     begun = time.monotonic()
     with Progress(plan, missing) as progress, _swept(folder):
-        runner = Runner(folder, plan.loaded.scenario.warm_up.cluster, progress, web_fd)
+        runner = Runner(folder, plan.seed, plan.loaded.scenario.warm_up.cluster, progress, web_fd)
         try:
             runner.run(plan.clusters(missing))
         finally:

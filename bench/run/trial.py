@@ -56,11 +56,12 @@ def _steady(laps: Sequence[tuple[int, ...]]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What every trial on one cluster start uses."""
+    """What every trial on one cluster start uses; `seed` is the run's."""
 
     cluster: LiveCluster
     load: LoadProcesses
     folder: RunFolder
+    seed: int
 
     def run(self, trial: Trial, live: Live) -> Document:
         """Run one trial and store it, finished or failed; return its trial.json.
@@ -227,6 +228,7 @@ class Bench:
             client=self.cluster.backend.client,
             ask=lambda part: self.cluster.admin.find(part, topic),
             state=lambda: self.cluster.admin.state(topic),
+            look_up=lambda avoiding: self.cluster.admin.look_up(topic, avoiding),
             read_all=read_all,
             seed=self._seed(trial.number),
             load_s=None if load.duration_s is None else load.warm_up_s + load.duration_s,
@@ -234,7 +236,7 @@ class Bench:
         return Timeline(read_steps(trial.case.faults), site, faults)
 
     def _seed(self, number: int) -> int:
-        return zlib.crc32(f"{self.folder.path.name}/{number}".encode())
+        return zlib.crc32(f"{self.seed}/{number}".encode())
 
     def _produce(  # noqa: PLR0913, PLR0917 - what one trial's load needs
         self,

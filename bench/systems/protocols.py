@@ -61,6 +61,9 @@ class Producers(Protocol):
     def effective(self) -> Settings:
         """Client properties in force, as far as the client tells them; secrets left out."""
 
+    def patience_s(self) -> float:
+        """Return how long the client itself may take to tell how a send ended."""
+
     def close(self, timeout_s: float) -> None:
         """Release the connections, while nobody polls.
 
@@ -103,11 +106,18 @@ class Admin(Protocol):
         """Return who serves and keeps each partition now, by the nodes' names, within seconds; JSON values.
 
         Each has `partition`; Kafka: leader, in_sync, epoch, high_watermark; Pulsar: owner, ledgers (each with its
-        segments: first entry and bookies). A partition of which nobody tells is left out.
+        segments: first entry and bookies). Leader or owner is None while nobody is; a partition of which nobody
+        tells is left out.
         """
 
     def state(self, topic: Topic) -> TopicState:
         """Return how the topic is now, within seconds, also while nodes are down."""
+
+    def look_up(self, topic: Topic, avoiding: Sequence[str]) -> str:
+        """Ask for the topic as a client does that comes anew, through no node of `avoiding`; say who serves it now.
+
+        Raises ClusterError when nobody answers.
+        """
 
     def backlog(self, topic: Topic) -> int:
         """Return how many messages the processor (processing.py) has not settled yet."""

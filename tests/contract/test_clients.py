@@ -347,6 +347,18 @@ def test_the_layout_names_nodes_of_the_cluster_for_every_partition(live_system: 
         assert one.get("leader", one.get("owner")) in live_system.nodes
 
 
+def test_a_look_up_goes_round_the_nodes_to_avoid_and_names_who_serves(live_system: LiveSystem) -> None:
+    topic = live_system.topic(2)
+    brokers = [name for name in live_system.nodes if name.startswith("broker")]
+    avoided = brokers[:-1]
+
+    said = live_system.admin.look_up(topic, avoided)
+
+    asked = said.partition(":")[0].removeprefix("Asked through ")
+    assert asked not in avoided
+    assert asked in live_system.nodes or not live_system.nodes
+
+
 def test_a_topic_that_is_not_there_is_not_available(live_system: LiveSystem) -> None:
     assert not live_system.admin.state(Topic("contract-never-made", 1)).available
 

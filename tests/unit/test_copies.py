@@ -14,6 +14,7 @@ def kept(at: int, *segments: tuple[str, ...]) -> dict[str, Any]:
     return {"at_ns": at, "partitions": [{"partition": 0, "owner": "broker-1", "ledgers": [ledger]}]}
 
 
+NOBODY: dict[str, Any] = {"at_ns": 15, "partitions": [{"partition": 0, "leader": None, "in_sync": []}]}
 WHOLE = isr(0, "b1", "b2", "b3")
 
 
@@ -24,13 +25,15 @@ WHOLE = isr(0, "b1", "b2", "b3")
         ([WHOLE, isr(15, "b2", "b3"), isr(20, "b2"), isr(40, "b2", "b3")], None),  # one still missing
         ([WHOLE, isr(15, "b2", "b3", "b1")], 0),  # another leader, every copy
         ([WHOLE], 0),
+        ([WHOLE, NOBODY], None),  # nobody leads it any more
+        ([WHOLE, NOBODY, isr(40, "b1", "b2", "b3")], 30),
         ([], None),  # nobody told
     ],
 )
 def test_kafkas_copies_are_back_when_as_many_are_in_sync_as_before(
     history: list[dict[str, Any]], back: int | None
 ) -> None:
-    assert back_ns(history, ["b1"], 10, None) == back
+    assert back_ns(history, ["b1"], 10, None, away=True) == back
 
 
 @pytest.mark.parametrize(
@@ -47,4 +50,12 @@ def test_kafkas_copies_are_back_when_as_many_are_in_sync_as_before(
 def test_pulsars_copies_are_back_when_none_lies_on_a_struck_node(
     history: list[dict[str, Any]], healed: int | None, back: int | None
 ) -> None:
-    assert back_ns(history, ["k1"], 10, healed) == back
+    assert back_ns(history, ["k1"], 10, healed, away=True) == back
+
+
+def test_where_no_bookie_is_away_nothing_can_be_said_of_pulsars_copies() -> None:
+    assert back_ns([kept(0, ("k1", "k2"))], ["k1"], 10, 30, away=False) is None
+
+
+def test_a_replica_that_lags_is_missing_though_its_node_is_there() -> None:
+    assert back_ns([WHOLE, isr(15, "b2", "b3"), isr(40, "b2", "b3", "b1")], ["b1"], 10, 20, away=False) == 30

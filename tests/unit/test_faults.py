@@ -79,7 +79,7 @@ class Reads:
         self, step: str, tell: Callable[[Mapping[str, Any]], None], given_up: threading.Event
     ) -> Mapping[str, Any]:
         self.tell = tell
-        tell({"received": 0, "at": None})
+        tell({"received": 0, "at": []})
         while not self.over.wait(0.002):
             if given_up.is_set():
                 message = "It was given up."
@@ -90,7 +90,7 @@ class Reads:
         until(lambda: self.tell is not None)
         assert self.tell is not None
         self.received = received
-        self.tell({"received": received, "at": [0, -1, received]})
+        self.tell({"received": received, "at": [[0, -1, received]]})
 
 
 WHOLE = TopicState(available=True, copies_missing=False, in_sync=3)
@@ -105,7 +105,15 @@ def timeline(
 ) -> Timeline:
     parts = {"leader": ["broker-2"], "followers": ["broker-1", "broker-3"], "nobody": []}
     site = Site(
-        backend, NODES, "10.0.0.254", parts.__getitem__, state, reads or Reads(), seed=1, load_s=load_s
+        backend=backend,
+        nodes=NODES,
+        client="10.0.0.254",
+        ask=parts.__getitem__,
+        state=state,
+        look_up=lambda avoiding: f"Asked through nobody of {', '.join(avoiding)}.",
+        read_all=reads or Reads(),
+        seed=1,
+        load_s=load_s,
     )
     return Timeline(read_steps(steps), site)
 
@@ -278,7 +286,7 @@ def test_steps_follow_a_reader_that_blocks() -> None:
     assert (record["received"], record["complete"]) == (25, True)
     (stall,) = record["stalls"]
     assert stall["received"] == 10
-    assert stall["at"] == [0, -1, 10]
+    assert stall["at"] == [[0, -1, 10]]
     assert stall["to_ns"] - stall["from_ns"] >= 1.2e9
 
 
@@ -469,6 +477,59 @@ def test_a_cut_from_nobody_is_an_error() -> None:
 
     with pytest.raises(FaultError, match="There is nobody between whom and broker-2"):
         line.finish()
+
+
+def test_a_step_that_comes_always_comes_until_the_load_is_over() -> None:
+    backend = Recorder()
+    line = timeline(
+        backend,
+        {
+            "name": "dies",
+            "when": {"after": "20ms"},
+            "times": "always",
+            "kill": "any broker",
+            "heal": {"after": "5ms"},
+        },
+    )
+    backend.up = False
+    line.told(figures(1))
+    until(lambda: sum(one.startswith("kill") for one in backend.asked) >= 3)
+    line.finish()
+
+    names = [record["name"] for record in line.records]
+    assert names[:3] == ["dies, 1", "dies, 2", "dies, 3"]
+
+
+def test_after_a_step_that_comes_always_there_is_no_other() -> None:
+    always = {"when": {"after": "1s"}, "times": "always", "kill": "leader"}
+    with pytest.raises(StepError, match="no step comes after 'kill 1', which comes again and again"):
+        read_steps([always, {"when": {"after": "1s"}, "kill": "leader"}])
+
+
+def test_a_step_that_comes_always_needs_a_time_between() -> None:
+    with pytest.raises(StepError, match="needs a time between"):
+        read_steps([{"when": {"acks": 1}, "times": "always", "kill": "leader"}])
+
+
+def test_a_look_up_goes_round_who_is_struck_now() -> None:
+    line = timeline(
+        Recorder(),
+        {"name": "frozen", "when": {"acks": 1}, "pause": "leader"},
+        {"name": "asks", "when": {"after": "1ms"}, "look-up": "topic"},
+    )
+    line.told(figures(1))
+    until(lambda: len(line.records) == 2)
+    line.finish()
+
+    assert line.records[1]["seen"] == "Asked through nobody of broker-2."
+
+
+def test_one_of_two_roles_may_be_meant() -> None:
+    chance = random.Random(1)
+    found = {targets.find("any broker or controller", NODES, lambda _: [], chance)[0].role for _ in range(50)}
+
+    assert found == {"broker", "controller"}
+    assert "any controller or broker" in targets.allowed(NODES, [])
 
 
 def test_what_must_be_ended_cannot_stay_for_ever() -> None:

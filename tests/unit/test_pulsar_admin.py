@@ -11,6 +11,7 @@ from bench.errors import ClusterError
 from bench.model import Node, Topic
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.admin import ledger_metadata, require
+from bench.systems.pulsar.registered import ledger_ids
 from bench.systems.pulsar.rest import Rest
 from bench.systems.pulsar.topics import Quorums
 
@@ -71,6 +72,19 @@ def test_a_ledger_tells_its_quorums_and_its_last_ensemble() -> None:
 
     assert quorums == Quorums(3, 2, 1)
     assert bookies == ["10.99.2.24:3181", "10.99.2.22:3181", "10.99.2.21:3181"]
+
+
+def test_a_topics_ledgers_are_read_out_of_its_znode() -> None:
+    """Two LedgerInfo (field 1) with their numbers (field 1: 7, 300), one with entries (field 2) too; then a version."""
+    content = bytes([0x0A, 0x04, 0x08, 0x07, 0x10, 0x05, 0x0A, 0x03, 0x08, 0xAC, 0x02, 0x10, 0x01])
+
+    assert list(ledger_ids(content)) == [7, 300]
+
+
+@pytest.mark.parametrize("content", [b"\x0a", b"\x0a\x02\x08\x80", b"\x0d\x01\x00\x00\x00"])
+def test_a_znode_that_cannot_be_read_is_an_error(content: bytes) -> None:
+    with pytest.raises(ClusterError, match="Reading a topic's ledgers"):
+        list(ledger_ids(content))
 
 
 def test_metadata_that_cannot_be_read_is_an_error() -> None:

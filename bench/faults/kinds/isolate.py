@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from bench.backends.abilities import Partitionable
-from bench.faults.cutting import Cutter, Peers, nodes_among
+from bench.faults.cutting import Cutter, Peers, nodes_among, why_no_rules
 from bench.faults.fault import Effect, Fault, Place, listed
 from bench.model import Node
 
@@ -22,6 +22,11 @@ class Isolate(Fault):
 
     others: str | list[str] = Field(alias="from")
     direction: Literal["both", "in", "out"] = "both"
+
+    @classmethod
+    def why_not(cls) -> str | None:
+        """See Fault."""
+        return why_no_rules()
 
     def names(self) -> list[str]:
         """See Fault."""

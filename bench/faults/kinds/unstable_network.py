@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from bench.backends.abilities import Partitionable
-from bench.faults.cutting import CLIENT, Cutter, Flapping, Peers, nodes_among
+from bench.faults.cutting import CLIENT, Cutter, Flapping, Peers, nodes_among, why_no_rules
 from bench.faults.fault import Effect, Fault, Place, listed
 from bench.model import Node
 from bench.scenario.schema import Duration
@@ -39,6 +39,11 @@ class UnstableNetwork(Fault):
             message = "give loss, or duplicate, or down and up"
             raise ValueError(message)
         return self
+
+    @classmethod
+    def why_not(cls) -> str | None:
+        """See Fault."""
+        return why_no_rules()
 
     def names(self) -> list[str]:
         """See Fault."""

@@ -130,12 +130,20 @@ class KafkaAdmin:
         ]
 
     def layout(self, topic: Topic) -> list[dict[str, object]]:
-        """See protocols.Admin. Of a partition speaks who knows its highest leader epoch."""
+        """See protocols.Admin. Of a partition speaks who knows its highest leader epoch.
+
+        Where no broker says that it leads a partition, nobody does: no copy of it can be had.
+        """
         brokers = of_role(self._nodes, BROKER)
         names = {node_id(node): node.name for node in brokers}
         with ThreadPoolExecutor(len(brokers)) as pool:
-            told = list(pool.map(lambda node: led(node, topic, names), brokers))
-        newest: dict[object, dict[str, object]] = {}
+            told = [
+                view for view in pool.map(lambda node: led(node, topic, names), brokers) if view is not None
+            ]
+        nobody: dict[str, object] = {"leader": None, "in_sync": [], "epoch": -1, "high_watermark": None}
+        newest: dict[object, dict[str, object]] = (
+            {number: {"partition": number, **nobody} for number in range(topic.partitions)} if told else {}
+        )
         for one in (one for view in told for one in view):
             known = newest.get(one["partition"])
             if known is None or _epoch(one) > _epoch(known):
@@ -169,6 +177,19 @@ class KafkaAdmin:
             raise ClusterError(f"Asking for the processor's backlog of {topic.name}: {error}.") from error
         finally:
             consumer.close()
+
+    def look_up(self, topic: Topic, avoiding: Sequence[str]) -> str:
+        """See protocols.Admin. Nothing comes of it here: the controllers elect leaders, whoever asks."""
+        asked = next((node for node in of_role(self._nodes, BROKER) if node.name not in avoiding), None)
+        if asked is None:
+            raise ClusterError(f"Looking up {topic.name}: no broker is left to ask.")
+        try:
+            found = _client(address(asked)).list_topics(topic.name, timeout=_REQUEST_S).topics[topic.name]
+        except KafkaException as error:
+            raise ClusterError(f"Looking up {topic.name} through {asked.name}: {_said(error)}.") from error
+        names = {node_id(node): node.name for node in of_role(self._nodes, BROKER)}
+        leaders = dict.fromkeys(names.get(one.leader, "nobody") for one in found.partitions.values())
+        return f"Asked through {asked.name}: {', '.join(leaders)} leads it."
 
     def await_settled(self, topic: Topic) -> None:
         """Return once every broker says that all replicas are in sync; ClusterError after 30 s without.
@@ -217,8 +238,11 @@ def _client(servers: str) -> AdminClient:
     return AdminClient({"bootstrap.servers": servers, "log_level": 0})
 
 
-def led(broker: Node, topic: Topic, names: Mapping[int, str]) -> list[dict[str, object]]:
-    """Return the partitions that this broker leads by its own word, with epoch and high watermark as it has them."""
+def led(broker: Node, topic: Topic, names: Mapping[int, str]) -> list[dict[str, object]] | None:
+    """Return the partitions that this broker leads by its own word, with epoch and high watermark as it has them.
+
+    None where it does not answer.
+    """
     client = _client(address(broker))
     latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
     try:
@@ -234,7 +258,7 @@ def led(broker: Node, topic: Topic, names: Mapping[int, str]) -> list[dict[str, 
             else {}
         )
     except KafkaException:
-        return []
+        return None
     return [
         {
             "partition": number,

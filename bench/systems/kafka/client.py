@@ -90,6 +90,10 @@ class KafkaProducers:
         told = merged(defaults, self._config)
         return {name: value for name, value in told.items() if not any(word in name for word in _SECRETS)}
 
+    def patience_s(self) -> float:
+        """See protocols.Producers."""
+        return float(self.effective()["message.timeout.ms"]) / 1000
+
     def close(self, timeout_s: float) -> None:
         """See protocols.Producers."""
         deadline = time.monotonic() + timeout_s

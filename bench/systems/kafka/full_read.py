@@ -36,6 +36,7 @@ _HOPELESS = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
 }
 _BATCH = 5000
+_ASK_AGAIN_S = 1.0
 _FILL_S = 0.1
 """How long a batch may take to fill: here nobody looks at when a message came."""
 
@@ -46,28 +47,39 @@ def read_all(
     """See protocols.System. What the case sets for the consumer holds, but for what completeness hangs on."""
     consumer = Consumer(client_config(endpoint, merged(_PREFERRED, merged(settings, _NEEDED))))
     try:
-        found = topics.ends(consumer, topic, deadline_s)
-        consumer.assign([TopicPartition(topic.name, number, first) for number, (first, _) in found.items()])
-        left = {number: end for number, (first, end) in found.items() if first < end}
-        yield from _read(consumer, topic, left, deadline_s)
+        yield from _read(consumer, topic, deadline_s)
     finally:
         consumer.close()
 
 
-def _read(
-    consumer: Consumer, topic: Topic, left: dict[int, int], deadline_s: float
-) -> Iterator[Sequence[Received]]:
-    """Read until `left`, the end offsets of the partitions not read to their end, is empty."""
-    deadline = time.monotonic() + deadline_s
-    while left:
+def _read(consumer: Consumer, topic: Topic, deadline_s: float) -> Iterator[Sequence[Received]]:
+    """Read every partition from when its leader answers; those without one do not keep the others waiting."""
+    silent, left = list(range(topic.partitions)), dict[int, int]()
+    deadline, asked = time.monotonic() + deadline_s, -_ASK_AGAIN_S
+    while silent or left:
+        if silent and time.monotonic() - asked >= _ASK_AGAIN_S:
+            silent = _begun(consumer, topic, silent, left)
+            asked = time.monotonic()
         if batch := _before_end(consume(consumer, _BATCH, _FILL_S), left):
             yield batch
             deadline = time.monotonic() + deadline_s
-        elif left and time.monotonic() > deadline:
+        elif (silent or left) and time.monotonic() > deadline:
             raise LoadError(
                 f"Reading {topic.name} back: nothing came for {deadline_s:g} s, "
-                f"and {_unread(consumer, topic, left)}."
+                f"and {_unread(consumer, topic, left, silent)}."
             )
+
+
+def _begun(consumer: Consumer, topic: Topic, silent: Sequence[int], left: dict[int, int]) -> list[int]:
+    """Begin with the partitions whose leaders answer, and note their ends in `left`; return the others."""
+    found = {number: topics.bounds(consumer, topic.name, number) for number in silent}
+    fresh = [
+        TopicPartition(topic.name, number, ends[0]) for number, ends in found.items() if ends is not None
+    ]
+    if fresh:
+        consumer.incremental_assign(fresh)
+    left |= {number: ends[1] for number, ends in found.items() if ends is not None and ends[0] < ends[1]}
+    return [number for number, ends in found.items() if ends is None]
 
 
 def _before_end(polled: Sequence[Record], left: dict[int, int]) -> list[Received]:
@@ -106,9 +118,10 @@ def _reached(number: int, offset: int, error: KafkaError) -> int:
     return NOT_GIVEN
 
 
-def _unread(consumer: Consumer, topic: Topic, left: dict[int, int]) -> str:
+def _unread(consumer: Consumer, topic: Topic, left: dict[int, int], silent: Sequence[int]) -> str:
     positions = consumer.position([TopicPartition(topic.name, number) for number in sorted(left)])
-    return ", ".join(
+    said = [
         f"partition {one.partition} was read to offset {max(one.offset, 0)} of {left[one.partition]}"
         for one in positions
-    )
+    ]
+    return ", ".join([*said, *(f"the leader of partition {number} did not answer" for number in silent)])

@@ -14,6 +14,7 @@ from bench.systems.processing import PROCESSOR
 
 LOOK_UP_S = 30.0
 _TURN_S = 0.02
+_ANSWER_S = 1.0
 
 
 def group(topic: Topic) -> str:
@@ -62,20 +63,24 @@ def ends(consumer: Consumer, topic: Topic, deadline_s: float) -> dict[int, tuple
 
 
 def _ends(consumer: Consumer, topic: str, number: int, deadline: float) -> tuple[int, int]:
-    while True:
-        try:
-            return consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=2.0)
-        except KafkaException as error:
-            if time.monotonic() > deadline:
-                raise LoadError(
-                    f"Asking for the end of {topic}, partition {number}: its leader did not answer "
-                    f"({error.args[0].str()}). Nothing can be said of what it holds."
-                ) from error
-            _look_again(consumer, topic)
+    while (found := bounds(consumer, topic, number)) is None:
+        if time.monotonic() > deadline:
+            raise LoadError(
+                f"Asking for the end of {topic}, partition {number}: its leader did not answer. "
+                f"Nothing can be said of what it holds."
+            )
         time.sleep(_TURN_S)
+    return found
 
 
-def _look_again(consumer: Consumer, topic: str) -> None:
-    """Make the client ask who leads now: one that saw a partition without a leader goes by that for long."""
-    with suppress(KafkaException):
-        consumer.list_topics(topic, timeout=1.0)
+def bounds(consumer: Consumer, topic: str, number: int) -> tuple[int, int] | None:
+    """Return (first offset, offset after the last) of one partition; None where its leader does not answer at once.
+
+    Then the client is made to ask who leads now: one that saw a partition without a leader goes by that for long.
+    """
+    try:
+        return consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_ANSWER_S)
+    except KafkaException:
+        with suppress(KafkaException):
+            consumer.list_topics(topic, timeout=_ANSWER_S)
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from bench.model import Topic, TopicState
@@ -50,6 +51,10 @@ class MemoryAdmin:
     def backlog(self, topic: Topic) -> int:  # noqa: ARG002
         """See protocols.Admin: there is no processor."""
         return 0
+
+    def look_up(self, topic: Topic, avoiding: Sequence[str]) -> str:  # noqa: ARG002
+        """See protocols.Admin: there are no nodes."""
+        return "There is no server to ask."
 
     def await_settled(self, topic: Topic) -> None:
         """See protocols.Admin: there is one copy only."""

@@ -45,6 +45,10 @@ class MemoryProducers:
             **{name: getattr(self._faults, name) for name in Faults.__slots__},
         }
 
+    def patience_s(self) -> float:
+        """See protocols.Producers: nothing is waited for."""
+        return 0.0
+
     def close(self, timeout_s: float) -> None:
         """See protocols.Producers. Swapped messages that nothing followed are stored now."""
         deadline = time.monotonic() + timeout_s

@@ -18,6 +18,7 @@ from bench.systems.pulsar.describe import TOLD, node_settings, sessions_ms
 from bench.systems.pulsar.metadata import CLUSTER
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, of_role
 from bench.systems.pulsar.ready import leads
+from bench.systems.pulsar.registered import Registered
 from bench.systems.pulsar.rest import Rest
 from bench.systems.pulsar.topics import Quorums
 
@@ -25,6 +26,7 @@ _THERE_S = 60.0
 _TURN_S = 0.05
 _AT_ONCE = 8
 _LOOK_S = 5.0
+_ANSWER_S = 30.0
 _BOOKIE_PORT = 8000
 _RECOVERY = "api/v1/autorecovery"
 _NAMESPACE_TELLS = ("deduplicationEnabled", "message_ttl_in_seconds", "persistence", "retention_policies")
@@ -39,7 +41,7 @@ class PulsarAdmin:
         self._nodes = nodes
         self._brokers = of_role(nodes, BROKER)
         self._rest = Rest(self._brokers)
-        self._quick = Rest(self._brokers, answer_s=_LOOK_S)
+        self._registered = Registered(of_role(nodes, ZOOKEEPER))
         self._recovery = Rest(of_role(nodes, BOOKIE), port=_BOOKIE_PORT, answer_s=_LOOK_S)
         self._ledgers: dict[int, set[int]] = {}
 
@@ -100,7 +102,8 @@ class PulsarAdmin:
         word, _, number = part.partition(" of ")
         partition = int(number or 0)
         if word == "owner":
-            return [self._owner(topic, partition)]
+            host = self._registered.owner(topic, partition)
+            return [self._name(host) if host else self._owner(topic, partition)]
         if word == "zookeeper leader":
             return [node.name for node in of_role(self._nodes, ZOOKEEPER) if leads(node)]
         if word == "auditor":
@@ -116,14 +119,14 @@ class PulsarAdmin:
         found: list[dict[str, object]] = []
         for number in range(topic.partitions):
             try:
-                host, ledgers = self._served(topic, number)
+                host = self._registered.owner(topic, number)
                 kept = [
-                    {"ledger": ledger["ledgerId"], "segments": self._segments(ledger["ledgerId"])}
-                    for ledger in ledgers
+                    {"ledger": ledger, "segments": self._segments(ledger)}
+                    for ledger in self._registered.ledgers(topic, number)
                 ]
             except ClusterError:
                 continue
-            found.append({"partition": number, "owner": self._name(host), "ledgers": kept})
+            found.append({"partition": number, "owner": host and self._name(host), "ledgers": kept})
         return found
 
     def _segments(self, ledger: int) -> list[list[object]]:
@@ -137,22 +140,50 @@ class PulsarAdmin:
         ]
 
     def state(self, topic: Topic) -> TopicState:
-        """See protocols.Admin. Copies are missing while a ledger of the topic is on AutoRecovery's list."""
-        available = True
+        """See protocols.Admin. Copies are missing while a ledger of the topic is on AutoRecovery's list.
+
+        A partition is served when its owner says so; nobody else is asked, as that would give it an owner.
+        """
         try:
-            for number in range(topic.partitions):
-                _, ledgers = self._served(topic, number)
-                self._ledgers[number] = {int(ledger["ledgerId"]) for ledger in ledgers}
+            available = all(self._is_served(topic, number) for number in range(topic.partitions))
         except ClusterError:
             available = False
         return TopicState(available, self._under_replicated(topic), None)
 
-    def _served(self, topic: Topic, number: int) -> tuple[str, list[dict[str, Any]]]:
-        """Return the owner's host and the ledgers of a partition, within seconds. Raises ClusterError."""
-        name = topics.partition_path(topic, number)
-        owner = self._quick.ask("Looking up", "GET", f"lookup/v2/topic/{name}")
-        stored = self._quick.ask("Loading", "GET", f"admin/v2/{name}/internalStats")
-        return str(owner["httpUrl"]).removeprefix("http://"), stored["ledgers"]
+    def _is_served(self, topic: Topic, number: int) -> bool:
+        """Whether a partition has an owner, which answers within seconds. Raises ClusterError where it does not."""
+        self._ledgers[number] = set(self._registered.ledgers(topic, number))
+        host = self._registered.owner(topic, number)
+        if host is None:
+            return False
+        owner = Rest([node for node in self._brokers if node.address == host], answer_s=_LOOK_S)
+        try:
+            owner.ask("Loading", "GET", f"admin/v2/{topics.partition_path(topic, number)}/internalStats")
+        finally:
+            owner.close()
+        return True
+
+    def look_up(self, topic: Topic, avoiding: Sequence[str]) -> str:
+        """See protocols.Admin: a broker that is asked for a topic that nobody owns takes it, or gives it to another."""
+        asked = [node for node in self._brokers if node.name not in avoiding]
+        if not asked:
+            raise ClusterError(f"Looking up {topic.name}: no broker is left to ask.")
+        rest = Rest(asked, answer_s=_ANSWER_S)
+        try:
+            owners = [
+                self._name(str(found["httpUrl"]).removeprefix("http://"))
+                for number in range(topic.partitions)
+                for found in [
+                    rest.ask(
+                        f"Looking up partition {number} of {topic.name}",
+                        "GET",
+                        f"lookup/v2/topic/{topics.partition_path(topic, number)}",
+                    )
+                ]
+            ]
+        finally:
+            rest.close()
+        return f"Asked through {asked[0].name}: {', '.join(dict.fromkeys(owners))} serves it."
 
     def _under_replicated(self, topic: Topic) -> bool | None:
         """Tell by the ledgers that the partitions had when they last answered; None before each has, once."""
@@ -251,8 +282,8 @@ class PulsarAdmin:
 
     def close(self) -> None:
         """See protocols.Admin."""
-        for rest in (self._rest, self._quick, self._recovery):
-            rest.close()
+        for connection in (self._rest, self._registered, self._recovery):
+            connection.close()
 
 
 def _namespace(topic: Topic) -> str:

@@ -56,6 +56,10 @@ class PulsarProducers:
         """See protocols.Producers: what was set, and the client's defaults; it can't be asked itself."""
         return arguments.in_force(Side.PRODUCER, self._settings)
 
+    def patience_s(self) -> float:
+        """See protocols.Producers."""
+        return float(self.effective()["send_timeout_millis"]) / 1000
+
     def close(self, timeout_s: float) -> None:
         """See protocols.Producers. Waits for acks first; what is still open then is unknown: AlreadyClosed."""
         deadline = time.monotonic() + timeout_s

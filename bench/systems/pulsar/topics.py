@@ -18,7 +18,7 @@ POLICIES = ("deduplicationEnabled", "message_ttl_in_seconds")
 """Namespace policies that a topic may set, by their REST name."""
 SETTINGS = frozenset({QUORUMS, BUNDLES, *POLICIES})
 
-_HIGHEST_HASH = 0xFFFFFFFF
+HIGHEST_HASH = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def own_boundaries(names: list[str]) -> list[int]:
     """
     hashes = sorted({_hash(name) for name in names})
     between = [(low + high + 1) // 2 for low, high in pairwise(hashes)]
-    return [0, *between, _HIGHEST_HASH]
+    return [0, *between, HIGHEST_HASH]
 
 
 def bundle_of(topic: Topic, partition: int) -> str:

@@ -1,0 +1,116 @@
+"""What ZooKeeper holds of topics: who owns a partition and which ledgers it has.
+
+Brokers are not asked: one that is cut off goes by what was so before, and a look-up gives a topic that nobody owns an
+owner.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from kazoo.client import KazooClient
+from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
+
+from bench.errors import ClusterError
+from bench.model import Node, Topic
+from bench.systems.pulsar import topics
+
+_ANSWER_S = 5.0
+_LEDGER_INFO, _LEDGER_ID = 1, 1
+"""Field numbers of MLDataFormats.proto: ManagedLedgerInfo.ledgerInfo, LedgerInfo.ledgerId."""
+
+
+class Registered:
+    """Reads what is registered. Connects with the first question; close it after use."""
+
+    def __init__(self, zookeepers: Sequence[Node]) -> None:
+        """Ask any of these."""
+        self._hosts = ",".join(f"{node.address}:2181" for node in zookeepers)
+        self._client: KazooClient | None = None
+
+    def owner(self, topic: Topic, partition: int) -> str | None:
+        """Return the address of the broker that owns a partition, None while nobody does. Raises ClusterError."""
+        place = f"/namespace/{topics.namespace(topic)}"
+        spot = zlib.crc32(topics.partition_name(topic, partition).encode())
+        try:
+            for bundle in self._ask("get_children", place):
+                low, high = (int(bound, 16) for bound in bundle.split("_"))
+                if low <= spot < high or high == spot == topics.HIGHEST_HASH:
+                    content, _ = self._ask("get", f"{place}/{bundle}")
+                    return str(urlsplit(json.loads(content)["httpUrl"]).hostname)
+        except NoNodeError:
+            pass
+        return None
+
+    def ledgers(self, topic: Topic, partition: int) -> list[int]:
+        """Return a partition's ledgers, the one it is written to last; none while it has none. Raises ClusterError."""
+        name = quote(f"{topic.name}-partition-{partition}", safe="")
+        try:
+            content, _ = self._ask("get", f"/managed-ledgers/{topics.namespace(topic)}/persistent/{name}")
+        except NoNodeError:
+            return []
+        return list(ledger_ids(content))
+
+    def _ask(self, verb: str, path: str) -> Any:  # noqa: ANN401 - kazoo has no types
+        try:
+            if self._client is None:
+                client = KazooClient(self._hosts, timeout=_ANSWER_S, read_only=True)
+                client.start(timeout=_ANSWER_S)
+                self._client = client
+            return getattr(self._client, f"{verb}_async")(path).get(timeout=_ANSWER_S)
+        except NoNodeError:
+            raise
+        except (KazooException, KazooTimeoutError, OSError) as error:
+            raise ClusterError(
+                f"Reading {path}: no ZooKeeper server answered ({type(error).__name__})."
+            ) from error
+
+    def close(self) -> None:
+        """Release the connection."""
+        if self._client is not None:
+            self._client.stop()
+            self._client.close()
+            self._client = None
+
+
+def ledger_ids(content: bytes) -> Iterator[int]:
+    """Read the ledgers' numbers out of a ManagedLedgerInfo, Pulsar's Protobuf message."""
+    for field, info in _fields(content):
+        if field == _LEDGER_INFO and isinstance(info, bytes):
+            yield from (
+                value for inner, value in _fields(info) if inner == _LEDGER_ID and isinstance(value, int)
+            )
+
+
+def _fields(content: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Give number and value of each field that is a number or has a length; Pulsar uses no others here."""
+    at = 0
+    while at < len(content):
+        tag, at = _varint(content, at)
+        value, at = _varint(content, at)
+        match tag & 7:
+            case 0:
+                yield tag >> 3, value
+            case 2:
+                yield tag >> 3, content[at : at + value]
+                at += value
+            case wire:
+                raise ClusterError(
+                    f"Reading a topic's ledgers: unknown wire type {wire} in ZooKeeper's answer."
+                )
+
+
+def _varint(content: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while at < len(content):
+        byte = content[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+    raise ClusterError("Reading a topic's ledgers: ZooKeeper's answer breaks off.")

@@ -1,0 +1,122 @@
+"""What faults did, worked out by hand: one trial of two partitions, one message a partition every 100 ms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from bench.analysis import analyse
+from tests.eventlog import TrialLog, read_back, receive, seconds, send, write_run
+
+Row = dict[str, Any]
+
+KILLED_S, BACK_S, END_S = 10.0, 13.0, 20.0
+
+
+def lane(partition: int, first: int) -> list[Row]:
+    """A send every 100 ms, acknowledged after 10 ms; partition 1 is silent from the fault on, for three seconds."""
+    rows = []
+    for number in range(200):
+        sent_s = number / 10
+        held = partition == 1 and KILLED_S <= sent_s < BACK_S
+        done_s = BACK_S + 0.01 if held else sent_s + 0.01
+        rows.append(
+            send(first + number, seconds(sent_s), seconds(done_s), partition=partition, producer=partition)
+        )
+    return rows
+
+
+def killed() -> TrialLog:
+    """Partition 1's leader is killed at 10 s and back at 13 s; one send fails at 10.5 s."""
+    ahead, behind = lane(0, 0), lane(1, 0)
+    behind[100] |= {"outcome": "fail", "error": "GONE", "done_ns": seconds(10.5)}
+    sends = [*ahead, *behind]
+    live = [receive("live", row, row["done_ns"] + seconds(0.005)) for row in sends if row["outcome"] == "ok"]
+    stored = [
+        row for rows in (ahead, [row for row in behind if row["outcome"] == "ok"]) for row in read_back(rows)
+    ]
+    fault = {
+        "name": "leader killed",
+        "kind": "kill",
+        "nodes": ["broker-2"],
+        "asked_ns": seconds(KILLED_S) - 1000,
+        "effect_ns": seconds(KILLED_S),
+        "healed_ns": seconds(BACK_S),
+        "proven": True,
+    }
+    stalls = [
+        {"from_ns": 0, "to_ns": seconds(2), "received": 1, "at": []},
+        {"from_ns": 0, "to_ns": seconds(7), "received": 2, "at": []},
+    ]
+    reader = {"name": "reads", "kind": "read", "stalls": stalls, "asked_ns": 1, "effect_ns": 2}
+    history = [
+        {
+            "at_ns": 0,
+            "partitions": [{"partition": 1, "leader": "broker-2", "in_sync": ["broker-2", "broker-1"]}],
+        },
+        {"at_ns": seconds(11), "partitions": [{"partition": 1, "leader": None, "in_sync": []}]},
+        {
+            "at_ns": seconds(14),
+            "partitions": [{"partition": 1, "leader": "broker-1", "in_sync": ["broker-1"]}],
+        },
+        {
+            "at_ns": seconds(16),
+            "partitions": [{"partition": 1, "leader": "broker-1", "in_sync": ["broker-1", "broker-2"]}],
+        },
+    ]
+    return TrialLog(
+        sends,
+        [*live, *stored],
+        window=(0, seconds(END_S)),
+        others={"faults": [fault, reader], "history": history},
+    )
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
+    assert spark is not None
+    run = write_run(tmp_path_factory.mktemp("runs") / "broken", [killed()])
+    analyse(run)
+    return run / "results"
+
+
+@pytest.fixture(scope="module")
+def fault(results: Path) -> Row:
+    (row,) = pq.read_table(results / "faults.parquet").to_pylist()
+    return dict(row)
+
+
+def test_times_count_from_the_first_send(fault: Row) -> None:
+    assert (fault["effect_ns"], fault["healed_ns"]) == (seconds(KILLED_S), seconds(BACK_S))
+
+
+def test_the_gap_is_that_of_the_partition_that_stood_still(fault: Row) -> None:
+    """Its last acknowledgement before came at 9.91 s, the next at 13.01 s; the other partition never paused."""
+    assert fault["ack_gap_ns"] == seconds(13.01) - seconds(9.91)
+    assert fault["live_gap_ns"] == seconds(13.015) - seconds(9.915)
+
+
+def test_the_first_failure_and_the_first_success_count_from_the_effect(fault: Row) -> None:
+    assert fault["first_failed_ns"] == seconds(0.5)
+    assert fault["first_acked_ns"] == seconds(0.01)  # on the partition that lives
+
+
+def test_half_of_the_rate_was_gone_for_three_seconds(fault: Row) -> None:
+    assert fault["rate_before"] == 20
+    assert fault["dip_depth"] == pytest.approx(0.5)
+
+
+def test_copies_are_back_when_as_many_are_in_sync_as_before(fault: Row) -> None:
+    assert fault["copies_back_ns"] == seconds(16) - seconds(KILLED_S)
+
+
+def test_a_trial_has_the_longest_of_each(results: Path) -> None:
+    (trial,) = pq.read_table(results / "trials.parquet").to_pylist()
+    assert trial["unavailable_ns"] == seconds(13.01) - seconds(9.91)
+    assert trial["reader_stall_ns"] == seconds(7)
+    assert trial["copies_back_ns"] == seconds(6)
+    assert trial["lost"] == 0
