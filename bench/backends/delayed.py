@@ -26,12 +26,16 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What was done to the packets of one direction: how many, and how long they were held."""
+    """What was done to the packets of one direction: how many, and how long they were held.
+
+    `overruns`: how often packets of the node, in either direction, were dropped as too many came at once.
+    """
 
     packets: int
     bytes: int
     p50_ns: float
     p99_ns: float
+    overruns: int
 
 
 class DelayedNode:
@@ -89,7 +93,7 @@ class DelayedNode:
                 f"Who held the packets of {self._name} did not tell what was done: {error}."
             ) from None
         return {
-            name: Held(one["packets"], one["bytes"], one["held_p50_ns"], one["held_p99_ns"])
+            name: Held(one["packets"], one["bytes"], one["held_p50_ns"], one["held_p99_ns"], one["overruns"])
             for name, one in told.items()
         }
 

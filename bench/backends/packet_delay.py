@@ -86,6 +86,7 @@ class Queues:
 
     def __init__(self) -> None:
         """Bind them. Raises OSError where the kernel has no such queues."""
+        self.overruns = 0
         self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETFILTER)
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, _RCVBUFFORCE, _BUFFER)
@@ -123,7 +124,8 @@ class Queues:
                 data = self._socket.recv(_READ)
             except BlockingIOError:
                 return
-            except OSError:  # the socket's buffer ran over: the kernel counts those (dropped)
+            except OSError:  # the socket's buffer ran over: packets were dropped, nobody knows how many
+                self.overruns += 1
                 continue
             yield from _packets(data)
 
@@ -193,7 +195,11 @@ def main() -> None:
     for queue, link in enumerate(links):
         if (last := link.due(time.monotonic_ns(), all_of_them=True)) is not None:
             queues.let_go(queue, last)
-    _say(json.dumps({name: link.told() for name, link in zip(_DIRECTIONS, links, strict=True)}))
+    told = {
+        name: {**link.told(), "overruns": queues.overruns}
+        for name, link in zip(_DIRECTIONS, links, strict=True)
+    }
+    _say(json.dumps(told))
 
 
 if __name__ == "__main__":

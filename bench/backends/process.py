@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -334,12 +334,13 @@ class ProcessBackend:
         self._gates.clear()
 
     def close(self) -> None:
-        """Kill what still runs and take the network and the disks away."""
-        self.kill()
-        for disk in self._disks.values():
-            disk.close()
-        if self._network is not None:
-            self._network.close()
+        """Kill what still runs and take the network and the disks away, each of them whatever becomes of the others."""
+        with ExitStack() as last:
+            if self._network is not None:
+                last.callback(self._network.close)
+            for disk in self._disks.values():
+                last.callback(disk.close)
+            last.callback(self.kill)
 
 
 def _state(pid: int) -> str:

@@ -110,7 +110,7 @@ def _missing(trial: pd.Series[Any]) -> float | None:
 
 
 def offending(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
-    """The first fifty offending messages, the gravest kinds first; None where there are none."""
+    """The first fifty offending messages of each kind, the gravest kinds first; None where there are none."""
     if results.messages.empty:
         return None
     rank = {kind: place for place, kind in enumerate(_GRAVITY)}
@@ -128,7 +128,8 @@ def offending(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
         Column("previous position", "name"),
         Column("error", "text"),
     )
-    rows = tuple(_message(message, labels, heads) for _, message in ordered.head(LISTED).iterrows())
+    shown = ordered.groupby("kind", sort=False).head(LISTED)
+    rows = tuple(_message(message, labels, heads) for _, message in shown.iterrows())
     return without_empty(Table("Offending messages", columns, rows))
 
 

@@ -138,7 +138,7 @@ class Bench:
 
         def noted(name: str, status: int) -> None:
             now_ns = time.monotonic_ns()
-            seen = f"It ended by itself with status {status} and was started again {RESTART_S:.0f} s later."
+            seen = f"It ended by itself with status {status} and is started again after {RESTART_S:.0f} s."
             ended = {"name": f"{name} ended", "kind": "ended", "nodes": [name], "seen": seen}
             records.append({**ended, "asked_ns": now_ns, "effect_ns": now_ns})
 

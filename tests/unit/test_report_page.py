@@ -141,7 +141,7 @@ def test_loss_is_flagged_on_the_first_page_and_in_the_account(troubled: str) -> 
 
 
 def test_first_fifty_offending_messages_are_listed(troubled: str) -> None:
-    assert "The first 50 of 60" in troubled
+    assert "The first 50 of each kind, of 60 in all, the gravest first." in troubled
     assert "results/messages.csv" in troubled
     assert troubled.count('<td class="name bad">lost</td>') == 50
 

@@ -96,7 +96,9 @@ def _told(held: dict[str, dict[str, Held]]) -> str | None:
     count = sum(one.packets for one in all_of_them)
     low, high = min(one.p50_ns for one in all_of_them), max(one.p50_ns for one in all_of_them)
     worst = max(one.p99_ns for one in all_of_them)
+    overruns = sum(max(one.overruns for one in directions.values()) for directions in held.values())
+    dropped = f" {overruns:,} times packets were dropped, as too many came at once." if overruns else ""
     return (
         f"{count:,} packets were held; by node and direction the median is {low / 1e6:.2f} to {high / 1e6:.2f} ms, "
-        f"the 99th percentile at most {worst / 1e6:.2f} ms."
+        f"the 99th percentile at most {worst / 1e6:.2f} ms.{dropped}"
     )

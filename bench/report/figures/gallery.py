@@ -95,7 +95,13 @@ def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     )
     bad = " A red cross marks a second in which a send failed or stayed unknown."
     unhappy = (results.timeline[["failed", "unknown"]].to_numpy() > 0).any()
-    struck = " Dotted line and red shading: a fault, until it was healed." if len(results.faults) else ""
+    struck = (
+        " Dotted line and red shading: a fault, until it was healed. At the top: a red tick for every other step and "
+        "for nodes that ended by themselves, a grey triangle where a partition was seen to be served by another node, "
+        "or by none."
+        if len(results.faults)
+        else ""
+    )
     caption += struck + (bad if unhappy else "") + _panels_chosen(parts)
     return _drawn(figure, "timeline", "Throughput over time", alt, caption)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -12,7 +12,7 @@ from bench.model import NANOS
 from bench.report import style, sweep
 from bench.report.figures import multiples
 from bench.report.figures.scale import fitting
-from bench.report.results import Results
+from bench.report.results import Json, Results
 
 
 def timeline(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
@@ -31,7 +31,7 @@ def timeline(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     right = int(seconds["second"].max()) + 1
     for cell in cells:
         _second_axis(cell, right)
-        multiples.name_lines(cell, _lines(cell, seconds, results.faults))
+        multiples.name_lines(cell, _lines(cell, seconds, results))
     return figure
 
 
@@ -49,7 +49,7 @@ def _second_axis(cell: multiples.Cell, right: int) -> None:
     cell.axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
 
 
-def _lines(cell: multiples.Cell, seconds: pd.DataFrame, faults: pd.DataFrame) -> multiples.Ends:
+def _lines(cell: multiples.Cell, seconds: pd.DataFrame, results: Results) -> multiples.Ends:
     ends: dict[str, tuple[float, float]] = {}
     warm_ups = []
     for case in cell.panel.lines.values():
@@ -73,7 +73,10 @@ def _lines(cell: multiples.Cell, seconds: pd.DataFrame, faults: pd.DataFrame) ->
             linewidth=1.2,
         )
         _unhappy(cell, shown)
-        _broken(cell, faults[faults["trial"] == _representative(of_case)], int(seconds["second"].max()) + 1)
+        trial = _representative(of_case)
+        faults = results.faults[results.faults["trial"] == trial]
+        _broken(cell, faults, int(seconds["second"].max()) + 1)
+        _happened(cell, results.trial_files.get(trial, {}), faults)
         ends[case] = (float(level.index[-1]), float(level["acked"].iloc[-1]))
         warm_ups.append(_warm_up(shown))
     cell.axes.axvspan(0, min(warm_ups, default=0), color=style.SHADE, zorder=0, linewidth=0)
@@ -103,6 +106,38 @@ def _broken(cell: multiples.Cell, faults: pd.DataFrame, right: int) -> None:
         ends = min(fault["healed_ns"] / NANOS if pd.notna(fault["healed_ns"]) else right, right)
         cell.axes.axvspan(begins, max(begins, ends), color=style.BAD, alpha=0.08, zorder=0, linewidth=0)
         cell.axes.axvline(begins, color=style.BAD, linewidth=0.8, linestyle=":")
+
+
+def _happened(cell: multiples.Cell, document: Json, faults: pd.DataFrame) -> None:
+    """Mark at the top what else came: other steps and nodes that ended by themselves, and who served anew."""
+    struck = [step for step in document.get("faults") or () if "proven" in step]
+    if faults.empty or not struck:
+        return
+    first_ns = struck[0]["asked_ns"] - int(faults["asked_ns"].min())
+    steps = [step["asked_ns"] for step in document["faults"] if "proven" not in step]
+    moves = list(_moves(document.get("history") or ()))
+    for times, marker, colour in ((steps, "|", style.BAD), (moves, "v", style.SOFT)):
+        cell.axes.scatter(
+            [(at_ns - first_ns) / NANOS for at_ns in times],
+            [0.96] * len(times),
+            marker=marker,
+            s=14,
+            linewidth=0.8,
+            color=colour,
+            transform=cell.axes.get_xaxis_transform(),
+            zorder=5,
+        )
+
+
+def _moves(history: Sequence[Json]) -> Iterator[int]:
+    """Give the times at which a partition was seen to be served by another node, or by none."""
+    served: dict[int, object] = {}
+    for change in history:
+        for one in change["partitions"]:
+            now = one.get("leader", one.get("owner"))
+            if served.setdefault(one["partition"], now) != now:
+                served[one["partition"]] = now
+                yield change["at_ns"]
 
 
 def _unhappy(cell: multiples.Cell, shown: pd.DataFrame) -> None:

@@ -164,26 +164,26 @@ class PulsarAdmin:
         return True
 
     def look_up(self, topic: Topic, avoiding: Sequence[str]) -> str:
-        """See protocols.Admin: a broker that is asked for a topic that nobody owns takes it, or gives it to another."""
+        """See protocols.Admin: a broker that is asked for a topic that nobody owns takes it, or gives it to another.
+
+        The owner then opens the topic, as it does for a client that connects: what it had before is fenced.
+        """
         asked = [node for node in self._brokers if node.name not in avoiding]
         if not asked:
             raise ClusterError(f"Looking up {topic.name}: no broker is left to ask.")
         rest = Rest(asked, answer_s=_ANSWER_S)
         try:
-            owners = [
-                self._name(str(found["httpUrl"]).removeprefix("http://"))
-                for number in range(topic.partitions)
-                for found in [
-                    rest.ask(
-                        f"Looking up partition {number} of {topic.name}",
-                        "GET",
-                        f"lookup/v2/topic/{topics.partition_path(topic, number)}",
-                    )
-                ]
-            ]
+            owners = dict.fromkeys(self._opened(rest, topic, number) for number in range(topic.partitions))
         finally:
             rest.close()
-        return f"Asked through {asked[0].name}: {', '.join(dict.fromkeys(owners))} serves it."
+        return f"Asked through {asked[0].name}: {', '.join(owners)} serves it."
+
+    def _opened(self, rest: Rest, topic: Topic, number: int) -> str:
+        """Return the owner of a partition, once it has opened it."""
+        doing, name = f"Opening partition {number} of {topic.name}", topics.partition_path(topic, number)
+        found = rest.ask(doing, "GET", f"lookup/v2/topic/{name}")
+        rest.ask(doing, "GET", f"admin/v2/{name}/internalStats")
+        return self._name(str(found["httpUrl"]).removeprefix("http://"))
 
     def _under_replicated(self, topic: Topic) -> bool | None:
         """Tell by the ledgers that the partitions had when they last answered; None before each has, once."""

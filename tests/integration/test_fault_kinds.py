@@ -1,0 +1,135 @@
+"""Kinds of fault from the strike to the last proof, on real nodes with disks of their own."""
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.backends.disks import why_no_power_cut
+from bench.backends.process import ProcessBackend
+from bench.faults.fault import Effect, Place
+from bench.faults.kinds import kinds
+from bench.model import Node
+
+NO_POWER_CUT = why_no_power_cut()
+KEEPER = """
+import os, socketserver, sys, time
+folder = sys.argv[1]
+if not os.path.exists(folder + "/synced"):
+    with open(folder + "/synced", "wb") as file:
+        file.write(b"kept")
+        file.flush()
+        os.fsync(file.fileno())
+    directory = os.open(folder, os.O_RDONLY)
+    os.fsync(directory)
+    with open(folder + "/unsynced", "wb") as file:
+        file.write(b"gone")
+class Echo(socketserver.BaseRequestHandler):
+    def handle(self):
+        while data := self.request.recv(100):
+            self.request.sendall(data)
+class Server(socketserver.ThreadingTCPServer):
+    allow_reuse_address = True
+Server(("0.0.0.0", 7), Echo).serve_forever()
+"""
+
+
+def keeper(number: int, folder: Path) -> Node:
+    directory = folder / f"keeper-{number}"
+    command = (sys.executable, "-c", KEEPER, str(directory / "data"))
+    return Node(
+        f"keeper-{number}", "keeper", f"10.99.9.{number}", command, directory, directory / "log", (7,), 0
+    )
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> list[Node]:
+    return [keeper(number, tmp_path) for number in (1, 2)]
+
+
+@pytest.fixture
+def backend(nodes: list[Node]) -> Iterator[ProcessBackend]:
+    made = ProcessBackend(nodes, [node.directory / "data" for node in nodes])
+    try:
+        made.start([nodes])
+        made._await_ports(nodes)
+        yield made
+    finally:
+        made.close()
+
+
+def strike(
+    kind: str, backend: ProcessBackend, nodes: Sequence[Node], struck: Node, **settings: Any
+) -> Effect:
+    place = Place(backend, nodes, "10.99.9.254", lambda name: [node for node in nodes if node.name == name])
+    return kinds()[kind].model_validate({"target": struck.name, **settings}).strike(place, [struck])
+
+
+@pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
+def test_a_node_without_power_comes_back_with_what_it_had_synced(
+    backend: ProcessBackend, nodes: list[Node]
+) -> None:
+    cut, other = nodes
+    effect = strike("power-loss", backend, nodes, cut)
+
+    assert "refuse every write" in effect.seen
+    assert not backend.listens(cut)
+    assert backend.listens(other)
+    backend.alive()  # it was asked for, so nothing is wrong
+
+    assert "mounted as the disk had it" in effect.heal([cut])
+    assert backend.listens(cut)
+    data = cut.directory / "data"
+    assert (data / "synced").read_bytes() == b"kept"
+    unsynced = data / "unsynced"
+    assert not unsynced.exists() or unsynced.read_bytes() == b""
+    assert (other.directory / "data" / "unsynced").read_bytes() == b"gone"
+    assert effect.proof() is not None
+
+
+@pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
+def test_a_full_disk_refuses_its_node_and_no_other(backend: ProcessBackend, nodes: list[Node]) -> None:
+    full, other = nodes
+    effect = strike("full-disk", backend, nodes, full)
+
+    assert "no space left" in effect.seen
+    with pytest.raises(OSError, match="No space left"):
+        (full.directory / "data" / "more").write_bytes(bytes(1 << 16))
+    (other.directory / "data" / "more").write_bytes(bytes(1 << 16))
+
+    effect.heal([full])
+    (full.directory / "data" / "more").write_bytes(bytes(1 << 16))
+    assert backend.listens(full)
+
+
+def round_trip_s(node: Node) -> float:
+    with socket.create_connection((node.address, 7), timeout=5) as connection:
+        begun = time.monotonic()
+        connection.sendall(b"x")
+        assert connection.recv(1) == b"x"
+        return time.monotonic() - begun
+
+
+@pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
+def test_a_slow_network_tells_what_it_held_and_ends(backend: ProcessBackend, nodes: list[Node]) -> None:
+    effect = strike("slow-network", backend, nodes, nodes[0], delay="50ms", **{"from": "client"})
+
+    assert round_trip_s(nodes[0]) >= 0.1
+    assert round_trip_s(nodes[1]) < 0.1
+    effect.heal([nodes[0]])
+
+    assert round_trip_s(nodes[0]) < 0.1
+    assert "packets were held" in str(effect.proof())
+
+
+@pytest.mark.parametrize("key", list(kinds()))
+def test_every_kind_can_be_had_here_or_says_why_not(key: str) -> None:
+    reason = kinds()[key].why_not()
+
+    assert reason is None or len(reason) > 10
+    assert os.geteuid() != 0 or reason is None

@@ -1,0 +1,88 @@
+"""Faults that a cluster, a backend or a machine does not have are refused before anything starts."""
+
+from pathlib import Path
+
+import pytest
+
+from bench.errors import ScenarioError, SetupError
+from bench.faults.kinds.isolate import Isolate
+from bench.run import breaking, outside
+
+SCENARIO = """
+name: refused
+title: Refused
+question: Is it refused?
+expectations: []
+systems:
+  kafka:
+    nodes: {{controller: 1, broker: 3}}
+    faults: [{step}]
+  pulsar:
+    nodes: {{zookeeper: 1, bookie: 3, broker: 2}}
+load: {{producers: 1, message_bytes: 100}}
+duration: 5s
+repeats: 1
+"""
+
+
+def scenario(folder: Path, step: str) -> str:
+    file = folder / "refused.yaml"
+    file.write_text(SCENARIO.format(step=step))
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("{when: {after: 1s}, kill: owner}", "kafka has no target 'owner'"),
+        ("{when: {after: 1s}, kill: broker-4}", "did you mean 'broker-"),
+        ("{when: {after: 1s}, kill: any bookie}", "kafka has no target 'any bookie'"),
+        ("{when: {after: 1s}, explode: leader}", "there is no such step"),
+    ],
+)
+def test_a_target_that_the_cluster_does_not_have_is_refused_with_its_place(
+    tmp_path: Path, step: str, said: str
+) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        outside.prepare(scenario(tmp_path, step), "standard", (), 1)
+
+    assert said in str(refused.value)
+    assert "refused.yaml" in str(refused.value)
+    assert "faults" in str(refused.value)
+
+
+def test_a_state_that_a_system_does_not_tell_is_refused(tmp_path: Path) -> None:
+    text = scenario(tmp_path, "{when: {after: 1s}, mark: true}")
+    file = Path(text)
+    pulsars = "    faults: [{when: {in_sync: {at_most: 1}}, mark: true}]\nload:"
+    file.write_text(file.read_text().replace("load:", pulsars, 1))
+
+    with pytest.raises(ScenarioError, match="pulsar tells no such state"):
+        outside.prepare(text, "standard", (), 1)
+
+
+def test_a_fault_that_the_machine_cannot_do_is_refused_by_its_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = "{name: cut off, when: {after: 1s}, isolate: {target: leader, from: all controller}}"
+    plan = outside.prepare(scenario(tmp_path, step), "standard", (), 1)
+    cases = [trial.case for trial in plan.trials]
+    breaking.require(cases)
+
+    monkeypatch.setattr(Isolate, "why_not", classmethod(lambda _: "nft (nftables) is missing"))
+
+    with pytest.raises(SetupError, match=r"step 'cut off' \(isolate\) can't be done here: nft"):
+        breaking.require(cases)
+
+
+def test_a_fault_that_the_backend_cannot_do_is_refused_by_its_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Poor:
+        """A backend with no abilities at all."""
+
+    plan = outside.prepare(scenario(tmp_path, "{when: {after: 1s}, kill: leader}"), "standard", (), 1)
+    monkeypatch.setattr(breaking, "ProcessBackend", Poor)
+
+    with pytest.raises(SetupError, match="the backend is not Killable"):
+        breaking.require([trial.case for trial in plan.trials])
