@@ -140,7 +140,7 @@ def _marks(results: Results) -> str:
         return "Each mark is a case's only trial."
     return (
         "Each mark is one trial, from the first round (top of its row) to the last; the bar is the case's "
-        "median, written at the right."
+        "median, written at the right, the line its 95 % interval (below five trials, their range)."
     )
 
 
