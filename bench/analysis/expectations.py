@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
-from typing import Any
+from itertools import pairwise, product
+from typing import Any, TypeAlias
 
 from scipy import stats
 
@@ -13,6 +13,9 @@ from bench.scenario.expand import text
 
 Row = Mapping[str, Any]
 Comparison = dict[str, Any]
+Pairs: TypeAlias = Sequence[tuple[float, float]]
+"""The metric on both sides of a comparison, round by round."""
+Decide: TypeAlias = Callable[[str, str, Pairs], Comparison]
 
 HELD, NOT, UNDECIDED = "held", "did not hold", "undecided"
 
@@ -23,8 +26,7 @@ _CHANCE = 0.05
 
 def judge(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> dict[str, Any]:
     """Judge one expectation by the rows of `trials`; `settings` are the names of the swept ones."""
-    chosen = [row for row in rows if _meant(row, expectation)]
-    comparisons = list(_comparisons(expectation, chosen, settings))
+    comparisons = list(_comparisons(expectation, rows, settings))
     verdict = _overall([comparison["verdict"] for comparison in comparisons])
     return {
         **{key: expectation.get(key) for key in ("id", "claim", "source", "system", "metric", "error")},
@@ -34,10 +36,10 @@ def judge(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> dic
     }
 
 
-def _meant(row: Row, expectation: Row) -> bool:
-    """Whether a trial is of the system and the settings (`where`) that the expectation speaks of."""
-    where: Mapping[str, Any] = expectation.get("where") or {}
-    return row["system"] == expectation["system"] and all(
+def _meant(row: Row, side: Row) -> bool:
+    """Whether a trial is of the system and the settings (`where`) that an expectation or one of its sides names."""
+    where: Mapping[str, Any] = side.get("where") or {}
+    return row["system"] == side["system"] and all(
         row.get(name) in [text(value) for value in (values if isinstance(values, list) else [values])]
         for name, values in where.items()
     )
@@ -45,18 +47,43 @@ def _meant(row: Row, expectation: Row) -> bool:
 
 def _comparisons(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> Iterator[Comparison]:
     metric = expectation["metric"]
+    if expectation.get("ratio"):
+        yield from _ratios(rows, metric, expectation["ratio"])
+        return
+    chosen = [row for row in rows if _meant(row, expectation)]
     if expectation.get("decreasing"):
-        yield from _ordered(rows, settings, metric, expectation["decreasing"], ">")
+        yield from _ordered(chosen, settings, metric, expectation["decreasing"], _falls)
     elif expectation.get("increasing"):
-        yield from _ordered(rows, settings, metric, expectation["increasing"], "<")
+        yield from _ordered(chosen, settings, metric, expectation["increasing"], _rises)
+    elif expectation.get("steady"):
+        yield from _ordered(chosen, settings, metric, expectation["steady"], _stays(expectation["within"]))
     elif expectation.get("at_most") is not None:
-        yield from _bounded(rows, metric, expectation["at_most"], "<=", expectation.get("error"))
+        yield from _bounded(chosen, metric, expectation["at_most"], "<=", expectation.get("error"))
     elif expectation.get("at_least") is not None:
-        yield from _bounded(rows, metric, expectation["at_least"], ">=", expectation.get("error"))
+        yield from _bounded(chosen, metric, expectation["at_least"], ">=", expectation.get("error"))
+
+
+def _ratios(rows: Sequence[Row], metric: str, ratio: Row) -> Iterator[Comparison]:
+    """Compare every case of one side with every case of the other."""
+    of, to = (
+        _grouped([row for row in rows if _meant(row, side)], lambda row: row["case"])
+        for side in (ratio["of"], ratio["to"])
+    )
+    low, high = ratio.get("at_least"), ratio.get("at_most")
+    said = " and ".join(
+        f"{word} {bound:g}" for word, bound in (("at least", low), ("at most", high)) if bound is not None
+    )
+    for left, right in product(of, to):
+        pairs = _paired(of[left], to[right], metric)
+        yield _by_bounds(f"{left} over {right}: {said}", pairs, low, high)
 
 
 def _ordered(
-    rows: Sequence[Row], settings: Sequence[str], metric: str, along: Mapping[str, Sequence[Any]], sign: str
+    rows: Sequence[Row],
+    settings: Sequence[str],
+    metric: str,
+    along: Mapping[str, Sequence[Any]],
+    decide: Decide,
 ) -> Iterator[Comparison]:
     """Compare neighbours along one setting, in each group of trials whose other settings are equal."""
     ((setting, values),) = along.items()
@@ -68,9 +95,9 @@ def _ordered(
             f"{name}={value}" for name, value in zip(others, group, strict=True) if value is not None
         )
         for left, right in pairwise(present):
-            what = f"{setting}={left} {sign} {setting}={right}"
             pairs = _paired(by_value[left], by_value[right], metric)
-            yield _by_sign(f"{fixed}: {what}" if fixed else what, pairs, sign)
+            comparison = decide(f"{setting}={left}", f"{setting}={right}", pairs)
+            yield comparison | {"what": f"{fixed}: {comparison['what']}" if fixed else comparison["what"]}
 
 
 def _grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
@@ -94,11 +121,32 @@ def _counts(row: Row) -> bool:
     return bool(row["verdict"] == "valid")
 
 
-def _by_sign(what: str, pairs: Sequence[tuple[float, float]], sign: str) -> Comparison:
+def _falls(left: str, right: str, pairs: Pairs) -> Comparison:
     """Decide by a sign test over rounds; a tie agrees with neither side."""
-    above = sum(left > right for left, right in pairs)
-    below = sum(left < right for left, right in pairs)
-    for_it, against = (above, below) if sign == ">" else (below, above)
+    above, below = sum(one > other for one, other in pairs), sum(one < other for one, other in pairs)
+    return _decided(f"{left} > {right}", pairs, above, below)
+
+
+def _rises(left: str, right: str, pairs: Pairs) -> Comparison:
+    above, below = sum(one > other for one, other in pairs), sum(one < other for one, other in pairs)
+    return _decided(f"{left} < {right}", pairs, below, above)
+
+
+def _stays(within: float) -> Decide:
+    def decide(left: str, right: str, pairs: Pairs) -> Comparison:
+        return _by_bounds(f"{left} within {within:.0%} of {right}", pairs, 1 / (1 + within), 1 + within)
+
+    return decide
+
+
+def _by_bounds(what: str, pairs: Pairs, low: float | None, high: float | None) -> Comparison:
+    """Decide by a sign test over the rounds whose ratio lies within the bounds, and those whose does not."""
+    ratios = [left / right for left, right in pairs if right > 0]
+    inside = sum((low is None or ratio >= low) and (high is None or ratio <= high) for ratio in ratios)
+    return _decided(what, pairs, inside, len(ratios) - inside)
+
+
+def _decided(what: str, pairs: Pairs, for_it: int, against: int) -> Comparison:
     ratio = paired_ratio(pairs)
     interval = ratio.interval if ratio else None
     return {

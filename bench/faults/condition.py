@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from bench.scenario.schema import Count, Duration
+from bench.scenario.values import Count, Duration
 
 
 class InSync(BaseModel):

@@ -14,7 +14,7 @@ from bench.faults import targets
 from bench.faults.condition import Condition
 from bench.faults.fault import Fault
 from bench.faults.kinds import kinds
-from bench.scenario.schema import Count, Duration
+from bench.scenario.values import Count, Duration
 
 Place_ = tuple[str | int, ...]
 _Model = TypeVar("_Model", bound=BaseModel)

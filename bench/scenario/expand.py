@@ -8,7 +8,8 @@ from itertools import product
 from typing import TypeAlias
 
 from bench.model import Case, Cluster, Jit, Load, Scalar, Settings
-from bench.scenario.schema import Properties, Scenario, SystemSpec
+from bench.scenario.schema import Scenario, SystemSpec
+from bench.scenario.values import Properties
 
 Key: TypeAlias = tuple[str, str]
 """Who owns a setting (load, topic, broker, producer …) and its name."""

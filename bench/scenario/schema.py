@@ -5,93 +5,16 @@ The JSON Schema that editors use (scenarios/scenario.schema.json) is made from i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
-from bench.model import ERRORS, METRICS, Jit, Pacing
+from bench.model import Jit, Pacing
+from bench.scenario.expectation import Expectation
+from bench.scenario.values import Count, Duration, Properties, Strict, SweptCount
 
 PROFILES = ("quick", "standard", "full")
-
-_DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m|h)$")
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
-
-
-def _seconds(value: object) -> float:
-    """Turn '500ms', '6s', '2m', '1h' into seconds."""
-    match = _DURATION.match(value) if isinstance(value, str) else None
-    if match is None:
-        message = "a duration is a number with its unit: 500ms, 6s, 2m, 1h"
-        raise ValueError(message)
-    return float(match[1]) * _SECONDS[match[2]]
-
-
-def _once(values: object) -> object:
-    """Refuse a sweep that names a value twice: its cases would have the same name."""
-    if isinstance(values, list) and len({str(value) for value in values}) < len(values):
-        message = "a value stands twice in this sweep"
-        raise ValueError(message)
-    return values
-
-
-Duration: TypeAlias = Annotated[
-    float,
-    BeforeValidator(_seconds),
-    Field(gt=0),
-    WithJsonSchema({"type": "string", "pattern": _DURATION.pattern, "examples": ["6s"]}),
-]
-Count: TypeAlias = Annotated[int, Field(ge=1)]
-Scalar: TypeAlias = bool | int | float | str
-Sweep: TypeAlias = Annotated[list[Scalar], Field(min_length=1), BeforeValidator(_once)]
-Swept: TypeAlias = Scalar | Sweep
-SweptCount: TypeAlias = Count | Annotated[list[Count], Field(min_length=1), BeforeValidator(_once)]
-Properties: TypeAlias = dict[str, Swept]
-
-
-class Strict(BaseModel):
-    """Unknown keys and other types are refused, nothing is converted."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Expectation(Strict):
-    """A claim that the data can decide. Exactly one of decreasing, increasing, at_most, at_least.
-
-    The metric `errors` counts the sends that ended with `error`, the client's own name for it.
-    """
-
-    id: str
-    claim: str
-    source: str | None = None
-    system: Literal["kafka", "pulsar", "memory"]
-    metric: str
-    error: str | None = None
-    decreasing: dict[str, list[Scalar]] | None = None
-    increasing: dict[str, list[Scalar]] | None = None
-    at_most: float | None = Field(default=None, strict=False)
-    at_least: float | None = Field(default=None, strict=False)
-    where: dict[str, Swept] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _one_form(self) -> Expectation:
-        forms = [self.decreasing, self.increasing, self.at_most, self.at_least]
-        if sum(form is not None for form in forms) != 1:
-            message = "give exactly one of decreasing, increasing, at_most, at_least"
-            raise ValueError(message)
-        if self.metric not in (*METRICS, ERRORS):
-            known = ", ".join((*METRICS, ERRORS))
-            message = f"metric {self.metric!r} is no column of results/trials: one of {known}"
-            raise ValueError(message)
-        if (self.metric == ERRORS) != (self.error is not None):
-            message = f"the metric {ERRORS!r} and the name of an error go together"
-            raise ValueError(message)
-        for values in (*(self.decreasing or {}).values(), *(self.increasing or {}).values()):
-            if len(self.decreasing or self.increasing or {}) != 1 or len(values) < 2:
-                message = "decreasing and increasing take one setting with two values or more"
-                raise ValueError(message)
-        return self
 
 
 class TopicSpec(Strict):
@@ -260,7 +183,8 @@ class Scenario(Strict):
 
     @model_validator(mode="after")
     def _expectations_fit(self) -> Scenario:
-        absent = {e.system for e in self.expectations} - set(self.systems.chosen())
+        spoken_of = set[str]().union(*(expectation.systems for expectation in self.expectations))
+        absent = spoken_of - set(self.systems.chosen())
         if absent:
             message = (
                 f"an expectation speaks of {', '.join(sorted(absent))}, which this scenario does not run"

@@ -226,3 +226,57 @@ def test_a_count_of_errors_is_told_by_the_errors_name() -> None:
     found = judge(wanted, trials("errors", {"acks": "1"}, [3, 0]), ["acks"])
     assert found["verdict"] == "did not hold"
     assert found["comparisons"][0]["what"] == "acks=1: GONE errors >= 1"
+
+
+def pulsars(values: list[Any], **settings: str | None) -> list[Row]:
+    rows = trials("throughput_msgs_per_s", settings, values)
+    return [{**row, "system": "pulsar", "case": f"pulsar {row['case']}".strip()} for row in rows]
+
+
+RATIO = {
+    "id": "like",
+    "claim": "Kafka behaves like Pulsar without a sync",
+    "metric": "throughput_msgs_per_s",
+    "ratio": {
+        "of": {"system": "kafka", "where": {"acks": "all"}},
+        "to": {"system": "pulsar", "where": {"journalSyncData": False}},
+        "at_least": 0.8,
+        "at_most": 1.25,
+    },
+}
+
+
+def test_two_systems_are_compared_by_the_ratio_within_each_round() -> None:
+    rows = [
+        *rates("all", [10.0, 20.0, 30.0, 40.0, 50.0]),
+        *rates("0", [1.0] * 5),
+        *pulsars([11.0, 22.0, 33.0, 44.0, 55.0], journalSyncData="false"),
+        *pulsars([1.0] * 5, journalSyncData="true"),
+    ]
+    found = judge(RATIO, rows, ["acks", "journalSyncData"])
+    assert found["verdict"] == "held"
+    (comparison,) = found["comparisons"]
+    assert comparison["what"] == "acks=all over pulsar journalSyncData=false: at least 0.8 and at most 1.25"
+    assert comparison["ratio_median"] == pytest.approx(10 / 11)
+
+
+def test_a_ratio_outside_of_its_bounds_in_every_round_did_not_hold() -> None:
+    rows = [*rates("all", [10.0] * 5), *pulsars([20.0] * 5, journalSyncData="false")]
+    assert judge(RATIO, rows, ["acks", "journalSyncData"])["verdict"] == "did not hold"
+
+
+def test_a_ratio_that_is_inside_in_some_rounds_only_is_undecided() -> None:
+    rows = [*rates("all", [10.0] * 5), *pulsars([20.0, 10.0, 10.0, 10.0, 10.0], journalSyncData="false")]
+    assert judge(RATIO, rows, ["acks", "journalSyncData"])["verdict"] == "undecided"
+
+
+STEADY = {**ACKS, "steady": {"acks": [0, 1]}, "within": 0.1}
+
+
+@pytest.mark.parametrize(("other", "verdict"), [(10.5, "held"), (9.2, "held"), (12.0, "did not hold")])
+def test_a_setting_that_hardly_matters(other: float, verdict: str) -> None:
+    claim = {name: value for name, value in STEADY.items() if name != "decreasing"}
+    rows = [*rates("0", [10.0] * 5), *rates("1", [other] * 5)]
+    found = judge(claim, rows, ["acks"])
+    assert found["verdict"] == verdict
+    assert found["comparisons"][0]["what"] == "acks=0 within 10% of acks=1"

@@ -14,4 +14,4 @@ def kinds() -> dict[str, type[Fault]]:
     """Return every kind by the key that it has in a scenario."""
     for module in pkgutil.iter_modules(__path__):
         import_module(f"{__name__}.{module.name}")
-    return {kind.key: kind for kind in Fault.__subclasses__()}
+    return {kind.key: kind for kind in sorted(Fault.__subclasses__(), key=lambda kind: kind.key)}

@@ -9,7 +9,7 @@ from bench.backends import fsync_gate
 from bench.backends.abilities import FsyncHolder
 from bench.faults.fault import Effect, Fault, Place
 from bench.model import Node
-from bench.scenario.schema import Duration
+from bench.scenario.values import Duration
 
 
 class SlowDisk(Fault):

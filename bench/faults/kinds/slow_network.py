@@ -15,7 +15,7 @@ from bench.errors import FaultError
 from bench.faults.cutting import CLIENT, Peers, nodes_among
 from bench.faults.fault import Effect, Fault, Place, listed
 from bench.model import Node
-from bench.scenario.schema import Duration
+from bench.scenario.values import Duration
 
 
 class SlowNetwork(Fault):

@@ -11,7 +11,7 @@ from bench.backends.abilities import Partitionable
 from bench.faults.cutting import CLIENT, Cutter, Flapping, Peers, nodes_among, why_no_rules
 from bench.faults.fault import Effect, Fault, Place, listed
 from bench.model import Node
-from bench.scenario.schema import Duration
+from bench.scenario.values import Duration
 
 
 class UnstableNetwork(Fault):

@@ -97,6 +97,8 @@ class PulsarAdmin:
     def find(self, part: str, topic: Topic) -> list[str]:
         """See protocols.Admin. The ensemble is that of the ledger written to now; `bookie N` is its Nth.
 
+        `oldest bookie` is one that keeps the topic's first entries now.
+
         The write quorum is that of every entry whose number is a multiple of E: the ensemble's first Qw.
         """
         word, _, number = part.partition(" of ")
@@ -109,6 +111,9 @@ class PulsarAdmin:
         if word == "auditor":
             told = self._recovery.ask("Asking for the auditor", "GET", f"{_RECOVERY}/who_is_auditor")
             return [self._name(found[0]) for found in re.findall(r"((\d+\.){3}\d+)", str(told))[:1]]
+        if word == "oldest bookie":
+            _, bookies = self._segments(self._registered.ledgers(topic, partition)[0])[0]
+            return bookies[:1]
         _, quorums, ensemble = self._last_ledger(topic, partition)
         if word == "write quorum":
             return ensemble[: quorums.write]
@@ -129,13 +134,13 @@ class PulsarAdmin:
             found.append({"partition": number, "owner": host and self._name(host), "ledgers": kept})
         return found
 
-    def _segments(self, ledger: int) -> list[list[object]]:
+    def _segments(self, ledger: int) -> list[tuple[int, list[str]]]:
         """Return a ledger's segments, by the bookies' word: a broker goes by what it read when it opened the ledger."""
         path = f"api/v1/ledger/metadata/?ledger_id={ledger}"
         told = self._recovery.ask(f"Asking for the metadata of ledger {ledger}", "GET", path)
         ensembles = told[str(ledger)]["allEnsembles"]
         return [
-            [int(first), [self._name(str(bookie["id"])) for bookie in ensembles[first]]]
+            (int(first), [self._name(str(bookie["id"])) for bookie in ensembles[first]])
             for first in sorted(ensembles, key=int)
         ]
 

@@ -24,6 +24,7 @@ class Pulsar:
         "bookie 1",
         "bookie 2",
         "bookie 3",
+        "oldest bookie",
         "zookeeper leader",
         "auditor",
     )

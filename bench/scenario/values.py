@@ -1,0 +1,48 @@
+"""The values that a scenario file is made of, and the strictness that all of it has."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, TypeAlias
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+_DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m|h)$")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+def _seconds(value: object) -> float:
+    """Turn '500ms', '6s', '2m', '1h' into seconds."""
+    match = _DURATION.match(value) if isinstance(value, str) else None
+    if match is None:
+        message = "a duration is a number with its unit: 500ms, 6s, 2m, 1h"
+        raise ValueError(message)
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def _once(values: object) -> object:
+    """Refuse a sweep that names a value twice: its cases would have the same name."""
+    if isinstance(values, list) and len({str(value) for value in values}) < len(values):
+        message = "a value stands twice in this sweep"
+        raise ValueError(message)
+    return values
+
+
+Duration: TypeAlias = Annotated[
+    float,
+    BeforeValidator(_seconds),
+    Field(gt=0),
+    WithJsonSchema({"type": "string", "pattern": _DURATION.pattern, "examples": ["6s"]}),
+]
+Count: TypeAlias = Annotated[int, Field(ge=1)]
+Scalar: TypeAlias = bool | int | float | str
+Sweep: TypeAlias = Annotated[list[Scalar], Field(min_length=1), BeforeValidator(_once)]
+Swept: TypeAlias = Scalar | Sweep
+SweptCount: TypeAlias = Count | Annotated[list[Count], Field(min_length=1), BeforeValidator(_once)]
+Properties: TypeAlias = dict[str, Swept]
+
+
+class Strict(BaseModel):
+    """Unknown keys and other types are refused, nothing is converted."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
