@@ -69,11 +69,13 @@ def account(part: sweep.Part) -> Table:
 
 
 def counters(results: Results) -> Table | None:
-    """Trial by trial, under the names of "How to lose messages on a Pulsar cluster"; None where nothing broke.
+    """Trial by trial, under the names of "How to lose messages on a Pulsar cluster".
 
-    Beside them the sends whose end nobody knows, which count there as negative acks.
+    None where nothing was to break and no number of messages was to be sent. Beside them the sends whose end nobody
+    knows, which count there as negative acks.
     """
-    if results.faults.empty:
+    counted = any((file.get("load") or {}).get("messages") for file in results.trial_files.values())
+    if results.faults.empty and not counted:
         return None
     heads = ("sent", "positive acks", "negative acks", "unknown", "received", "acked missing")
     columns = (
