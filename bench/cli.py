@@ -12,8 +12,8 @@ from rich.table import Table
 
 from bench import scenario
 from bench.errors import BenchError, ScenarioError
+from bench.run import comparing, outside, play, preflight, table
 from bench.run import folder as run_folder
-from bench.run import outside, play, preflight, table
 
 app = typer.Typer(
     help="What does an acknowledgement cost, and what is it worth? Kafka and Pulsar, measured side by side.",
@@ -108,6 +108,44 @@ def report(
         outside.report_family(family, out)
     else:
         outside.report(run_folder.find(str(run), out))
+
+
+@app.command(epilog="Example:  bench compare RUN_A RUN_B --threshold 5% --accept bench")
+def compare(
+    first: Annotated[str, typer.Argument(metavar="RUN_A", help="A run folder, or its name below --out.")],
+    second: Annotated[str, typer.Argument(metavar="RUN_B", help="The run that may be better or worse.")],
+    threshold: Annotated[str, typer.Option(help="A smaller difference is none.")] = "5%",
+    metric: Annotated[
+        str, typer.Option(help="A rate or a time of results/trials.")
+    ] = "throughput_msgs_per_s",
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY", help="Compare although this differs; may be given again."),
+    ] = None,
+    out: _Out = run_folder.OUT,
+) -> None:
+    """Say which cases of a run are better or worse than another's: exit status 1 where one is worse, 2 if refused."""
+    one, other = (run_folder.find(name, out).path for name in (first, second))
+    rule = comparing.Rule(metric, _share(threshold), accept or ())
+    try:
+        comparison = comparing.compare(one, other, rule)
+    except BenchError as refusal:  # 1 is for a worse run
+        typer.echo(f"error: {refusal}", err=True)
+        raise typer.Exit(2) from None
+    comparing.show(comparison, out)
+    raise typer.Exit(1 if comparison.counts["worse"] else 0)
+
+
+def _share(text: str) -> float:
+    """Read 5% or 0.05."""
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share < 1:
+        message = f"--threshold {text}: give a share such as 5% or 0.05"
+        raise typer.BadParameter(message)
+    return share
 
 
 @app.command(epilog="Example:  bench doctor /var/lib/kafka")

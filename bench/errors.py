@@ -11,6 +11,10 @@ class BenchError(Exception):
     """Root of the family: a mistake or a failure that the user can read and act on."""
 
 
+class UnlikeError(BenchError):
+    """Two runs are not alike enough to be compared; the message says in what, and how to accept it."""
+
+
 class ScenarioError(BenchError):
     """A scenario file is wrong; the message names file, line, key, what is allowed and the nearest name."""
 

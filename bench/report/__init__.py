@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from bench.report import family, html, pdf, terminal
+from bench.report import compare, family, html, pdf, terminal
 
-__all__ = ["family", "terminal_table", "write_report"]
+__all__ = ["compare", "family", "terminal_table", "write_report"]
 
 
 def write_report(run: Path) -> tuple[Path, Path]:

@@ -11,7 +11,7 @@ from rich.text import Text
 from bench.report import certainty, delivery, numbers, results, sweep, tables
 from bench.report.table import Cell, Column, number_cell
 
-_STYLES = {"strong": "bold", "quiet": "dim", "good": "green", "warn": "yellow", "bad": "bold red"}
+STYLES = {"strong": "bold", "quiet": "dim", "good": "green", "warn": "yellow", "bad": "bold red"}
 _SHOWN = {
     ("throughput, messages/s", "median"): "median\nmsgs/s",
     ("throughput, messages/s", "range"): "range\nmsgs/s",
@@ -26,7 +26,7 @@ def summary(run: Path) -> RenderableType:
     """Every system's cases with throughput, latency, loss and trials. Raises ReportError without results."""
     found = results.read(run)
     drawn = [_table(found, part) for part in sweep.parts(found)]
-    said = [Text(statement.text, _STYLES[statement.tone]) for statement in delivery.statements(found)]
+    said = [Text(statement.text, STYLES[statement.tone]) for statement in delivery.statements(found)]
     return Group(*drawn, Text(), *said, Text(certainty.interval(found), "dim"))
 
 
@@ -55,4 +55,4 @@ def _head(column: Column) -> str | None:
 
 def _styled(cell: Cell) -> Text:
     tight = cell.text.replace(f" {numbers.NOTHING} ", numbers.NOTHING).replace(" / ", "/")
-    return Text(tight, _STYLES.get(cell.tone, ""), no_wrap=True)
+    return Text(tight, STYLES.get(cell.tone, ""), no_wrap=True)

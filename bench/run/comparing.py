@@ -1,0 +1,152 @@
+"""Two runs side by side: whether they may be compared, and by how much their cases differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from bench.errors import UnlikeError
+from bench.model import RATES, TIMES
+
+if TYPE_CHECKING:
+    from bench.report.compare import Comparison
+    from bench.report.results import Results
+
+Document = Mapping[str, Any]
+
+_OF_THE_RUN = frozenset(
+    {"run", "seed", "title", "question", "source", "expectations", "started_utc", "ended_utc", "timings_s"}
+)
+_MEASURED = frozenset({"fsync_ns"})
+_MOST_FSYNC = 1.5
+"""By this factor the cost of one fsync may differ: it is measured anew in each run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not the same; `key` is its path, as `--accept` takes it."""
+
+    key: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """By what two runs are compared: a column of `trials`, from which share on it differs, what may be unlike."""
+
+    metric: str
+    threshold: float
+    accept: Sequence[str] = ()
+
+
+def compare(first: Path, second: Path, rule: Rule) -> Comparison:
+    """Compare two run folders.
+
+    Raises UnlikeError where they differ in something that the rule does not accept, ReportError without results.
+    """
+    from bench.analysis import comparison  # noqa: PLC0415 - SciPy and pandas load only when needed
+    from bench.report import compare as page  # noqa: PLC0415 - as above
+    from bench.report import results  # noqa: PLC0415 - as above
+
+    if rule.metric not in (*RATES, *TIMES):
+        known = ", ".join((*RATES, *TIMES))
+        raise UnlikeError(f"--metric {rule.metric}: there is no such figure; one of {known}")
+    one, other = results.read(first), results.read(second)
+    unlike = differences(one.manifest, other.manifest, (one.trial_files, other.trial_files))
+    _refuse([difference for difference in unlike if not accepted(difference, rule.accept)])
+    cases = comparison.compare(_rows(one), _rows(other), rule.metric, rule.threshold)
+    return page.Comparison(
+        first=one,
+        second=other,
+        metric=rule.metric,
+        threshold=rule.threshold,
+        cases=cases,
+        only={one.run.name: _missing(one, other), other.run.name: _missing(other, one)},
+        accepted=[(difference.key, difference.first, difference.second) for difference in unlike],
+    )
+
+
+def show(comparison: Comparison, out: Path) -> None:
+    """Print a comparison, write its page below `out` and print its path."""
+    from bench.report import compare as page  # noqa: PLC0415 - as above
+
+    console = Console()
+    console.print(page.printed(comparison))
+    folder = out / f"compare-{comparison.first.run.name}-{comparison.second.run.name}"
+    console.print(str(page.write(comparison, folder)), soft_wrap=True, highlight=False)
+
+
+def _rows(found: Results) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in found.trials.to_dict("records")]
+
+
+def _missing(one: Results, other: Results) -> list[str]:
+    return sorted({*one.trials["case"]} - {*other.trials["case"]})
+
+
+def _refuse(unlike: Sequence[Difference]) -> None:
+    if unlike:
+        said = "".join(f"\n  {one.key}: {one.first} and {one.second}" for one in unlike)
+        keys = " ".join(f"--accept {key}" for key in dict.fromkeys(one.key for one in unlike))
+        raise UnlikeError(f"the runs are not alike:{said}\nWhere that is meant: {keys}")
+
+
+def differences(
+    first: Document, second: Document, trials: tuple[Mapping[int, Document], Mapping[int, Document]]
+) -> list[Difference]:
+    """Return what two manifests, and the configurations and loads of equal cases in the runs' trial.json, differ in.
+
+    `trials` holds trial.json by number, of either run; where a run has none, only the manifests count.
+    """
+    found = list(_unlike(_plain(first), _plain(second), ""))
+    found += _fsync(first, second)
+    one, other = (_cases(documents) for documents in trials)
+    for case in one.keys() & other.keys():
+        found += [
+            difference
+            for difference in _unlike(one[case], other[case], "case.")
+            if difference.key not in {known.key for known in found}
+        ]
+    return found
+
+
+def accepted(difference: Difference, accept: Sequence[str]) -> bool:
+    """Tell whether a difference is among those named, itself or by what it lies under."""
+    return any(difference.key == key or difference.key.startswith(f"{key}.") for key in accept)
+
+
+def _plain(manifest: Document) -> Document:
+    return {name: value for name, value in manifest.items() if name not in _OF_THE_RUN | _MEASURED}
+
+
+def _fsync(first: Document, second: Document) -> Iterator[Difference]:
+    one, other = ((manifest.get("fsync_ns") or {}).get("p50") for manifest in (first, second))
+    if bool(one) != bool(other) or (one and other and max(one, other) > _MOST_FSYNC * min(one, other)):
+        yield Difference("fsync_ns", *(f"{cost} ns" if cost else "not measured" for cost in (one, other)))
+
+
+def _cases(documents: Mapping[int, Document]) -> dict[str, Document]:
+    return {
+        str(document["case"]["name"]): {
+            "configuration": document["case"].get("configuration") or {},
+            "load": document.get("load") or {},
+        }
+        for document in documents.values()
+    }
+
+
+def _unlike(first: object, second: object, path: str) -> Iterator[Difference]:
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        for name in dict.fromkeys((*first, *second)):
+            yield from _unlike(first.get(name), second.get(name), f"{path}{name}.")
+    elif first != second:
+        yield Difference(path.removesuffix("."), _text(first), _text(second))
+
+
+def _text(value: object) -> str:
+    return "nothing" if value is None else str(value)
