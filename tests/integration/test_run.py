@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import psutil
 import pyarrow.parquet as pq
 import pytest
+from pypdf import PdfReader
 
 from bench.systems.memory.faults import Fault, Faults, fault_of
 
@@ -101,6 +103,31 @@ def late(hit: Sequence[Fault]) -> int:
     return overtaken
 
 
+_TOLD = ("lost", "fail_present", "unknown_present", "unknown_absent", "duplicates", "out_of_order")
+
+
+def account_of_page(page: Path) -> dict[str, int]:
+    """What the row of the delivery account says in the HTML: sent, acked, failed, unknown, lost, and so on."""
+    section = page.read_text(encoding="utf-8").partition('id="delivery"')[2]
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", section.partition("<tbody>")[2].partition("</tr>")[0])
+    return account_of(cells)
+
+
+def account_of_print(paper: Path) -> dict[str, int]:
+    """The same from the text of the PDF's pages."""
+    text = "\n".join(page.extract_text() for page in PdfReader(paper).pages)
+    section = text.partition("Delivery account")[2]
+    (line,) = re.findall(r"^(?:Memory|memory)((?: +[\d,]+){11})$", section, flags=re.MULTILINE)[:1]
+    return account_of(["Memory", *line.split()])
+
+
+def account_of(cells: Sequence[str]) -> dict[str, int]:
+    sent, acked, failed, unknown, lost, unread, *others = (int(cell.replace(",", "")) for cell in cells[1:])
+    assert sent == acked + failed + unknown
+    assert unread == 0
+    return dict(zip(_TOLD, (lost, *others), strict=True))
+
+
 def test_every_injected_fault_and_no_other_is_in_the_account_and_in_the_report(tmp_path: Path) -> None:
     settings = json.dumps(FAULTS)
     text = (
@@ -115,9 +142,7 @@ def test_every_injected_fault_and_no_other_is_in_the_account_and_in_the_report(t
     hits = {who: [fault_of(Faults.of(FAULTS), p, s) for p, s in sent if p == who] for who in (0, 1)}
     hit = Counter(fault for of_one in hits.values() for fault in of_one)
     (row,) = rows(run, "trials")
-    assert {name: int(row[name]) for name in (
-        "sent", "lost", "duplicates", "fail_present", "unknown_present", "unknown_absent", "out_of_order", "foreign"
-    )} == {
+    injected = {
         "sent": len(sent),
         "lost": hit[Fault.LOSS],
         "duplicates": hit[Fault.DUPLICATE],
@@ -126,9 +151,11 @@ def test_every_injected_fault_and_no_other_is_in_the_account_and_in_the_report(t
         "unknown_absent": hit[Fault.UNKNOWN_ABSENT],
         "out_of_order": sum(late(of_one) for of_one in hits.values()),
         "foreign": 0,
-    }  # fmt: skip
+    }
+    assert {name: int(row[name]) for name in injected} == injected
     assert hit[Fault.LOSS] > 0
-    assert (run / "report.pdf").read_bytes().startswith(b"%PDF")
+    for told in (account_of_page(run / "report.html"), account_of_print(run / "report.pdf")):
+        assert told == {name: injected[name] for name in told}
     assert str(run / "report.html") in said.replace("\n", "")
 
 

@@ -20,13 +20,15 @@ from bench.backends import process, sandbox
 from bench.backends.delayed import Link
 from bench.backends.disks import why_no_power_cut
 from bench.backends.netns import PacketRules
+from bench.faults.fault import Place
+from bench.faults.kinds import kinds
 from bench.model import Node
 
 sandbox.enter()
 folder = Path(sys.argv[1])
 command = ("sleep", sys.argv[2])
 nodes = [Node(f"n{i}", "x", f"10.99.9.{i}", command, folder / f"n{i}", folder / f"n{i}" / "log", (), 1)
-         for i in (1, 2)]
+         for i in (1, 2, 3)]
 disks = [] if why_no_power_cut() else [node.directory / "data" for node in nodes]
 backend = process.ProcessBackend(nodes, disks, gated=True)
 backend.start([nodes])
@@ -36,11 +38,17 @@ backend.cut(nodes[1], PacketRules("twice", (), (nodes[0].address,), share=0.5, d
 backend.slow_network(nodes[0], [backend.client], [backend.client], Link(delay_s=float(sys.argv[2])))
 backend.hold_fsyncs(nodes[0], 1.0)
 backend.pause_node(nodes[1])
+flapping = kinds()["unstable-network"].model_validate({"target": "n3", "from": "n1", "down": "1s", "up": "1s"})
+by_name = {node.name: node for node in nodes}
+flapping.strike(Place(backend, nodes, backend.client, lambda name: [by_name[name]]), [nodes[2]])
 if disks:
     backend.fill_disk(nodes[1])
+    backend.cut_power([nodes[2]])
 (folder / "up").touch()
 try:
-    time.sleep(600)
+    while not (folder / "break").exists():
+        time.sleep(0.05)
+    raise RuntimeError("something broke")
 except KeyboardInterrupt:
     (folder / "interrupted").touch()
     sys.exit(130)
@@ -69,17 +77,29 @@ def _arguments(process: psutil.Process) -> list[str]:
         return []
 
 
-@pytest.fixture
-def started(tmp_path: Path) -> tuple[subprocess.Popen[bytes], str]:
-    """A sandbox with two broken nodes that sleep for a number of seconds nobody else sleeps."""
+Started = tuple[subprocess.Popen[bytes], str]
+
+
+@pytest.fixture(params=["foreground", "background"])
+def started(tmp_path: Path, request: pytest.FixtureRequest) -> Started:
+    """A sandbox with broken nodes that sleep for a number of seconds nobody else sleeps.
+
+    What a shell starts in the background ignores SIGINT, and so does all that it starts itself.
+    """
     (tmp_path / "inner.py").write_text(INNER, encoding="utf-8")
     mark = f"{100_000 + os.getpid()}.{time.monotonic_ns()}"
     path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
-    outer = subprocess.Popen(
-        [sys.executable, "-c", OUTER, str(tmp_path), mark], env={**os.environ, "PYTHONPATH": path}
-    )
+    before = signal.getsignal(signal.SIGINT)
+    if request.param == "background":
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        outer = subprocess.Popen(
+            [sys.executable, "-c", OUTER, str(tmp_path), mark], env={**os.environ, "PYTHONPATH": path}
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert until((tmp_path / "up").exists)
-    assert until(lambda: len(running(mark)) >= 4)
+    assert until(lambda: bool(running(mark)))
     assert until(lambda: bool(running(str(round(float(mark) * 1e9)))))
     return outer, mark
 
@@ -89,31 +109,46 @@ def loop_devices() -> str:
     return "\n".join(file.read_text() for file in Path("/sys/block").glob("loop*/loop/backing_file"))
 
 
-def test_kill_9_during_faults_leaves_no_process_interface_mount_or_loop_device(
-    started: tuple[subprocess.Popen[bytes], str], tmp_path: Path
-) -> None:
-    outer, mark = started
-
-    outer.kill()
-    outer.wait()
-
+def nothing_is_left(mark: str, folder: Path) -> None:
+    """No process, nobody who holds packets, no interface, mount or loop device of the nodes."""
     assert until(lambda: not running(mark))
     assert until(lambda: not running(str(round(float(mark) * 1e9))))  # who held packets
     assert "br9" not in Path("/proc/net/dev").read_text(encoding="utf-8")
     mounts = Path("/proc/mounts").read_text(encoding="utf-8")
     assert "netns/n1" not in mounts
-    assert str(tmp_path) not in mounts
-    assert until(lambda: str(tmp_path) not in loop_devices())
+    assert str(folder) not in mounts
+    assert until(lambda: str(folder) not in loop_devices())
+
+
+def test_kill_9_during_faults_leaves_nothing(started: Started, tmp_path: Path) -> None:
+    outer, mark = started
+
+    outer.kill()
+    outer.wait()
+
+    nothing_is_left(mark, tmp_path)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_the_run_in_order_and_leaves_nothing(
-    started: tuple[subprocess.Popen[bytes], str], number: signal.Signals, tmp_path: Path
+    started: Started, number: signal.Signals, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     outer, mark = started
+    if number == signal.SIGINT and "background" in request.node.name:
+        outer.kill()
+        pytest.skip("what runs in the background ignores it")
 
     outer.send_signal(number)
 
     assert outer.wait(timeout=30) == 130
     assert (tmp_path / "interrupted").exists()
-    assert until(lambda: not running(mark))
+    nothing_is_left(mark, tmp_path)
+
+
+def test_an_exception_during_faults_leaves_nothing(started: Started, tmp_path: Path) -> None:
+    outer, mark = started
+
+    (tmp_path / "break").touch()
+
+    assert outer.wait(timeout=30) == 1
+    nothing_is_left(mark, tmp_path)
