@@ -113,7 +113,8 @@ class Case:
 
     `swept` holds only what the scenario sweeps for this system, in the scenario's order: a case's short name.
     `producer` and `consumer` are client properties under the client's own names; `processor` is the application between
-    two topics, if there is one (bench/systems/processing.py). `faults` are the steps of what
+    two topics, if there is one (bench/systems/processing.py). `disk` is what an fsync is made to cost
+    (bench/run/emulated.py). `faults` are the steps of what
     breaks during a trial, as the scenario has them (bench/faults/step.py).
     """
 
@@ -127,6 +128,7 @@ class Case:
     consumer: Settings
     load: Load
     processor: Settings = field(default_factory=dict)
+    disk: Settings = field(default_factory=dict)
     faults: tuple[Mapping[str, Any], ...] = ()
 
 

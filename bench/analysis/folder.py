@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -60,6 +61,17 @@ class MachineRecord(_Record):
     wake_ns: int | None = None
 
 
+class DiskRecord(_Record):
+    emulated_fsync: str
+    fsync_ns: dict[str, dict[str, int]] = Field(default_factory=dict)
+
+    @property
+    def typical_ns(self) -> int | None:
+        """What one fsync cost, in the middle of the servers."""
+        costs = [cost["p50"] for cost in self.fsync_ns.values()]
+        return round(median(costs)) if costs else None
+
+
 class VerifyRecord(_Record):
     complete: bool = False
 
@@ -81,6 +93,7 @@ class TrialRecord(_Record):
     verdicts: list[CheckRecord] = Field(default_factory=list)
     client: ClientRecord | None = None
     machine: MachineRecord | None = None
+    disk: DiskRecord | None = None
     verify: VerifyRecord | None = None
 
     @property

@@ -44,6 +44,7 @@ _TRIAL_TAIL: _Fields = {
     "recorder_backlog_max": _LONG,
     "drift": _REAL,
     "flags": _TEXT,
+    "fsync_ns": _LONG,
     "machine_probe_ns": _LONG,
     "machine_page_ns": _LONG,
     "machine_wake_ns": _LONG,

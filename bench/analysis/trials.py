@@ -42,6 +42,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         **account,
         "account_complete": trial.verified,
         **(trial.client.model_dump() if trial.client else {}),
+        "fsync_ns": trial.disk.typical_ns if trial.disk else None,
         "machine_probe_ns": trial.machine.probe_ns if trial.machine else None,
         "machine_page_ns": trial.machine.page_ns if trial.machine else None,
         "machine_wake_ns": trial.machine.wake_ns if trial.machine else None,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
 import shutil
 import struct
 import subprocess
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -183,3 +185,7 @@ def check_space(folder: Path, needed_bytes: int) -> None:
             "make room, or name another folder with --out"
         )
         raise SetupError(message)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(fsync_cost(Path(sys.argv[1]), int(sys.argv[2]))))

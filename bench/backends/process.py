@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -28,6 +29,8 @@ _STOP_S = 20.0
 _ENDED_S = 60.0
 """An orderly stop may take its time: a Kafka broker hands its partitions over first, if anybody takes them."""
 _OPEN_S = 60.0
+_PROBES = 25
+"""So many fsyncs tell what one costs on a node's disk."""
 _TURN_S = 0.05
 _ENDS_S = 5.0
 _WATCH_S = 0.25
@@ -227,6 +230,28 @@ class ProcessBackend:
         """See abilities.FsyncHolder."""
         gate = self._gate(node)
         return len(gate.held_ns), gate.typical_ns()
+
+    def fsync_cost(self, node: Node, folder: Path, seconds: float) -> dict[str, int]:
+        """Measure what one fsync costs in a folder of a node, when each is held for so long; see disks.fsync_cost."""
+        here, there = socket.socketpair()
+        probe = [sys.executable, "-m", "bench.backends.disks", str(folder), str(_PROBES)]
+        command = [sys.executable, "-m", "bench.backends.fsync_gate", str(there.fileno()), *probe]
+        with here, there:
+            process = subprocess.Popen(command, pass_fds=(there.fileno(),), stdout=subprocess.PIPE, text=True)
+            there.close()
+            gate = FsyncGate.of(here)
+        gate.delay_ns = round(seconds * 1e9)
+        try:
+            said, _ = process.communicate(timeout=_OPEN_S)
+        finally:
+            process.kill()
+            gate.close()
+        if process.returncode:
+            raise ClusterError(
+                f"Measuring an fsync on the disk of {node.name} ended with {process.returncode}."
+            )
+        measured: dict[str, int] = json.loads(said)
+        return measured
 
     def _gate(self, node: Node) -> FsyncGate:
         if node.name not in self._gates:

@@ -1,4 +1,4 @@
-"""A case's faults, checked before anything starts."""
+"""A case's faults, and the disk it asks for, checked before anything starts."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from bench.backends import fsync_gate
 from bench.backends.process import ProcessBackend
 from bench.errors import ScenarioError, SetupError
 from bench.faults import Step, read_steps, targets
@@ -19,10 +20,12 @@ from bench.scenario import Loaded
 
 
 def checked(loaded: Loaded, case: Case) -> Case:
-    """Check a case's steps; return it with disks of their own for its nodes where a step needs them.
+    """Check a case's steps; return it with disks of their own, and gates before them, where it needs them.
 
     Raises ScenarioError naming the place in the file for what is wrong.
     """
+    if case.disk:
+        case = replace(case, cluster=replace(case.cluster, fsync_gates=True))
     if not case.faults:
         return case
     try:
@@ -38,7 +41,7 @@ def checked(loaded: Loaded, case: Case) -> Case:
     cluster = replace(
         case.cluster,
         own_disks=any(fault.needs_disks for fault in faults),
-        fsync_gates=any(fault.needs_gates for fault in faults),
+        fsync_gates=bool(case.disk) or any(fault.needs_gates for fault in faults),
     )
     return replace(case, cluster=cluster)
 
@@ -60,8 +63,10 @@ def _check_state(loaded: Loaded, case: Case, number: int, step: Step, known: Seq
 
 
 def require(cases: Iterable[Case]) -> None:
-    """Raise SetupError for the first fault that the backend or this machine cannot do."""
+    """Raise SetupError for the first fault or disk that the backend or this machine cannot do."""
     for case in cases:
+        if case.disk and (reason := fsync_gate.why_not()) is not None:
+            raise SetupError(f"disk.emulated_fsync can't be had here: {reason}.")
         for step in read_steps(case.faults):
             if step.fault is not None and (reason := _why_not(step.fault)) is not None:
                 raise SetupError(f"step {step.name!r} ({step.fault.key}) can't be done here: {reason}.")

@@ -15,6 +15,7 @@ from bench.errors import ClusterError
 from bench.load import processor
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
 from bench.model import Cluster, Node
+from bench.run.emulated import EmulatedDisks
 from bench.run.folder import RunFolder
 from bench.run.wiring import system
 from bench.systems.processing import PROCESSOR
@@ -34,6 +35,7 @@ class LiveCluster:
     endpoint: str
     admin: Admin
     backend: ProcessBackend
+    disks: EmulatedDisks
     start_s: float
 
     def alive(self) -> None:
@@ -93,7 +95,13 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
         backend.sync_disks()
         admin = side.admin(spec, servers)
         stack.callback(admin.close)
-        yield LiveCluster(spec, side, every, side.endpoint(servers), admin, backend, taken)
+        folders = {node.name: side.data_folder(node) for node in servers}
+        emulated = EmulatedDisks(
+            backend,
+            {name: folder for name, folder in folders.items() if folder.is_dir()},
+            {node.name: node for node in servers},
+        )
+        yield LiveCluster(spec, side, every, side.endpoint(servers), admin, backend, emulated, taken)
 
 
 @contextmanager

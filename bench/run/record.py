@@ -29,6 +29,7 @@ def blank(trial: Trial) -> dict[str, Any]:
         "window": None,
         "clock_error_ns": 0,
         "machine": None,
+        "disk": None,
         "faults": [],
         "history": [],
         "skipped": [],
@@ -50,6 +51,7 @@ def _configuration(case: Case) -> dict[str, Any]:
         "producer": dict(case.producer),
         "consumer": dict(case.consumer),
         "processor": dict(case.processor),
+        "disk": dict(case.disk),
         "faults": [dict(step) for step in case.faults],
         "cluster_settings": {role: dict(settings) for role, settings in cluster.settings.items()},
     }

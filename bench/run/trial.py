@@ -73,6 +73,7 @@ class Bench:
         document = record.blank(trial)
         try:
             document["machine"] = probe()
+            document["disk"] = self.cluster.disks.become(trial.case.disk)
             document |= self._measured(trial, working, live, document)
         except BenchError as error:
             document |= record.failed(str(error))

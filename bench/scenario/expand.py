@@ -48,6 +48,7 @@ def _settings(scenario: Scenario, spec: SystemSpec) -> dict[Key, Scalar | list[S
         "producer": spec.producer,
         "consumer": spec.consumer,
         "processor": spec.processor,
+        "disk": scenario.disk.model_dump() if scenario.disk else {},
     }
     return {
         (owner, name): value  # type: ignore[misc]  # the schema has checked every value
@@ -83,6 +84,7 @@ def _case(
         consumer=owned("consumer"),
         load=_load(scenario, int(given["load", "producers"]), int(given["load", "message_bytes"])),
         processor=owned("processor"),
+        disk=owned("disk"),
         faults=tuple(spec.faults),
     )
 

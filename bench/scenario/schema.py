@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from bench.model import Jit, Pacing
 from bench.scenario.expectation import Expectation
-from bench.scenario.values import Count, Duration, Properties, Strict, SweptCount
+from bench.scenario.values import Count, Duration, FsyncCosts, Properties, Strict, SweptCount
 
 PROFILES = ("quick", "standard", "full")
 
@@ -51,6 +51,12 @@ class LoadSpec(Strict):
         if self.rate is not None:
             return Pacing(((1.0, self.rate),))
         return Pacing(tuple((step.duration, step.rate) for step in self.schedule or ()))
+
+
+class DiskSpec(Strict):
+    """What one fsync costs: `as is`, or so much more on every server, held by the suite. A list is swept."""
+
+    emulated_fsync: FsyncCosts
 
 
 class WarmUp(Strict):
@@ -168,6 +174,7 @@ class Scenario(Strict):
     topic: TopicSpec = TopicSpec()
     load: LoadSpec = LoadSpec()
     consumers: Annotated[int, Field(ge=0)] = 1
+    disk: DiskSpec | None = None
     warm_up: WarmUp = WarmUp()
     duration: Duration | None = None
     messages: Count | None = None

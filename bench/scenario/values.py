@@ -42,6 +42,26 @@ SweptCount: TypeAlias = Count | Annotated[list[Count], Field(min_length=1), Befo
 Properties: TypeAlias = dict[str, Swept]
 
 
+AS_IS = "as is"
+"""The disk of the machine, with nothing added to it."""
+
+
+def added_fsync_s(value: object) -> float:
+    """Return how much longer an fsync is to take: 0 for `as is`, else a duration in seconds."""
+    return 0.0 if value == AS_IS else _seconds(value)
+
+
+def _fsync(value: object) -> object:
+    for one in value if isinstance(value, list) else [value]:
+        if one != AS_IS and added_fsync_s(one) <= 0:
+            message = f"give {AS_IS!r}, or by how much longer an fsync is to take: 1ms, 5ms, 10ms"
+            raise ValueError(message)
+    return _once(value)
+
+
+FsyncCosts: TypeAlias = Annotated[str | list[str], BeforeValidator(_fsync)]
+
+
 class Strict(BaseModel):
     """Unknown keys and other types are refused, nothing is converted."""
 

@@ -127,6 +127,18 @@ def test_a_slow_network_tells_what_it_held_and_ends(backend: ProcessBackend, nod
     assert "packets were held" in str(effect.proof())
 
 
+def test_what_an_fsync_costs_is_measured_behind_a_gate_like_the_nodes(
+    backend: ProcessBackend, nodes: list[Node]
+) -> None:
+    folder = nodes[0].directory / "data"
+
+    plain, held = (backend.fsync_cost(nodes[0], folder, seconds) for seconds in (0.0, 0.02))
+
+    assert plain["p50"] < 20e6 <= held["p50"] < 60e6
+    assert held["calls"] == 25
+    assert list(folder.glob(".fsync*")) == []
+
+
 @pytest.mark.parametrize("key", list(kinds()))
 def test_every_kind_can_be_had_here_or_says_why_not(key: str) -> None:
     reason = kinds()[key].why_not()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.backends import fsync_gate
 from bench.errors import ScenarioError, SetupError
 from bench.faults.kinds.isolate import Isolate
 from bench.run import breaking, outside
@@ -85,4 +86,37 @@ def test_a_fault_that_the_backend_cannot_do_is_refused_by_its_step(
     monkeypatch.setattr(breaking, "ProcessBackend", Poor)
 
     with pytest.raises(SetupError, match="the backend is not Killable"):
+        breaking.require([trial.case for trial in plan.trials])
+
+
+def with_disk(folder: Path, disk: str) -> str:
+    file = Path(scenario(folder, "{when: {after: 1s}, mark: true}"))
+    file.write_text(file.read_text() + f"disk: {{emulated_fsync: {disk}}}\n")
+    return str(file)
+
+
+def test_an_emulated_disk_is_swept_on_both_systems_behind_gates(tmp_path: Path) -> None:
+    plan = outside.prepare(with_disk(tmp_path, "[as is, 5ms]"), "standard", (), 1)
+
+    names = {trial.case.name for trial in plan.trials}
+    assert names == {
+        f"{system} emulated_fsync={value}" for system in ("kafka", "pulsar") for value in ("as is", "5ms")
+    }
+    assert all(trial.case.cluster.fsync_gates for trial in plan.trials)
+    assert len({trial.case.cluster.system for trial in plan.trials}) == 2
+
+
+@pytest.mark.parametrize("disk", ["5", "fast", "[as is, as is]", "0ms"])
+def test_a_disk_that_means_nothing_is_refused(tmp_path: Path, disk: str) -> None:
+    with pytest.raises(ScenarioError, match="disk"):
+        outside.prepare(with_disk(tmp_path, disk), "standard", (), 1)
+
+
+def test_a_machine_without_gates_refuses_an_emulated_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = outside.prepare(with_disk(tmp_path, "5ms"), "standard", (), 1)
+    monkeypatch.setattr(fsync_gate, "why_not", lambda: "the kernel does not ask")
+
+    with pytest.raises(SetupError, match="emulated_fsync can't be had here: the kernel does not ask"):
         breaking.require([trial.case for trial in plan.trials])

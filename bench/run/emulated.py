@@ -1,0 +1,42 @@
+"""Disks on which an fsync costs more: set for a trial on every server, and measured on each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.backends.process import ProcessBackend
+from bench.model import Node, Scalar, Settings
+from bench.scenario.values import AS_IS, added_fsync_s
+
+SETTING = "emulated_fsync"
+
+
+@dataclass(slots=True)
+class EmulatedDisks:
+    """The disks of one cluster's servers. `folders` are where their data lie; all are behind gates."""
+
+    backend: ProcessBackend
+    folders: Mapping[str, Path]
+    servers: Mapping[str, Node]
+    _measured: dict[Scalar, dict[str, dict[str, int]]] = field(default_factory=dict)
+
+    def become(self, disk: Settings) -> dict[str, Any] | None:
+        """Let every fsync take as much longer as a case's `disk` says; return what trial.json keeps of it.
+
+        What one fsync then costs is measured on each server, once for each value. None where a case says nothing.
+        """
+        if not disk:
+            return None
+        asked = disk.get(SETTING, AS_IS)
+        seconds = added_fsync_s(asked)
+        for node in self.servers.values():
+            self.backend.hold_fsyncs(node, seconds)
+        if asked not in self._measured:
+            self._measured[asked] = {
+                name: self.backend.fsync_cost(self.servers[name], folder, seconds)
+                for name, folder in self.folders.items()
+            }
+        return {SETTING: asked, "fsync_ns": self._measured[asked]}
