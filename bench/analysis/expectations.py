@@ -73,9 +73,11 @@ def _ratios(rows: Sequence[Row], metric: str, ratio: Row) -> Iterator[Comparison
     said = " and ".join(
         f"{word} {bound:g}" for word, bound in (("at least", low), ("at most", high)) if bound is not None
     )
+    upper, lower = (side.get("metric") or metric for side in (ratio["of"], ratio["to"]))
     for left, right in product(of, to):
-        pairs = _paired(of[left], to[right], metric)
-        yield _by_bounds(f"{left} over {right}: {said}", pairs, low, high)
+        what = f"{left} over {right}" if upper == lower else f"{left} {upper} over {right} {lower}"
+        pairs = _paired(_by_round(of[left], upper), _by_round(to[right], lower))
+        yield _by_bounds(f"{what}: {said}", pairs, low, high)
 
 
 def _ordered(
@@ -95,7 +97,7 @@ def _ordered(
             f"{name}={value}" for name, value in zip(others, group, strict=True) if value is not None
         )
         for left, right in pairwise(present):
-            pairs = _paired(by_value[left], by_value[right], metric)
+            pairs = _paired(_by_round(by_value[left], metric), _by_round(by_value[right], metric))
             comparison = decide(f"{setting}={left}", f"{setting}={right}", pairs)
             yield comparison | {"what": f"{fixed}: {comparison['what']}" if fixed else comparison["what"]}
 
@@ -107,9 +109,8 @@ def _grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[R
     return groups
 
 
-def _paired(left: Iterable[Row], right: Iterable[Row], metric: str) -> list[tuple[float, float]]:
-    """Pair the metric's values of both sides by round; a round without a valid value on both is left out."""
-    one, other = _by_round(left, metric), _by_round(right, metric)
+def _paired(one: Mapping[int, float], other: Mapping[int, float]) -> list[tuple[float, float]]:
+    """Pair the values of both sides by round; a round without a valid value on both is left out."""
     return [(one[number], other[number]) for number in sorted(one.keys() & other.keys())]
 
 

@@ -8,11 +8,13 @@ from itertools import product
 from typing import TypeAlias
 
 from bench.model import Case, Cluster, Jit, Load, Scalar, Settings
-from bench.scenario.schema import Scenario, SystemSpec
+from bench.scenario.schema import Scenario, SystemSpec, Variant
 from bench.scenario.values import Properties
 
 Key: TypeAlias = tuple[str, str]
 """Who owns a setting (load, topic, broker, producer …) and its name."""
+
+_VARIANT = "variant"
 
 
 def cases(scenario: Scenario, version: Callable[[str], str]) -> list[Case]:
@@ -22,7 +24,11 @@ def cases(scenario: Scenario, version: Callable[[str], str]) -> list[Case]:
     """
     found: list[Case] = []
     for system, spec in scenario.systems.chosen().items():
-        settings = _settings(scenario, spec)
+        variants = spec.named_variants()
+        levels: dict[Key, Scalar | list[Scalar]] = {
+            (_VARIANT, name): [*those] for name, those in variants.items()
+        }
+        settings = levels | _settings(scenario, spec)
         swept = {key: values for key, values in settings.items() if isinstance(values, list)}
         names = _names(swept)
         for point in product(*swept.values()):
@@ -30,9 +36,17 @@ def cases(scenario: Scenario, version: Callable[[str], str]) -> list[Case]:
             given: dict[Key, Scalar] = {
                 key: chosen[key] if isinstance(value, list) else value for key, value in settings.items()
             }
+            for key in [key for key in given if key[0] == _VARIANT]:
+                given |= _together(variants[key[1]][str(given.pop(key))])
             case = _case(scenario, system, spec, given, spec.version or version(system))
             found.append(_named(case, {names[key]: value for key, value in chosen.items()}))
     return found
+
+
+def _together(variant: Variant) -> dict[Key, Scalar]:
+    """Return the settings of one variant, by owner and name."""
+    owners: dict[str, dict[str, Scalar]] = variant.model_dump()
+    return {(owner, name): value for owner, settings in owners.items() for name, value in settings.items()}
 
 
 def _settings(scenario: Scenario, spec: SystemSpec) -> dict[Key, Scalar | list[Scalar]]:

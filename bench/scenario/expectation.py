@@ -16,10 +16,11 @@ Bound = Annotated[float | None, Field(strict=False)]
 
 
 class Side(Strict):
-    """The cases of one system that have these settings."""
+    """The cases of one system that have these settings; `metric`, where it is not the expectation's own."""
 
     system: SystemName
     where: dict[str, Swept] = Field(default_factory=dict)
+    metric: str | None = None
 
 
 class Ratio(Strict):
@@ -81,9 +82,11 @@ class Expectation(Strict):
             yield "give `system`; a ratio names the systems of its two sides instead"
         if self.ratio is not None and self.where:
             yield "a ratio has a `where` on each of its sides"
-        if self.metric not in (*METRICS, ERRORS):
-            known = ", ".join((*METRICS, ERRORS))
-            yield f"metric {self.metric!r} is no column of results/trials: one of {known}"
+        sides = (self.ratio.of.metric, self.ratio.to.metric) if self.ratio else ()
+        for metric in (self.metric, *filter(None, sides)):
+            if metric not in (*METRICS, ERRORS):
+                known = ", ".join((*METRICS, ERRORS))
+                yield f"metric {metric!r} is no column of results/trials: one of {known}"
         if (self.metric == ERRORS) != (self.error is not None):
             yield f"the metric {ERRORS!r} and the name of an error go together"
         if (self.steady is None) != (self.within is None):

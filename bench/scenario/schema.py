@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from bench.model import Jit, Pacing
 from bench.scenario.expectation import Expectation
-from bench.scenario.values import Count, Duration, FsyncCosts, Properties, Strict, SweptCount
+from bench.scenario.values import Count, Duration, FsyncCosts, Properties, Scalar, Strict, SweptCount
 
 PROFILES = ("quick", "standard", "full")
 
@@ -82,6 +82,28 @@ class PulsarNodes(Strict):
     broker: Count = 2
 
 
+class Variant(Strict):
+    """Settings that go together, by who owns them: one value of a sweep over whole configurations."""
+
+    topic: dict[str, Scalar] = Field(default_factory=dict)
+    producer: dict[str, Scalar] = Field(default_factory=dict)
+    consumer: dict[str, Scalar] = Field(default_factory=dict)
+    zookeeper: dict[str, Scalar] = Field(default_factory=dict)
+    broker: dict[str, Scalar] = Field(default_factory=dict)
+
+
+class KafkaVariant(Variant):
+    """See Variant."""
+
+    controller: dict[str, Scalar] = Field(default_factory=dict)
+
+
+class PulsarVariant(Variant):
+    """See Variant."""
+
+    bookie: dict[str, Scalar] = Field(default_factory=dict)
+
+
 class SystemSpec(Strict):
     """What each system has: its version, and settings by who owns them. A list is swept."""
 
@@ -97,6 +119,10 @@ class SystemSpec(Strict):
         """Nodes by role; none for a system without server processes."""
         return {}
 
+    def named_variants(self) -> Mapping[str, Mapping[str, Variant]]:
+        """Return the sweeps over whole configurations: by name, the values with their settings."""
+        return {}
+
     def server_properties(self) -> Mapping[str, Properties]:
         """Server properties by role."""
         return {}
@@ -106,6 +132,7 @@ class KafkaSpec(SystemSpec):
     """Kafka. `topic` takes replicas and topic properties; the others Kafka's and librdkafka's own names."""
 
     nodes: KafkaNodes = KafkaNodes()
+    variants: dict[str, Annotated[dict[str, KafkaVariant], Field(min_length=2)]] = Field(default_factory=dict)
     zookeeper: Properties = Field(default_factory=dict)
     controller: Properties = Field(default_factory=dict)
     broker: Properties = Field(default_factory=dict)
@@ -119,11 +146,18 @@ class KafkaSpec(SystemSpec):
         roles = {"zookeeper": self.zookeeper, "controller": self.controller, "broker": self.broker}
         return {role: those for role, those in roles.items() if those or role in self.node_counts()}
 
+    def named_variants(self) -> Mapping[str, Mapping[str, Variant]]:
+        """See SystemSpec."""
+        return self.variants
+
 
 class PulsarSpec(SystemSpec):
     """Pulsar. `topic` takes quorums (E-Qw-Qa); the others the servers' and the client's own names."""
 
     nodes: PulsarNodes = PulsarNodes()
+    variants: dict[str, Annotated[dict[str, PulsarVariant], Field(min_length=2)]] = Field(
+        default_factory=dict
+    )
     zookeeper: Properties = Field(default_factory=dict)
     bookie: Properties = Field(default_factory=dict)
     broker: Properties = Field(default_factory=dict)
@@ -135,6 +169,10 @@ class PulsarSpec(SystemSpec):
     def server_properties(self) -> Mapping[str, Properties]:
         """See SystemSpec."""
         return {"zookeeper": self.zookeeper, "bookie": self.bookie, "broker": self.broker}
+
+    def named_variants(self) -> Mapping[str, Mapping[str, Variant]]:
+        """See SystemSpec."""
+        return self.variants
 
 
 class MemorySpec(SystemSpec):

@@ -280,3 +280,17 @@ def test_a_setting_that_hardly_matters(other: float, verdict: str) -> None:
     found = judge(claim, rows, ["acks"])
     assert found["verdict"] == verdict
     assert found["comparisons"][0]["what"] == "acks=0 within 10% of acks=1"
+
+
+def test_the_two_sides_of_a_ratio_may_have_metrics_of_their_own() -> None:
+    rows = [{**row, "service_p50_ns": 10, "e2e_p50_ns": 12 + row["round"]} for row in rates("all", [1.0] * 5)]
+    side = {"system": "kafka"}
+    claim = {
+        "id": "later",
+        "claim": "End to end takes longer than a send",
+        "metric": "e2e_p50_ns",
+        "ratio": {"of": side, "to": {**side, "metric": "service_p50_ns"}, "at_least": 1.0},
+    }
+    found = judge(claim, rows, ["acks"])
+    assert found["verdict"] == "held"
+    assert found["comparisons"][0]["what"] == "acks=all e2e_p50_ns over acks=all service_p50_ns: at least 1"

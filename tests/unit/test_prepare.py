@@ -1,4 +1,4 @@
-"""Faults that a cluster, a backend or a machine does not have are refused before anything starts."""
+"""Scenarios on their way to a plan: whole configurations, disks, and what cannot be had is refused at once."""
 
 from pathlib import Path
 
@@ -120,3 +120,50 @@ def test_a_machine_without_gates_refuses_an_emulated_disk(
 
     with pytest.raises(SetupError, match="emulated_fsync can't be had here: the kernel does not ask"):
         breaking.require([trial.case for trial in plan.trials])
+
+
+VARIANTS = """
+name: refused
+title: Whole configurations
+question: Which?
+systems:
+  kafka:
+    nodes: {controller: 1, broker: 3}
+    variants:
+      level:
+        light: {topic: {replicas: 1}, producer: {acks: 1}}
+        safe: {topic: {replicas: 3, min.insync.replicas: 2}, producer: {acks: all}, broker: {num.io.threads: 4}}
+    producer: {linger.ms: [0, 5]}
+duration: 5s
+repeats: 1
+"""
+
+
+def test_settings_that_go_together_are_one_value_of_a_sweep(tmp_path: Path) -> None:
+    file = tmp_path / "refused.yaml"
+    file.write_text(VARIANTS)
+
+    cases = {trial.case.name: trial.case for trial in outside.prepare(str(file), "standard", (), 1).trials}
+
+    assert sorted(cases) == [
+        f"kafka level={level} linger.ms={linger}" for level in ("light", "safe") for linger in (0, 5)
+    ]
+    safe = cases["kafka level=safe linger.ms=5"]
+    assert safe.topic == {"replicas": 3, "min.insync.replicas": 2}
+    assert safe.producer == {"acks": "all", "linger.ms": 5}
+    assert safe.cluster.settings["broker"] == {"num.io.threads": 4}
+    assert cases["kafka level=light linger.ms=0"].cluster.settings["broker"] == {}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [("bookie: {journalSyncData: true}", "bookie"), ("topic: {replicas: [1, 2]}", "replicas")],
+)
+def test_a_variant_has_its_own_systems_settings_and_sweeps_nothing(
+    tmp_path: Path, wrong: str, said: str
+) -> None:
+    file = tmp_path / "refused.yaml"
+    file.write_text(VARIANTS.replace("topic: {replicas: 1}", wrong))
+
+    with pytest.raises(ScenarioError, match=said):
+        outside.prepare(str(file), "standard", (), 1)
