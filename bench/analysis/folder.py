@@ -102,6 +102,18 @@ class TrialRecord(_Record):
         return {name: text(value) for name, value in self.case.settings.items()}
 
     @property
+    def configured(self) -> dict[str, str]:
+        """Every setting that the case asks for, swept or not, by its own name, as text."""
+        whole = self.case.configuration
+        servers = whole.get("cluster_settings") or {}
+        owners = [
+            *servers.values(),
+            *(whole.get(owner) or {} for owner in ("topic", "producer", "consumer", "disk")),
+        ]
+        fixed = {name: text(value) for settings in owners for name, value in settings.items()}
+        return {**fixed, **self.settings}
+
+    @property
     def open_loop(self) -> bool:
         """Whether sends were due by a schedule, so that response time is more than service time."""
         return self.load.pacing != "closed"

@@ -160,22 +160,36 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "messages", measured.offenders)
     tables.write_table(results, "faults", tables.table(measured.faults, tables.FAULTS))
     judged = [
-        judge(expectation, _with_errors(trials, measured.errors, expectation.get("error")), settings)
+        judge(expectation, _judged(folder, trials, measured.errors, expectation.get("error")), settings)
         for expectation in folder.manifest.expectations
     ]
     tables.write_json(results, "expectations", judged)
     tables.write_json(results, "summary", _summary(folder, trials, cases, time.monotonic() - began))
 
 
-def _with_errors(
-    trials: Sequence[Mapping[str, Any]], errors: Iterable[Mapping[str, Any]], name: str | None
+def _judged(
+    folder: RunFolder,
+    trials: Sequence[Mapping[str, Any]],
+    errors: Iterable[Mapping[str, Any]],
+    name: str | None,
 ) -> list[dict[str, Any]]:
-    """Give each trial's row the number of its sends that ended with the error of this name."""
+    """Give each trial's row its settings that are not swept, and how many sends ended with the error of this name."""
     counts = Counter[int]()
     for row in errors:
         if row["error"] == name:
             counts[row["trial"]] += row["count"]
-    return [{**row, ERRORS: counts[row["trial"]]} for row in trials]
+    return [
+        {
+            **trial.configured,
+            **{
+                column: value
+                for column, value in row.items()
+                if value is not None or column not in trial.configured
+            },
+            ERRORS: counts[row["trial"]],
+        }
+        for trial, row in zip(folder.trials, trials, strict=True)
+    ]
 
 
 def _curves(counted: Counted) -> Iterator[dict[str, object]]:

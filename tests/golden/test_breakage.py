@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,16 @@ from tests.eventlog import TrialLog, read_back, receive, seconds, send, write_ru
 Row = dict[str, Any]
 
 KILLED_S, BACK_S, END_S = 10.0, 13.0, 20.0
+
+
+KEEPS = {
+    "id": "keeps",
+    "claim": "Nothing is lost with acks=1, which is not swept here",
+    "system": "memory",
+    "metric": "lost",
+    "at_most": 0,
+    "where": {"acks": 1},
+}
 
 
 def lane(partition: int, first: int) -> list[Row]:
@@ -72,6 +83,7 @@ def killed() -> TrialLog:
         sends,
         [*live, *stored],
         window=(0, seconds(END_S)),
+        configuration={"producer": {"acks": 1}},
         others={"faults": [fault, reader], "history": history},
     )
 
@@ -79,7 +91,7 @@ def killed() -> TrialLog:
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
     assert spark is not None
-    run = write_run(tmp_path_factory.mktemp("runs") / "broken", [killed()])
+    run = write_run(tmp_path_factory.mktemp("runs") / "broken", [killed()], expectations=[KEEPS])
     analyse(run)
     return run / "results"
 
@@ -120,3 +132,8 @@ def test_a_trial_has_the_longest_of_each(results: Path) -> None:
     assert trial["reader_stall_ns"] == seconds(7)
     assert trial["copies_back_ns"] == seconds(6)
     assert trial["lost"] == 0
+
+
+def test_a_claim_may_name_a_setting_that_is_not_swept(results: Path) -> None:
+    (judged,) = json.loads((results / "expectations.json").read_text())
+    assert judged["verdict"] == "held"
