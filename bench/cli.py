@@ -125,14 +125,14 @@ def compare(
     out: _Out = run_folder.OUT,
 ) -> None:
     """Say which cases of a run are better or worse than another's: exit status 1 where one is worse, 2 if refused."""
-    one, other = (run_folder.find(name, out).path for name in (first, second))
     rule = comparing.Rule(metric, _share(threshold), accept or ())
     try:
+        one, other = (run_folder.find(name, out).path for name in (first, second))
         comparison = comparing.compare(one, other, rule)
-    except BenchError as refusal:  # 1 is for a worse run
+        comparing.show(comparison, out)
+    except (BenchError, OSError) as refusal:  # 1 is for a worse run
         typer.echo(f"error: {refusal}", err=True)
         raise typer.Exit(2) from None
-    comparing.show(comparison, out)
     raise typer.Exit(1 if comparison.counts["worse"] else 0)
 
 

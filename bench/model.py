@@ -16,6 +16,9 @@ Settings: TypeAlias = Mapping[str, Scalar]
 
 NANOS = 1_000_000_000
 
+ENOUGH_TRIALS = 5
+"""From so many trials of a case on there is an interval and a verdict: 5 that agree come by chance once in 32 times."""
+
 
 class Outcome(IntEnum):
     """What is known of a send once it is over (Jepsen's ok, fail, info)."""
@@ -193,7 +196,7 @@ COUNTERS = (
     "out_of_order",
     "foreign",
 )
-BROKEN = ("unavailable_ns", "reader_stall_ns", "copies_back_ns")
+BROKEN = ("unavailable_ns", "reader_stall_ns", "copies_missing_ns")
 """What faults did to a trial, the longest of each."""
 METRICS = (*RATES, *TIMES, *COUNTERS, *BROKEN)
 """Columns of results/trials that an expectation may speak of (docs/results.md)."""

@@ -102,7 +102,12 @@ def _ends(sends: DataFrame) -> DataFrame:
 
 def _gap(events: DataFrame, ends: DataFrame, faults: DataFrame, name: str) -> dict[tuple[int, int], Row]:
     """Find the longest time that any one partition had no event and that ended after the fault was asked for."""
-    last = events.select("trial", "partition").distinct().join(F.broadcast(ends), "trial")
+    last = (
+        events.groupBy("trial", "partition")
+        .agg(F.max("at_ns").alias("last_ns"))
+        .join(F.broadcast(ends.withColumnRenamed("at_ns", "end_ns")), "trial")
+        .select("trial", "partition", F.greatest("last_ns", "end_ns").alias("at_ns"))
+    )
     before = F.lag("at_ns").over(Window.partitionBy("trial", "partition").orderBy("at_ns"))
     gaps = events.unionByName(last).select("trial", "at_ns", (F.col("at_ns") - before).alias("gap_ns"))
     rows = (
@@ -144,7 +149,7 @@ def breakage(trial: TrialRecord, rows: Iterable[Row]) -> Row:
     return {
         "unavailable_ns": _longest(mine, "ack_gap_ns"),
         "reader_stall_ns": max(stalls, default=0) if readers else None,
-        "copies_back_ns": _longest(mine, "copies_back_ns"),
+        "copies_missing_ns": copies.missing_ns(trial.faults, trial.history),
     }
 
 

@@ -43,7 +43,7 @@ def _spread(name: str, valid: Sequence[Row]) -> Row:
     """Median, range and interval of one figure over the trials that have it; times stay whole nanoseconds."""
     values = [row[name] for row in valid if row.get(name) is not None]
     if not values:
-        return {}
+        return dict.fromkeys((name, *(f"{name}_{end}" for end in ("low", "high", "ci_low", "ci_high"))))
     exact = round if name in TIMES else float
     interval = median_interval(values)
     return {

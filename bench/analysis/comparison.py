@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from bench.analysis.interval import ENOUGH, LEVEL, Interval
-from bench.model import RATES
+from bench.analysis.interval import LEVEL, Interval
+from bench.model import ENOUGH_TRIALS, RATES
 
 Row = Mapping[str, Any]
 
@@ -81,10 +81,10 @@ def _verdict(ratio: float, interval: Interval | None, threshold: float, *, more_
 
 
 def shift(first: Sequence[float], second: Sequence[float]) -> tuple[float, Interval | None]:
-    """Return by what factor the second values are larger, with its interval; none below `ENOUGH` on either side."""
+    """Return by what factor the second values are larger, with its interval; none with too few on either side."""
     ratios = sorted(math.log(other / one) for one in first for other in second)
     middle = math.exp(statistics.median(ratios))
-    if min(len(first), len(second)) < ENOUGH:
+    if min(len(first), len(second)) < ENOUGH_TRIALS:
         return middle, None
     cut = critical(len(first), len(second))
     return middle, Interval(math.exp(ratios[cut]), math.exp(ratios[-1 - cut]))

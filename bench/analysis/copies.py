@@ -26,7 +26,7 @@ def back_ns(
     Pulsar: while a segment of a ledger lies on a struck node that is not healed, so this is the time until it was
     re-replicated; where the fault took no node `away`, nothing can be said.
     """
-    if not away and any(_has_ledgers(known) for _, known in _states(history)):
+    if not away and _ever_ledgers(history):
         return None
     before: Known = {}
     missing = False
@@ -46,6 +46,32 @@ def back_ns(
     if missing and healed_ns is not None and _has_ledgers(before):
         return healed_ns - effect_ns
     return None if missing else 0
+
+
+def missing_ns(faults: Sequence[Mapping[str, Any]], history: Sequence[Mapping[str, Any]]) -> int | None:
+    """Return how long copies were missing after any of a trial's faults, the longest; null where nothing can be said.
+
+    Where they did not come back, until the last thing that was seen of the trial.
+    """
+    times = [int(change["at_ns"]) for change in history]
+    times += [
+        step[name] for step in faults for name in ("asked_ns", "effect_ns", "healed_ns") if step.get(name)
+    ]
+    found = []
+    for fault in faults:
+        if "proven" not in fault or not fault.get("effect_ns"):
+            continue
+        away, nodes = fault["kind"] in TAKES_AWAY, fault["nodes"] or ()
+        back = back_ns(history, nodes, fault["effect_ns"], fault.get("healed_ns"), away=away)
+        if back is not None:
+            found.append(back)
+        elif history and (away or not _ever_ledgers(history)):
+            found.append(max(times) - fault["effect_ns"])
+    return max(found, default=None)
+
+
+def _ever_ledgers(history: Sequence[Mapping[str, Any]]) -> bool:
+    return any(_has_ledgers(known) for _, known in _states(history))
 
 
 def _states(history: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Known]]:

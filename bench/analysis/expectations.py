@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from scipy import stats
 
 from bench.analysis.interval import paired_ratio
+from bench.model import ENOUGH_TRIALS
 from bench.scenario.expand import text
 
 Row = Mapping[str, Any]
@@ -19,8 +20,6 @@ Decide: TypeAlias = Callable[[str, str, Pairs], Comparison]
 
 HELD, NOT, UNDECIDED = "held", "did not hold", "undecided"
 
-ROUNDS_NEEDED = 5
-"""A sign test at 5 %, one-sided: five rounds that all agree happen by chance once in 32."""
 _CHANCE = 0.05
 
 
@@ -224,8 +223,8 @@ def _why_undecided(comparisons: Sequence[Comparison]) -> str:
     if any(comparison["rounds"] == 0 for comparison in comparisons):
         return "; some have no valid round"
     ordered = any(comparison["ratio_median"] is not None for comparison in comparisons)
-    if ordered and min(comparison["rounds"] for comparison in comparisons) < ROUNDS_NEEDED:
-        return f"; a verdict takes {ROUNDS_NEEDED} rounds that agree"
+    if ordered and min(comparison["rounds"] for comparison in comparisons) < ENOUGH_TRIALS:
+        return f"; a verdict takes {ENOUGH_TRIALS} rounds that agree"
     return "; the rounds do not agree" if ordered else "; some trials have no value"
 
 

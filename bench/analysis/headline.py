@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.expectations import ROUNDS_NEEDED
+from bench.model import ENOUGH_TRIALS
 
 Row = Mapping[str, Any]
 
@@ -144,9 +144,9 @@ def _caveats(cases: Sequence[Row], trials: Sequence[Row]) -> list[str]:
     """Say how far the figures carry: few rounds, trials left out."""
     found = []
     rounds = min((case["rounds"] for case in cases if case["rounds"]), default=0)
-    if 0 < rounds < ROUNDS_NEEDED:
+    if 0 < rounds < ENOUGH_TRIALS:
         found.append(
-            f"some figures rest on {_number(rounds, 'valid trial')} only; below {ROUNDS_NEEDED} "
+            f"some figures rest on {_number(rounds, 'valid trial')} only; below {ENOUGH_TRIALS} "
             f"there is no interval, and a difference may be chance"
         )
     left_out = sum(row["verdict"] != "valid" for row in trials)

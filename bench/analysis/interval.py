@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-ENOUGH = 5
-"""Below so many trials there is no interval: four values cannot leave out 5 % at all."""
+from bench.model import ENOUGH_TRIALS
 
 LEVEL = 0.95
 _RESAMPLES = 4_999
@@ -34,12 +33,12 @@ class Interval:
 
 
 def median_interval(values: Sequence[float]) -> Interval | None:
-    """Return the 95 % bootstrap interval of the median; None below `ENOUGH` values.
+    """Return the 95 % bootstrap interval of the median; None below `ENOUGH_TRIALS` values.
 
     Bias-corrected and accelerated (B. Efron, "Better Bootstrap Confidence Intervals", 1987). Where that is not
     defined, as most values are the same, the plain percentiles of the bootstrap.
     """
-    if len(values) < ENOUGH:
+    if len(values) < ENOUGH_TRIALS:
         return None
     if min(values) == max(values):
         return Interval(values[0], values[0])
@@ -67,7 +66,7 @@ def _bootstrap(values: Sequence[float], method: str) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How much larger one side is than the other: the median of the rounds' ratios; no interval below `ENOUGH`."""
+    """How much larger one side is than the other: the median of the rounds' ratios, with its interval."""
 
     median: float
     interval: Interval | None
@@ -91,10 +90,10 @@ def rounds_needed(spread_of_ratios: float, difference: float) -> int:
 
     `spread_of_ratios` is the standard deviation over rounds of the logarithm of their ratio. It is the sample
     size of a paired t-test at 5 %, two-sided, with a power of 80 %, times what a median costs more than a mean;
-    never below `ENOUGH`.
+    never below `ENOUGH_TRIALS`.
     """
     aim = math.log1p(difference)
-    for rounds in range(ENOUGH, _MOST_ROUNDS):
+    for rounds in range(ENOUGH_TRIALS, _MOST_ROUNDS):
         freedom = rounds - 1
         needed = (stats.t.ppf(1 - (1 - LEVEL) / 2, freedom) + stats.t.ppf(_POWER, freedom)) * spread_of_ratios
         if aim * math.sqrt(rounds / _MEDIAN_COST) >= needed:

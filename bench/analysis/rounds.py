@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from bench.analysis.interval import ENOUGH, rounds_needed, spread
+from bench.analysis.interval import rounds_needed, spread
+from bench.model import ENOUGH_TRIALS
 
 Row = Mapping[str, Any]
 
@@ -35,10 +37,12 @@ def rounds_for_difference(trials: Sequence[Row], *, closed: bool) -> dict[str, A
         "difference": DIFFERENCE,
         "metric": metric,
         "half": rounds_needed(statistics.median(spreads), DIFFERENCE),
-        "most": rounds_needed(spreads[int(_MOST * (len(spreads) - 1))], DIFFERENCE),
+        "most": rounds_needed(spreads[math.ceil(_MOST * len(spreads)) - 1], DIFFERENCE),
     }
 
 
 def _spread(one: Mapping[int, float], other: Mapping[int, float]) -> float | None:
     shared = one.keys() & other.keys()
-    return spread([one[number] / other[number] for number in shared]) if len(shared) >= ENOUGH else None
+    return (
+        spread([one[number] / other[number] for number in shared]) if len(shared) >= ENOUGH_TRIALS else None
+    )

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from scipy import stats
 
 from bench.analysis.window import PARTS
+from bench.model import ENOUGH_TRIALS
 
 TREND, OUTLIER = "trend", "outlier"
 """What a trial is flagged as."""
@@ -25,7 +26,6 @@ APART = 0.10
 """Nearer than this to its case's median no trial is called an outlier."""
 _DEVIATIONS = 3.5
 _TO_SIGMA = 1.4826
-_FEWEST_TRIALS = 5
 
 
 def service_by_part(sends: DataFrame) -> dict[int, dict[int, float]]:
@@ -73,7 +73,7 @@ def outlying(values: Sequence[float | None]) -> list[bool]:
     Handle Outliers", 1993), and `APART` at least.
     """
     known = [math.log(value) for value in values if value is not None and value > 0]
-    if len(known) < _FEWEST_TRIALS:
+    if len(known) < ENOUGH_TRIALS:
         return [False] * len(values)
     middle = statistics.median(known)
     scale = _TO_SIGMA * statistics.median(abs(value - middle) for value in known)

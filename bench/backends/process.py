@@ -239,16 +239,16 @@ class ProcessBackend:
         with here, there:
             process = subprocess.Popen(command, pass_fds=(there.fileno(),), stdout=subprocess.PIPE, text=True)
             there.close()
-            gate = FsyncGate.of(here)
-        gate.delay_ns = round(seconds * 1e9)
-        try:
-            said, _ = process.communicate(timeout=_OPEN_S)
-        finally:
-            process.kill()
-            gate.close()
-        if process.returncode:
+            with ExitStack() as last:
+                last.callback(process.kill)
+                gate = FsyncGate.of(here)
+                last.callback(gate.close)
+                gate.delay_ns = round(seconds * 1e9)
+                with suppress(subprocess.TimeoutExpired):
+                    said, _ = process.communicate(timeout=_OPEN_S + _PROBES * seconds)
+        if process.returncode != 0:
             raise ClusterError(
-                f"Measuring an fsync on the disk of {node.name} ended with {process.returncode}."
+                f"Measuring what an fsync costs on the disk of {node.name} failed or took too long."
             )
         measured: dict[str, int] = json.loads(said)
         return measured

@@ -157,8 +157,10 @@ def _step(
 def _action(word: str, value: object, head: Head, path: Place_, before: Sequence[Step]) -> Action:
     if word == "read" and (head.times != 1 or any(isinstance(step.action, Read) for step in before)):
         raise StepError(path, "a trial has one reader")
-    if head.times == "always" and head.when.after is None:
-        raise StepError((path[0], "when"), "a step that comes always needs a time between: `after`")
+    if head.times == "always" and (head.when.after is None or head.when.load is not None):
+        raise StepError(
+            (path[0], "when"), "a step that comes always needs a time between, `after`, and the load"
+        )
     if word in _PLAIN:
         only, action = _PLAIN[word]
         if value != only:

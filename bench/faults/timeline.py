@@ -106,9 +106,8 @@ class Timeline:
         self._thread.join()  # type: ignore[union-attr]
         self.check()
         done = {record["name"] for record in self.records}
-        missed = [
-            f"{step.name} ({step.when})" for step in self.steps if not (step.always or step.name in done)
-        ]
+        first = {step.name: f"{step.name}, 1" if step.always else step.name for step in self.steps}
+        missed = [f"{step.name} ({step.when})" for step in self.steps if first[step.name] not in done]
         if missed:
             raise FaultError(f"These steps were never due: {', '.join(missed)}.")
 
@@ -210,10 +209,11 @@ class Timeline:
 
     def _look_up(self, step: Step) -> None:
         struck = [node.name for one in self._struck for node in one.left]
-        asked_ns = time.monotonic_ns()
-        record = {"name": step.name, "kind": "look-up", "when": str(step.when), "asked_ns": asked_ns}
-        seen = self.site.look_up(struck)
-        self.records.append(record | {"effect_ns": time.monotonic_ns(), "seen": seen})
+        record: dict[str, Any] = {"name": step.name, "kind": "look-up", "when": str(step.when)}
+        record |= {"asked_ns": time.monotonic_ns(), "effect_ns": None, "seen": None}
+        self.records.append(record)
+        record["seen"] = self.site.look_up(struck)
+        record["effect_ns"] = time.monotonic_ns()
 
     def _strike(self, step: Step, strike: Strike) -> None:
         place = Place(self.site.backend, self.site.nodes, self.site.client, self._find)

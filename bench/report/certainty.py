@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from bench.model import ENOUGH_TRIALS
 from bench.report import numbers, sweep
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Row, Table
-
-ENOUGH_ROUNDS = 5
 
 _FLAGS = {
     "trend": "the mean service time rose or fell over the measured window: not warm, or drifting",
@@ -23,13 +22,17 @@ def interval(results: Results) -> str:
     counts = [int(rounds) for rounds in results.cases["rounds"] if rounds > 0]
     if not counts:
         return "No trial is valid: there are no numbers."
-    if max(counts) < ENOUGH_ROUNDS:
+    if max(counts) < ENOUGH_TRIALS:
         return (
             f"{numbers.plural(max(counts), 'round')}: there is no interval, for that takes at least "
-            f"{ENOUGH_ROUNDS}; ranges are simply the lowest and the highest trial."
+            f"{ENOUGH_TRIALS}; ranges are simply the lowest and the highest trial."
         )
-    said = f"{max(counts)} rounds: medians with their 95 % bootstrap intervals (BCa) over trials."
-    few = numbers.plural(sum(count < ENOUGH_ROUNDS for count in counts), "case")
+    fewest = min(count for count in counts if count >= ENOUGH_TRIALS)
+    said = (
+        f"{max(counts)} rounds: medians with their 95 % bootstrap intervals (BCa) over trials; no interval within the "
+        f"range of {fewest} trials can hold the median more often than in {1 - 2.0 ** (1 - fewest):.1%} of cases."
+    )
+    few = numbers.plural(sum(count < ENOUGH_TRIALS for count in counts), "case")
     return said if few.startswith("0 ") else f"{said} {few} with fewer valid trials: no interval there."
 
 
@@ -40,8 +43,8 @@ def needed(results: Results) -> str:
         return ""
     half, most = (numbers.count(found[name]) for name in ("half", "most"))
     return (
-        f"To see a difference of {found['difference']:.0%} between two configurations in four of five runs, half of "
-        f"the pairs would need up to {half} rounds like these, nine in ten up to {most}."
+        f"For a paired test to see a difference of {found['difference']:.0%} between two configurations in four of "
+        f"five runs, half of the pairs would need up to {half} rounds like these, nine in ten up to {most}."
     )
 
 

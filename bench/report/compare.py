@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -48,14 +48,14 @@ class Compared(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What the page shows. `only` are the cases that one of the runs alone has, by that run's name."""
+    """What the page shows. `only` are the cases that the first has alone, and the second."""
 
     first: Results
     second: Results
     metric: str
     threshold: float
     cases: Sequence[Compared]
-    only: Mapping[str, Sequence[str]]
+    only: tuple[Sequence[str], Sequence[str]]
     accepted: Sequence[tuple[str, str, str]]
 
     @property

@@ -51,7 +51,9 @@ def _caveats(results: Results) -> tuple[str, ...]:
     jits = method.jit(results)
     said = (
         f"one machine, {method.cores(results)} {method.sharing(results)}",
-        synced if cost.get("p50") else "the cost of one fsync was not measured",
+        f"{synced}{' as is; longer ones are emulated' if results.plan_sweeps('emulated_fsync') else ''}"
+        if cost.get("p50")
+        else "the cost of one fsync was not measured",
         method.pacing(results),
         "servers' default JIT" if jits == "the servers' own default JIT compilers" else jits,
         certainty.interval(results).rstrip("."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 import pandas as pd
@@ -82,7 +83,27 @@ def sharing(results: Results) -> str:
 
 
 def fsync(results: Results) -> str:
-    """What one write and sync costs on the disk with the servers' data."""
+    """What one write and sync costs on the disk with the servers' data, and on those that were emulated."""
+    emulated = _emulated(results)
+    return f"{_plain_fsync(results)}{f'; {emulated}' if emulated else ''}"
+
+
+def _emulated(results: Results) -> str:
+    """What an fsync was measured to cost on the servers, by what was asked for; empty where nothing was emulated."""
+    found: dict[str, list[int]] = {}
+    for file in results.trial_files.values():
+        disk = file.get("disk") or {}
+        costs = [cost["p50"] for cost in (disk.get("fsync_ns") or {}).values()]
+        if costs:
+            found.setdefault(str(disk["emulated_fsync"]), []).append(round(median(costs)))
+    said = [
+        f"{asked}: {numbers.duration(min(costs))} to {numbers.duration(max(costs))}"
+        for asked, costs in found.items()
+    ]
+    return f"emulated on every server, as measured there: {', '.join(said)}" if said else ""
+
+
+def _plain_fsync(results: Results) -> str:
     cost = results.manifest.get("fsync_ns") or {}
     if not cost.get("p50"):
         return "not measured"

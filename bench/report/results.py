@@ -76,6 +76,10 @@ class Results:
         """The trials that enter statistics."""
         return self.trials[self.trials["verdict"] == "valid"]
 
+    def plan_sweeps(self, setting: str) -> bool:
+        """Whether any system sweeps a setting."""
+        return any(setting in names for names in (self.plan.get("swept") or {}).values())
+
     @property
     def rounds(self) -> int:
         """The most valid trials that a case has."""

@@ -38,6 +38,8 @@ def checked(loaded: Loaded, case: Case) -> Case:
         _check_targets(loaded, case, number, step, allowed)
         _check_state(loaded, case, number, step, system.states)
     faults = [step.fault for step in steps if step.fault is not None]
+    if case.disk and any(fault.needs_gates for fault in faults):
+        raise loaded.error(("disk",), f"{case.system} has a fault that slows disks; give one or the other")
     cluster = replace(
         case.cluster,
         own_disks=any(fault.needs_disks for fault in faults),

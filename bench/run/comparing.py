@@ -66,7 +66,7 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
         metric=rule.metric,
         threshold=rule.threshold,
         cases=cases,
-        only={one.run.name: _missing(one, other), other.run.name: _missing(other, one)},
+        only=(_missing(one, other), _missing(other, one)),
         accepted=[(difference.key, difference.first, difference.second) for difference in unlike],
     )
 

@@ -8,7 +8,7 @@ from itertools import product
 from typing import TypeAlias
 
 from bench.model import Case, Cluster, Jit, Load, Scalar, Settings
-from bench.scenario.schema import Scenario, SystemSpec, Variant
+from bench.scenario.schema import Scenario, SystemSpec
 from bench.scenario.values import Properties
 
 Key: TypeAlias = tuple[str, str]
@@ -37,16 +37,10 @@ def cases(scenario: Scenario, version: Callable[[str], str]) -> list[Case]:
                 key: chosen[key] if isinstance(value, list) else value for key, value in settings.items()
             }
             for key in [key for key in given if key[0] == _VARIANT]:
-                given |= _together(variants[key[1]][str(given.pop(key))])
+                given |= variants[key[1]][str(given.pop(key))].settings()
             case = _case(scenario, system, spec, given, spec.version or version(system))
             found.append(_named(case, {names[key]: value for key, value in chosen.items()}))
     return found
-
-
-def _together(variant: Variant) -> dict[Key, Scalar]:
-    """Return the settings of one variant, by owner and name."""
-    owners: dict[str, dict[str, Scalar]] = variant.model_dump()
-    return {(owner, name): value for owner, settings in owners.items() for name, value in settings.items()}
 
 
 def _settings(scenario: Scenario, spec: SystemSpec) -> dict[Key, Scalar | list[Scalar]]:

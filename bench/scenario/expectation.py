@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -15,12 +15,22 @@ _FORMS = ("decreasing", "increasing", "steady", "at_most", "at_least", "ratio")
 Bound = Annotated[float | None, Field(strict=False)]
 
 
+def _no_metric(name: str, known: Sequence[str]) -> str:
+    return f"metric {name!r} is no column of results/trials: one of {', '.join(known)}"
+
+
 class Side(Strict):
     """The cases of one system that have these settings; `metric`, where it is not the expectation's own."""
 
     system: SystemName
     where: dict[str, Swept] = Field(default_factory=dict)
     metric: str | None = None
+
+    @model_validator(mode="after")
+    def _known(self) -> Side:
+        if self.metric is not None and self.metric not in METRICS:
+            raise ValueError(_no_metric(self.metric, METRICS))
+        return self
 
 
 class Ratio(Strict):
@@ -82,11 +92,8 @@ class Expectation(Strict):
             yield "give `system`; a ratio names the systems of its two sides instead"
         if self.ratio is not None and self.where:
             yield "a ratio has a `where` on each of its sides"
-        sides = (self.ratio.of.metric, self.ratio.to.metric) if self.ratio else ()
-        for metric in (self.metric, *filter(None, sides)):
-            if metric not in (*METRICS, ERRORS):
-                known = ", ".join((*METRICS, ERRORS))
-                yield f"metric {metric!r} is no column of results/trials: one of {known}"
+        if self.metric not in (*METRICS, ERRORS):
+            yield _no_metric(self.metric, (*METRICS, ERRORS))
         if (self.metric == ERRORS) != (self.error is not None):
             yield f"the metric {ERRORS!r} and the name of an error go together"
         if (self.steady is None) != (self.within is None):

@@ -91,6 +91,11 @@ class Variant(Strict):
     zookeeper: dict[str, Scalar] = Field(default_factory=dict)
     broker: dict[str, Scalar] = Field(default_factory=dict)
 
+    def settings(self) -> dict[tuple[str, str], Scalar]:
+        """Return them by owner and name."""
+        owners: dict[str, dict[str, Scalar]] = self.model_dump()
+        return {(owner, name): value for owner, those in owners.items() for name, value in those.items()}
+
 
 class KafkaVariant(Variant):
     """See Variant."""
@@ -114,6 +119,28 @@ class SystemSpec(Strict):
     consumer: Properties = Field(default_factory=dict)
     processor: Properties = Field(default_factory=dict)
     faults: list[dict[str, Any]] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _variants_fit(self) -> SystemSpec:
+        """Refuse variants that set what is swept elsewhere, or what this cluster does not have."""
+        taken: dict[tuple[str, str], str] = {}
+        for name, values in self.named_variants().items():
+            keys = {key for variant in values.values() for key in variant.settings()}
+            for owner, setting in sorted(keys):
+                swept = isinstance(getattr(self, owner, {}).get(setting), list)
+                if swept or (owner, setting) in taken:
+                    message = f"variants.{name} sets {owner}.{setting}, which is swept elsewhere too"
+                    raise ValueError(message)
+                if setting == "partitions":
+                    message = f"variants.{name}: partitions are swept by topic.partitions"
+                    raise ValueError(message)
+                if owner in {"zookeeper", "controller", "broker", "bookie"} and not self.node_counts().get(
+                    owner
+                ):
+                    message = f"variants.{name} sets {owner}.{setting}, and there is no {owner}"
+                    raise ValueError(message)
+                taken[owner, setting] = name
+        return self
 
     def node_counts(self) -> Mapping[str, int]:
         """Nodes by role; none for a system without server processes."""

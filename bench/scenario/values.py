@@ -52,6 +52,9 @@ def added_fsync_s(value: object) -> float:
 
 
 def _fsync(value: object) -> object:
+    if value == []:
+        message = "an empty sweep has no cases"
+        raise ValueError(message)
     for one in value if isinstance(value, list) else [value]:
         if one != AS_IS and added_fsync_s(one) <= 0:
             message = f"give {AS_IS!r}, or by how much longer an fsync is to take: 1ms, 5ms, 10ms"

@@ -62,7 +62,7 @@ class Producers(Protocol):
         """Client properties in force, as far as the client tells them; secrets left out."""
 
     def patience_s(self) -> float:
-        """Return how long the client itself may take to tell how a send ended."""
+        """Return how long the client itself may take to tell how a send ended; infinite where it sets no limit."""
 
     def close(self, timeout_s: float) -> None:
         """Release the connections, while nobody polls.

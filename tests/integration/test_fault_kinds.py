@@ -1,6 +1,5 @@
 """Kinds of fault from the strike to the last proof, on real nodes with disks of their own."""
 
-import os
 import socket
 import sys
 import time
@@ -119,14 +118,16 @@ def round_trip_s(node: Node) -> float:
 def test_a_slow_network_tells_what_it_held_and_ends(backend: ProcessBackend, nodes: list[Node]) -> None:
     effect = strike("slow-network", backend, nodes, nodes[0], delay="50ms", **{"from": "client"})
 
-    assert round_trip_s(nodes[0]) >= 0.1
-    assert round_trip_s(nodes[1]) < 0.1
+    held_s = round_trip_s(nodes[0])
+    assert held_s >= 0.1
+    assert min(round_trip_s(nodes[1]) for _ in range(10)) < held_s / 2
     effect.heal([nodes[0]])
 
-    assert round_trip_s(nodes[0]) < 0.1
+    assert min(round_trip_s(nodes[0]) for _ in range(10)) < held_s / 2
     assert "packets were held" in str(effect.proof())
 
 
+@pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
 def test_what_an_fsync_costs_is_measured_behind_a_gate_like_the_nodes(
     backend: ProcessBackend, nodes: list[Node]
 ) -> None:
@@ -134,7 +135,8 @@ def test_what_an_fsync_costs_is_measured_behind_a_gate_like_the_nodes(
 
     plain, held = (backend.fsync_cost(nodes[0], folder, seconds) for seconds in (0.0, 0.02))
 
-    assert plain["p50"] < 20e6 <= held["p50"] < 60e6
+    assert held["p50"] >= 20e6
+    assert held["p50"] - plain["p50"] >= 15e6
     assert held["calls"] == 25
     assert list(folder.glob(".fsync*")) == []
 
@@ -144,4 +146,4 @@ def test_every_kind_can_be_had_here_or_says_why_not(key: str) -> None:
     reason = kinds()[key].why_not()
 
     assert reason is None or len(reason) > 10
-    assert os.geteuid() != 0 or reason is None
+    assert NO_POWER_CUT is not None or reason is None

@@ -65,7 +65,7 @@ def test_a_sum_with_an_unknown_part_is_unknown() -> None:
 
 def test_a_case_without_a_valid_trial_has_no_figures() -> None:
     case = one_case({"throughput_msgs_per_s": 1.0, "acked": 3, "verdict": "invalid"})
-    assert (case["rounds"], case.get("throughput_msgs_per_s"), case["acked"]) == (0, None, None)
+    assert (case["rounds"], case["throughput_msgs_per_s"], case["acked"]) == (0, None, None)
 
 
 def test_cases_come_in_the_order_in_which_they_first_ran() -> None:

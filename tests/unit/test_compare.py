@@ -112,7 +112,8 @@ def test_two_runs_are_compared_on_a_page(runs: tuple[Path, Path], tmp_path: Path
     first, second = map(str, runs)
     done = CliRunner().invoke(app, ["compare", first, second, "--out", str(tmp_path)])
 
-    assert done.exit_code in {0, 1}, done.exception
+    assert done.exception is None or isinstance(done.exception, SystemExit)
+    assert done.exit_code in {0, 1}
     page = (tmp_path / "compare-one-other" / "compare.html").read_text()
     assert "2 cases of throughput_msgs_per_s" in page
     assert "memory loss=0.001" in page
@@ -183,3 +184,10 @@ def test_the_cost_of_an_fsync_may_vary_a_little() -> None:
     assert not comparing.differences(manifest(100), manifest(140), ({}, {}))
     (found,) = comparing.differences(manifest(100), manifest(160), ({}, {}))
     assert found.key == "fsync_ns"
+
+
+def test_a_run_that_is_not_there_is_no_worse_run(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["compare", str(runs[0]), "never-made", "--out", str(tmp_path)])
+
+    assert done.exit_code == 2
+    assert "never-made: no run folder" in done.output

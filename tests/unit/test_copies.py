@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.copies import back_ns
+from bench.analysis.copies import back_ns, missing_ns
 
 
 def isr(at: int, *nodes: str) -> dict[str, Any]:
@@ -59,3 +59,21 @@ def test_where_no_bookie_is_away_nothing_can_be_said_of_pulsars_copies() -> None
 
 def test_a_replica_that_lags_is_missing_though_its_node_is_there() -> None:
     assert back_ns([WHOLE, isr(15, "b2", "b3"), isr(40, "b2", "b3", "b1")], ["b1"], 10, 20, away=False) == 30
+
+
+def killed(effect: int, healed: int | None = None) -> dict[str, Any]:
+    return {"kind": "kill", "nodes": ["k1"], "proven": True, "effect_ns": effect, "healed_ns": healed}
+
+
+def test_copies_that_do_not_come_back_are_missing_until_the_last_that_was_seen() -> None:
+    mark = {"kind": "mark", "asked_ns": 60}
+    assert missing_ns([killed(10), mark], [kept(0, ("k1", "k2"))]) == 50
+
+
+def test_copies_that_come_back_were_missing_until_then() -> None:
+    mark = {"kind": "mark", "asked_ns": 60}
+    assert missing_ns([killed(10), mark], [kept(0, ("k1", "k2")), kept(40, ("k3", "k2"))]) == 30
+
+
+def test_without_a_look_nothing_can_be_said_of_copies() -> None:
+    assert missing_ns([killed(10)], []) is None

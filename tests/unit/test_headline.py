@@ -134,3 +134,15 @@ def test_where_something_broke_in_a_closed_loop_the_price_follows() -> None:
 def test_where_something_broke_a_system_without_a_valid_trial_is_not_passed_over() -> None:
     found = headline(SWEEP, [trial(verdict="invalid")], closed=False, broken=True)
     assert found[0] == "Kafka: nothing can be said, no trial is valid."
+
+
+def test_a_case_without_a_valid_trial_goes_into_the_headline_as_the_table_has_it() -> None:
+    from bench.analysis.cases import case_rows  # noqa: PLC0415
+    from tests.unit.test_cases import record  # noqa: PLC0415
+
+    row = {"verdict": "invalid", "case": "kafka acks=1", "system": "kafka", "acked": 0, "lost": None}
+    cases = case_rows([record(0, acks=1)], [row], ["acks"])
+
+    (first, *_) = headline(cases, [row], closed=True)
+
+    assert first.startswith("Kafka: nothing can be said")

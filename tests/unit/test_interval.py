@@ -89,3 +89,17 @@ def test_what_all_cases_of_a_round_share_takes_no_rounds() -> None:
 def test_too_few_shared_rounds_tell_nothing() -> None:
     trials = [*rows("a", [1.0] * 5), *rows("b", [1.0] * 4)]
     assert rounds_for_difference(trials, closed=True) is None
+
+
+def test_nine_in_ten_of_few_pairs_are_all_of_them() -> None:
+    """Three cases: one pair agrees round by round, the two others vary by far more."""
+    noisy = [1.0, 2.0, 1.0, 2.0, 1.0]
+    trials = [*rows("a", [1.0] * 5), *rows("b", [1.0] * 5), *rows("c", noisy)]
+    found = rounds_for_difference(trials, closed=True)
+    assert found is not None
+    assert found["most"] == found["half"] > 500
+
+    quiet = [*rows("a", [1.0] * 5), *rows("b", [1.0] * 5), *rows("d", [1.0, 1.01, 1.0, 1.01, 1.0])]
+    found = rounds_for_difference([*quiet, *rows("c", noisy)], closed=True)
+    assert found is not None
+    assert found["most"] > 500

@@ -106,7 +106,7 @@ def test_an_emulated_disk_is_swept_on_both_systems_behind_gates(tmp_path: Path) 
     assert len({trial.case.cluster.system for trial in plan.trials}) == 2
 
 
-@pytest.mark.parametrize("disk", ["5", "fast", "[as is, as is]", "0ms"])
+@pytest.mark.parametrize("disk", ["5", "fast", "[as is, as is]", "0ms", "[]"])
 def test_a_disk_that_means_nothing_is_refused(tmp_path: Path, disk: str) -> None:
     with pytest.raises(ScenarioError, match="disk"):
         outside.prepare(with_disk(tmp_path, disk), "standard", (), 1)
@@ -157,13 +157,22 @@ def test_settings_that_go_together_are_one_value_of_a_sweep(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
-    [("bookie: {journalSyncData: true}", "bookie"), ("topic: {replicas: [1, 2]}", "replicas")],
+    [
+        ("bookie: {journalSyncData: true}", "bookie"),
+        ("topic: {replicas: [1, 2]}", "replicas"),
+        ("topic: {partitions: 3}", "partitions are swept by topic.partitions"),
+        ("zookeeper: {tickTime: 1}", "there is no zookeeper"),
+        (
+            "topic: {replicas: 1}, producer: {linger.ms: 3}",
+            "producer.linger.ms, which is swept elsewhere too",
+        ),
+    ],
 )
 def test_a_variant_has_its_own_systems_settings_and_sweeps_nothing(
     tmp_path: Path, wrong: str, said: str
 ) -> None:
     file = tmp_path / "refused.yaml"
-    file.write_text(VARIANTS.replace("topic: {replicas: 1}", wrong))
+    file.write_text(VARIANTS.replace("topic: {replicas: 1}, producer: {acks: 1}", wrong))
 
     with pytest.raises(ScenarioError, match=said):
         outside.prepare(str(file), "standard", (), 1)

@@ -10,7 +10,6 @@ from dataclasses import replace
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigEntry, ConfigResource
-from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 
 from bench.errors import ClusterError, LoadError
@@ -132,23 +131,31 @@ class KafkaAdmin:
     def layout(self, topic: Topic) -> list[dict[str, object]]:
         """See protocols.Admin. Of a partition speaks who knows its highest leader epoch.
 
-        Where no broker says that it leads a partition, nobody does: no copy of it can be had.
+        Nobody leads it where every broker that answers says so.
         """
         brokers = of_role(self._nodes, BROKER)
         names = {node_id(node): node.name for node in brokers}
         with ThreadPoolExecutor(len(brokers)) as pool:
-            told = [
-                view for view in pool.map(lambda node: led(node, topic, names), brokers) if view is not None
-            ]
-        nobody: dict[str, object] = {"leader": None, "in_sync": [], "epoch": -1, "high_watermark": None}
-        newest: dict[object, dict[str, object]] = (
-            {number: {"partition": number, **nobody} for number in range(topic.partitions)} if told else {}
-        )
-        for one in (one for view in told for one in view):
+            views = [view for view in pool.map(lambda node: self._view(node, topic, names), brokers) if view]
+        newest: dict[int, dict[str, object]] = {}
+        for one in (one for view in views for one in view.led):
             known = newest.get(one["partition"])
-            if known is None or _epoch(one) > _epoch(known):
+            if known is None or one["epoch"] > known["epoch"]:
                 newest[one["partition"]] = one
-        return [newest[number] for number in sorted(newest, key=str)]
+        headless = set.intersection(*(view.headless for view in views)) if views else set[int]()
+        for number in headless - newest.keys():
+            newest[number] = {
+                "partition": number,
+                "leader": None,
+                "in_sync": [],
+                "epoch": -1,
+                "high_watermark": None,
+            }
+        return [newest[number] for number in sorted(newest)]
+
+    @staticmethod
+    def _view(node: Node, topic: Topic, names: Mapping[int, str]) -> topics.View | None:
+        return topics.view(_client(address(node)), node.name, topic, names)
 
     def state(self, topic: Topic) -> TopicState:
         """See protocols.Admin. The brokers may disagree, as one that is cut off believes what was so before.
@@ -236,44 +243,6 @@ class KafkaAdmin:
 def _client(servers: str) -> AdminClient:
     # log_level 0: what fails is said by the error raised, not by librdkafka on standard error.
     return AdminClient({"bootstrap.servers": servers, "log_level": 0})
-
-
-def led(broker: Node, topic: Topic, names: Mapping[int, str]) -> list[dict[str, object]] | None:
-    """Return the partitions that this broker leads by its own word, with epoch and high watermark as it has them.
-
-    None where it does not answer.
-    """
-    client = _client(address(broker))
-    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-    try:
-        found = client.list_topics(topic.name, timeout=_LOOK_S).topics[topic.name].partitions
-        mine = [number for number, one in found.items() if names.get(one.leader) == broker.name]
-        asked = {TopicPartition(topic.name, number): latest for number in mine}
-        ends = (
-            {
-                place.partition: told.result()
-                for place, told in client.list_offsets(asked, request_timeout=_LOOK_S).items()
-            }
-            if asked
-            else {}
-        )
-    except KafkaException:
-        return None
-    return [
-        {
-            "partition": number,
-            "leader": broker.name,
-            "in_sync": [names.get(replica, str(replica)) for replica in found[number].isrs],
-            "epoch": ends[number].leader_epoch,
-            "high_watermark": ends[number].offset,
-        }
-        for number in mine
-    ]
-
-
-def _epoch(partition: Mapping[str, object]) -> int:
-    epoch = partition["epoch"]
-    return epoch if isinstance(epoch, int) else -1
 
 
 def _leaders_and_isrs(broker: Node, topic: Topic) -> list[tuple[int, int]] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -92,7 +93,7 @@ class KafkaProducers:
 
     def patience_s(self) -> float:
         """See protocols.Producers."""
-        return float(self.effective()["message.timeout.ms"]) / 1000
+        return float(lookup(self.effective(), "message.timeout.ms") or math.inf) / 1000
 
     def close(self, timeout_s: float) -> None:
         """See protocols.Producers."""

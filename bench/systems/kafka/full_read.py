@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from queue import SimpleQueue
+from typing import Any, Self
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
@@ -36,7 +39,6 @@ _HOPELESS = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
 }
 _BATCH = 5000
-_ASK_AGAIN_S = 1.0
 _FILL_S = 0.1
 """How long a batch may take to fill: here nobody looks at when a message came."""
 
@@ -45,41 +47,82 @@ def read_all(
     endpoint: str, topic: Topic, settings: Settings, deadline_s: float
 ) -> Iterator[Sequence[Received]]:
     """See protocols.System. What the case sets for the consumer holds, but for what completeness hangs on."""
-    consumer = Consumer(client_config(endpoint, merged(_PREFERRED, merged(settings, _NEEDED))))
+    config = client_config(endpoint, merged(_PREFERRED, merged(settings, _NEEDED)))
+    consumer = Consumer(config)
     try:
-        yield from _read(consumer, topic, deadline_s)
+        with _Ends(config, topic) as ends:
+            yield from _read(consumer, topic, ends, deadline_s)
     finally:
         consumer.close()
 
 
-def _read(consumer: Consumer, topic: Topic, deadline_s: float) -> Iterator[Sequence[Received]]:
-    """Read every partition from when its leader answers; those without one do not keep the others waiting."""
-    silent, left = list(range(topic.partitions)), dict[int, int]()
-    deadline, asked = time.monotonic() + deadline_s, -_ASK_AGAIN_S
-    while silent or left:
-        if silent and time.monotonic() - asked >= _ASK_AGAIN_S:
-            silent = _begun(consumer, topic, silent, left)
-            asked = time.monotonic()
+class _Ends:
+    """Asks the leaders for the ends of their partitions, in a thread: one that does not answer keeps nobody waiting.
+
+    `silent` are those of which nothing is known yet, with the reason.
+    """
+
+    def __init__(self, config: dict[str, Any], topic: Topic) -> None:
+        self.silent = dict.fromkeys(range(topic.partitions), "it was not asked yet")
+        self._config = config
+        self._topic = topic.name
+        self._told: SimpleQueue[tuple[int, int, int]] = SimpleQueue()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="ends", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def new(self) -> list[tuple[int, int, int]]:
+        """Return what has been told since: partition, first offset, offset after the last."""
+        found = []
+        while not self._told.empty():
+            found.append(self._told.get())
+            del self.silent[found[-1][0]]
+        return found
+
+    def _run(self) -> None:
+        client = Consumer(self._config)
+        left = list(self.silent)
+        try:
+            while left and not self._over.is_set():
+                for number in tuple(left):
+                    ends = topics.bounds(client, self._topic, number)
+                    if isinstance(ends, str):
+                        self.silent[number] = ends
+                    else:
+                        left.remove(number)
+                        self._told.put((number, *ends))
+                    if self._over.is_set():
+                        return
+        finally:
+            client.close()
+
+
+def _read(consumer: Consumer, topic: Topic, ends: _Ends, deadline_s: float) -> Iterator[Sequence[Received]]:
+    """Read every partition to the end that its leader told."""
+    left: dict[int, int] = {}
+    deadline = time.monotonic() + deadline_s
+    while ends.silent or left:
+        if fresh := ends.new():
+            consumer.incremental_assign(
+                [TopicPartition(topic.name, number, first) for number, first, _ in fresh]
+            )
+            left |= {number: end for number, first, end in fresh if first < end}
+            deadline = time.monotonic() + deadline_s
         if batch := _before_end(consume(consumer, _BATCH, _FILL_S), left):
             yield batch
             deadline = time.monotonic() + deadline_s
-        elif (silent or left) and time.monotonic() > deadline:
+        elif (ends.silent or left) and time.monotonic() > deadline:
             raise LoadError(
                 f"Reading {topic.name} back: nothing came for {deadline_s:g} s, "
-                f"and {_unread(consumer, topic, left, silent)}."
+                f"and {_unread(consumer, topic, left, ends.silent)}."
             )
-
-
-def _begun(consumer: Consumer, topic: Topic, silent: Sequence[int], left: dict[int, int]) -> list[int]:
-    """Begin with the partitions whose leaders answer, and note their ends in `left`; return the others."""
-    found = {number: topics.bounds(consumer, topic.name, number) for number in silent}
-    fresh = [
-        TopicPartition(topic.name, number, ends[0]) for number, ends in found.items() if ends is not None
-    ]
-    if fresh:
-        consumer.incremental_assign(fresh)
-    left |= {number: ends[1] for number, ends in found.items() if ends is not None and ends[0] < ends[1]}
-    return [number for number, ends in found.items() if ends is None]
 
 
 def _before_end(polled: Sequence[Record], left: dict[int, int]) -> list[Received]:
@@ -118,10 +161,11 @@ def _reached(number: int, offset: int, error: KafkaError) -> int:
     return NOT_GIVEN
 
 
-def _unread(consumer: Consumer, topic: Topic, left: dict[int, int], silent: Sequence[int]) -> str:
+def _unread(consumer: Consumer, topic: Topic, left: dict[int, int], silent: Mapping[int, str]) -> str:
     positions = consumer.position([TopicPartition(topic.name, number) for number in sorted(left)])
     said = [
         f"partition {one.partition} was read to offset {max(one.offset, 0)} of {left[one.partition]}"
         for one in positions
     ]
-    return ", ".join([*said, *(f"the leader of partition {number} did not answer" for number in silent)])
+    unasked = [f"the leader of partition {number} did not answer ({why})" for number, why in silent.items()]
+    return ", ".join([*said, *unasked])

@@ -26,7 +26,6 @@ _THERE_S = 60.0
 _TURN_S = 0.05
 _AT_ONCE = 8
 _LOOK_S = 5.0
-_ANSWER_S = 30.0
 _BOOKIE_PORT = 8000
 _RECOVERY = "api/v1/autorecovery"
 _NAMESPACE_TELLS = ("deduplicationEnabled", "message_ttl_in_seconds", "persistence", "retention_policies")
@@ -83,12 +82,12 @@ class PulsarAdmin:
         path = f"admin/v2/{topics.partition_path(topic, number)}/internalStats{which}"
         return self._until_there(doing, path)
 
-    def _until_there(self, doing: str, path: str) -> Any:  # noqa: ANN401 - JSON
+    def _until_there(self, doing: str, path: str, rest: Rest | None = None) -> Any:  # noqa: ANN401 - JSON
         """Ask until there is an answer: a bundle on its way to a broker is nobody's for a moment."""
         deadline = time.monotonic() + _THERE_S
         while True:
             try:
-                return self._rest.ask(doing, "GET", path)
+                return (rest or self._rest).ask(doing, "GET", path)
             except ClusterError:
                 if time.monotonic() > deadline:
                     raise
@@ -112,8 +111,8 @@ class PulsarAdmin:
             told = self._recovery.ask("Asking for the auditor", "GET", f"{_RECOVERY}/who_is_auditor")
             return [self._name(found[0]) for found in re.findall(r"((\d+\.){3}\d+)", str(told))[:1]]
         if word == "oldest bookie":
-            _, bookies = self._segments(self._registered.ledgers(topic, partition)[0])[0]
-            return bookies[:1]
+            ledgers = self._registered.ledgers(topic, partition)
+            return self._segments(ledgers[0])[0][1][:1] if ledgers else []
         _, quorums, ensemble = self._last_ledger(topic, partition)
         if word == "write quorum":
             return ensemble[: quorums.write]
@@ -173,25 +172,25 @@ class PulsarAdmin:
 
         The owner then opens the topic, as it does for a client that connects: what it had before is fenced.
         """
-        asked = [node for node in self._brokers if node.name not in avoiding]
-        if not asked:
+        asked = next((node for node in self._brokers if node.name not in avoiding), None)
+        if asked is None:
             raise ClusterError(f"Looking up {topic.name}: no broker is left to ask.")
-        rest = Rest(asked, answer_s=_ANSWER_S)
+        rest = Rest([asked], answer_s=_LOOK_S)
         try:
             owners = dict.fromkeys(self._opened(rest, topic, number) for number in range(topic.partitions))
         finally:
             rest.close()
-        return f"Asked through {asked[0].name}: {', '.join(owners)} serves it."
+        return f"Asked through {asked.name}: {', '.join(owners)} serves it."
 
     def _opened(self, rest: Rest, topic: Topic, number: int) -> str:
-        """Return the owner of a partition, once it has opened it."""
+        """Return the owner of a partition, once it has opened it; a bundle on its way is nobody's for a moment."""
         doing, name = f"Opening partition {number} of {topic.name}", topics.partition_path(topic, number)
-        found = rest.ask(doing, "GET", f"lookup/v2/topic/{name}")
-        rest.ask(doing, "GET", f"admin/v2/{name}/internalStats")
+        found = self._until_there(doing, f"lookup/v2/topic/{name}", rest)
+        self._until_there(doing, f"admin/v2/{name}/internalStats", rest)
         return self._name(str(found["httpUrl"]).removeprefix("http://"))
 
     def _under_replicated(self, topic: Topic) -> bool | None:
-        """Tell by the ledgers that the partitions had when they last answered; None before each has, once."""
+        """Tell by the ledgers that the partitions had when ZooKeeper last told; None before it has, of each."""
         if len(self._ledgers) < topic.partitions:
             return None
         try:

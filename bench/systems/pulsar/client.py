@@ -58,7 +58,7 @@ class PulsarProducers:
 
     def patience_s(self) -> float:
         """See protocols.Producers."""
-        return float(self.effective()["send_timeout_millis"]) / 1000
+        return float(self.effective()["send_timeout_millis"] or math.inf) / 1000
 
     def close(self, timeout_s: float) -> None:
         """See protocols.Producers. Waits for acks first; what is still open then is unknown: AlreadyClosed."""

@@ -7,6 +7,7 @@ owner.
 from __future__ import annotations
 
 import json
+import threading
 import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -32,6 +33,7 @@ class Registered:
         """Ask any of these."""
         self._hosts = ",".join(f"{node.address}:2181" for node in zookeepers)
         self._client: KazooClient | None = None
+        self._connecting = threading.Lock()
 
     def owner(self, topic: Topic, partition: int) -> str | None:
         """Return the address of the broker that owns a partition, None while nobody does. Raises ClusterError."""
@@ -58,17 +60,21 @@ class Registered:
 
     def _ask(self, verb: str, path: str) -> Any:  # noqa: ANN401 - kazoo has no types
         try:
-            if self._client is None:
-                client = KazooClient(self._hosts, timeout=_ANSWER_S, read_only=True)
-                client.start(timeout=_ANSWER_S)
-                self._client = client
-            return getattr(self._client, f"{verb}_async")(path).get(timeout=_ANSWER_S)
+            return getattr(self._connected(), f"{verb}_async")(path).get(timeout=_ANSWER_S)
         except NoNodeError:
             raise
         except (KazooException, KazooTimeoutError, OSError) as error:
             raise ClusterError(
                 f"Reading {path}: no ZooKeeper server answered ({type(error).__name__})."
             ) from error
+
+    def _connected(self) -> KazooClient:
+        with self._connecting:  # more than one thread asks
+            if self._client is None:
+                client = KazooClient(self._hosts, timeout=_ANSWER_S, read_only=True)
+                client.start(timeout=_ANSWER_S)
+                self._client = client
+            return self._client
 
     def close(self) -> None:
         """Release the connection."""
