@@ -11,6 +11,8 @@ from bench.report import numbers, sweep
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Row, Table
 
+_NOMINAL = 0.95
+
 _FLAGS = {
     "trend": "the mean service time rose or fell over the measured window: not warm, or drifting",
     "outlier": "far from the other trials of its case",
@@ -28,10 +30,13 @@ def interval(results: Results) -> str:
             f"{ENOUGH_TRIALS}; ranges are simply the lowest and the highest trial."
         )
     fewest = min(count for count in counts if count >= ENOUGH_TRIALS)
-    said = (
-        f"{max(counts)} rounds: medians with their 95 % bootstrap intervals (BCa) over trials; no interval within the "
-        f"range of {fewest} trials can hold the median more often than in {1 - 2.0 ** (1 - fewest):.1%} of cases."
+    best = 1 - 2.0 ** (1 - fewest)
+    short = (
+        f" (of {fewest} trials no interval can hold it in more than {best:.1%} of cases)"
+        if best < _NOMINAL
+        else ""
     )
+    said = f"{max(counts)} rounds: medians with their 95 % bootstrap intervals (BCa) over trials{short}."
     few = numbers.plural(sum(count < ENOUGH_TRIALS for count in counts), "case")
     return said if few.startswith("0 ") else f"{said} {few} with fewer valid trials: no interval there."
 
