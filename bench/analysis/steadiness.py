@@ -92,6 +92,6 @@ def flag(
         row["flags"] = TREND if trending(seen) else None
     for case in dict.fromkeys(row["case"] for row in steady):
         members = [row for row in steady if row["case"] == case]
-        for row, far in zip(members, outlying([row["service_mean_ns"] for row in members]), strict=True):
+        for row, far in zip(members, outlying([row.get("service_mean_ns") for row in members]), strict=True):
             if far:
                 row["flags"] = f"{row['flags']}, {OUTLIER}" if row["flags"] else OUTLIER

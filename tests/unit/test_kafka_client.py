@@ -202,5 +202,5 @@ def test_a_topic_with_other_partitions_than_asked_for_is_no_topic_to_measure(
 
 
 def test_a_full_read_without_brokers_names_the_partition() -> None:
-    with pytest.raises(LoadError, match="partition 0: its leader did not answer"):
+    with pytest.raises(LoadError, match="the leader of partition 0 did not answer"):
         list(read_all("127.0.0.1:1", TOPIC, {"log_level": 0}, 0.2))
