@@ -175,13 +175,7 @@ def _row(
         row |= dip(found.acks.get(trial.trial, {}), effect_ns, window_end_ns)
         live = dip(found.live.get(trial.trial, {}), effect_ns, window_end_ns)
         row |= {f"live_{name}": value for name, value in live.items()}
-        row["copies_back_ns"] = copies.back_ns(
-            trial.history,
-            fault["nodes"] or (),
-            effect_ns,
-            fault.get("healed_ns"),
-            away=fault["kind"] in copies.TAKES_AWAY,
-        )
+        row["copies_back_ns"] = copies.back_ns(trial.history, fault)
     return row
 
 

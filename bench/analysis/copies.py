@@ -5,29 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-TAKES_AWAY = frozenset({"kill", "stop", "pause", "power-loss"})
+_TAKES_AWAY = frozenset({"kill", "stop", "pause", "power-loss"})
 """Kinds of fault under which what a node keeps cannot be had."""
 
 Partition = Mapping[str, Any]
 Known = Mapping[int, Partition]
 
 
-def back_ns(
-    history: Sequence[Mapping[str, Any]],
-    nodes: Sequence[str],
-    effect_ns: int,
-    healed_ns: int | None,
-    *,
-    away: bool,
-) -> int | None:
-    """Return the time from a fault's effect on `nodes` until nothing was missing; 0 where nothing was, null if never.
+def back_ns(history: Sequence[Mapping[str, Any]], fault: Mapping[str, Any]) -> int | None:
+    """Return the time from a fault's effect until nothing was missing; 0 where nothing was, null if never.
 
     Kafka: a copy is missing while a partition has fewer replicas in sync than before the effect, or no leader.
     Pulsar: while a segment of a ledger lies on a struck node that is not healed, so this is the time until it was
-    re-replicated; where the fault took no node `away`, nothing can be said.
+    re-replicated; where the fault took no node away, nothing can be said.
     """
-    if not away and _ever_ledgers(history):
+    if _untold(history, fault):
         return None
+    nodes: Sequence[str] = fault["nodes"] or ()
+    effect_ns: int = fault["effect_ns"]
+    healed_ns: int | None = fault.get("healed_ns")
     before: Known = {}
     missing = False
     for at_ns, known in _states(history):
@@ -61,17 +57,17 @@ def missing_ns(faults: Sequence[Mapping[str, Any]], history: Sequence[Mapping[st
     for fault in faults:
         if "proven" not in fault or not fault.get("effect_ns"):
             continue
-        away, nodes = fault["kind"] in TAKES_AWAY, fault["nodes"] or ()
-        back = back_ns(history, nodes, fault["effect_ns"], fault.get("healed_ns"), away=away)
+        back = back_ns(history, fault)
         if back is not None:
             found.append(back)
-        elif history and (away or not _ever_ledgers(history)):
+        elif history and not _untold(history, fault):
             found.append(max(times) - fault["effect_ns"])
     return max(found, default=None)
 
 
-def _ever_ledgers(history: Sequence[Mapping[str, Any]]) -> bool:
-    return any(_has_ledgers(known) for _, known in _states(history))
+def _untold(history: Sequence[Mapping[str, Any]], fault: Mapping[str, Any]) -> bool:
+    """Whether a fault took no node away that ledgers lie on: then ensembles tell nothing."""
+    return fault["kind"] not in _TAKES_AWAY and any(_has_ledgers(known) for _, known in _states(history))
 
 
 def _states(history: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Known]]:

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from bench.analysis.guarantee import chosen
 from bench.errors import EventLogError
 from bench.model import Scalar
 from bench.scenario.expand import text
@@ -104,14 +105,7 @@ class TrialRecord(_Record):
     @property
     def configured(self) -> dict[str, str]:
         """Every setting that the case asks for, swept or not, by its own name, as text."""
-        whole = self.case.configuration
-        servers = whole.get("cluster_settings") or {}
-        owners = [
-            *servers.values(),
-            *(whole.get(owner) or {} for owner in ("topic", "producer", "consumer", "disk")),
-        ]
-        fixed = {name: text(value) for settings in owners for name, value in settings.items()}
-        return {**fixed, **self.settings}
+        return chosen(self.case.settings, self.case.configuration)
 
     @property
     def open_loop(self) -> bool:

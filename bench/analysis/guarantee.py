@@ -29,14 +29,18 @@ def guarantee(system: str, settings: Settings, configuration: _Configuration) ->
     promises: dict[str, Callable[[Mapping[str, str]], str | None]] = {"kafka": _kafka, "pulsar": _pulsar}
     if system not in promises:
         return None
-    return promises[system](_chosen(settings, configuration))
+    return promises[system](chosen(settings, configuration))
 
 
-def _chosen(settings: Settings, configuration: _Configuration) -> dict[str, str]:
-    """Lay topic, client and swept settings over those of the servers; a swept name may carry its owner."""
+def chosen(settings: Settings, configuration: _Configuration) -> dict[str, str]:
+    """Lay disk, topic, client and swept settings over those of the servers; a swept name may carry its owner.
+
+    By their own names, as text.
+    """
     servers: Mapping[str, Mapping[str, Scalar]] = configuration.get("cluster_settings", {})
-    owners = [*servers.values(), configuration.get("topic", {}), configuration.get("producer", {}), settings]
-    known = (*servers, "topic", "producer")
+    others = ("disk", "consumer", "topic", "producer")
+    owners = [*servers.values(), *(configuration.get(owner, {}) for owner in others), settings]
+    known = (*servers, *others)
     return {_own(name, known): text(value) for owner in owners for name, value in owner.items()}
 
 

@@ -36,15 +36,19 @@ _CONTINUE = 1
 _TURN_S = 0.2
 
 
+def command(there: socket.socket, *inner: str) -> list[str]:
+    """Return the command that puts another behind a gate; it needs the descriptor of `there`, as its number."""
+    return [sys.executable, "-m", "bench.backends.fsync_gate", str(there.fileno()), *inner]
+
+
 def why_not() -> str | None:
     """Return why a process cannot be put behind a gate here; None where it can."""
     if platform.machine() not in _MACHINES:
         return f"system calls are known for {' and '.join(_MACHINES)}, not for {platform.machine()}"
     here, there = socket.socketpair()
     with here, there:
-        command = [sys.executable, "-m", "bench.backends.fsync_gate", str(there.fileno()), "true"]
         tried = subprocess.run(
-            command, pass_fds=(there.fileno(),), capture_output=True, text=True, check=False
+            command(there, "true"), pass_fds=(there.fileno(),), capture_output=True, text=True, check=False
         )
     said = tried.stderr.strip().rpartition("\n")[2]
     return f"the kernel does not ask: {said}" if tried.returncode else None

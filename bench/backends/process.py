@@ -16,6 +16,7 @@ from pathlib import Path
 
 import psutil
 
+from bench.backends import fsync_gate
 from bench.backends.delayed import DelayedNode, Link
 from bench.backends.disks import Disk
 from bench.backends.fsync_gate import FsyncGate
@@ -87,9 +88,9 @@ class ProcessBackend:
         if not self._gated:
             return self._spawned(node, [*self._network.enter(node), *node.command])
         here, there = socket.socketpair()
-        gate = [sys.executable, "-m", "bench.backends.fsync_gate", str(there.fileno())]
+        gated = fsync_gate.command(there, *node.command)
         with here, there:
-            process = self._spawned(node, [*self._network.enter(node), *gate, *node.command], there.fileno())
+            process = self._spawned(node, [*self._network.enter(node), *gated], there.fileno())
             there.close()
             before = self._gates.get(node.name)
             self._gates[node.name] = FsyncGate.of(here)
@@ -235,7 +236,7 @@ class ProcessBackend:
         """Measure what one fsync costs in a folder of a node, when each is held for so long; see disks.fsync_cost."""
         here, there = socket.socketpair()
         probe = [sys.executable, "-m", "bench.backends.disks", str(folder), str(_PROBES)]
-        command = [sys.executable, "-m", "bench.backends.fsync_gate", str(there.fileno()), *probe]
+        command = fsync_gate.command(there, *probe)
         with here, there:
             process = subprocess.Popen(command, pass_fds=(there.fileno(),), stdout=subprocess.PIPE, text=True)
             there.close()

@@ -46,11 +46,9 @@ def history(results: Results) -> list[Evidence]:
     told: dict[str, list[Evidence]] = {}
     for trial, document in results.trial_files.items():
         case, changes = str(document["case"]["name"]), document.get("history") or ()
-        struck = results.faults[results.faults["trial"] == trial]
-        steps = [step for step in document.get("faults") or () if "proven" in step]
-        if case in told or not changes or struck.empty or not steps:
+        first_ns = results.first_send_ns(trial)
+        if case in told or not changes or first_ns is None:
             continue
-        first_ns = steps[0]["asked_ns"] - int(struck["asked_ns"].min())
         told[case] = [
             Evidence(f"{case}, {(change['at_ns'] - first_ns) / 1e9:.1f} s", _changed(change["partitions"]))
             for change in changes

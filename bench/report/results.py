@@ -76,6 +76,12 @@ class Results:
         """The trials that enter statistics."""
         return self.trials[self.trials["verdict"] == "valid"]
 
+    def first_send_ns(self, trial: int) -> int | None:
+        """When a trial's first send was, on the clock of its trial.json; None where no fault's two times tell it."""
+        struck = self.faults[self.faults["trial"] == trial]
+        asked = [step["asked_ns"] for step in self.trial_files[trial].get("faults") or () if "proven" in step]
+        return None if struck.empty or not asked else int(asked[0] - struck["asked_ns"].min())
+
     def plan_sweeps(self, setting: str) -> bool:
         """Whether any system sweeps a setting."""
         return any(setting in names for names in (self.plan.get("swept") or {}).values())

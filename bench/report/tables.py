@@ -34,11 +34,11 @@ _HEADS = {"service": "service time, ms", "response": "response time, ms", "e2e":
 
 def measured(results: Results, part: sweep.Part) -> Table:
     """Every case's throughput and latency: medians over its valid trials."""
-    times = _times(results)
+    times, ends = _times(results), _ends(results)
     columns = [
         Column("valid / all", "number", "trials"),
         Column("median", "number", "throughput, messages/s"),
-        Column(_ends(results), "number", "throughput, messages/s"),
+        Column(ends, "number", "throughput, messages/s"),
         *times.values(),
     ]
     shares = _client_shares(part)
@@ -46,7 +46,7 @@ def measured(results: Results, part: sweep.Part) -> Table:
         columns.append(Column("CPU", "number", "client"))
     cells = []
     for _, case in part.cases.iterrows():
-        row = [_trials(case), *_throughput(case, _ends(results)), *(_time(case, name) for name in times)]
+        row = [_trials(case), *_throughput(case, ends), *(_time(case, name) for name in times)]
         if shares is not None:
             row.append(_share(shares.get(case["case"])))
         cells.append(row)

@@ -43,7 +43,7 @@ def checked(loaded: Loaded, case: Case) -> Case:
     cluster = replace(
         case.cluster,
         own_disks=any(fault.needs_disks for fault in faults),
-        fsync_gates=bool(case.disk) or any(fault.needs_gates for fault in faults),
+        fsync_gates=case.cluster.fsync_gates or any(fault.needs_gates for fault in faults),
     )
     return replace(case, cluster=cluster)
 

@@ -95,12 +95,7 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
         backend.sync_disks()
         admin = side.admin(spec, servers)
         stack.callback(admin.close)
-        folders = {node.name: side.data_folder(node) for node in servers}
-        emulated = EmulatedDisks(
-            backend,
-            {name: folder for name, folder in folders.items() if folder.is_dir()},
-            {node.name: node for node in servers},
-        )
+        emulated = EmulatedDisks(backend, [(node, side.data_folder(node)) for node in servers])
         yield LiveCluster(spec, side, every, side.endpoint(servers), admin, backend, emulated, taken)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,11 +16,10 @@ SETTING = "emulated_fsync"
 
 @dataclass(slots=True)
 class EmulatedDisks:
-    """The disks of one cluster's servers. `folders` are where their data lie; all are behind gates."""
+    """The disks of one cluster's servers, all behind gates: each server with where its data lie, if it has any."""
 
     backend: ProcessBackend
-    folders: Mapping[str, Path]
-    servers: Mapping[str, Node]
+    servers: Sequence[tuple[Node, Path]]
     _measured: dict[Scalar, dict[str, dict[str, int]]] = field(default_factory=dict)
 
     def become(self, disk: Settings) -> dict[str, Any] | None:
@@ -32,11 +31,12 @@ class EmulatedDisks:
             return None
         asked = disk.get(SETTING, AS_IS)
         seconds = added_fsync_s(asked)
-        for node in self.servers.values():
+        for node, _ in self.servers:
             self.backend.hold_fsyncs(node, seconds)
         if asked not in self._measured:
             self._measured[asked] = {
-                name: self.backend.fsync_cost(self.servers[name], folder, seconds)
-                for name, folder in self.folders.items()
+                node.name: self.backend.fsync_cost(node, folder, seconds)
+                for node, folder in self.servers
+                if folder.is_dir()
             }
         return {SETTING: asked, "fsync_ns": self._measured[asked]}

@@ -14,6 +14,11 @@ def kept(at: int, *segments: tuple[str, ...]) -> dict[str, Any]:
     return {"at_ns": at, "partitions": [{"partition": 0, "owner": "broker-1", "ledgers": [ledger]}]}
 
 
+def struck(node: str, healed: int | None = None, kind: str = "kill") -> dict[str, Any]:
+    """A fault that took effect at 10."""
+    return {"kind": kind, "nodes": [node], "proven": True, "effect_ns": 10, "healed_ns": healed}
+
+
 NOBODY: dict[str, Any] = {"at_ns": 15, "partitions": [{"partition": 0, "leader": None, "in_sync": []}]}
 WHOLE = isr(0, "b1", "b2", "b3")
 
@@ -33,7 +38,7 @@ WHOLE = isr(0, "b1", "b2", "b3")
 def test_kafkas_copies_are_back_when_as_many_are_in_sync_as_before(
     history: list[dict[str, Any]], back: int | None
 ) -> None:
-    assert back_ns(history, ["b1"], 10, None, away=True) == back
+    assert back_ns(history, struck("b1")) == back
 
 
 @pytest.mark.parametrize(
@@ -50,30 +55,29 @@ def test_kafkas_copies_are_back_when_as_many_are_in_sync_as_before(
 def test_pulsars_copies_are_back_when_none_lies_on_a_struck_node(
     history: list[dict[str, Any]], healed: int | None, back: int | None
 ) -> None:
-    assert back_ns(history, ["k1"], 10, healed, away=True) == back
+    assert back_ns(history, struck("k1", healed)) == back
 
 
 def test_where_no_bookie_is_away_nothing_can_be_said_of_pulsars_copies() -> None:
-    assert back_ns([kept(0, ("k1", "k2"))], ["k1"], 10, 30, away=False) is None
+    assert back_ns([kept(0, ("k1", "k2"))], struck("k1", 30, kind="isolate")) is None
 
 
 def test_a_replica_that_lags_is_missing_though_its_node_is_there() -> None:
-    assert back_ns([WHOLE, isr(15, "b2", "b3"), isr(40, "b2", "b3", "b1")], ["b1"], 10, 20, away=False) == 30
-
-
-def killed(effect: int, healed: int | None = None) -> dict[str, Any]:
-    return {"kind": "kill", "nodes": ["k1"], "proven": True, "effect_ns": effect, "healed_ns": healed}
+    assert (
+        back_ns([WHOLE, isr(15, "b2", "b3"), isr(40, "b2", "b3", "b1")], struck("b1", 20, kind="isolate"))
+        == 30
+    )
 
 
 def test_copies_that_do_not_come_back_are_missing_until_the_last_that_was_seen() -> None:
     mark = {"kind": "mark", "asked_ns": 60}
-    assert missing_ns([killed(10), mark], [kept(0, ("k1", "k2"))]) == 50
+    assert missing_ns([struck("k1"), mark], [kept(0, ("k1", "k2"))]) == 50
 
 
 def test_copies_that_come_back_were_missing_until_then() -> None:
     mark = {"kind": "mark", "asked_ns": 60}
-    assert missing_ns([killed(10), mark], [kept(0, ("k1", "k2")), kept(40, ("k3", "k2"))]) == 30
+    assert missing_ns([struck("k1"), mark], [kept(0, ("k1", "k2")), kept(40, ("k3", "k2"))]) == 30
 
 
 def test_without_a_look_nothing_can_be_said_of_copies() -> None:
-    assert missing_ns([killed(10)], []) is None
+    assert missing_ns([struck("k1")], []) is None

@@ -76,7 +76,7 @@ def _lines(cell: multiples.Cell, seconds: pd.DataFrame, results: Results) -> mul
         trial = _representative(of_case)
         faults = results.faults[results.faults["trial"] == trial]
         _broken(cell, faults, int(seconds["second"].max()) + 1)
-        _happened(cell, results.trial_files.get(trial, {}), faults)
+        _happened(cell, results.trial_files[trial], results.first_send_ns(trial))
         ends[case] = (float(level.index[-1]), float(level["acked"].iloc[-1]))
         warm_ups.append(_warm_up(shown))
     cell.axes.axvspan(0, min(warm_ups, default=0), color=style.SHADE, zorder=0, linewidth=0)
@@ -108,12 +108,10 @@ def _broken(cell: multiples.Cell, faults: pd.DataFrame, right: int) -> None:
         cell.axes.axvline(begins, color=style.BAD, linewidth=0.8, linestyle=":")
 
 
-def _happened(cell: multiples.Cell, document: Json, faults: pd.DataFrame) -> None:
+def _happened(cell: multiples.Cell, document: Json, first_ns: int | None) -> None:
     """Mark at the top what else came: other steps and nodes that ended by themselves, and who served anew."""
-    struck = [step for step in document.get("faults") or () if "proven" in step]
-    if faults.empty or not struck:
+    if first_ns is None:
         return
-    first_ns = struck[0]["asked_ns"] - int(faults["asked_ns"].min())
     steps = [step["asked_ns"] for step in document["faults"] if "proven" not in step]
     moves = list(_moves(document.get("history") or ()))
     for times, marker, colour in ((steps, "|", style.BAD), (moves, "v", style.SOFT)):

@@ -40,6 +40,7 @@ class PulsarAdmin:
         self._nodes = nodes
         self._brokers = of_role(nodes, BROKER)
         self._rest = Rest(self._brokers)
+        self._single = {node.address: Rest([node], answer_s=_LOOK_S) for node in self._brokers}
         self._registered = Registered(of_role(nodes, ZOOKEEPER))
         self._recovery = Rest(of_role(nodes, BOOKIE), port=_BOOKIE_PORT, answer_s=_LOOK_S)
         self._ledgers: dict[int, set[int]] = {}
@@ -66,21 +67,22 @@ class PulsarAdmin:
         doing = f"Giving partition {number} of {topic.name} to {broker.name}"
         self._rest.ask(doing, "PUT", f"{path}?destinationBroker={broker.address}:8080")
 
-    def _load(self, topic: Topic, number: int) -> None:
-        """Return once the partition has an owner and an open ledger."""
-        self._owner(topic, number)
-        self._stored(topic, number, "")
+    def _load(self, topic: Topic, number: int, rest: Rest | None = None) -> str:
+        """Return the partition's owner once it has one, which has an open ledger; ask through `rest`, if given."""
+        owner = self._owner(topic, number, rest)
+        self._stored(topic, number, "", rest)
+        return owner
 
-    def _owner(self, topic: Topic, number: int) -> str:
+    def _owner(self, topic: Topic, number: int, rest: Rest | None = None) -> str:
         """Return the node that owns a partition; who owns none yet, gets an owner by being looked up."""
         doing = f"Looking up partition {number} of {topic.name}"
-        found = self._until_there(doing, f"lookup/v2/topic/{topics.partition_path(topic, number)}")
+        found = self._until_there(doing, f"lookup/v2/topic/{topics.partition_path(topic, number)}", rest)
         return self._name(str(found["httpUrl"]).removeprefix("http://"))
 
-    def _stored(self, topic: Topic, number: int, which: str) -> Any:  # noqa: ANN401 - JSON
+    def _stored(self, topic: Topic, number: int, which: str, rest: Rest | None = None) -> Any:  # noqa: ANN401 - JSON
         doing = f"Loading partition {number} of {topic.name}"
         path = f"admin/v2/{topics.partition_path(topic, number)}/internalStats{which}"
-        return self._until_there(doing, path)
+        return self._until_there(doing, path, rest)
 
     def _until_there(self, doing: str, path: str, rest: Rest | None = None) -> Any:  # noqa: ANN401 - JSON
         """Ask until there is an answer: a bundle on its way to a broker is nobody's for a moment."""
@@ -160,11 +162,8 @@ class PulsarAdmin:
         host = self._registered.owner(topic, number)
         if host is None:
             return False
-        owner = Rest([node for node in self._brokers if node.address == host], answer_s=_LOOK_S)
-        try:
-            owner.ask("Loading", "GET", f"admin/v2/{topics.partition_path(topic, number)}/internalStats")
-        finally:
-            owner.close()
+        path = f"admin/v2/{topics.partition_path(topic, number)}/internalStats"
+        self._single[host].ask("Loading", "GET", path)
         return True
 
     def look_up(self, topic: Topic, avoiding: Sequence[str]) -> str:
@@ -175,19 +174,9 @@ class PulsarAdmin:
         asked = next((node for node in self._brokers if node.name not in avoiding), None)
         if asked is None:
             raise ClusterError(f"Looking up {topic.name}: no broker is left to ask.")
-        rest = Rest([asked], answer_s=_LOOK_S)
-        try:
-            owners = dict.fromkeys(self._opened(rest, topic, number) for number in range(topic.partitions))
-        finally:
-            rest.close()
+        rest = self._single[asked.address]
+        owners = dict.fromkeys(self._load(topic, number, rest) for number in range(topic.partitions))
         return f"Asked through {asked.name}: {', '.join(owners)} serves it."
-
-    def _opened(self, rest: Rest, topic: Topic, number: int) -> str:
-        """Return the owner of a partition, once it has opened it; a bundle on its way is nobody's for a moment."""
-        doing, name = f"Opening partition {number} of {topic.name}", topics.partition_path(topic, number)
-        found = self._until_there(doing, f"lookup/v2/topic/{name}", rest)
-        self._until_there(doing, f"admin/v2/{name}/internalStats", rest)
-        return self._name(str(found["httpUrl"]).removeprefix("http://"))
 
     def _under_replicated(self, topic: Topic) -> bool | None:
         """Tell by the ledgers that the partitions had when ZooKeeper last told; None before it has, of each."""
@@ -286,8 +275,9 @@ class PulsarAdmin:
 
     def close(self) -> None:
         """See protocols.Admin."""
-        for connection in (self._rest, self._registered, self._recovery):
-            connection.close()
+        for rest in (self._rest, *self._single.values(), self._recovery):
+            rest.close()
+        self._registered.close()
 
 
 def _namespace(topic: Topic) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import threading
-import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -38,11 +37,9 @@ class Registered:
     def owner(self, topic: Topic, partition: int) -> str | None:
         """Return the address of the broker that owns a partition, None while nobody does. Raises ClusterError."""
         place = f"/namespace/{topics.namespace(topic)}"
-        spot = zlib.crc32(topics.partition_name(topic, partition).encode())
         try:
             for bundle in self._ask("get_children", place):
-                low, high = (int(bound, 16) for bound in bundle.split("_"))
-                if low <= spot < high or high == spot == topics.HIGHEST_HASH:
+                if topics.falls_into(topic, partition, bundle):
                     content, _ = self._ask("get", f"{place}/{bundle}")
                     return str(urlsplit(json.loads(content)["httpUrl"]).hostname)
         except NoNodeError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import httpx
@@ -22,8 +23,12 @@ class Rest:
         """Connect with the first request."""
         self._nodes = nodes
         self._port = port
+        self._answer_s = answer_s
+
+    @cached_property
+    def _http(self) -> httpx.Client:
         # trust_env: a proxy in the user's environment knows nothing of the sandbox's addresses.
-        self._http = httpx.Client(timeout=answer_s, follow_redirects=True, trust_env=False)
+        return httpx.Client(timeout=self._answer_s, follow_redirects=True, trust_env=False)
 
     def ask(
         self, doing: str, method: str, path: str, body: object = None, *, absent_is_fine: bool = False
@@ -50,7 +55,8 @@ class Rest:
 
     def close(self) -> None:
         """Release connections."""
-        self._http.close()
+        if "_http" in vars(self):
+            self._http.close()
 
 
 def _content(answer: httpx.Response) -> Any:  # noqa: ANN401 - JSON

@@ -18,7 +18,7 @@ POLICIES = ("deduplicationEnabled", "message_ttl_in_seconds")
 """Namespace policies that a topic may set, by their REST name."""
 SETTINGS = frozenset({QUORUMS, BUNDLES, *POLICIES})
 
-HIGHEST_HASH = 0xFFFFFFFF
+_HIGHEST_HASH = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def own_boundaries(names: list[str]) -> list[int]:
     """
     hashes = sorted({_hash(name) for name in names})
     between = [(low + high + 1) // 2 for low, high in pairwise(hashes)]
-    return [0, *between, HIGHEST_HASH]
+    return [0, *between, _HIGHEST_HASH]
 
 
 def bundle_of(topic: Topic, partition: int) -> str:
@@ -112,6 +112,13 @@ def bundle_of(topic: Topic, partition: int) -> str:
     bounds = own_boundaries([partition_name(topic, number) for number in range(topic.partitions)])
     place = min(bisect_right(bounds, _hash(partition_name(topic, partition))), len(bounds) - 1)
     return f"0x{bounds[place - 1]:08x}_0x{bounds[place]:08x}"
+
+
+def falls_into(topic: Topic, partition: int, bundle: str) -> bool:
+    """Whether a partition falls into a bundle, written as REST and ZooKeeper write it: 0x00000000_0x40000000."""
+    low, high = (int(bound, 16) for bound in bundle.split("_"))
+    spot = _hash(partition_name(topic, partition))
+    return low <= spot < high or high == spot == _HIGHEST_HASH
 
 
 def _hash(name: str) -> int:
