@@ -12,6 +12,7 @@ from rich.table import Table
 
 from bench import scenario
 from bench.errors import BenchError, ScenarioError
+from bench.model import Change
 from bench.run import comparing, outside, play, preflight, table
 from bench.run import folder as run_folder
 
@@ -133,7 +134,7 @@ def compare(
     except (BenchError, OSError) as refusal:  # 1 is for a worse run
         typer.echo(f"error: {refusal}", err=True)
         raise typer.Exit(2) from None
-    raise typer.Exit(1 if comparison.counts["worse"] else 0)
+    raise typer.Exit(1 if comparison.counts[Change.WORSE] else 0)
 
 
 def _share(text: str) -> float:

@@ -41,6 +41,39 @@ class Verdict(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Change(StrEnum):
+    """What two runs say of one case."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    SAME = "no difference"
+    UNTOLD = "can't tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """From where to where a figure lies with 95 % confidence."""
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One case in two runs. `ratio` is the second run's value over the first's, with its 95 % interval.
+
+    `trials` are the valid ones of both. Without values in one of them only the names are there.
+    """
+
+    system: str
+    case: str
+    trials: tuple[int, int]
+    medians: tuple[float, float] | None
+    ratio: float | None
+    interval: Interval | None
+    change: Change
+
+
 class Jit(StrEnum):
     """How the servers' JVMs compile: their own default, or C1 only (fast start, for `quick` and tests)."""
 
@@ -178,6 +211,9 @@ class Node:
 
 
 _TIMES = ("min", "mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max")
+
+ENDS = ("low", "high", "ci_low", "ci_high")
+"""What stands beside a case's median, as ends of columns: range and interval."""
 
 RATES = ("throughput_msgs_per_s", "throughput_bytes_per_s")
 TIMES = tuple(f"{measure}_{point}_ns" for measure in ("service", "response", "e2e") for point in _TIMES)

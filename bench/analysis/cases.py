@@ -9,7 +9,7 @@ from typing import Any
 from bench.analysis.folder import TrialRecord
 from bench.analysis.guarantee import guarantee
 from bench.analysis.interval import median_interval
-from bench.model import COUNTERS, RATES, TIMES
+from bench.model import COUNTERS, ENDS, RATES, TIMES
 
 Row = dict[str, Any]
 
@@ -43,7 +43,7 @@ def _spread(name: str, valid: Sequence[Row]) -> Row:
     """Median, range and interval of one figure over the trials that have it; times stay whole nanoseconds."""
     values = [row[name] for row in valid if row.get(name) is not None]
     if not values:
-        return dict.fromkeys((name, *(f"{name}_{end}" for end in ("low", "high", "ci_low", "ci_high"))))
+        return dict.fromkeys((name, *(f"{name}_{end}" for end in ENDS)))
     exact = round if name in TIMES else float
     interval = median_interval(values)
     return {

@@ -5,35 +5,16 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from bench.analysis.interval import LEVEL, Interval
-from bench.model import ENOUGH_TRIALS, RATES
+from bench.analysis.interval import LEVEL
+from bench.model import ENOUGH_TRIALS, RATES, Change, Compared, Interval
 
 Row = Mapping[str, Any]
 
-BETTER, WORSE, SAME, UNTOLD = "better", "worse", "no difference", "can't tell"
 
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """One case in both runs. `ratio` is the second run's value over the first's, with its 95 % interval.
-
-    `trials` are the valid ones of both. Without values in one of them only the names are there.
-    """
-
-    system: str
-    case: str
-    trials: tuple[int, int]
-    medians: tuple[float, float] | None
-    ratio: float | None
-    interval: Interval | None
-    verdict: str
-
-
-def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold: float) -> list[Comparison]:
+def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold: float) -> list[Compared]:
     """Compare two tables `trials` by a column of theirs, in the order of the first; `threshold` is a share (0.05).
 
     The trials of two runs have no rounds in common, so nothing is paired. The ratio is the median of the ratios of
@@ -61,23 +42,23 @@ def _known(value: float | None) -> bool:
 
 def _compared(
     key: tuple[str, str], first: Sequence[float], second: Sequence[float], metric: str, threshold: float
-) -> Comparison:
+) -> Compared:
     counts = len(first), len(second)
     if not first or not second:
-        return Comparison(*key, counts, None, None, None, UNTOLD)
+        return Compared(*key, counts, None, None, None, Change.UNTOLD)
     ratio, interval = shift(first, second)
-    verdict = _verdict(ratio, interval, threshold, more_is_better=metric in RATES)
+    change = _change(ratio, interval, threshold, more_is_better=metric in RATES)
     medians = statistics.median(first), statistics.median(second)
-    return Comparison(*key, counts, medians, ratio, interval, verdict)
+    return Compared(*key, counts, medians, ratio, interval, change)
 
 
-def _verdict(ratio: float, interval: Interval | None, threshold: float, *, more_is_better: bool) -> str:
+def _change(ratio: float, interval: Interval | None, threshold: float, *, more_is_better: bool) -> Change:
     if interval is None:
-        return UNTOLD
+        return Change.UNTOLD
     if not interval.low <= 1 <= interval.high and not 1 / (1 + threshold) < ratio < 1 + threshold:
-        return BETTER if (ratio > 1) == more_is_better else WORSE
+        return Change.BETTER if (ratio > 1) == more_is_better else Change.WORSE
     within = 1 / (1 + threshold) <= interval.low and interval.high <= 1 + threshold
-    return SAME if within else UNTOLD
+    return Change.SAME if within else Change.UNTOLD
 
 
 def shift(first: Sequence[float], second: Sequence[float]) -> tuple[float, Interval | None]:

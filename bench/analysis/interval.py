@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from bench.model import ENOUGH_TRIALS
+from bench.model import ENOUGH_TRIALS, Interval
 
 LEVEL = 0.95
 _RESAMPLES = 4_999
@@ -22,14 +22,6 @@ _POWER = 0.8
 _MEDIAN_COST = math.pi / 2
 """A median takes so many times the trials of a mean to be known as well (normal noise, many trials)."""
 _MOST_ROUNDS = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """From where to where a median lies with 95 % confidence."""
-
-    low: float
-    high: float
 
 
 def median_interval(values: Sequence[float]) -> Interval | None:

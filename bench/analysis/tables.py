@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from bench.errors import AnalysisError
-from bench.model import BROKEN, COUNTERS, RATES, TIMES
+from bench.model import BROKEN, COUNTERS, ENDS, RATES, TIMES
 
 _TEXT, _INT, _LONG, _REAL, _BOOL = pa.string(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
 
@@ -56,7 +56,7 @@ _CASE_TAIL: _Fields = {
     **{
         name: kind
         for figure, kind in (dict.fromkeys(RATES, _REAL) | dict.fromkeys(TIMES, _LONG)).items()
-        for name in (figure, *(f"{figure}_{end}" for end in ("low", "high", "ci_low", "ci_high")))
+        for name in (figure, *(f"{figure}_{end}" for end in ENDS))
     },
     **dict.fromkeys(COUNTERS, _LONG),
     "guarantee": _TEXT,

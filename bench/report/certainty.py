@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
 from bench.model import ENOUGH_TRIALS
 from bench.report import numbers, sweep
 from bench.report.results import Results
-from bench.report.table import Cell, Column, Row, Table
+from bench.report.table import Cell, Column, Table, trial_table
 
 _NOMINAL = 0.95
 
@@ -57,24 +58,14 @@ def flagged(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     """The valid trials that are flagged, and why; None where there is none."""
     if "flags" not in results.valid.columns or results.valid["flags"].isna().all():
         return None
-    labels = {case["case"]: part.label(case) for part in parts for _, case in part.cases.iterrows()}
-    columns = (
-        Column("trial"),
-        Column("round"),
-        Column("system", "name"),
-        Column("case", "name"),
-        Column("messages/s"),
-        Column("drift"),
-        Column("flagged as", "text"),
-    )
-    rows = []
-    for _, trial in results.valid[results.valid["flags"].notna()].iterrows():
-        places = (Cell(str(trial["trial"])), Cell(str(int(trial["round"]) + 1)), Cell(str(trial["system"])))
-        drift = numbers.NOTHING if pd.isna(trial["drift"]) else f"{trial['drift']:+.0%}"
-        rate = numbers.rate(trial["throughput_msgs_per_s"])
-        case = labels.get(trial["case"], str(trial["case"]))
-        rows.append(Row((*places, Cell(case), Cell(rate), Cell(drift), Cell(str(trial["flags"])))))
-    return Table("Flagged trials", columns, tuple(rows))
+    marked = results.valid[results.valid["flags"].notna()]
+    columns = (Column("messages/s"), Column("drift"), Column("flagged as", "text"))
+    return trial_table("Flagged trials", parts, marked, columns, _flag)
+
+
+def _flag(trial: pd.Series[Any]) -> tuple[Cell, ...]:
+    drift = numbers.NOTHING if pd.isna(trial["drift"]) else f"{trial['drift']:+.0%}"
+    return Cell(numbers.rate(trial["throughput_msgs_per_s"])), Cell(drift), Cell(str(trial["flags"]))
 
 
 def flag_counts(results: Results) -> str:

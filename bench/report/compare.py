@@ -6,44 +6,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from bench.model import Change, Compared
 from bench.report import html, numbers
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Row, Table
 from bench.report.terminal import STYLES
 
-_TONES = {"better": "good", "worse": "bad", "can't tell": "warn"}
-
-
-class Bounds(Protocol):
-    """From where to where a ratio lies."""
-
-    @property
-    def low(self) -> float: ...
-    @property
-    def high(self) -> float: ...
-
-
-class Compared(Protocol):
-    """One case, as bench/analysis/comparison.py gives it."""
-
-    @property
-    def case(self) -> str: ...
-    @property
-    def trials(self) -> tuple[int, int]: ...
-    @property
-    def medians(self) -> tuple[float, float] | None: ...
-    @property
-    def ratio(self) -> float | None: ...
-    @property
-    def interval(self) -> Bounds | None: ...
-    @property
-    def verdict(self) -> str: ...
+_TONES = {Change.BETTER: "good", Change.WORSE: "bad", Change.UNTOLD: "warn"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +33,16 @@ class Comparison:
     accepted: Sequence[tuple[str, str, str]]
 
     @property
-    def counts(self) -> Counter[str]:
+    def counts(self) -> Counter[Change]:
         """How many cases have each verdict."""
-        return Counter(case.verdict for case in self.cases)
+        return Counter(case.change for case in self.cases)
 
     @property
     def summary(self) -> str:
         """Say it in a line: worst first."""
         said = [
             f"{self.counts[word]} {word}"
-            for word in ("worse", "better", "no difference", "can't tell")
+            for word in (Change.WORSE, Change.BETTER, Change.SAME, Change.UNTOLD)
             if self.counts[word]
         ]
         return f"{numbers.plural(len(self.cases), 'case')} of {self.metric}: {', '.join(said) or 'none in both runs'}."
@@ -103,7 +77,7 @@ def _row(case: Compared, metric: str) -> Row:
             Cell(" / ".join(map(str, case.trials))),
             Cell(numbers.NOTHING if case.ratio is None else f"{case.ratio:.3f}", "strong"),
             Cell(interval),
-            Cell(case.verdict, _TONES.get(case.verdict, "plain")),
+            Cell(case.change, _TONES.get(case.change, "plain")),
         )
     )
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from bench.report import numbers, sweep
 from bench.report.results import Results
-from bench.report.table import Cell, Column, Row, Table
+from bench.report.table import Cell, Column, Table, trial_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +39,13 @@ def not_counted(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     others = results.trials[results.trials["verdict"] != "valid"]
     if others.empty:
         return None
-    labels = {case["case"]: part.label(case) for part in parts for _, case in part.cases.iterrows()}
-    columns = (
-        Column("trial"),
-        Column("round"),
-        Column("system", "name"),
-        Column("case", "name"),
-        Column("state", "name"),
-        Column("verdict", "name"),
-        Column("reason", "text"),
-    )
-    rows = []
-    for _, trial in others.iterrows():
-        case = labels.get(trial["case"], str(trial["case"]))
-        places = (Cell(str(trial["trial"])), Cell(str(int(trial["round"]) + 1)), Cell(str(trial["system"])))
-        reason = numbers.NOTHING if pd.isna(trial["reason"]) else str(trial["reason"])
-        words = (Cell(str(trial["state"])), Cell(str(trial["verdict"]), "bad"), Cell(reason))
-        rows.append(Row((*places, Cell(case), *words)))
-    return Table("Trials that do not count", columns, tuple(rows))
+    columns = (Column("state", "name"), Column("verdict", "name"), Column("reason", "text"))
+    return trial_table("Trials that do not count", parts, others, columns, _verdict)
+
+
+def _verdict(trial: pd.Series[Any]) -> tuple[Cell, ...]:
+    reason = numbers.NOTHING if pd.isna(trial["reason"]) else str(trial["reason"])
+    return Cell(str(trial["state"])), Cell(str(trial["verdict"]), "bad"), Cell(reason)
 
 
 def never_run(results: Results) -> int:

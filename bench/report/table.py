@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -99,6 +99,24 @@ def case_table(part: sweep.Part, columns: Sequence[Column], cells: Sequence[Sequ
         rows.append(Row((*setting_cells(part, case, before), *others), opens(part, case, before)))
         before = case
     return Table(part.title, (*setting_columns(part), *columns), tuple(rows), part.system)
+
+
+def trial_table(
+    title: str,
+    parts: Sequence[sweep.Part],
+    trials: pd.DataFrame,
+    columns: Sequence[Column],
+    cells: Callable[[pd.Series[Any]], Sequence[Cell]],
+) -> Table:
+    """A table with a row for each trial: number, round, system and case, then `cells` of it."""
+    labels = {case["case"]: part.label(case) for part in parts for _, case in part.cases.iterrows()}
+    head = (Column("trial"), Column("round"), Column("system", "name"), Column("case", "name"))
+    rows = []
+    for _, trial in trials.iterrows():
+        places = (str(trial["trial"]), str(int(trial["round"]) + 1), str(trial["system"]))
+        case = labels.get(trial["case"], str(trial["case"]))
+        rows.append(Row((*map(Cell, places), Cell(case), *cells(trial))))
+    return Table(title, (*head, *columns), tuple(rows))
 
 
 def number_cell(value: float | None, *, tone: str = "plain", note: str = "") -> Cell:

@@ -11,9 +11,10 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
-from bench.analysis.comparison import BETTER, SAME, UNTOLD, WORSE, Comparison, compare, critical, shift
+from bench.analysis.comparison import compare, critical, shift
 from bench.cli import app
 from bench.errors import UnlikeError
+from bench.model import Change, Compared
 from bench.run import comparing
 from tests.report_data import build
 from tests.report_sketch import Sketch
@@ -26,7 +27,7 @@ def rows(values: list[float], metric: str = RATE, **others: Any) -> list[dict[st
     return [{**fixed, metric: value} for value in values]
 
 
-def one(first: list[float], second: list[float], threshold: float = 0.05, metric: str = RATE) -> Comparison:
+def one(first: list[float], second: list[float], threshold: float = 0.05, metric: str = RATE) -> Compared:
     (found,) = compare(rows(first, metric), rows(second, metric), metric, threshold)
     return found
 
@@ -56,29 +57,29 @@ def test_the_ratio_is_the_second_over_the_first() -> None:
 @pytest.mark.parametrize(
     ("metric", "factor", "verdict"),
     [
-        (RATE, 1.1, BETTER),
-        (RATE, 0.9, WORSE),
-        ("service_p99_ns", 1.1, WORSE),
-        ("service_p99_ns", 0.9, BETTER),
+        (RATE, 1.1, Change.BETTER),
+        (RATE, 0.9, Change.WORSE),
+        ("service_p99_ns", 1.1, Change.WORSE),
+        ("service_p99_ns", 0.9, Change.BETTER),
     ],
 )
 def test_more_is_better_of_a_rate_and_worse_of_a_time(metric: str, factor: float, verdict: str) -> None:
     first = [100.0, 101.0, 102.0, 99.0, 98.0]
-    assert one(first, [value * factor for value in first], metric=metric).verdict == verdict
+    assert one(first, [value * factor for value in first], metric=metric).change == verdict
 
 
 def test_a_difference_below_the_threshold_is_none() -> None:
     first = [100.0, 100.1, 100.2, 99.9, 99.8]
-    assert one(first, [value * 1.03 for value in first]).verdict == SAME
+    assert one(first, [value * 1.03 for value in first]).change == Change.SAME
 
 
 def test_what_varies_too_much_cannot_be_told() -> None:
-    assert one([50.0, 100.0, 150.0, 200.0, 80.0], [60.0, 90.0, 170.0, 190.0, 70.0]).verdict == UNTOLD
+    assert one([50.0, 100.0, 150.0, 200.0, 80.0], [60.0, 90.0, 170.0, 190.0, 70.0]).change == Change.UNTOLD
 
 
 def test_four_trials_tell_nothing() -> None:
     found = one([100.0] * 4, [50.0] * 5)
-    assert (found.verdict, found.interval) == (UNTOLD, None)
+    assert (found.change, found.interval) == (Change.UNTOLD, None)
 
 
 def test_only_valid_trials_count() -> None:
@@ -91,14 +92,16 @@ def test_equal_runs_are_called_different_in_one_of_twenty_cases_at_most() -> Non
     """2,000 A/A comparisons of five trials that vary by 5 %: more than 5 % wrong would be 101."""
     draw = np.random.default_rng(11)
     samples = [[list(np.exp(draw.normal(0, 0.05, 5))) for _ in range(2)] for _ in range(2000)]
-    assert sum(one(first, second).verdict in {BETTER, WORSE} for first, second in samples) <= 100
+    assert sum(one(first, second).change in {Change.BETTER, Change.WORSE} for first, second in samples) <= 100
 
 
 def test_a_tenth_slower_is_seen_in_nine_of_ten_cases() -> None:
     """Five trials that vary by 3 %, the second run's slower by a tenth."""
     draw = np.random.default_rng(12)
     samples = [[np.exp(draw.normal(0, 0.03, 5)) for _ in range(2)] for _ in range(500)]
-    assert sum(one(list(first), list(second / 1.1)).verdict == WORSE for first, second in samples) >= 450
+    assert (
+        sum(one(list(first), list(second / 1.1)).change == Change.WORSE for first, second in samples) >= 450
+    )
 
 
 @pytest.fixture(scope="module")
