@@ -151,7 +151,8 @@ class Case:
     `producer` and `consumer` are client properties under the client's own names; `processor` is the application between
     two topics, if there is one (bench/systems/processing.py). `disk` is what an fsync is made to cost
     (bench/run/emulated.py). `faults` are the steps of what
-    breaks during a trial, as the scenario has them (bench/faults/step.py).
+    breaks during a trial, as the scenario has them (bench/faults/step.py). With `telemetry` servers and machine are
+    looked at while the load runs (bench/telemetry).
     """
 
     system: str
@@ -166,6 +167,7 @@ class Case:
     processor: Settings = field(default_factory=dict)
     disk: Settings = field(default_factory=dict)
     faults: tuple[Mapping[str, Any], ...] = ()
+    telemetry: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,9 @@ class Node:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
+BUSY = 0.9
+"""From this share of its time on, something is taken to be at its limit."""
+
 _TIMES = ("min", "mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max")
 
 ENDS = ("low", "high", "ci_low", "ci_high")
@@ -234,7 +239,14 @@ COUNTERS = (
 )
 BROKEN = ("unavailable_ns", "reader_stall_ns", "copies_missing_ns")
 """What faults did to a trial, the longest of each."""
-METRICS = (*RATES, *TIMES, *COUNTERS, *BROKEN)
+SHARES = (
+    *("machine_cpu_share", "machine_disk_share", "network_share"),
+    *("servers_cpu", "client_cpu", "other_cpu", "gc_share"),
+)
+"""How busy what was in a trial's window: of all cores, of the disk's time, of a link, in cores, of a server's time."""
+USAGE = ("cpu_per_message_ns", "disk_bytes_per_byte", "network_bytes_per_byte", "flushes_per_message")
+"""What the servers took for each acknowledged message, or each byte of it."""
+METRICS = (*RATES, *TIMES, *COUNTERS, *BROKEN, *USAGE)
 """Columns of results/trials that an expectation may speak of (docs/results.md)."""
 ERRORS = "errors"
 """What an expectation may speak of beside them: the sends that ended with one error (results/errors)."""

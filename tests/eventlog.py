@@ -42,6 +42,16 @@ RECEIVES = pa.schema(
         *_POSITION,
     ]
 )
+SAMPLES = pa.schema(
+    [
+        ("at_ns", pa.int64()),
+        ("node", pa.string()),
+        ("role", pa.string()),
+        ("metric", pa.string()),
+        ("value", pa.float64()),
+        ("counter", pa.bool_()),
+    ]
+)
 
 Row = dict[str, Any]
 
@@ -64,6 +74,20 @@ def receive(stage: str, sent: Row, received_ns: int, **others: object) -> Row:
     return row | {name: sent.get(name) for name in copied} | others
 
 
+def sample(
+    at_s: float, node: str, metric: str, value: float, *, role: str = "broker", counter: bool = True
+) -> Row:
+    """One row of telemetry."""
+    return {
+        "at_ns": seconds(at_s),
+        "node": node,
+        "role": role,
+        "metric": metric,
+        "value": value,
+        "counter": counter,
+    }
+
+
 def read_back(sent: Sequence[Row]) -> list[Row]:
     """The verify rows of messages that lie in this order, from entry 0."""
     return [receive("verify", row, seconds(100), entry=entry) for entry, row in enumerate(sent)]
@@ -71,10 +95,11 @@ def read_back(sent: Sequence[Row]) -> list[Row]:
 
 @dataclass
 class TrialLog:
-    """One trial of a run folder. `sends` or `receives` None: that folder is not there."""
+    """One trial of a run folder. `sends`, `receives` or `samples` None: that folder is not there."""
 
     sends: Sequence[Row] | None = ()
     receives: Sequence[Row] | None = ()
+    samples: Sequence[Row] | None = None
     system: str = "memory"
     settings: Mapping[str, Scalar] = field(default_factory=dict)
     round: int = 0
@@ -130,7 +155,11 @@ def _plan(trials: Sequence[TrialLog], swept: Mapping[str, Sequence[str]]) -> Row
 
 def _write_trial(folder: Path, number: int, trial: TrialLog) -> None:
     folder.mkdir(parents=True)
-    for stage, rows, schema in (("sends", trial.sends, SENDS), ("receives", trial.receives, RECEIVES)):
+    for stage, rows, schema in (
+        ("sends", trial.sends, SENDS),
+        ("receives", trial.receives, RECEIVES),
+        ("telemetry", trial.samples, SAMPLES),
+    ):
         if rows is not None:
             folder.joinpath(stage).mkdir()
             pq.write_table(pa.Table.from_pylist(list(rows), schema), folder / stage / "0.parquet")

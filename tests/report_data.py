@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from bench.analysis.interval import median_interval
-from bench.analysis.tables import FAULTS
-from bench.model import COUNTERS, NANOS, RATES, TIMES
+from bench.analysis.tables import FAULTS, TELEMETRY
+from bench.model import BUSY, COUNTERS, NANOS, RATES, TIMES, USAGE
 from tests import report_documents as documents
 from tests.report_sketch import SWEPT, WARM_UP_S, WINDOW_S, Row, Sketch, case_name, cases_of, typical_rate
 
@@ -54,6 +54,9 @@ def build(run: Path, sketch: Sketch | None = None) -> Path:
         results,
         trials=trials,
         cases=_cases(trials, order),
+        telemetry=pd.DataFrame(
+            [sample for trial in order for sample in _samples(trial["trial"])], columns=list(TELEMETRY)
+        ),
         timeline=pd.DataFrame(timeline, columns=_TIMELINE_COLUMNS),
         percentiles=pd.DataFrame(percentiles, columns=["trial", "measure", "quantile", "value_ns"]),
         errors=pd.DataFrame(columns=["trial", "outcome", "error", "count"]),
@@ -96,7 +99,12 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
     number = trial["trial"]
     if number in sketch.failed:
         reason = "broker-2 ended with exit code 1 while the topic was created."
-        empty = {**dict.fromkeys((*RATES, *TIMES)), **dict.fromkeys(COUNTERS, 0), "e2e_messages": 0}
+        empty = {
+            **dict.fromkeys((*RATES, *TIMES)),
+            **dict.fromkeys(COUNTERS, 0),
+            **dict.fromkeys((*USAGE, "bottleneck", "bottleneck_evidence")),
+            "e2e_messages": 0,
+        }
         state = {"state": "failed", "verdict": "invalid", "reason": reason, "window_s": None}
         return {**base, **state, **swept, **empty, "account_complete": False}, [], []
     rate = typical_rate(trial["system"], trial["settings"]) * draw.normal(1.0, 0.05)
@@ -123,11 +131,39 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
         "recorder_backlog_max": 3,
         "drift": 0.31 if trial["trial"] in sketch.drifting else 0.01,
         "flags": "trend" if trial["trial"] in sketch.drifting else None,
+        **_usage(min(0.92, 0.3 + rate / 80_000)),
         "machine_probe_ns": 4_000_000 if trial["trial"] in sketch.slowed else 2_500_000,
     }
     for measure, times in latencies.items():
         row |= _points(measure, times)
     return row, list(_curves(number, latencies)), list(_seconds(number, rate, draw))
+
+
+def _usage(client: float) -> Row:
+    bound = client >= BUSY
+    said = (
+        f"the load process used {client:.0%} of the one core"
+        if bound
+        else "2 ms of 3 ms passed in the broker"
+    )
+    return {
+        **dict(zip(USAGE, (410_000.0, 3.4, 9.2, 1.4), strict=True)),
+        "bottleneck": "client" if bound else "broker",
+        "bottleneck_evidence": said,
+    }
+
+
+def _samples(trial: int) -> Iterator[Row]:
+    levels = {"cpu_s": 0.4, "disk_write_bytes": 2e6, "net_in_bytes": 4e6, "net_out_bytes": 3e6}
+    for second in range(WARM_UP_S + WINDOW_S):
+        at = {"trial": trial, "at_ns": second * NANOS + 1000}
+        for node in ("broker-1", "broker-2"):
+            yield from (
+                {**at, "node": node, "role": "broker", "metric": name, "value": value}
+                for name, value in levels.items()
+            )
+        yield {**at, "node": "producers", "role": "client", "metric": "cpu_s", "value": 0.3}
+        yield {**at, "node": "machine", "role": "machine", "metric": "cpu_busy_s", "value": 1.6}
 
 
 def _times(draw: np.random.Generator, mean_ns: float, count: int) -> Times:
@@ -205,6 +241,8 @@ def _cases(trials: pd.DataFrame, order: list[Row]) -> pd.DataFrame:
             row[f"{column}_ci_low"] = interval.low if interval else None
             row[f"{column}_ci_high"] = interval.high if interval else None
         row |= {name: pd.to_numeric(valid[name]).sum(min_count=len(valid)) for name in COUNTERS}
+        row |= {name: pd.to_numeric(valid[name]).median() for name in USAGE}
+        row["bottleneck"] = ", ".join(valid["bottleneck"].unique()) or None
         row["guarantee"] = _GUARANTEES.get(settings.get("acks", settings.get("journalSyncData", "")))
         rows.append(row)
     return pd.DataFrame(rows)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bench.analysis.folder import TrialRecord
 from bench.analysis.guarantee import guarantee
 from bench.analysis.interval import median_interval
-from bench.model import COUNTERS, ENDS, RATES, TIMES
+from bench.model import COUNTERS, ENDS, RATES, TIMES, USAGE
 
 Row = dict[str, Any]
 
@@ -35,6 +36,8 @@ def _case(first: TrialRecord, rows: Sequence[Row], settings: Iterable[str]) -> R
         "trials": len(rows),
         **{name: value for figure in FIGURES for name, value in _spread(figure, valid).items()},
         **{name: _sum(name, valid) for name in COUNTERS},
+        **{name: _median(name, valid) for name in USAGE},
+        "bottleneck": _verdicts(valid),
         "guarantee": guarantee(case.system, case.settings, case.configuration),
     }
 
@@ -53,6 +56,19 @@ def _spread(name: str, valid: Sequence[Row]) -> Row:
         f"{name}_ci_low": exact(interval.low) if interval else None,
         f"{name}_ci_high": exact(interval.high) if interval else None,
     }
+
+
+def _median(name: str, valid: Sequence[Row]) -> float | None:
+    values = [row[name] for row in valid if row.get(name) is not None]
+    return statistics.median(values) if values else None
+
+
+def _verdicts(valid: Sequence[Row]) -> str | None:
+    """What limited the trials: one word where they agree, else each with its number, the most frequent first."""
+    counts = Counter(str(row["bottleneck"]) for row in valid)
+    if len(counts) <= 1:
+        return next(iter(counts), None)
+    return ", ".join(f"{verdict} {count}" for verdict, count in counts.most_common())
 
 
 def _sum(name: str, valid: Sequence[Row]) -> int | None:

@@ -143,7 +143,7 @@ class RunFolder:
         return list(dict.fromkeys(name for names in self.plan.swept.values() for name in names))
 
     def parts(self, stage: str) -> dict[int, list[Path]]:
-        """Parquet files by trial, of `sends` or `receives`; a trial without any is not among them."""
+        """Parquet files by trial, of `sends`, `receives` or `telemetry`; a trial without any is not among them."""
         files = {
             trial.trial: sorted(
                 path

@@ -15,7 +15,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from bench.analysis import tables
+from bench.analysis import tables, telemetry
 from bench.analysis.availability import availability, breakage, fault_rows
 from bench.analysis.cases import case_rows
 from bench.analysis.contract import recorded
@@ -49,6 +49,7 @@ class _Measured:
     counted: Counted
     timeline: list[dict[str, object]]
     errors: list[dict[str, object]]
+    telemetry: Any
     offenders: Any
     faults: list[dict[str, object]]
     parts: dict[int, dict[int, float]]
@@ -108,6 +109,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     sends = windowed.sends(log)
     tallies, live = tally(sends), live_tally(log.receives, windowed)
     service = service_by_second(sends)
+    stepped = telemetry.steps(log.samples, windowed).persist()
     every, verify = messages(log).persist(), verify_rows(log)
     late = out_of_order(verify)
     counted = Counted(
@@ -119,6 +121,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
             sends, windowed.messages(every), any_open=any(trial.open_loop for trial in folder.trials)
         ),
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
+        used=telemetry.by_trial(telemetry.used(stepped)),
     )
     whole = [trial.trial for trial in folder.trials if trial.verified]
     parts = [offenders(every, log, verify, whole)] if _any_offender(counted) else []
@@ -127,6 +130,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         counted=counted,
         timeline=list(timeline(folder.trials, first_ns, tallies, live, service)),
         errors=errors(tallies),
+        telemetry=tables.frame(telemetry.over_time(stepped), tables.TELEMETRY),
         offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
         faults=fault_rows(folder.trials, first_ns, availability(spark, log, folder.trials)),
         parts=service_by_part(sends),
@@ -155,6 +159,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "trials", tables.table(trials, tables.trial_fields(settings)))
     tables.write_table(results, "cases", tables.table(cases, tables.case_fields(settings)))
     tables.write_table(results, "timeline", tables.table(measured.timeline, tables.TIMELINE))
+    tables.write_table(results, "telemetry", measured.telemetry)
     tables.write_table(results, "percentiles", tables.table(_curves(measured.counted), tables.PERCENTILES))
     tables.write_table(results, "errors", tables.table(measured.errors, tables.ERRORS))
     tables.write_table(results, "messages", measured.offenders)

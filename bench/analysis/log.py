@@ -27,6 +27,8 @@ class Column(NamedTuple):
 _INT = Column(pa.int32(), "int")
 _LONG = Column(pa.int64(), "long")
 _TEXT = Column(pa.string(), "string")
+_REAL = Column(pa.float64(), "double")
+_FLAG = Column(pa.bool_(), "boolean")
 _POSITION = {
     "ledger": _LONG._replace(nullable=True),
     "entry": _LONG._replace(nullable=True),
@@ -55,17 +57,26 @@ RECEIVES: Mapping[str, Column] = {
     "received_ns": _LONG,
     **_POSITION,
 }
+SAMPLES: Mapping[str, Column] = {
+    "at_ns": _LONG,
+    "node": _TEXT,
+    "role": _TEXT,
+    "metric": _TEXT,
+    "value": _REAL,
+    "counter": _FLAG,
+}
 
 
 @dataclass(frozen=True, slots=True)
 class EventLog:
-    """All trials' sends and receives, each with its trial's number in the column `trial`.
+    """All trials' sends, receives and samples, each with its trial's number in the column `trial`.
 
     `recorded` are the trials that wrote sends at all.
     """
 
     sends: DataFrame
     receives: DataFrame
+    samples: DataFrame
     recorded: frozenset[int]
 
 
@@ -75,6 +86,7 @@ class LogFiles:
 
     sends: Sequence[Path]
     receives: Sequence[Path]
+    samples: Sequence[Path]
     recorded: frozenset[int]
     rows: int
 
@@ -83,6 +95,7 @@ class LogFiles:
         return EventLog(
             sends=_frame(spark, self.sends, SENDS),
             receives=_frame(spark, self.receives, RECEIVES),
+            samples=_frame(spark, self.samples, SAMPLES),
             recorded=self.recorded,
         )
 
@@ -94,11 +107,14 @@ def check_log(folder: RunFolder) -> LogFiles:
         EventLogError: a file cannot be read, or a column is missing, of another type, or null where it must
             not be; the message names file and column.
     """
-    sends, receives = folder.parts("sends"), folder.parts("receives")
-    send_files = [path for paths in sends.values() for path in paths]
-    receive_files = [path for paths in receives.values() for path in paths]
+    sends = folder.parts("sends")
+    send_files, receive_files, sample_files = (
+        [path for paths in parts.values() for path in paths]
+        for parts in (sends, folder.parts("receives"), folder.parts("telemetry"))
+    )
     rows = _checked_rows(send_files, SENDS) + _checked_rows(receive_files, RECEIVES)
-    return LogFiles(send_files, receive_files, frozenset(sends), rows)
+    _checked_rows(sample_files, SAMPLES)
+    return LogFiles(send_files, receive_files, sample_files, frozenset(sends), rows)
 
 
 def _frame(spark: SparkSession, files: Iterable[Path], columns: Mapping[str, Column]) -> DataFrame:

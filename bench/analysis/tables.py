@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from bench.errors import AnalysisError
-from bench.model import BROKEN, COUNTERS, ENDS, RATES, TIMES
+from bench.model import BROKEN, COUNTERS, ENDS, RATES, SHARES, TIMES, USAGE
 
 _TEXT, _INT, _LONG, _REAL, _BOOL = pa.string(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
 
@@ -48,6 +48,12 @@ _TRIAL_TAIL: _Fields = {
     "machine_probe_ns": _LONG,
     "machine_page_ns": _LONG,
     "machine_wake_ns": _LONG,
+    **dict.fromkeys(SHARES, _REAL),
+    **dict.fromkeys(USAGE, _REAL),
+    "flush_ns": _REAL,
+    "request_ns": _REAL,
+    "bottleneck": _TEXT,
+    "bottleneck_evidence": _TEXT,
 }
 _CASE_HEAD: _Fields = {"system": _TEXT, "case": _TEXT}
 _CASE_TAIL: _Fields = {
@@ -59,6 +65,8 @@ _CASE_TAIL: _Fields = {
         for name in (figure, *(f"{figure}_{end}" for end in ENDS))
     },
     **dict.fromkeys(COUNTERS, _LONG),
+    **dict.fromkeys(USAGE, _REAL),
+    "bottleneck": _TEXT,
     "guarantee": _TEXT,
 }
 TIMELINE: _Fields = {
@@ -67,6 +75,14 @@ TIMELINE: _Fields = {
     "in_window": _BOOL,
     **dict.fromkeys(("acked", "failed", "unknown", "received"), _LONG),
     **dict.fromkeys(("service_p50_ns", "service_p99_ns", "service_max_ns"), _LONG),
+}
+TELEMETRY: _Fields = {
+    "trial": _INT,
+    "at_ns": _LONG,
+    "node": _TEXT,
+    "role": _TEXT,
+    "metric": _TEXT,
+    "value": _REAL,
 }
 PERCENTILES: _Fields = {"trial": _INT, "measure": _TEXT, "quantile": _REAL, "value_ns": _LONG}
 ERRORS: _Fields = {"trial": _INT, "outcome": _TEXT, "error": _TEXT, "count": _LONG}

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bench.analysis.bottleneck import bottleneck
 from bench.analysis.contract import Recorded
 from bench.analysis.folder import TrialRecord
 from bench.analysis.latency import MEASURES, Distribution
+from bench.analysis.telemetry import Used
 from bench.analysis.throughput import Tally, throughput
+from bench.analysis.usage import usage
 from bench.model import COUNTERS
 
 Row = dict[str, object]
@@ -24,12 +27,14 @@ class Counted:
     distributions: Mapping[tuple[int, str], Distribution]
     accounts: Mapping[int, Mapping[str, int]]
     out_of_order: Mapping[int, int]
+    used: Mapping[int, Sequence[Used]]
 
 
 def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> Row:
     """Bring one trial's record and counts together; what cannot be said is left out and becomes null."""
     account = _account(trial, counted)
-    return {
+    rates = _rates(trial, counted)
+    row: Row = {
         "trial": trial.trial,
         "round": trial.round,
         "system": trial.case.system,
@@ -37,7 +42,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         "state": trial.state,
         **_verdict(trial, _problems(trial, counted, account)),
         **{name: trial.settings.get(name) for name in settings},
-        **_rates(trial, counted),
+        **rates,
         **_latency(trial, counted),
         **account,
         "account_complete": trial.verified,
@@ -46,14 +51,27 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         "machine_probe_ns": trial.machine.probe_ns if trial.machine else None,
         "machine_page_ns": trial.machine.page_ns if trial.machine else None,
         "machine_wake_ns": trial.machine.wake_ns if trial.machine else None,
+        **usage(
+            counted.used.get(trial.trial, ()),
+            rates["throughput_msgs_per_s"],
+            rates["throughput_bytes_per_s"],
+        ),
     }
+    return row | bottleneck(row, rate=_rate(trial), broken=bool(trial.faults))
 
 
-def _rates(trial: TrialRecord, counted: Counted) -> Row:
+def _rate(trial: TrialRecord) -> float | None:
+    """Return the rate that an open loop asked for, where it was one and the same all the time."""
+    steps = trial.load.pacing
+    rates = set() if isinstance(steps, str) else {rate for _, rate in steps}
+    return rates.pop() if len(rates) == 1 else None
+
+
+def _rates(trial: TrialRecord, counted: Counted) -> dict[str, float | None]:
     rates = throughput(counted.tallies.get(trial.trial, ()), trial.window)
     if trial.trial not in counted.logged:
         rates |= {"throughput_msgs_per_s": None, "throughput_bytes_per_s": None}
-    return dict(rates)
+    return rates
 
 
 def _latency(trial: TrialRecord, counted: Counted) -> Row:

@@ -5,6 +5,7 @@ They live outside the checkout, under `cache_root()/<system>/<version>`, so that
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -19,6 +20,7 @@ from bench.errors import SetupError
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SHOWN_LINES = 12
+_MADE_FROM = "pom.sha256"
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -51,19 +53,29 @@ def server_home(system: str, version: str | None = None) -> Path:
 
 
 def fetch(system: str, version: str | None = None) -> Path:
-    """Install a server with Maven unless it is there; returns its home.
+    """Install a server with Maven unless it is there, made from the pom as it stands; returns its home.
 
     A home appears whole or not at all, and of several that fetch at once one does the work.
     """
     version = version or default_version(system)
     home = _home(system, version)
-    if home.is_dir():
+    if _made_from(home) == _fingerprint(system):
         return home
     home.parent.mkdir(parents=True, exist_ok=True)
     with _alone(home.parent / ".lock"):
-        if not home.is_dir():
+        if _made_from(home) != _fingerprint(system):
             _fetch_into(home, system, version)
     return home
+
+
+def _fingerprint(system: str) -> str:
+    """What a home is made from: a pom that has changed since means another home."""
+    return hashlib.sha256(_pom(system).read_bytes()).hexdigest()
+
+
+def _made_from(home: Path) -> str | None:
+    file = home / _MADE_FROM
+    return file.read_text(encoding="ascii") if file.is_file() else None
 
 
 def class_path(home: Path) -> str:
@@ -106,6 +118,9 @@ def _fetch_into(home: Path, system: str, version: str) -> None:
         unfinished = Path(folder) / "server"
         _maven(system, version, unfinished)
         class_path(unfinished)  # an empty home would be found much later, by a server that does not start
+        (unfinished / _MADE_FROM).write_text(_fingerprint(system), encoding="ascii")
+        if home.is_dir():  # of another pom; servers that run from it keep the files that they have open
+            home.rename(Path(folder) / "before")
         unfinished.rename(home)
 
 

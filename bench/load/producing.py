@@ -97,7 +97,9 @@ class TrialLoad:
         recorder = self._recorder
         with self._users(environment):
             self._open_gate()
-            progress = Progress(recorder, self._senders, self._span, self._command.progress_at_acks, report)
+            progress = Progress(
+                recorder, self._senders, self._span, self._vitals, self._command.progress_at_acks, report
+            )
             live = LiveView(environment.stats, f"{self._command.system} {self._command.topic.name}", recorder)
             with _beside(self._vitals.run, live.run, progress.run):
                 while self._goes_on():

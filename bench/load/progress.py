@@ -9,7 +9,8 @@ from typing import Any
 import gevent
 
 from bench.load.recorder import SendRecorder
-from bench.load.sender import Sender, Span
+from bench.load.sender import NO_LIMIT, Sender, Span
+from bench.load.vitals import Vitals
 from bench.model import NANOS, Outcome
 
 _LOOK_S = 0.1
@@ -20,16 +21,18 @@ _EVERY_NS = NANOS // 2
 class Progress:
     """Reports twice a second while `run` runs, and at once when an awaited number of acks is there."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - whatever there is to tell of
         self,
         recorder: SendRecorder,
         senders: Sequence[Sender],
         span: Span,
+        vitals: Vitals,
         at_acks: Sequence[int],
         report: Callable[[dict[str, Any]], None],
     ) -> None:
         """Tell `report` about these senders."""
         self._recorder = recorder
+        self._vitals = vitals
         self._senders = senders
         self._span = span
         self._awaited = sorted(at_acks, reverse=True)
@@ -38,7 +41,8 @@ class Progress:
         self._last_acked = 0
 
     def run(self) -> None:
-        """Report until killed."""
+        """Report until killed, at once for the first time."""
+        self.tell()
         while True:
             gevent.sleep(_AWAITING_LOOK_S if self._awaited else _LOOK_S)
             if self._is_due():
@@ -58,6 +62,12 @@ class Progress:
                 "unknown": unknown,
                 "rate": round(rate, 1),
                 "elapsed_s": round((now_ns - self._span.zero_ns) / NANOS, 3),
+                "at_ns": now_ns,
+                "start_ns": self._span.start_ns,
+                "end_ns": None if self._span.end_ns == NO_LIMIT else self._span.end_ns,
+                "open": sum(sender.open_sends for sender in self._senders),
+                "loop_lag_ns": self._vitals.take_lag_ns(),
+                "recorder_backlog": self._recorder.backlog,
             }
         )
 

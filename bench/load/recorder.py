@@ -68,6 +68,11 @@ class SendRecorder:
         return [sum(counts) for counts in zip(*(line.counts for line in self.lines), strict=True)]
 
     @property
+    def backlog(self) -> int:
+        """The number of full chunks that wait for the disk now."""
+        return self._writer.backlog
+
+    @property
     def backlog_max(self) -> int:
         """The largest number of full chunks that waited for the disk at one time."""
         return self._writer.backlog_max

@@ -26,6 +26,12 @@ class Vitals:
         self._span = span
         self._samples: list[_Sample] = []
         self._lag_max_ns = 0
+        self._lag_since_ns = 0
+
+    def take_lag_ns(self) -> int:
+        """Return the longest lateness of a beat since the last call."""
+        taken, self._lag_since_ns = self._lag_since_ns, 0
+        return taken
 
     def run(self) -> None:
         """Beat until the window is over, or until killed."""
@@ -51,7 +57,9 @@ class Vitals:
     def _beat(self) -> None:
         due_ns = time.monotonic_ns() + round(_BEAT_S * NANOS)
         gevent.sleep(_BEAT_S)
-        self._lag_max_ns = max(self._lag_max_ns, time.monotonic_ns() - due_ns)
+        lag_ns = time.monotonic_ns() - due_ns
+        self._lag_max_ns = max(self._lag_max_ns, lag_ns)
+        self._lag_since_ns = max(self._lag_since_ns, lag_ns)
 
     @staticmethod
     def _sleep_until(wanted_ns: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bench.report import certainty, delivery, method, numbers, tables
+from bench.report import certainty, delivery, method, numbers, resources
 from bench.report.figures import Drawing
 from bench.report.results import Results
 
@@ -63,14 +63,12 @@ def _caveats(results: Results) -> tuple[str, ...]:
 
 def _warnings(results: Results) -> tuple[str, ...]:
     others = len(results.trials) - len(results.valid)
-    bound = len(tables.client_bound(results))
     warnings = [statement.text for statement in delivery.statements(results) if statement.tone == "bad"]
     if others:
         warnings.append(
             f"{others} of {numbers.plural(len(results.trials), 'trial')} do not count; see what was left out."
         )
-    if bound:
-        warnings.append(method.client_limit(bound))
+    warnings += resources.limits(results)
     if flagged := certainty.flag_counts(results):
         warnings.append(flagged)
     if (unsteady := method.unsteady(results)) is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from bench.report import certainty, numbers, sweep, tables
+from bench.report import certainty, numbers, sweep
 from bench.report.results import Json, Results
 
 _PROBES = (
@@ -235,8 +235,7 @@ def _client(results: Results) -> str:
     if "loop_lag_max_ns" in results.valid.columns:
         late = pd.to_numeric(results.valid["loop_lag_max_ns"]).max()
         said += f"; event loop late by at most {numbers.duration(late)}"
-    bound = tables.client_bound(results)
-    return f"{said}. {client_limit(len(bound))}" if bound else f"{said}."
+    return f"{said}."
 
 
 def _steadiness(results: Results) -> Iterator[Fact]:
@@ -269,14 +268,6 @@ def _probed(results: Results, name: str) -> pd.Series[float]:
     if name not in results.valid.columns:
         return pd.Series(dtype=float)
     return pd.to_numeric(results.valid[name]).dropna().astype(float)
-
-
-def client_limit(trials: int) -> str:
-    """The warning that so many trials may show the client's limit."""
-    return (
-        f"In {numbers.plural(trials, 'trial')} the load process used more than {tables.CLIENT_BOUND:.0%} "
-        "of a core: the client, not the servers, may be the limit there."
-    )
 
 
 def _clock(results: Results) -> Iterator[Fact]:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 import pandas as pd
 
 from bench.errors import ReportError
+from bench.model import USAGE
 
 Json: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
@@ -19,6 +20,7 @@ _REQUIRED = {
     "trials": (
         *("trial", "round", "system", "case", "state", "verdict", "reason", "throughput_msgs_per_s"),
         *("service_p50_ns", "service_p99_ns", "e2e_p50_ns", "e2e_p99_ns", "sent", "acked", "lost"),
+        *("bottleneck", "bottleneck_evidence"),
     ),
     "cases": (
         *("system", "case", "rounds", "trials", "guarantee"),
@@ -33,9 +35,10 @@ _REQUIRED = {
             "e2e_p99_ns",
         ),
         *("sent", "acked", "failed", "unknown", "lost", "fail_present", "unknown_present", "unknown_absent"),
-        *("duplicates", "out_of_order", "foreign"),
+        *("duplicates", "out_of_order", "foreign", "bottleneck", *USAGE),
     ),
     "timeline": ("trial", "second", "in_window", "acked", "failed", "unknown"),
+    "telemetry": ("trial", "at_ns", "node", "role", "metric", "value"),
     "percentiles": ("trial", "measure", "quantile", "value_ns"),
     "errors": ("trial", "outcome", "error", "count"),
     "faults": (
@@ -63,6 +66,7 @@ class Results:
     trials: pd.DataFrame
     cases: pd.DataFrame
     timeline: pd.DataFrame
+    telemetry: pd.DataFrame
     percentiles: pd.DataFrame
     errors: pd.DataFrame
     messages: pd.DataFrame

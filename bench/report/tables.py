@@ -6,7 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from bench.report import numbers, sweep
+from bench.model import BUSY
+from bench.report import numbers, resources, sweep
 from bench.report.results import Results
 from bench.report.table import (
     Cell,
@@ -20,9 +21,6 @@ from bench.report.table import (
 )
 
 INTERVAL = "95 % interval"
-
-CLIENT_BOUND = 0.9
-"""From this share of a core on, the load process may be what limits a trial."""
 
 _POINTS = {
     "service": (("p50", "p50"), ("p99", "p99"), ("p99_9", "p99.9"), ("max", "max")),
@@ -39,6 +37,7 @@ def measured(results: Results, part: sweep.Part) -> Table:
         Column("valid / all", "number", "trials"),
         Column("median", "number", "throughput, messages/s"),
         Column(ends, "number", "throughput, messages/s"),
+        Column("limited by", "name", "throughput, messages/s"),
         *times.values(),
     ]
     shares = _client_shares(part)
@@ -46,7 +45,8 @@ def measured(results: Results, part: sweep.Part) -> Table:
         columns.append(Column("CPU", "number", "client"))
     cells = []
     for _, case in part.cases.iterrows():
-        row = [_trials(case), *_throughput(case, ends), *(_time(case, name) for name in times)]
+        limit = resources.limited_by(case, resources.evidence(results, case["case"]))
+        row = [_trials(case), *_throughput(case, ends), limit, *(_time(case, name) for name in times)]
         if shares is not None:
             row.append(_share(shares.get(case["case"])))
         cells.append(row)
@@ -82,14 +82,6 @@ def _price(part: sweep.Part, case: pd.Series[Any]) -> Row:
         number_cell(case["lost"], tone="bad"),
     )
     return Row((*setting_cells(part, case, None), *cells))
-
-
-def client_bound(results: Results) -> list[int]:
-    """The valid trials whose load process used nearly a whole core."""
-    if "cpu_share" not in results.trials.columns:
-        return []
-    shares = pd.to_numeric(results.valid["cpu_share"])
-    return [int(trial) for trial in results.valid.loc[shares > CLIENT_BOUND, "trial"]]
 
 
 def _times(results: Results) -> dict[str, Column]:
@@ -142,7 +134,7 @@ def _client_shares(part: sweep.Part) -> dict[str, float] | None:
 
 
 def _share(share: float | None) -> Cell:
-    bound = share is not None and share > CLIENT_BOUND
+    bound = share is not None and share >= BUSY
     return Cell(
         numbers.percent(share), "warn" if bound else "plain", "the client may be the limit" if bound else ""
     )

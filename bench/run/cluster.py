@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from bench.run.folder import RunFolder
 from bench.run.wiring import system
 from bench.systems.processing import PROCESSOR
 from bench.systems.protocols import Admin, System
+from bench.systems.scraped import Scrape
 
 _PROCESSOR_HOST = 253
 _PROCESSOR_BYTES = 192 * 2**20
@@ -36,6 +37,7 @@ class LiveCluster:
     admin: Admin
     backend: ProcessBackend
     disks: EmulatedDisks
+    scrapes: Mapping[str, Scrape]
     start_s: float
 
     def alive(self) -> None:
@@ -96,7 +98,8 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
         admin = side.admin(spec, servers)
         stack.callback(admin.close)
         emulated = EmulatedDisks(backend, [(node, side.data_folder(node)) for node in servers])
-        yield LiveCluster(spec, side, every, side.endpoint(servers), admin, backend, emulated, taken)
+        scrapes = {node.name: scrape for node in servers if (scrape := side.scrape(node))}
+        yield LiveCluster(spec, side, every, side.endpoint(servers), admin, backend, emulated, scrapes, taken)
 
 
 @contextmanager

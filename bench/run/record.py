@@ -5,11 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.model import Case, Load, Trial, Verdict
+from bench.model import BUSY, Case, Load, Trial, Verdict
 from bench.run.folder import now_utc
-
-_CLIENT_BOUND = 0.9
-"""From this share of a core on, a load process is taken to be at its own limit (it has one busy thread)."""
 
 
 def blank(trial: Trial) -> dict[str, Any]:
@@ -52,6 +49,7 @@ def _configuration(case: Case) -> dict[str, Any]:
         "consumer": dict(case.consumer),
         "processor": dict(case.processor),
         "disk": dict(case.disk),
+        "telemetry": case.telemetry,
         "faults": [dict(step) for step in case.faults],
         "cluster_settings": {role: dict(settings) for role, settings in cluster.settings.items()},
     }
@@ -134,7 +132,7 @@ def _recorder(sent: Mapping[str, Any]) -> dict[str, str]:
 def _client(sent: Mapping[str, Any]) -> dict[str, str]:
     """Mark a trial that is bound by its client: valid, but no limit of the brokers."""
     share = sent["client"]["cpu_share"]
-    bound = ": this is the client's limit, not the brokers'" if share > _CLIENT_BOUND else ""
+    bound = ": this is the client's limit, not the brokers'" if share >= BUSY else ""
     return _check("client", Verdict.VALID, f"the load process used {share:.0%} of a core{bound}")
 
 

@@ -26,6 +26,7 @@ from bench.run.compilers import await_rest
 from bench.run.folder import RunFolder
 from bench.run.history import History
 from bench.systems.processing import PROCESSOR
+from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, Watched
 
 _WARM_UP_PRODUCERS = 16
 _TURNS = 3
@@ -52,6 +53,18 @@ def _steady(laps: Sequence[tuple[int, ...]]) -> bool:
     """Tell whether in no turn the last lap brought much more than the best before."""
     turns = zip(*laps, strict=True)
     return len(laps) > 1 and all(turn[-1] < _FASTER * max(turn[:-1]) for turn in turns)
+
+
+def _each(*listeners: Live) -> Live:
+    def told(figures: Mapping[str, Any]) -> None:
+        for listener in listeners:
+            listener(figures)
+
+    return told
+
+
+def _unheard(_: Mapping[str, Any]) -> None:
+    """Where nobody listens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +122,7 @@ class Bench:
         )
         working.mkdir(parents=True)
         self.cluster.admin.create_topic(topic)
-        sent = self._produce(replace(case, load=load), topic, 0, working, lambda _figures: None)
+        sent = self._produce(replace(case, load=load), topic, 0, working, _unheard)
         self.cluster.admin.delete_topic(topic)
         shutil.rmtree(working)
         return int(sent["acked"])
@@ -191,7 +204,15 @@ class Bench:
             document["history"] = history.changes
             history.start()
         try:
-            sent = self._produce(trial.case, topic, trial.number, working / "sends", live, timeline)
+            with self._telemetry(trial.case, working) as told:
+                sent = self._produce(
+                    trial.case,
+                    topic,
+                    trial.number,
+                    working / "sends",
+                    _each(live, told, timeline.told),
+                    timeline,
+                )
             timeline.finish()
             if timeline.steps and timeline.all_healed:
                 self.cluster.admin.await_settled(topic)
@@ -207,6 +228,22 @@ class Bench:
         )
         read = self._consume(Verify(**reading, deadline_s=_SILENCE_S), _READ_S)
         return record.finished(sent, seen, read, effective, document["faults"])
+
+    @contextmanager
+    def _telemetry(self, case: Case, working: Path) -> Iterator[Live]:
+        """Look at everybody who takes part while the load runs; what comes out wants to be told the load's progress."""
+        if not case.telemetry:
+            yield _unheard
+            return
+        watched = Watched(
+            servers=self.cluster.nodes,
+            pids=self.cluster.backend.pids,
+            scrapes=self.cluster.scrapes,
+            clients={PRODUCERS: self.load.producing.pid, CONSUMERS: self.load.consuming.pid},
+            folder=self.folder.path,
+        )
+        with Sampler(watched, working / "telemetry" / "samples.parquet") as sampler:
+            yield sampler.told
 
     def _timeline(self, trial: Trial, topic: Topic, working: Path, faults: list[Document]) -> Timeline:
         load = trial.case.load
@@ -261,17 +298,12 @@ class Bench:
             progress_at_acks=() if timeline is None else timeline.acks,
         )
 
-        def told(figures: Mapping[str, Any]) -> None:
-            live(figures)
-            if timeline is not None:
-                timeline.told(figures)
-
         def alive() -> None:
             self.cluster.alive()
             if timeline is not None:
                 timeline.check()
 
-        return self.load.producing.call(command, _SILENCE_S * 3, told, alive)
+        return self.load.producing.call(command, _SILENCE_S * 3, live, alive)
 
     def _reading(self, trial: Trial, topic: Topic, folder: Path) -> dict[str, Any]:
         return {

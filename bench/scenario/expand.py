@@ -50,6 +50,7 @@ def _settings(scenario: Scenario, spec: SystemSpec) -> dict[Key, Scalar | list[S
             "partitions": spec.topic.get("partitions", scenario.topic.partitions),
             "producers": scenario.load.producers,
             "message_bytes": scenario.load.message_bytes,
+            "telemetry": scenario.telemetry,
         },
         "topic": {name: value for name, value in spec.topic.items() if name != "partitions"},
         **spec.server_properties(),
@@ -93,6 +94,7 @@ def _case(
         load=_load(scenario, int(given["load", "producers"]), int(given["load", "message_bytes"])),
         processor=owned("processor"),
         disk=owned("disk"),
+        telemetry=bool(given["load", "telemetry"]),
         faults=tuple(spec.faults),
     )
 

@@ -12,7 +12,16 @@ from pydantic import Field, model_validator
 
 from bench.model import Jit, Pacing
 from bench.scenario.expectation import Expectation
-from bench.scenario.values import Count, Duration, FsyncCosts, Properties, Scalar, Strict, SweptCount
+from bench.scenario.values import (
+    Count,
+    Duration,
+    FsyncCosts,
+    Properties,
+    Scalar,
+    Strict,
+    SweptCount,
+    SweptFlag,
+)
 
 PROFILES = ("quick", "standard", "full")
 
@@ -240,6 +249,7 @@ class Scenario(Strict):
     load: LoadSpec = LoadSpec()
     consumers: Annotated[int, Field(ge=0)] = 1
     disk: DiskSpec | None = None
+    telemetry: SweptFlag = True
     warm_up: WarmUp = WarmUp()
     duration: Duration | None = None
     messages: Count | None = None

@@ -39,6 +39,7 @@ Scalar: TypeAlias = bool | int | float | str
 Sweep: TypeAlias = Annotated[list[Scalar], Field(min_length=1), BeforeValidator(_once)]
 Swept: TypeAlias = Scalar | Sweep
 SweptCount: TypeAlias = Count | Annotated[list[Count], Field(min_length=1), BeforeValidator(_once)]
+SweptFlag: TypeAlias = bool | Annotated[list[bool], Field(min_length=1), BeforeValidator(_once)]
 Properties: TypeAlias = dict[str, Swept]
 
 

@@ -23,6 +23,8 @@ _FIXED = (
 _USES = "-XX:SharedArchiveFile="
 _SHARES = "-Xshare:auto"
 _MAKES = "-XX:ArchiveClassesAtExit="
+_AGENT = "-javaagent:"
+"""A JVM with an agent writes no archive; one that reads an archive may have agents."""
 _QUIET = "-Xlog:cds*=error"
 """Each class that does not fit an archive is a warning: hundreds of lines that would hide a server's own."""
 
@@ -70,5 +72,5 @@ def archiving(command: Sequence[str], archive: Path) -> tuple[str, ...]:
     Use it for one server of each role that has started and taken a request; the archive holds what it loaded.
     """
     java, *rest = command
-    kept = [word for word in rest if word != _SHARES and not word.startswith((_USES, _MAKES))]
+    kept = [word for word in rest if word != _SHARES and not word.startswith((_USES, _MAKES, _AGENT))]
     return (java, f"{_MAKES}{archive}", _QUIET, *kept)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from bench.model import Case, Cluster, Node, Settings, Topic, TopicState
+from bench.systems.scraped import Scrape
 
 NOT_GIVEN = -1
 """Stands for a null in the integer columns of the event log (ledger, entry, batch index, done, partition)."""
@@ -167,6 +168,9 @@ class System(Protocol):
 
     def hints(self, nodes: Sequence[Node]) -> list[str]:
         """Example commands for somebody who plays with the cluster (`bench up`)."""
+
+    def scrape(self, node: Node) -> Scrape | None:
+        """Return where a node shows its own figures, and under which names; None for one that does not."""
 
     def admin(self, cluster: Cluster, nodes: Sequence[Node]) -> Admin:
         """Connect an administrator."""

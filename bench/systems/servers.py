@@ -21,6 +21,10 @@ class Servers:
     home: Callable[[str], Path]
     archive: Callable[[str, str], Path]
 
+    def agent(self, version: str) -> Path:
+        """The JVM agent that shows a server's own figures, for a system whose servers cannot do so themselves."""
+        return self.home(version) / "agent" / "jmx_prometheus_javaagent.jar"
+
     def class_path(self, version: str) -> str:
         """All jars by name, in a fixed order: a class-data archive is valid for one exact class path."""
         lib = self.home(version) / "lib"

@@ -11,6 +11,7 @@ from bench.model import Cluster, Jit, Settings, Topic
 from bench.run import wiring
 from bench.run.cluster import running
 from bench.systems.protocols import Admin, System
+from bench.systems.scraped import Scrape
 
 CLUSTERS: dict[str, Mapping[str, int]] = {
     "memory": {},
@@ -28,6 +29,7 @@ class LiveSystem:
     endpoint: str
     admin: Admin
     nodes: list[str]
+    scrapes: Mapping[str, Scrape]
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def topic(self, partitions: int) -> Topic:
@@ -53,4 +55,6 @@ def live_system(
     cluster = Cluster(name, wiring.version(name), CLUSTERS[name], jit=Jit.C1)
     folder: Path = tmp_path_factory.mktemp(name)
     with running(cluster, folder / "nodes", folder / "logs") as live:
-        yield LiveSystem(live.system, live.endpoint, live.admin, [node.name for node in live.nodes])
+        yield LiveSystem(
+            live.system, live.endpoint, live.admin, [node.name for node in live.nodes], live.scrapes
+        )

@@ -3,17 +3,20 @@
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain, pairwise
 from threading import Thread
 from typing import Protocol
 
+import httpx
 import pytest
 
 from bench.errors import LoadError
 from bench.model import Outcome, Settings, Topic
 from bench.systems.protocols import NOT_GIVEN, Admin, Consumer, Done, Producer, Producers, Received, System
+from bench.systems.scraped import COUNTERS, GAUGES, Scrape
+from bench.telemetry.scraping import Reader
 
 DEADLINE_S = 60.0
 TOO_LARGE = bytes(8 << 20)
@@ -24,6 +27,7 @@ class LiveSystem(Protocol):
     endpoint: str
     admin: Admin
     nodes: list[str]
+    scrapes: Mapping[str, Scrape]
 
     def topic(self, partitions: int) -> Topic: ...
 
@@ -418,3 +422,43 @@ def test_a_processor_writes_every_message_on_and_the_next_goes_on_where_it_settl
 
     read = chain.from_iterable(live_system.system.read_all(live_system.endpoint, target, {}, 30))
     assert sorted(int(one.payload) for one in read) == list(range(20))
+
+
+def shown(live: LiveSystem) -> dict[str, dict[str, float]]:
+    """What every server tells of itself now, under the common names."""
+    answers = {name: httpx.get(scrape.url).raise_for_status().text for name, scrape in live.scrapes.items()}
+    return {name: dict(Reader(live.scrapes[name]).read(answer)) for name, answer in answers.items()}
+
+
+def test_every_server_tells_of_itself_under_the_common_names(live_system: LiveSystem) -> None:
+    assert set(live_system.scrapes) == set(live_system.nodes)
+
+    for figures in shown(live_system).values():
+        assert set(figures) <= {*COUNTERS, *GAUGES}
+        assert figures["heap_bytes"] > 2**20
+        assert figures["gc_s"] >= 0
+
+
+def test_what_servers_tell_grows_with_what_is_sent(live_system: LiveSystem) -> None:
+    if not live_system.scrapes:
+        return
+    topic = live_system.topic(2)
+    send_sync(live_system, topic, 10)  # a server may show a figure from its first request on only
+    before = shown(live_system)
+
+    with sending(live_system, topic) as sends:
+        for number in range(100):
+            sends.send(bytes(1000))
+            sends.wait(number + 1)
+
+    after = shown(live_system)
+    grown = {
+        name: sum(after[node].get(name, 0) - before[node].get(name, 0) for node in after) for name in COUNTERS
+    }
+    takers = 2 if live_system.system.name == "pulsar" else 1  # the broker, and both bookies after it
+    assert grown["bytes_in"] >= 100 * 1000 * takers
+    assert grown["requests"] >= 100 * takers
+    assert 0 < grown["request_s"] < DEADLINE_S
+    if live_system.system.name == "pulsar":  # Kafka as shipped leaves it to the kernel when to write
+        assert grown["flushes"] >= 100
+        assert 0 < grown["flush_s"] < DEADLINE_S

@@ -15,7 +15,7 @@ def record(number: int, name: str = "kafka acks=1", system: str = "kafka", **set
 
 
 def rows(*values: Row) -> list[Row]:
-    return [{"verdict": "valid", **value} for value in values]
+    return [{"verdict": "valid", "bottleneck": "unknown", **value} for value in values]
 
 
 def one_case(*values: Row) -> Row:
@@ -53,6 +53,18 @@ def test_only_valid_trials_count() -> None:
     )
     assert (case["rounds"], case["trials"]) == (1, 3)
     assert (case["throughput_msgs_per_s"], case["lost"]) == (10.0, 1)
+
+
+def test_what_limited_the_trials_is_one_word_where_they_agree() -> None:
+    assert one_case({"bottleneck": "cpu"}, {"bottleneck": "cpu"})["bottleneck"] == "cpu"
+    several = one_case({"bottleneck": "disk"}, {"bottleneck": "cpu"}, {"bottleneck": "cpu"})
+    assert several["bottleneck"] == "cpu 2, disk 1"
+    assert one_case({"verdict": "invalid"})["bottleneck"] is None
+
+
+def test_what_a_message_took_is_the_median_of_those_that_know() -> None:
+    case = one_case({"cpu_per_message_ns": 5.0}, {"cpu_per_message_ns": None}, {"cpu_per_message_ns": 7.0})
+    assert case["cpu_per_message_ns"] == 6.0
 
 
 def test_counters_are_added_up() -> None:

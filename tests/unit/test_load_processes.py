@@ -260,11 +260,15 @@ def test_progress_comes_and_comes_at_once_for_awaited_acks(trial: Trial, worker:
 
     worker.call(trial.produce(load, {"delay_ms": 1.0}, progress_at_acks=(1, 2)), 60, on_progress=heard.append)
 
-    first, second, *_, last = heard
-    assert set(first) == {"sent", "acked", "failed", "unknown", "rate", "elapsed_s"}
+    begun, first, second, *_, last = heard
+    assert set(first) == {
+        *("sent", "acked", "failed", "unknown", "rate", "elapsed_s"),
+        *("at_ns", "start_ns", "end_ns", "open", "loop_lag_ns", "recorder_backlog"),
+    }
+    assert begun["at_ns"] < begun["end_ns"] == first["end_ns"]
     assert 1 <= first["acked"] < last["acked"]
-    assert first["elapsed_s"] < second["elapsed_s"] < last["elapsed_s"]
-    assert len(heard) >= 4
+    assert begun["elapsed_s"] < first["elapsed_s"] < second["elapsed_s"] < last["elapsed_s"]
+    assert len(heard) >= 5
 
 
 def test_a_worker_serves_many_trials(tmp_path: Path, worker: WorkerProcess) -> None:

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bench.report import numbers, style, sweep
-from bench.report.figures import curves, order, rows, timeline
+from bench.report.figures import curves, order, resources, rows, timeline
 from bench.report.figures.drawing import Drawing, draw
 from bench.report.results import Results
 
@@ -26,7 +26,7 @@ def gallery(results: Results, parts: Sequence[sweep.Part]) -> dict[str, Drawing]
     """Draw all figures, by name; those without data are not among them."""
     with style.drawing():
         drawn = [_throughput(results, parts), *_latencies(results, parts), _timeline(results, parts)]
-        drawn.append(_order(results, parts))
+        drawn += [_resources(results, parts), _order(results, parts)]
     return {drawing.name: drawing for drawing in drawn if drawing}
 
 
@@ -104,6 +104,19 @@ def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     )
     caption += struck + (bad if unhappy else "") + _panels_chosen(parts)
     return _drawn(figure, "timeline", "Throughput over time", alt, caption)
+
+
+def _resources(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
+    figure = resources.resources(results, parts)
+    alt = "CPU, disk writes and network traffic over the time of a trial, by role. " + _ranges(
+        parts, "cpu_per_message_ns", lambda value: f"{numbers.duration(value)} of the servers' CPU a message"
+    )
+    caption = (
+        "Each system's cases of highest and of lowest throughput, in the trial whose throughput is their median, one "
+        "upon the other by role. Client: the load process and the consumers. Others: what else ran on the machine, "
+        "the suite itself among it. Network counts what nodes received and what they sent."
+    )
+    return _drawn(figure, "resources", "What it took over time", alt, caption)
 
 
 def _order(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:

@@ -56,7 +56,7 @@ def _lines(cell: multiples.Cell, seconds: pd.DataFrame, results: Results) -> mul
         of_case = seconds[seconds["case"] == case]
         if of_case.empty:
             continue
-        shown = of_case[of_case["trial"] == _representative(of_case)].sort_values("second")
+        shown = of_case[of_case["trial"] == representative(of_case)].sort_values("second")
         over = _steps(of_case.groupby("second")["acked"].agg(["min", "median", "max"]))
         level = _steps(shown.set_index("second")[["acked"]])
         colour, step = cell.colours[case], "steps-post"
@@ -73,7 +73,7 @@ def _lines(cell: multiples.Cell, seconds: pd.DataFrame, results: Results) -> mul
             linewidth=1.2,
         )
         _unhappy(cell, shown)
-        trial = _representative(of_case)
+        trial = representative(of_case)
         faults = results.faults[results.faults["trial"] == trial]
         _broken(cell, faults, int(seconds["second"].max()) + 1)
         _happened(cell, results.trial_files[trial], results.first_send_ns(trial))
@@ -89,7 +89,8 @@ def _steps(levels: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([levels, last])
 
 
-def _representative(of_case: pd.DataFrame) -> int:
+def representative(of_case: pd.DataFrame) -> int:
+    """The trial whose throughput is the median of these rows' trials, the lower one of two."""
     trials = of_case.drop_duplicates("trial").sort_values(["throughput_msgs_per_s", "trial"])["trial"]
     return int(trials.iloc[(len(trials) - 1) // 2])
 

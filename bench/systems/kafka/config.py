@@ -11,6 +11,7 @@ from bench.systems.kafka import storage
 from bench.systems.kafka.nodes import (
     BROKER,
     CONTROLLER,
+    METRICS_FILE,
     ZOOKEEPER,
     address,
     data_folder,
@@ -73,7 +74,8 @@ def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
     for node in nodes:
         settings = rendered(cluster, nodes, node).encode()
         storage.write_synced(properties_file(node.directory), settings)
-        storage.write_synced(node.directory / logging, (FOLDER / logging).read_bytes())
+        for file in (logging, METRICS_FILE):
+            storage.write_synced(node.directory / file, (FOLDER / file).read_bytes())
         if node.role == ZOOKEEPER:
             storage.write_synced(data_folder(node.directory) / "myid", f"{node_id(node)}\n".encode())
         elif not of_role(nodes, ZOOKEEPER):

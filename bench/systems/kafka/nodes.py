@@ -20,6 +20,8 @@ _NETWORK = "10.99.1"
 _FIRST_HOST = {ZOOKEEPER: 221, CONTROLLER: 1, BROKER: 11}
 _FIRST_ID = {ZOOKEEPER: 1, CONTROLLER: 1001, BROKER: 1}
 _PORT = {ZOOKEEPER: 2181, CONTROLLER: 9093, BROKER: 9092}
+METRICS_PORT = 9404
+METRICS_FILE = "metrics.yaml"
 _HEAP_MIB = {ZOOKEEPER: 192, CONTROLLER: 256, BROKER: 512}
 _BESIDES_HEAP_MIB = {ZOOKEEPER: 110, CONTROLLER: 160, BROKER: 256}
 """Classes, compiled code, network buffers and stacks."""
@@ -42,6 +44,7 @@ def lay_out(servers: Servers, cluster: Cluster, folder: Path) -> list[Node]:
 def _node(servers: Servers, cluster: Cluster, folder: Path, role: str, index: int) -> Node:
     name = f"{role}-{index + 1}"
     directory = folder / name
+    address = f"{_NETWORK}.{_FIRST_HOST[role] + index}"
     heap_mib = cluster.heap_mib.get(role, _HEAP_MIB[role])
     jvm = Jvm(
         class_path=servers.class_path(cluster.version),
@@ -49,17 +52,22 @@ def _node(servers: Servers, cluster: Cluster, folder: Path, role: str, index: in
         jit=cluster.jit,
         archive=servers.archive(cluster.version, role),
         properties=_logging(cluster.version, directory),
+        options=[] if role == ZOOKEEPER else [_agent(servers, cluster, address, directory)],
     )
     return Node(
         name=name,
         role=role,
-        address=f"{_NETWORK}.{_FIRST_HOST[role] + index}",
+        address=address,
         command=jvm.command(_MAIN[role], str(properties_file(directory))),
         directory=directory,
         log=directory / "server.log",
-        ports=(_PORT[role],),
+        ports=(_PORT[role],) if role == ZOOKEEPER else (_PORT[role], METRICS_PORT),
         memory_bytes=(heap_mib + _BESIDES_HEAP_MIB[role]) * 2**20,
     )
+
+
+def _agent(servers: Servers, cluster: Cluster, address: str, directory: Path) -> str:
+    return f"-javaagent:{servers.agent(cluster.version)}={address}:{METRICS_PORT}:{directory / METRICS_FILE}"
 
 
 def _logging(version: str, directory: Path) -> dict[str, str]:

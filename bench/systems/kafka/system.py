@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench.model import Case, Cluster, Node, Settings, Topic
-from bench.systems.kafka import config, full_read, hints, nodes, processor, ready, settings
+from bench.systems.kafka import config, full_read, hints, metrics, nodes, processor, ready, settings
 from bench.systems.kafka.admin import KafkaAdmin
 from bench.systems.kafka.client import KafkaConsumer, KafkaProducers
 from bench.systems.protocols import Admin, Consumer, Producers, Received
+from bench.systems.scraped import Scrape
 from bench.systems.servers import Servers
 
 
@@ -55,6 +56,10 @@ class Kafka:
     def hints(self, nodes: Sequence[Node]) -> list[str]:
         """See protocols.System."""
         return hints.hints(nodes)
+
+    def scrape(self, node: Node) -> Scrape | None:
+        """See protocols.System."""
+        return metrics.scrape(node)
 
     def admin(self, cluster: Cluster, nodes: Sequence[Node]) -> Admin:
         """See protocols.System."""

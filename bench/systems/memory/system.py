@@ -53,6 +53,9 @@ class Memory:
         """See protocols.System."""
         return [f"ls -l {self._folder}/*"]
 
+    def scrape(self, node: Node) -> None:
+        """See protocols.System: there are no nodes."""
+
     def admin(self, cluster: Cluster, nodes: Sequence[Node]) -> Admin:  # noqa: ARG002
         """See protocols.System."""
         return MemoryAdmin(self._folder)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.protocols import Admin, Consumer, Producers, Received
-from bench.systems.pulsar import config, full_read, hints, nodes, processor, ready, settings
+from bench.systems.pulsar import config, full_read, hints, metrics, nodes, processor, ready, settings
 from bench.systems.pulsar.admin import PulsarAdmin
 from bench.systems.pulsar.client import PulsarConsumer, PulsarProducers
+from bench.systems.scraped import Scrape
 from bench.systems.servers import Servers
 
 
@@ -61,6 +62,10 @@ class Pulsar:
     def endpoint(self, nodes_: Sequence[Node]) -> str:
         """See protocols.System."""
         return nodes.endpoint(nodes_)
+
+    def scrape(self, node: Node) -> Scrape:
+        """See protocols.System."""
+        return metrics.scrape(node)
 
     def admin(self, cluster: Cluster, nodes: Sequence[Node]) -> Admin:
         """See protocols.System."""

@@ -1,0 +1,93 @@
+"""What servers, machine and client did: rates and levels over a trial's time, and over its window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+from bench.analysis.window import Windows
+from bench.model import NANOS
+
+_LATE_NS = NANOS // 2
+"""A window that messages end is looked at once more so soon after its end."""
+
+
+class Used(NamedTuple):
+    """A figure of one node over a trial's window: a counter's rate a second; of a level the mean."""
+
+    trial: int
+    node: str
+    role: str
+    metric: str
+    value: float
+
+
+def steps(samples: DataFrame, windows: Windows) -> DataFrame:
+    """Give each sample what had happened since the one before.
+
+    Columns: trial, node, role, metric, counter; at_ns (since the trial's first send); level (as sampled); grown and
+    took_ns (null for the first, and for levels); in_window. A counter that has fallen began anew, with its process.
+    """
+    before = Window.partitionBy("trial", "node", "metric").orderBy("at_ns")
+    last, last_ns = F.lag("value").over(before), F.lag("at_ns").over(before)
+    value, at_ns = F.col("value"), F.col("at_ns")
+    grown = F.when(value >= last, value - last).otherwise(value)
+    begun_ns = F.when(F.col("counter"), last_ns).otherwise(at_ns)
+    inside = (
+        (begun_ns >= F.col("start_ns"))
+        & (begun_ns < F.col("end_ns"))
+        & (at_ns <= F.col("end_ns") + F.lit(_LATE_NS))
+    )
+    return windows.over(samples).select(
+        "trial",
+        "node",
+        "role",
+        "metric",
+        "counter",
+        (at_ns - F.col("first_ns")).alias("at_ns"),
+        value.alias("level"),
+        F.when(F.col("counter") & last.isNotNull(), grown).alias("grown"),
+        F.when(F.col("counter"), at_ns - last_ns).alias("took_ns"),
+        F.coalesce(inside, F.lit(False)).alias("in_window"),  # noqa: FBT003 - Spark's way to write false
+    )
+
+
+def used(stepped: DataFrame) -> list[Used]:
+    """Add up what `steps` gave inside each trial's window."""
+    rate = F.sum("grown") * NANOS / F.sum("took_ns")
+    rows = (
+        stepped.where("in_window")
+        .groupBy("trial", "node", "role", "metric")
+        .agg(F.when(F.first("counter"), rate).otherwise(F.avg("level")).alias("value"))
+        .where(F.col("value").isNotNull())
+        .collect()
+    )
+    return [Used(*row) for row in rows]
+
+
+def over_time(stepped: DataFrame) -> DataFrame:
+    """Give the table `telemetry`: counters as rates a second since the sample before, levels as they were."""
+    rate = F.col("grown") * NANOS / F.nullif(F.col("took_ns"), F.lit(0))
+    return (
+        stepped.select(
+            "trial",
+            "at_ns",
+            "node",
+            "role",
+            "metric",
+            F.when(F.col("counter"), rate).otherwise(F.col("level")).alias("value"),
+        )
+        .where(F.col("value").isNotNull())
+        .orderBy("trial", "at_ns", "node", "metric")
+    )
+
+
+def by_trial(rows: Iterable[Used]) -> dict[int, list[Used]]:
+    """Group by trial."""
+    found: dict[int, list[Used]] = {}
+    for row in rows:
+        found.setdefault(row.trial, []).append(row)
+    return found

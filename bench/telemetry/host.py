@@ -1,0 +1,89 @@
+"""What the kernel tells of a process, of the machine and of the disk: every figure counts from some start on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+COUNTERS = (
+    *("cpu_s", "disk_read_bytes", "disk_write_bytes", "net_in_bytes", "net_out_bytes"),
+    *("cpu_busy_s", "cpu_steal_s", "disk_busy_s", "disk_flushes", "disk_flush_s"),
+)
+"""What only grows: first a process's own, then the machine's and its disk's."""
+GAUGES = ("rss_bytes", "cores", "net_link_bytes_per_s")
+
+_SECTOR = 512
+_MS = 0.001
+_MBIT = 125_000
+_READ, _WRITTEN, _BUSY, _FLUSHES, _FLUSH_MS = 2, 6, 9, 15, 16
+"""Columns of /sys/block/<disk>/stat (the kernel's Documentation/block/stat.rst)."""
+
+
+def process(pid: int, *, network: bool) -> Iterator[tuple[str, float]]:
+    """Give CPU time, bytes to and from disks, memory, and with `network` the bytes of its network namespace.
+
+    Nothing for a process that has gone. Bytes written count when a page first becomes dirty, not when it is written
+    back, so they are the process's own.
+    """
+    try:
+        watched = psutil.Process(pid)
+        with watched.oneshot():
+            times, moved, memory = watched.cpu_times(), watched.io_counters(), watched.memory_info()
+        yield "cpu_s", times.user + times.system
+        yield "disk_read_bytes", moved.read_bytes
+        yield "disk_write_bytes", moved.write_bytes
+        yield "rss_bytes", memory.rss
+        if network:
+            received, sent = _network(Path(f"/proc/{pid}/net/dev").read_text(encoding="ascii"))
+            yield "net_in_bytes", received
+            yield "net_out_bytes", sent
+    except (psutil.Error, OSError):
+        return
+
+
+def _network(table: str) -> tuple[int, int]:
+    """Add up what all interfaces but the loopback received and sent (proc_net(5))."""
+    rows = [line.partition(":") for line in table.splitlines()[2:]]
+    counts = [columns.split() for name, _, columns in rows if name.strip() != "lo"]
+    return sum(int(row[0]) for row in counts), sum(int(row[8]) for row in counts)
+
+
+def machine() -> Iterator[tuple[str, float]]:
+    """Give the CPU time of all cores, busy and taken away by the host of a virtual machine, and what there is of both.
+
+    A link's rate is what its driver names, per direction (a veth: 10 Gbit/s).
+    """
+    times = psutil.cpu_times()
+    yield "cpu_busy_s", times.user + times.nice + times.system + times.irq + times.softirq
+    yield "cpu_steal_s", times.steal
+    yield "cores", psutil.cpu_count() or 1
+    speeds = [link.speed for name, link in psutil.net_if_stats().items() if link.speed and name != "lo"]
+    if speeds:
+        yield "net_link_bytes_per_s", min(speeds) * _MBIT
+
+
+class DiskOf:
+    """The disk below a folder, as the kernel counts it; there may be none (a tmpfs)."""
+
+    def __init__(self, folder: Path) -> None:
+        """Find it."""
+        device = folder.stat().st_dev
+        block = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
+        whole = block.parent if (block / "partition").exists() else block  # flushes count on the whole disk
+        self._stat = whole / "stat"
+
+    def read(self) -> Iterator[tuple[str, float]]:
+        """Give bytes read and written, the time it was busy, and flushes with the time that they took."""
+        try:
+            columns = [int(column) for column in self._stat.read_text(encoding="ascii").split()]
+        except OSError:
+            return
+        yield "disk_read_bytes", columns[_READ] * _SECTOR
+        yield "disk_write_bytes", columns[_WRITTEN] * _SECTOR
+        yield "disk_busy_s", columns[_BUSY] * _MS
+        if len(columns) > _FLUSH_MS:  # since Linux 5.5
+            yield "disk_flushes", columns[_FLUSHES]
+            yield "disk_flush_s", columns[_FLUSH_MS] * _MS

@@ -1,0 +1,50 @@
+"""When to look next."""
+
+from __future__ import annotations
+
+import time
+
+from bench.model import NANOS
+
+
+class Rhythm:
+    """Due every so many seconds from now on; once the window is known, at its start and just before its end too.
+
+    Between them the steps are of equal length, as near to the rhythm's as goes. Times are of CLOCK_MONOTONIC.
+    """
+
+    def __init__(self, every_s: float, takes_s: float) -> None:
+        """Each look takes so long that the last one in a window begins so long before its end."""
+        self._every_ns = round(every_s * NANOS)
+        self._takes_ns = round(takes_s * NANOS)
+        self._step_ns = self._every_ns
+        self._start_ns: int | None = None
+        self.due_ns = time.monotonic_ns()
+
+    def knows(self, start_ns: int) -> bool:
+        """Tell whether the window that starts then has been given."""
+        return self._start_ns == start_ns
+
+    def window(self, start_ns: int, end_ns: int | None) -> None:
+        """Take the window; without an end the rhythm goes on from its start."""
+        self._start_ns = start_ns
+        self.due_ns = min(self.due_ns, max(start_ns, time.monotonic_ns()))
+        if end_ns is not None:
+            length_ns = max(1, end_ns - self._takes_ns - start_ns)
+            self._step_ns = max(1, length_ns // max(1, round(length_ns / self._every_ns)))
+
+    def is_due(self, now_ns: int) -> bool:
+        """Tell whether it is time to look, and if so set the next time."""
+        if now_ns < self.due_ns:
+            return False
+        self.due_ns = self._next(now_ns)
+        return True
+
+    def _next(self, now_ns: int) -> int:
+        start_ns = self._start_ns
+        if start_ns is None:
+            return now_ns + self._every_ns
+        if now_ns < start_ns:
+            return min(now_ns + self._every_ns, start_ns)
+        done = (now_ns - start_ns) // self._step_ns
+        return start_ns + (done + 1) * self._step_ns

@@ -1,0 +1,142 @@
+"""The thread that looks: at processes and the machine once a second, at the servers' own figures every five."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.model import NANOS, Node
+from bench.systems.scraped import Scrape
+from bench.telemetry import host
+from bench.telemetry.rhythm import Rhythm
+from bench.telemetry.schema import CLIENT, COUNTERS, FAILED, MACHINE, PRODUCERS, SAMPLES
+from bench.telemetry.scraping import Reader
+
+_LOOK_S = 1.0
+_SCRAPE_S = 5.0
+"""A scrape takes some 10 ms of CPU on each server: seven of them once a second would be 4 % of two cores."""
+_LOOK_TAKES_S = 0.05
+_SCRAPE_TAKES_S = 0.4
+_PATIENCE_S = 2.0
+_CLIENT_FIGURES = {"loop_lag_s": "loop_lag_ns", "recorder_backlog": "recorder_backlog", "open_sends": "open"}
+"""What the load process tells in its progress; times are in nanoseconds there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Who is looked at: servers with their process ids as they are now, load processes, the disk below `folder`."""
+
+    servers: Sequence[Node]
+    pids: Callable[[], Mapping[str, int]]
+    scrapes: Mapping[str, Scrape]
+    clients: Mapping[str, int]
+    folder: Path
+
+
+class Sampler:
+    """Looks from `with` to its end, then writes what it saw to a file, in the columns of SAMPLES.
+
+    It looks and scrapes at the window's start and shortly before its end, once `told` of them, and in its rhythm
+    between; so every window has two samples, however short.
+    """
+
+    def __init__(self, watched: Watched, file: Path) -> None:
+        """Nothing is looked at before `with`."""
+        self._watched = watched
+        self._file = file
+        self._rows: list[tuple[int, str, str, str, float, bool]] = []
+        self._roles = {node.name: node.role for node in watched.servers}
+        self._readers = {name: Reader(scrape) for name, scrape in watched.scrapes.items()}
+        self._asked: dict[str, Future[None]] = {}
+        self._looks = Rhythm(_LOOK_S, _LOOK_TAKES_S)
+        self._scrapes = Rhythm(_SCRAPE_S, _SCRAPE_TAKES_S)
+        self._changed = threading.Event()
+        self._over = False
+        self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._disk = host.DiskOf(self._watched.folder)
+        self._http = httpx.Client(timeout=_PATIENCE_S)
+        self._pool = ThreadPoolExecutor(max(1, len(self._readers)), "scrape")
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End and write; what a server has not answered by then is not waited for."""
+        self._over = True
+        self._changed.set()
+        self._thread.join()
+        self._look()
+        self._pool.shutdown(wait=True)
+        self._http.close()
+        self._write()
+
+    def told(self, figures: Mapping[str, Any]) -> None:
+        """Take what the load process tells of itself, and when its window is."""
+        start_ns, end_ns = figures["start_ns"], figures["end_ns"]
+        if not self._looks.knows(start_ns):
+            self._looks.window(start_ns, end_ns)
+            self._scrapes.window(start_ns, end_ns)
+            self._changed.set()
+        values = {
+            name: figures[told] / (NANOS if told.endswith("_ns") else 1)
+            for name, told in _CLIENT_FIGURES.items()
+        }
+        self._keep(figures["at_ns"], PRODUCERS, CLIENT, values.items())
+
+    def _run(self) -> None:
+        while not self._over:
+            self._changed.clear()
+            now_ns = time.monotonic_ns()
+            if self._looks.is_due(now_ns):
+                self._look()
+            if self._scrapes.is_due(now_ns):
+                self._scrape()
+            due_ns = min(self._looks.due_ns, self._scrapes.due_ns)
+            self._changed.wait(max(0, due_ns - time.monotonic_ns()) / NANOS)
+
+    def _look(self) -> None:
+        for name, pid in self._watched.pids().items():
+            if name in self._roles:
+                self._keep(time.monotonic_ns(), name, self._roles[name], host.process(pid, network=True))
+        for name, pid in self._watched.clients.items():
+            self._keep(time.monotonic_ns(), name, CLIENT, host.process(pid, network=False))
+        self._keep(time.monotonic_ns(), MACHINE, MACHINE, [*host.machine(), *self._disk.read()])
+
+    def _scrape(self) -> None:
+        """Ask every server that is not still being asked."""
+        for name in self._readers:
+            if name not in self._asked or self._asked[name].done():
+                self._asked[name] = self._pool.submit(self._ask, name)
+
+    def _ask(self, name: str) -> None:
+        asked_ns = time.monotonic_ns()
+        try:
+            answer = self._http.get(self._watched.scrapes[name].url).raise_for_status()
+            values = list(self._readers[name].read(answer.text))
+        except (httpx.HTTPError, ValueError):
+            values = []
+        self._keep(asked_ns, name, self._roles[name], values or [(FAILED, 1.0)])
+
+    def _keep(self, at_ns: int, node: str, role: str, values: Iterable[tuple[str, float]]) -> None:
+        self._rows.extend(
+            (at_ns, node, role, metric, float(value), metric in COUNTERS) for metric, value in values
+        )
+
+    def _write(self) -> None:
+        columns = zip(*sorted(self._rows), strict=True)
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, SAMPLES.types, strict=True)]
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        hidden = self._file.with_name(f".{self._file.name}")
+        pq.write_table(pa.table(arrays, schema=SAMPLES), hidden)
+        hidden.rename(self._file)

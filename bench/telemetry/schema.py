@@ -1,0 +1,29 @@
+"""<trial>/telemetry/samples.parquet (docs/event-log.md): a row a figure a sample."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from bench.systems import scraped
+from bench.telemetry import host
+
+MACHINE = "machine"
+PRODUCERS = "producers"
+CONSUMERS = "consumers"
+CLIENT = "client"
+FAILED = "scrape_failed"
+"""Counts the scrapes of a server that brought nothing."""
+
+SAMPLES = pa.schema(
+    [
+        pa.field("at_ns", pa.int64(), nullable=False),
+        pa.field("node", pa.string(), nullable=False),
+        pa.field("role", pa.string(), nullable=False),
+        pa.field("metric", pa.string(), nullable=False),
+        pa.field("value", pa.float64(), nullable=False),
+        pa.field("counter", pa.bool_(), nullable=False),
+    ]
+)
+
+COUNTERS = frozenset({*host.COUNTERS, *scraped.COUNTERS})
+"""Figures that only grow while a process lives; the difference of two samples is what happened between them."""

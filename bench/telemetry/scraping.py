@@ -1,0 +1,53 @@
+"""A server's own figures, from Prometheus' text format to the suite's common names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from bench.systems.scraped import Scrape, Series
+
+_Samples = Mapping[str, list[tuple[Mapping[str, str], float]]]
+
+
+class Reader:
+    """Reads what a scrape of one server returned."""
+
+    def __init__(self, scrape: Scrape) -> None:
+        """Look for the series of this scrape only: a bookie shows 2,000."""
+        self._scrape = scrape
+        names = {name for every in scrape.series.values() for one in every for name in _names(one)}
+        self._beginnings = tuple(f"{name}{after}" for name in sorted(names) for after in " {")
+
+    def read(self, text: str) -> Iterator[tuple[str, float]]:
+        """Give each common name with its value; what the server does not show is left out."""
+        samples: dict[str, list[tuple[Mapping[str, str], float]]] = defaultdict(list)
+        wanted = [line for line in text.splitlines() if line.startswith(self._beginnings)]
+        for family in text_string_to_metric_families("\n".join([*wanted, ""])):
+            for sample in family.samples:
+                samples[sample.name].append((sample.labels, sample.value))
+        for common, every in self._scrape.series.items():
+            values = [value for one in every if (value := _value(one, samples)) is not None]
+            if values:
+                yield common, sum(values)
+
+
+def _names(series: Series) -> Iterable[str]:
+    return (series.name,) if series.times is None else (series.name, series.times)
+
+
+def _value(series: Series, samples: _Samples) -> float | None:
+    found = _sum(samples.get(series.name, ()), series.labels)
+    if found is None or series.times is None:
+        return None if found is None else found * series.scale
+    count = _sum(samples.get(series.times, ()), series.labels)
+    if count is None:
+        return None
+    return found * count * series.scale if count else 0.0  # a mean of nothing may be NaN
+
+
+def _sum(samples: Iterable[tuple[Mapping[str, str], float]], labels: Mapping[str, str]) -> float | None:
+    fitting = [value for own, value in samples if labels.items() <= own.items()]
+    return sum(fitting) if fitting else None

@@ -1,0 +1,97 @@
+from typing import Any
+
+import pytest
+
+from bench.analysis.bottleneck import bottleneck
+from bench.analysis.telemetry import Used
+from bench.analysis.usage import usage
+
+IDLE = {
+    "cpu_share": 0.3,
+    "machine_cpu_share": 0.6,
+    "machine_disk_share": 0.2,
+    "network_share": 0.1,
+    "throughput_msgs_per_s": 500.0,
+    "service_mean_ns": 2_000_000,
+    "request_ns": 400_000.0,
+    "flush_ns": 90_000.0,
+    "servers_cpu": 0.9,
+    "client_cpu": 0.3,
+    "other_cpu": 0.1,
+}
+
+
+def verdict(rate: float | None = None, *, broken: bool = False, **changed: Any) -> str:
+    return bottleneck({**IDLE, **changed}, rate=rate, broken=broken)["bottleneck"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, "unknown"),
+        ({"cpu_share": 0.9}, "client"),
+        ({"cpu_share": 0.89}, "unknown"),
+        ({"machine_cpu_share": 0.93}, "cpu"),
+        ({"machine_disk_share": 0.95}, "disk"),
+        ({"flush_ns": 1_000_000.0}, "disk"),
+        ({"network_share": 0.97}, "network"),
+        ({"request_ns": 1_000_000.0}, "broker"),
+        ({"request_ns": 999_999.0}, "unknown"),
+        ({"machine_cpu_share": None}, "unknown"),
+        ({"service_mean_ns": None}, "unknown"),
+        # What is certain comes before what is likely: the client's own limit hides all others.
+        ({"cpu_share": 0.95, "machine_cpu_share": 0.99}, "client"),
+        ({"machine_cpu_share": 0.99, "flush_ns": 1_900_000.0}, "cpu"),
+        ({"flush_ns": 1_100_000.0, "request_ns": 1_900_000.0}, "disk"),
+    ],
+)
+def test_one_word_says_what_limited_a_trial(changed: dict[str, Any], expected: str) -> None:
+    assert verdict(**changed) == expected
+
+
+def test_a_load_that_kept_its_pace_met_no_limit() -> None:
+    assert verdict(500.0, request_ns=1_900_000.0) == "none"
+    assert verdict(600.0, request_ns=1_900_000.0) == "broker"
+
+
+def test_under_faults_no_one_thing_is_named() -> None:
+    assert verdict(broken=True, machine_cpu_share=0.99) == "unknown"
+
+
+def test_the_evidence_says_who_took_the_cores() -> None:
+    said = bottleneck({**IDLE, "machine_cpu_share": 0.96}, rate=None, broken=False)["bottleneck_evidence"]
+
+    assert said == "the cores were 96% busy, 0.90 by servers, 0.30 by the client, 0.10 by others"
+
+
+def test_who_keeps_no_messages_does_not_count_among_the_fsyncs() -> None:
+    rows = [
+        Used(0, "bookie-1", "bookie", "bytes_in", 1000.0),
+        Used(0, "bookie-1", "bookie", "flushes", 100.0),
+        Used(0, "bookie-1", "bookie", "flush_s", 0.02),
+        Used(0, "controller-1", "controller", "bytes_in", 0.0),
+        Used(0, "controller-1", "controller", "flushes", 10.0),
+        Used(0, "controller-1", "controller", "flush_s", 1.0),
+    ]
+
+    found = usage(rows, 50.0, 50_000.0)
+
+    assert found["flushes_per_message"] == pytest.approx(2.0)
+    assert found["flush_ns"] == pytest.approx(200_000)
+
+
+def test_the_time_of_a_request_is_that_of_the_role_that_clients_wait_for() -> None:
+    rows = [
+        Used(0, "bookie-1", "bookie", "requests", 200.0),
+        Used(0, "bookie-1", "bookie", "request_s", 0.1),
+        Used(0, "broker-1", "broker", "requests", 60.0),
+        Used(0, "broker-2", "broker", "requests", 40.0),
+        Used(0, "broker-1", "broker", "request_s", 0.06),
+        Used(0, "broker-2", "broker", "request_s", 0.06),
+    ]
+
+    assert usage(rows, 100.0, 1e5)["request_ns"] == pytest.approx(1_200_000)
+
+
+def test_without_throughput_nothing_is_given_for_each_message() -> None:
+    assert usage([Used(0, "broker-1", "broker", "cpu_s", 0.5)], 0.0, None)["cpu_per_message_ns"] is None

@@ -1,0 +1,138 @@
+import os
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from bench.model import NANOS
+from bench.systems.scraped import Scrape, Series
+from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, Watched, host
+from bench.telemetry.rhythm import Rhythm
+from bench.telemetry.schema import MACHINE
+from bench.telemetry.scraping import Reader
+
+TEXT = """\
+# HELP jvm_memory_bytes_used Used bytes of a given JVM memory area.
+# TYPE jvm_memory_bytes_used gauge
+jvm_memory_bytes_used{area="heap",} 5.7E7
+jvm_memory_bytes_used{area="nonheap",} 8979304.0
+journal_sync_count{success="true", journalIndex="0"} 200
+journal_sync_count{success="true", journalIndex="1"} 100
+journal_sync_count{success="false", journalIndex="0"} 7
+journal_sync_count_other{success="true"} 1000000
+produce_ms_mean 2.5
+produce_ms_count 400.0
+idle_ms_mean NaN
+idle_ms_count 0
+"""
+
+
+def read(**series: tuple[Series, ...]) -> dict[str, float]:
+    return dict(Reader(Scrape("http://nobody", series)).read(TEXT))
+
+
+def test_series_of_the_labels_asked_for_are_added_up() -> None:
+    assert read(flushes=(Series("journal_sync_count", {"success": "true"}),)) == {"flushes": 300.0}
+    assert read(heap=(Series("jvm_memory_bytes_used", {"area": "heap"}),)) == {"heap": 5.7e7}
+
+
+def test_several_series_make_one_figure() -> None:
+    both = (Series("produce_ms_count"), Series("journal_sync_count", {"success": "false"}))
+
+    assert read(changes=both) == {"changes": 407.0}
+
+
+def test_a_mean_times_its_count_is_a_sum() -> None:
+    series = (Series("produce_ms_mean", times="produce_ms_count", scale=0.001),)
+
+    assert read(request_s=series) == {"request_s": pytest.approx(1.0)}
+    assert read(request_s=(Series("idle_ms_mean", times="idle_ms_count"),)) == {"request_s": 0.0}
+
+
+def test_what_a_server_does_not_show_is_left_out() -> None:
+    assert read(nothing=(Series("not_there"),), half=(Series("produce_ms_mean", times="not_there"),)) == {}
+
+
+def test_a_rhythm_without_a_window_is_even() -> None:
+    rhythm = Rhythm(1.0, 0.1)
+    begun = rhythm.due_ns
+
+    assert rhythm.is_due(begun)
+    assert not rhythm.is_due(begun + NANOS - 1)
+    assert rhythm.is_due(begun + NANOS)
+
+
+@pytest.mark.parametrize(("length_s", "expected"), [(3.0, 2), (8.0, 3), (10.4, 3), (0.2, 2)])
+def test_a_window_is_looked_at_at_its_start_and_before_its_end(length_s: float, expected: int) -> None:
+    rhythm = Rhythm(5.0, 0.4)
+    start = time.monotonic_ns() + 10 * NANOS
+    end = start + round(length_s * NANOS)
+    rhythm.window(start, end)
+    looks = []
+    now = start - 3 * NANOS
+    while now < end:
+        if rhythm.is_due(now):
+            looks.append(now)
+        now = max(now + 1, rhythm.due_ns)
+
+    inside = [look for look in looks if look >= start]
+    assert inside[0] == start
+    assert len(inside) >= expected
+    assert end - inside[-1] <= max(0.41 * NANOS, length_s * NANOS)
+
+
+def test_a_window_that_comes_late_is_looked_at_at_once() -> None:
+    rhythm = Rhythm(5.0, 0.4)
+    now = time.monotonic_ns()
+    assert rhythm.is_due(now)
+
+    rhythm.window(now + NANOS, None)
+
+    assert rhythm.due_ns == now + NANOS
+
+
+def test_the_loopback_is_no_traffic_of_a_node() -> None:
+    table = (
+        "Inter-|   Receive                                                |  Transmit\n"
+        " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls\n"
+        "    lo: 1000 1 0 0 0 0 0 0 1000 1 0 0 0 0 0 0\n"
+        "  eth0: 5000 9 0 0 0 0 0 0 7000 8 0 0 0 0 0 0\n"
+    )
+
+    assert host._network(table) == (5000, 7000)
+
+
+def test_a_process_that_has_gone_shows_nothing() -> None:
+    assert list(host.process(2**22 + 1, network=False)) == []
+
+
+def test_a_sampler_writes_what_processes_machine_and_client_did(tmp_path: Path) -> None:
+    watched = Watched([], dict, {}, {PRODUCERS: os.getpid(), CONSUMERS: 2**22 + 1}, tmp_path)
+    file = tmp_path / "telemetry" / "samples.parquet"
+    now_ns = time.monotonic_ns()
+    told = {
+        "at_ns": now_ns,
+        "start_ns": now_ns + NANOS // 10,
+        "end_ns": now_ns + NANOS // 2,
+        "open": 3,
+        "loop_lag_ns": 5_000_000,
+        "recorder_backlog": 0,
+    }
+
+    with Sampler(watched, file) as sampler:
+        sampler.told(told)
+        until = time.monotonic() + 0.6
+        while time.monotonic() < until:
+            sum(range(10_000))
+
+    rows = pq.read_table(file).to_pylist()
+    assert [row["at_ns"] for row in rows] == sorted(row["at_ns"] for row in rows)
+    spent = [row["value"] for row in rows if (row["node"], row["metric"]) == (PRODUCERS, "cpu_s")]
+    assert len(spent) >= 3
+    assert 0.3 < spent[-1] - spent[0] < 0.9
+    figures = {row["metric"]: row for row in rows if row["at_ns"] == now_ns}
+    assert figures["loop_lag_s"]["value"] == pytest.approx(0.005)
+    assert not figures["open_sends"]["counter"]
+    assert {"cpu_busy_s", "cores"} <= {row["metric"] for row in rows if row["node"] == MACHINE}
+    assert {row["node"] for row in rows} == {PRODUCERS, MACHINE}
