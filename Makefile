@@ -16,7 +16,7 @@ HOMES := $(foreach system,kafka pulsar,$(BENCH_CACHE)/$(system)/$(call version,$
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup system named lint test bench clean lock
+.PHONY: help setup system browser named lint test bench clean lock
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -30,7 +30,7 @@ named:
 	    echo "Which scenario? make bench SCENARIO=NAME, one of:"; \
 	    find scenarios -name '*.yaml' | sed 's:.*/\(.*\)\.yaml:  \1:' | sort; exit 2; }
 
-test: lint ## lint, types, import rules, then all tests: [PYTEST_ARGS="..."]
+test: lint browser ## lint, types, import rules, then all tests: [PYTEST_ARGS="..."]
 	@$(BIN)/python -m bench.backends.sandbox pytest $(PYTEST_ARGS)
 
 lint: setup ## what `test` checks before it runs any test
@@ -43,6 +43,9 @@ setup: $(VENV)/.servers ## system packages, .venv from the lock, the servers of 
 
 system:
 	@PYTHON="$(PYTHON)" sh clusters/system-packages.sh
+
+browser:
+	@PYTHON="$(PYTHON)" sh clusters/system-packages.sh tests
 
 # setuptools goes first: pyspark is published as source only and is built with the locked one, not with a newer.
 $(VENV)/.packages: requirements.lock | system

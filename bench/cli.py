@@ -13,7 +13,7 @@ from rich.table import Table
 from bench import scenario
 from bench.errors import BenchError, ScenarioError
 from bench.model import Change
-from bench.run import comparing, outside, play, preflight, table
+from bench.run import comparing, outside, play, preflight, publishing, table
 from bench.run import folder as run_folder
 
 app = typer.Typer(
@@ -147,6 +147,18 @@ def _share(text: str) -> float:
         message = f"--threshold {text}: give a share such as 5% or 0.05"
         raise typer.BadParameter(message)
     return share
+
+
+@app.command(epilog="Example:  bench publish 20261121-120000-acks-sweep-standard")
+def publish(
+    runs: Annotated[
+        list[str] | None, typer.Argument(metavar="RUN…", help="Run folders, or their names below --out.")
+    ] = None,
+    to: Annotated[Path, typer.Option(help="Where published runs lie.")] = publishing.PUBLISHED,
+    out: _Out = run_folder.OUT,
+) -> None:
+    """Copy runs, without their event logs, to where they are read, and renew the index over all that are there."""
+    typer.echo(publishing.publish([run_folder.find(run, out) for run in runs or ()], to))
 
 
 @app.command(epilog="Example:  bench doctor /var/lib/kafka")

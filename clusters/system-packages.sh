@@ -1,5 +1,6 @@
 #!/bin/sh
 # Installs what the suite needs from the system, and only what is missing. Quiet when nothing is.
+# With the argument `tests` also what only its tests need.
 set -eu
 PATH=$PATH:/usr/sbin:/sbin
 
@@ -38,6 +39,8 @@ need fontconfig have fc-list
 need fonts-inter font Inter
 need fonts-jetbrains-mono font 'JetBrains Mono'
 need poppler-utils have pdftoppm
+# Reports as a reader's browser shows them.
+[ "${1:-}" != tests ] || need chromium have chromium
 
 [ -n "$missing" ] || exit 0
 missing=$(printf '%s\n' $missing | sort -u | paste -sd' ' -)

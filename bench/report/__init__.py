@@ -9,24 +9,36 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from bench.report import compare, family, html, pdf, terminal
+from bench.report import compare, family, html, pdf, published, terminal, trial_pages
 
-__all__ = ["compare", "family", "terminal_table", "write_report"]
+__all__ = ["compare", "family", "published", "terminal_table", "write_html", "write_report"]
 
 
 def write_report(run: Path) -> tuple[Path, Path]:
-    """Write report.html and report.pdf into the run folder, each whole or not at all; return their paths.
+    """Write the trials' pages, report.html and report.pdf into the run folder, each whole or not at all.
+
+    Returns the paths of the latter two.
 
     Raises ReportError where the results are missing or garbled, or the PDF cannot be printed.
     """
-    page = html.render(run)
-    on_screen, on_paper = run / "report.html", run / "report.pdf"
-    hidden_screen, hidden_paper = (path.with_name(f".{path.name}") for path in (on_screen, on_paper))
-    hidden_screen.write_text(page, encoding="utf-8")
-    hidden_screen.rename(on_screen)
-    pdf.write(page, hidden_paper)
-    hidden_paper.rename(on_paper)
-    return on_screen, on_paper
+    trial_pages.write(run)
+    page = write_html(run)
+    on_paper = run / "report.pdf"
+    hidden = on_paper.with_name(f".{on_paper.name}")
+    pdf.write(page.read_text(encoding="utf-8"), hidden)
+    hidden.rename(on_paper)
+    return page, on_paper
+
+
+def write_html(run: Path) -> Path:
+    """Write report.html, whole or not at all, with links to the trials' pages where there are some.
+
+    Raises ReportError as write_report does.
+    """
+    path = run / "report.html"
+    hidden = path.with_name(f".{path.name}")
+    hidden.write_text(html.render(run), encoding="utf-8")
+    return hidden.rename(path)
 
 
 def terminal_table(run: Path) -> RenderableType:

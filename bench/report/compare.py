@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from bench.model import Change, Compared
-from bench.report import html, numbers
+from bench.report import numbers, templates
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Row, Table
 from bench.report.terminal import STYLES
@@ -96,7 +96,9 @@ def printed(comparison: Comparison) -> RenderableType:
 def write(comparison: Comparison, folder: Path) -> Path:
     """Write compare.html into a folder, which is made; return its path."""
     folder.mkdir(parents=True, exist_ok=True)
-    page = html.page("compare.html.j2", {"comparison": comparison, "table": table(comparison), "looks": {}})
+    page = templates.page(
+        "compare.html.j2", {"comparison": comparison, "table": table(comparison), "looks": {}}
+    )
     path = folder / "compare.html"
     path.write_text(page, encoding="utf-8")
     return path

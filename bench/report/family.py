@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from bench.errors import ReportError
-from bench.report import html, pdf, results, style, sweep, worth
+from bench.report import pdf, results, style, sweep, templates, worth
 from bench.report.results import Results
 from bench.report.table import Cell
 
@@ -49,7 +49,7 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
         )
     systems = [system for system in _SYSTEMS if any(system in entry.lines for entry in entries)]
     missing = [name for name in scenarios if name not in {entry.name for entry in entries}]
-    page = html.page(
+    page = templates.page(
         "family.html.j2",
         {
             "family": family,

@@ -40,7 +40,7 @@ def _subset(path: str, text: str) -> bytes:
     options = Options(
         layout_features=["kern", "tnum", "ccmp", "mark", "mkmk"], hinting=False, desubroutinize=True
     )
-    font = TTFont(path, lazy=True)
+    font = TTFont(path, lazy=True, recalcTimestamp=False)  # the same page again is the same file
     subsetter = Subsetter(options)
     subsetter.populate(text=text)
     subsetter.subset(font)

@@ -1,24 +1,19 @@
-"""The report as one HTML file: styles, figures and typeface inside, no script, nothing from the network."""
+"""The report as one HTML file: styles, figures, typeface and a small script inside, nothing from the network."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from jinja2.exceptions import TemplateError
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from bench.errors import ReportError
 from bench.report import (
     certainty,
     delivery,
     effective,
     expectations,
     faults,
-    fonts,
     front,
     manifest,
     method,
@@ -28,41 +23,17 @@ from bench.report import (
     style,
     sweep,
     tables,
+    templates,
     worth,
 )
 from bench.report.figures import Drawing, gallery
-
-TEMPLATES = Path(__file__).resolve().parents[2] / "reports" / "templates"
 
 
 def render(run: Path) -> str:
     """Render a run's report. Raises ReportError where results or templates are missing or garbled."""
     found = results.read(run)
     parts = sweep.parts(found)
-    return page("report.html.j2", _context(found, parts, gallery(found, parts)))
-
-
-def page(template: str, context: Mapping[str, Any]) -> str:
-    """Fill a template of reports/templates, with the typeface that it needs. Raises ReportError."""
-    filled = _filled(template, context)
-    return filled.replace("/* typeface */", fonts.faces(filled))
-
-
-def _filled(template: str, context: Mapping[str, Any]) -> str:
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"breakable": _breakable, "prose": _prose}
-    try:
-        return environment.get_template(template).render(context)
-    except TemplateError as error:
-        raise ReportError(
-            f"{TEMPLATES}: the report's template could not be filled: {error}. Is the checkout whole?"
-        ) from error
+    return templates.page("report.html.j2", _context(found, parts, gallery(found, parts)))
 
 
 def _context(
@@ -106,13 +77,3 @@ def _context(
         "valid": len(found.valid),
         "systems": [part.title for part in parts],
     }
-
-
-def _prose(text: str) -> Markup:
-    """Text from a scenario: what stands between backticks is a name."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just here
-
-
-def _breakable(name: str) -> Markup:
-    """Let a long setting's name break where its words end."""
-    return Markup("<wbr>").join(sweep.wrapped(name))

@@ -13,6 +13,9 @@ import pandas as pd
 from bench.errors import ReportError
 from bench.model import USAGE
 
+PAGES = "pages"
+"""The folder of the trials' pages, beside the report."""
+
 Json: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
 
@@ -89,6 +92,11 @@ class Results:
     def plan_sweeps(self, setting: str) -> bool:
         """Whether any system sweeps a setting."""
         return any(setting in names for names in (self.plan.get("swept") or {}).values())
+
+    @property
+    def pages(self) -> bool:
+        """Whether each trial has a page of its own beside the report."""
+        return (self.run / PAGES).is_dir()
 
     @property
     def rounds(self) -> int:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import compress
+from dataclasses import dataclass, replace
+from itertools import compress, groupby
 from typing import Any
 
 import pandas as pd
@@ -14,7 +14,10 @@ from bench.report import numbers, sweep
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's head; neighbours of equal `group` share a head above. `kind` is text, number or name."""
+    """A column's head; neighbours of equal `group` share a head above.
+
+    `kind` is text, number, name, or links, which are for the screen only.
+    """
 
     head: str
     kind: str = "number"
@@ -23,20 +26,28 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in a cell. `tone`: plain, strong, quiet, good, warn, bad; `note` shows on pointing."""
+    """What stands in a cell. `tone`: plain, strong, quiet, good, warn, bad; `note` shows on pointing.
+
+    `links` are words that lead somewhere, behind the text.
+    """
 
     text: str
     tone: str = "plain"
     note: str = ""
+    links: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Cells by column; `opens` draws a line above, where a group begins; a `heading` is one wide cell."""
+    """Cells by column; `opens` draws a line above, where a group begins; a `heading` is one wide cell.
+
+    `find` are the words by which a reader finds the row on the screen.
+    """
 
     cells: tuple[Cell, ...]
     opens: bool = False
     heading: bool = False
+    find: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +60,18 @@ class Table:
     system: str | None = None
 
     @property
-    def groups(self) -> list[tuple[str, int]]:
-        """The heads above the columns' heads with their widths; empty where no column has one."""
-        spans: list[tuple[str, int]] = []
-        for column in self.columns:
-            if spans and spans[-1][0] == column.group:
-                spans[-1] = (column.group, spans[-1][1] + 1)
-            else:
-                spans.append((column.group, 1))
-        return spans if any(name for name, _ in spans) else []
+    def finds(self) -> bool:
+        """Whether its rows can be sorted, and found by words."""
+        return any(row.find for row in self.rows)
+
+    @property
+    def groups(self) -> list[tuple[str, int, str]]:
+        """The heads above the columns' heads, each with its width and kind; empty where none has one."""
+        spans = [
+            (name, len(those := list(columns)), those[0].kind)
+            for name, columns in groupby(self.columns, key=lambda column: column.group)
+        ]
+        return spans if any(name for name, *_ in spans) else []
 
 
 def without_empty(table: Table) -> Table:
@@ -67,7 +81,7 @@ def without_empty(table: Table) -> Table:
         for place in range(len(table.columns))
     ]
     columns = tuple(compress(table.columns, said))
-    rows = tuple(Row(tuple(compress(row.cells, said)), row.opens) for row in table.rows)
+    rows = tuple(replace(row, cells=tuple(compress(row.cells, said))) for row in table.rows)
     return Table(table.title, columns, rows, table.system)
 
 
@@ -96,7 +110,8 @@ def case_table(part: sweep.Part, columns: Sequence[Column], cells: Sequence[Sequ
     """A table with a row for each case of a system: its settings, then `cells`."""
     rows, before = [], None
     for (_, case), others in zip(part.cases.iterrows(), cells, strict=True):
-        rows.append(Row((*setting_cells(part, case, before), *others), opens(part, case, before)))
+        find = f"{part.system} {part.label(case)} {case['bottleneck']}"
+        rows.append(Row((*setting_cells(part, case, before), *others), opens(part, case, before), find=find))
         before = case
     return Table(part.title, (*setting_columns(part), *columns), tuple(rows), part.system)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from bench.model import BUSY
-from bench.report import numbers, resources, sweep
+from bench.report import numbers, resources, sweep, trial_pages
 from bench.report.results import Results
 from bench.report.table import (
     Cell,
@@ -43,14 +43,24 @@ def measured(results: Results, part: sweep.Part) -> Table:
     shares = _client_shares(part)
     if shares is not None:
         columns.append(Column("CPU", "number", "client"))
+    if results.pages:
+        columns.append(Column("number", "links", "trials"))
     cells = []
     for _, case in part.cases.iterrows():
         limit = resources.limited_by(case, resources.evidence(results, case["case"]))
         row = [_trials(case), *_throughput(case, ends), limit, *(_time(case, name) for name in times)]
         if shares is not None:
             row.append(_share(shares.get(case["case"])))
+        if results.pages:
+            row.append(_pages(results, case))
         cells.append(row)
     return case_table(part, columns, cells)
+
+
+def _pages(results: Results, case: pd.Series[Any]) -> Cell:
+    """A link to the page of each of a case's trials, by round."""
+    trials = results.trials[results.trials["case"] == case["case"]].sort_values("trial")["trial"]
+    return Cell("", links=tuple((str(trial), trial_pages.link(trial)) for trial in trials))
 
 
 def guarantees(part: sweep.Part) -> Table:

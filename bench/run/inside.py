@@ -50,7 +50,7 @@ class Runner:
         self.progress.cluster(cluster.system)
         try:
             with load_processes(logs, self.web_fd) as load, running(cluster, where, logs) as live:
-                bench = Bench(live, load, self.folder, self.seed)
+                bench = Bench(live, load, self.folder, self.seed, logs.name)
                 begun = time.monotonic()
                 laps = bench.warm_up([trial.case for trial in left], self.warm_up_s, where / ".warm-up")
                 self._started(cluster, live.start_s, time.monotonic() - begun, laps)

@@ -69,12 +69,13 @@ def _unheard(_: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What every trial on one cluster start uses; `seed` is the run's."""
+    """What every trial on one cluster start uses; `seed` is the run's, `logs` the folder of this cluster's logs."""
 
     cluster: LiveCluster
     load: LoadProcesses
     folder: RunFolder
     seed: int
+    logs: str
 
     def run(self, trial: Trial, live: Live) -> Document:
         """Run one trial and store it, finished or failed; return its trial.json.
@@ -83,7 +84,7 @@ class Bench:
         about this trial (an interrupt, a full disk below the run folder) is raised.
         """
         working = self.folder.open_trial(trial.number)
-        document = record.blank(trial)
+        document = record.blank(trial) | {"logs": self.logs}
         try:
             document["machine"] = probe()
             document["disk"] = self.cluster.disks.become(trial.case.disk)

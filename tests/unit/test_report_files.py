@@ -48,10 +48,11 @@ def test_pdf_is_titled_and_has_an_outline(pdf: PdfReader) -> None:
     assert len(pdf.outline) > 0
 
 
-def test_nothing_but_the_two_files_is_left(run: Path, pdf: PdfReader) -> None:
+def test_nothing_but_the_two_files_and_the_trials_pages_is_left(run: Path, pdf: PdfReader) -> None:
     names = {path.name for path in run.iterdir()}
 
-    assert names == {"manifest.json", "plan.json", "results", "trials", "report.html", "report.pdf"}
+    assert names == {"manifest.json", "plan.json", "results", "trials", "report.html", "report.pdf", "pages"}
+    assert len(list((run / "pages").glob("*.html"))) == len(list((run / "trials").iterdir()))
 
 
 @pytest.mark.parametrize(

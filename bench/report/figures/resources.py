@@ -24,16 +24,18 @@ _TITLE_CHARACTERS = 34
 
 
 @dataclass(frozen=True, slots=True)
-class _Quantity:
+class Quantity:
+    """What a panel shows: counters of nodes, added up by role."""
+
     label: str
     metrics: tuple[str, ...]
     scale: float
 
 
-_QUANTITIES = (
-    _Quantity("CPU, cores", ("cpu_s",), 1.0),
-    _Quantity("disk writes, MB/s", ("disk_write_bytes",), _MB),
-    _Quantity("network, MB/s", ("net_in_bytes", "net_out_bytes"), _MB),
+QUANTITIES = (
+    Quantity("CPU, cores", ("cpu_s",), 1.0),
+    Quantity("disk writes, MB/s", ("disk_write_bytes",), _MB),
+    Quantity("network, MB/s", ("net_in_bytes", "net_out_bytes"), _MB),
 )
 
 
@@ -43,24 +45,28 @@ class _Column:
     title: str
     samples: pd.DataFrame
 
-    def by_role(self, quantity: _Quantity) -> pd.DataFrame:
-        """Seconds by role, the servers' roles first; what is left of the machine's CPU belongs to others."""
-        chosen = self.samples[
-            self.samples["metric"].isin(quantity.metrics) & (self.samples["role"] != _MACHINE)
-        ]
-        by_node = chosen.groupby(["second", "role", "node", "metric"], as_index=False)["value"].mean()
-        table: pd.DataFrame = (
-            by_node.pivot_table("value", "second", "role", "sum").fillna(0.0) / quantity.scale
-        )
-        servers = [role for role in table.columns if role != _CLIENT]
-        if quantity.metrics != ("cpu_s",):
-            return table.loc[:, servers]
-        table = table.loc[:, [*servers, *table.columns.intersection([_CLIENT])]]
-        machine = self.samples[self.samples["metric"].isin(("cpu_busy_s", "cpu_steal_s"))]
-        busy = machine.groupby(["second", "metric"])["value"].mean().groupby("second").sum()
-        table[_OTHERS] = (busy - table.sum(axis=1)).reindex(table.index).clip(lower=0.0)
-        filled: pd.DataFrame = table.fillna(0.0)
-        return filled
+
+def seconds_of(results: Results, trial: int) -> pd.DataFrame:
+    """What was seen of a trial since its first send, with the `second` of each sample."""
+    samples = results.telemetry[results.telemetry["trial"] == trial]
+    samples = samples[samples["at_ns"] >= 0]
+    return samples.assign(second=samples["at_ns"] // NANOS)
+
+
+def by_role(samples: pd.DataFrame, quantity: Quantity) -> pd.DataFrame:
+    """Seconds by role, the servers' roles first; what is left of the machine's CPU belongs to others."""
+    chosen = samples[samples["metric"].isin(quantity.metrics) & (samples["role"] != _MACHINE)]
+    by_node = chosen.groupby(["second", "role", "node", "metric"], as_index=False)["value"].mean()
+    table: pd.DataFrame = by_node.pivot_table("value", "second", "role", "sum").fillna(0.0) / quantity.scale
+    servers = [role for role in table.columns if role != _CLIENT]
+    if quantity.metrics != ("cpu_s",):
+        return table.loc[:, servers]
+    table = table.loc[:, [*servers, *table.columns.intersection([_CLIENT])]]
+    machine = samples[samples["metric"].isin(("cpu_busy_s", "cpu_steal_s"))]
+    busy = machine.groupby(["second", "metric"])["value"].mean().groupby("second").sum()
+    table[_OTHERS] = (busy - table.sum(axis=1)).reindex(table.index).clip(lower=0.0)
+    filled: pd.DataFrame = table.fillna(0.0)
+    return filled
 
 
 def resources(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
@@ -68,11 +74,11 @@ def resources(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     columns = [column for part in parts for column in _columns(results, part)]
     if not columns:
         return None
-    height = _TOP_IN + len(_QUANTITIES) * (_ROW_IN + _BETWEEN_IN) + _FOOT_IN
+    height = _TOP_IN + len(QUANTITIES) * (_ROW_IN + _BETWEEN_IN) + _FOOT_IN
     figure = Figure(figsize=(style.WIDTH_IN, height))
     width = (style.WIDTH_IN - _LEFT_IN - (len(columns) - 1) * _GAP_IN) / len(columns)
-    for row, quantity in enumerate(_QUANTITIES):
-        tables = [column.by_role(quantity) for column in columns]
+    for row, quantity in enumerate(QUANTITIES):
+        tables = [by_role(column.samples, quantity) for column in columns]
         top = (
             max((float(table.sum(axis=1).max()) for table in tables if len(table)), default=0.0) * 1.08 or 1.0
         )
@@ -80,14 +86,14 @@ def resources(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
             x = _LEFT_IN + place * (width + _GAP_IN)
             y = height - _TOP_IN - (row + 1) * (_ROW_IN + _BETWEEN_IN) + _BETWEEN_IN
             axes = figure.add_axes((x / style.WIDTH_IN, y / height, width / style.WIDTH_IN, _ROW_IN / height))
-            _stack(axes, column.part, table)
+            stack(axes, column.part.system, table)
             axes.set_ylim(0, top)
-            axes.tick_params(labelleft=place == 0, labelbottom=row == len(_QUANTITIES) - 1)
+            axes.tick_params(labelleft=place == 0, labelbottom=row == len(QUANTITIES) - 1)
             if place == 0:
                 axes.set_ylabel(quantity.label, labelpad=3)
             if row == 0:
                 _heads(axes, column, table)
-            if row == len(_QUANTITIES) - 1:
+            if row == len(QUANTITIES) - 1:
                 axes.set_xlabel("seconds since the first send", labelpad=2)
     return figure
 
@@ -97,27 +103,38 @@ def _columns(results: Results, part: sweep.Part) -> Iterator[_Column]:
     for place in dict.fromkeys((-1, 0) if len(measured) > 1 else (0,) if len(measured) else ()):
         case = measured.iloc[place]
         trial = representative(results.valid[results.valid["case"] == case["case"]])
-        samples = results.telemetry[results.telemetry["trial"] == trial]
-        samples = samples[samples["at_ns"] >= 0]
-        if len(samples):
-            yield _Column(part, part.label(case), samples.assign(second=samples["at_ns"] // NANOS))
+        if len(samples := seconds_of(results, trial)):
+            yield _Column(part, part.label(case), samples)
 
 
-def _stack(axes: Axes, part: sweep.Part, table: pd.DataFrame) -> None:
+def stack(axes: Axes, system: str, table: pd.DataFrame, *, names: bool = False) -> None:
+    """Draw roles one upon the other; with `names` each is named at the right, in its colour."""
     floor = pd.Series(0.0, index=table.index)
-    for role, colour in _colours(part, table).items():
+    for number, (role, colour) in enumerate(_colours(system, table).items()):
         level = floor + table[role]
         axes.fill_between(table.index, floor, level, color=colour, linewidth=0)
         floor = level
+        if names:
+            axes.annotate(
+                role,
+                (1, 0.06 + 0.16 * number),
+                (4, 0),
+                xycoords="axes fraction",
+                textcoords="offset points",
+                color=style.readable(colour),
+                fontsize=6.4,
+                fontweight="semibold",
+            )
     axes.grid(visible=True, axis="y")
+    axes.set_ylim(bottom=0)
     axes.set_xlim(0, max(1, int(table.index.max())) if len(table) else 1)
     axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(4))
 
 
-def _colours(part: sweep.Part, table: pd.DataFrame) -> dict[str, str]:
+def _colours(system: str, table: pd.DataFrame) -> dict[str, str]:
     roles = [role for role in table.columns if role not in _GREYS]
-    shades = dict(zip(roles, style.look(part.system).shades(len(roles)), strict=True))
+    shades = dict(zip(roles, style.look(system).shades(len(roles)), strict=True))
     return {role: shades.get(role) or _GREYS[role] for role in table.columns}
 
 
@@ -137,7 +154,7 @@ def _heads(axes: Axes, column: _Column, table: pd.DataFrame) -> None:
     title = textwrap.shorten(column.title, _TITLE_CHARACTERS, placeholder=" …")
     axes.annotate(title, (0, 1), (0, 19), xycoords="axes fraction", textcoords="offset points", fontsize=6.5)
     at = 0.0
-    for role, colour in _colours(column.part, table).items():
+    for role, colour in _colours(column.part.system, table).items():
         axes.annotate(
             role,
             (0, 1),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -75,7 +76,7 @@ def _lines(cell: multiples.Cell, seconds: pd.DataFrame, results: Results) -> mul
         _unhappy(cell, shown)
         trial = representative(of_case)
         faults = results.faults[results.faults["trial"] == trial]
-        _broken(cell, faults, int(seconds["second"].max()) + 1)
+        broken(cell.axes, faults, int(seconds["second"].max()) + 1)
         _happened(cell, results.trial_files[trial], results.first_send_ns(trial))
         ends[case] = (float(level.index[-1]), float(level["acked"].iloc[-1]))
         warm_ups.append(_warm_up(shown))
@@ -100,13 +101,13 @@ def _warm_up(shown: pd.DataFrame) -> int:
     return int(inside.min()) if len(inside) else 0
 
 
-def _broken(cell: multiples.Cell, faults: pd.DataFrame, right: int) -> None:
+def broken(axes: Axes, faults: pd.DataFrame, right: int) -> None:
     """Shade the time in which something was broken, and mark when it struck."""
     for _, fault in faults[faults["effect_ns"].notna()].iterrows():
         begins = fault["effect_ns"] / NANOS
         ends = min(fault["healed_ns"] / NANOS if pd.notna(fault["healed_ns"]) else right, right)
-        cell.axes.axvspan(begins, max(begins, ends), color=style.BAD, alpha=0.08, zorder=0, linewidth=0)
-        cell.axes.axvline(begins, color=style.BAD, linewidth=0.8, linestyle=":")
+        axes.axvspan(begins, max(begins, ends), color=style.BAD, alpha=0.08, zorder=0, linewidth=0)
+        axes.axvline(begins, color=style.BAD, linewidth=0.8, linestyle=":")
 
 
 def _happened(cell: multiples.Cell, document: Json, first_ns: int | None) -> None:

@@ -1,0 +1,62 @@
+"""The templates of reports/templates, filled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2.exceptions import TemplateError
+from markupsafe import Markup, escape
+
+from bench.errors import ReportError
+from bench.report import fonts, sweep
+
+FOLDER = Path(__file__).resolve().parents[2] / "reports" / "templates"
+
+
+def page(template: str, context: Mapping[str, Any]) -> str:
+    """Fill a template that is a page of its own, with the typeface that it needs. Raises ReportError."""
+    text = filled(template, context)
+    return text.replace("/* typeface */", fonts.faces(text))
+
+
+def filled(template: str, context: Mapping[str, Any]) -> str:
+    """Fill a template. Raises ReportError."""
+    try:
+        return _environment().get_template(template).render(context)
+    except TemplateError as error:
+        raise ReportError(
+            f"{FOLDER}: the report's template could not be filled: {error}. Is the checkout whole?"
+        ) from error
+
+
+def text(name: str) -> str:
+    """Return a file that is no template, such as a style sheet. Raises ReportError."""
+    return filled(name, {})
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"breakable": _breakable, "prose": _prose}
+    return environment
+
+
+def _prose(text: str) -> Markup:
+    """Text from a scenario: what stands between backticks is a name."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just here
+
+
+def _breakable(name: str) -> Markup:
+    """Let a long setting's name break where its words end."""
+    return Markup("<wbr>").join(sweep.wrapped(name))

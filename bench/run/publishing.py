@@ -1,0 +1,55 @@
+"""Runs for everybody to read: copied without their event logs, and an index over all of them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from bench.errors import BenchError
+from bench.run.folder import RunFolder
+from bench.scenario import families
+
+PUBLISHED = Path(__file__).resolve().parents[2] / "reports" / "published"
+
+_KEPT = ("manifest.json", "plan.json", "scenario.yaml", "report.pdf")
+_FOR_PEOPLE = ("trials.csv", "cases.csv", "errors.csv", "faults.csv")
+"""Tables that are kept as text too; the others as Parquet only."""
+
+
+def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
+    """Copy runs to where they are read, each whole or not at all, and renew the index; return its path.
+
+    Kept is what a report is made of, so that published runs can be compared: results, trial.json, manifest; not the
+    event log, the servers' logs and the trials' pages. Raises BenchError for a run without a report.
+    """
+    from bench.report import published, write_html  # noqa: PLC0415 - what draws loads only when something is drawn
+
+    for run in runs:
+        _check(run.path)
+        fresh = to / f".{run.path.name}"
+        shutil.rmtree(fresh, ignore_errors=True)
+        _copy(run.path, fresh)
+        write_html(fresh)
+        shutil.rmtree(to / run.path.name, ignore_errors=True)
+        fresh.rename(to / run.path.name)
+    return published.write(to, families())
+
+
+def _check(run: Path) -> None:
+    missing = [name for name in (*_KEPT, "results/trials.parquet") if not (run / name).is_file()]
+    if missing:
+        raise BenchError(f"{run} has no {', '.join(missing)}: write its report first: bench report {run}")
+
+
+def _copy(run: Path, to: Path) -> None:
+    (to / "results").mkdir(parents=True)
+    for name in _KEPT:
+        shutil.copyfile(run / name, to / name)
+    for file in (run / "results").iterdir():
+        if file.suffix in {".parquet", ".json"} or file.name in _FOR_PEOPLE:
+            shutil.copyfile(file, to / "results" / file.name)
+    for file in run.glob("trials/[0-9]*/trial.json"):
+        trial = to / "trials" / file.parent.name
+        trial.mkdir(parents=True)
+        shutil.copyfile(file, trial / file.name)

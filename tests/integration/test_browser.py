@@ -1,0 +1,177 @@
+"""The report as a reader's browser shows it: a real headless Chromium, no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from playwright.sync_api import Page, sync_playwright
+
+from bench.report import write_report
+from bench.run.folder import RunFolder
+from bench.run.publishing import publish
+from tests.report_data import build
+from tests.report_sketch import Sketch
+
+CHROMIUM = "/usr/bin/chromium"
+
+pytestmark = pytest.mark.integration
+
+
+@dataclass
+class Opened:
+    """A page with what its browser said and asked for."""
+
+    page: Page
+    folder: Path
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def open(self, file: str) -> Page:
+        self.page.goto((self.folder / file).as_uri())
+        return self.page
+
+    def column(self, head: str) -> list[str]:
+        """The cells below a head, of the rows that are shown, in the first table of cases."""
+        cells: list[str] = self.page.evaluate(
+            """head => {
+                const table = document.querySelector("table.finds");
+                const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
+                const place = heads.findIndex(cell => cell.textContent.trim() === head);
+                const shown = [...table.tBodies[0].rows].filter(row => !row.hidden);
+                return shown.map(row => row.cells[place].textContent.trim());
+            }""",
+            head,
+        )
+        return cells
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = build(tmp_path_factory.mktemp("browser") / "run", Sketch(systems=("kafka",), rounds=1))
+    for trial in run.glob("trials/*"):
+        trial.joinpath("sends").mkdir()
+    run.joinpath("scenario.yaml").touch()
+    write_report(run)
+    publish([RunFolder(run)], run / "published")
+    return run
+
+
+@pytest.fixture(scope="module")
+def opened(report: Path) -> Iterator[Opened]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        found = Opened(browser.new_page(viewport={"width": 1300, "height": 900}), report)
+        found.page.on("console", lambda message: found.said.append(f"{message.type}: {message.text}"))
+        found.page.on("pageerror", lambda error: found.said.append(f"error: {error}"))
+        found.page.on("request", lambda request: found.asked.append(request.url))
+        yield found
+        browser.close()
+
+
+def test_the_report_opens_without_a_word_on_the_console_and_without_the_network(opened: Opened) -> None:
+    opened.open("report.html")
+
+    assert opened.said == []
+    assert {urlsplit(url).scheme for url in opened.asked} <= {"file", "data"}
+
+
+def test_every_figure_has_a_name_and_a_description_for_those_who_cannot_see_it(opened: Opened) -> None:
+    figures = opened.open("report.html").get_by_role("img").all()
+
+    assert len(figures) >= 5
+    for figure in figures:
+        labels = (figure.get_attribute("aria-labelledby") or "").split()
+        texts = [opened.page.locator(f"[id='{label}']").text_content() or "" for label in labels]
+        assert len(texts) == 2
+        assert all(len(text) > 9 for text in texts)
+
+
+def test_words_in_the_box_leave_the_rows_that_have_them_all(opened: Opened) -> None:
+    page = opened.open("report.html")
+    everything = len(opened.column("acks"))
+
+    page.get_by_role("searchbox").fill("kafka acks=all replicas=4")
+
+    shown = opened.column("acks")
+    assert 0 < len(shown) < everything
+    assert set(shown) == {"all"}
+    assert set(opened.column("replicas")) == {"4"}
+    assert page.locator(".find output").text_content() == f"{len(shown)} of {everything}"
+
+    page.get_by_role("searchbox").fill("")
+    assert len(opened.column("acks")) == everything
+
+
+def test_a_click_on_a_head_sorts_and_the_third_brings_the_scenarios_order_back(opened: Opened) -> None:
+    page = opened.open("report.html")
+    head = page.locator("table.finds").first.get_by_role("button", name="median", exact=True)
+    written = opened.column("median")
+
+    head.click()
+    rising = opened.column("median")
+    head.click()
+    falling = opened.column("median")
+    head.click()
+
+    numbers = [float(text.replace(",", "")) for text in rising]
+    assert numbers == sorted(numbers)
+    assert falling == rising[::-1]
+    assert opened.column("median") == written
+    assert rising != written
+
+
+def test_every_trial_has_a_page_that_leads_back_and_on(opened: Opened, report: Path) -> None:
+    page = opened.open("report.html")
+    links = [link.get_attribute("href") or "" for link in page.locator("td.links a").all()]
+    assert len(links) == len(list(report.glob("trials/*"))) == len(set(links))
+
+    page.locator("td.links a").first.click()
+
+    assert page.locator("h1").text_content() != ""
+    assert page.get_by_role("img").count() == 1
+    hrefs = [link.get_attribute("href") or "" for link in page.locator("a").all()]
+    here = Path(unquote(urlsplit(page.url).path)).parent
+    assert "../report.html" in hrefs
+    assert all((here / href).resolve().is_file() for href in hrefs)
+    assert opened.said == []
+
+
+def test_the_index_of_published_runs_leads_to_them_and_words_hide_the_others(opened: Opened) -> None:
+    page = opened.open("published/index.html")
+    entries = page.locator(".entry")
+    assert entries.count() == 1
+
+    page.get_by_role("searchbox").fill("no such run")
+    assert entries.first.is_hidden()
+    page.get_by_role("searchbox").fill("")
+    page.locator("h3 a").first.click()
+
+    assert page.get_by_role("img").count() >= 5
+    assert page.locator("td.links").count() == 0
+    assert opened.said == []
+
+
+def test_it_prints_without_what_is_for_the_screen_and_within_the_page(opened: Opened) -> None:
+    page = opened.open("report.html")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 680, "height": 900})  # 180 mm, the text width of an A4 page
+
+    assert not page.locator(".find").is_visible()
+    assert page.locator("td.links").first.is_hidden()
+    wide = page.evaluate(
+        """() => {
+            const right = one => one.getBoundingClientRect().right;
+            const edge = right(document.querySelector("main")) + 1;
+            const parts = [...document.querySelectorAll("main table, main figure, main p")];
+            return parts.filter(one => right(one) > edge).map(one => one.outerHTML.slice(0, 80));
+        }"""
+    )
+    assert wide == []
+    assert len(page.pdf(format="A4")) > 50_000
+
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 1300, "height": 900})

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bench.errors import BenchError
+from bench.report import results
+from bench.run.folder import RunFolder
+from bench.run.publishing import publish
+from tests.report_data import build
+from tests.report_sketch import Sketch
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    """A run with everything that it leaves behind: event log, logs, pages, report."""
+    path = build(tmp_path / "20261121-120000-acks-sweep-standard", Sketch(systems=("memory",), rounds=1))
+    (path / "scenario.yaml").write_text("name: acks-sweep\n")
+    (path / "report.pdf").write_bytes(b"%PDF-")
+    for left in (
+        "trials/0000/sends/0.parquet",
+        "trials/0000/telemetry/samples.parquet",
+        "logs/00-memory/a.log",
+    ):
+        (path / left).parent.mkdir(parents=True, exist_ok=True)
+        (path / left).touch()
+    (path / "pages").mkdir()
+    (path / "pages" / "0000.html").touch()
+    return RunFolder(path)
+
+
+def test_what_a_report_is_made_of_is_kept_and_nothing_else(run: RunFolder, tmp_path: Path) -> None:
+    publish([run], tmp_path / "published")
+
+    there = tmp_path / "published" / run.path.name
+    assert results.read(there).trials.equals(results.read(run.path).trials)
+    assert {path.name for path in there.iterdir()} == {
+        *("manifest.json", "plan.json", "scenario.yaml", "report.html", "report.pdf", "results", "trials"),
+    }
+    assert {path.name for path in there.rglob("trials/*/*")} == {"trial.json"}
+    assert (there / "results" / "trials.csv").is_file()
+    assert not (there / "results" / "percentiles.csv").exists()
+
+
+def test_a_published_report_leads_to_no_page_that_is_not_there(run: RunFolder, tmp_path: Path) -> None:
+    publish([run], tmp_path / "published")
+
+    page = (tmp_path / "published" / run.path.name / "report.html").read_text()
+    assert "pages/0000.html" not in page
+
+
+def test_the_index_leads_to_every_report(run: RunFolder, tmp_path: Path) -> None:
+    index = publish([run], tmp_path / "published")
+
+    page = index.read_text()
+    links = [link for link in re.findall(r'href="([^"#]*)"', page) if not link.startswith("data:")]
+    assert {f"{run.path.name}/report.html", f"{run.path.name}/report.pdf"} <= set(links)
+    assert all((index.parent / link).is_file() for link in links)
+    assert "Durability" in page
+    assert "memory" not in re.findall(r"<h3>.*</h3>", page)
+
+
+def test_an_older_run_of_a_scenario_stays_in_its_history(run: RunFolder, tmp_path: Path) -> None:
+    older = build(tmp_path / "20261120-120000-acks-sweep-standard", Sketch(systems=("memory",), rounds=2))
+    (older / "scenario.yaml").touch()
+    (older / "report.pdf").touch()
+    publish([RunFolder(older)], tmp_path / "published")
+
+    page = publish([run], tmp_path / "published").read_text()
+
+    assert page.count("<article") == 1
+    assert page.count("/report.pdf") == 2
+
+
+def test_publishing_again_replaces_and_no_run_renews_the_index_alone(run: RunFolder, tmp_path: Path) -> None:
+    first = publish([run], tmp_path / "published").read_text()
+    (tmp_path / "published" / run.path.name / "results" / "leftover.csv").touch()
+
+    assert publish([run], tmp_path / "published").read_text() == first
+    assert not (tmp_path / "published" / run.path.name / "results" / "leftover.csv").exists()
+    assert publish([], tmp_path / "published").read_text() == first
+
+
+def test_a_run_without_a_report_is_refused_with_what_to_do(run: RunFolder, tmp_path: Path) -> None:
+    (run.path / "report.pdf").unlink()
+
+    with pytest.raises(BenchError, match=r"has no report\.pdf: write its report first: bench report"):
+        publish([run], tmp_path / "published")
+
+    assert not list((tmp_path / "published").glob("*"))
