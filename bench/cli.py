@@ -149,6 +149,30 @@ def _share(text: str) -> float:
     return share
 
 
+@app.command(epilog="Example:  bench export 20261121-120000-acks-sweep-standard")
+def export(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or its name below --out.")],
+    to: Annotated[Path | None, typer.Option(help="Where to; without it, below the run folder.")] = None,
+    out: _Out = run_folder.OUT,
+) -> None:
+    """Write a run's figures as one tidy CSV, and its trials as the OpenMessaging Benchmark's result files."""
+    outside.export(run_folder.find(run, out), to)
+
+
+@app.command("import", epilog="Example:  bench import ~/omb-results && bench compare …-omb RUN")
+def read_in(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder with the benchmark's *.json results.")
+    ],
+    out: _Out = run_folder.OUT,
+) -> None:
+    """Read result files of the OpenMessaging Benchmark in, as a run to compare with."""
+    if not folder.is_dir():
+        message = f"{folder} is no folder"
+        raise typer.BadParameter(message)
+    outside.read_in(folder, out)
+
+
 @app.command(epilog="Example:  bench publish 20261121-120000-acks-sweep-standard")
 def publish(
     runs: Annotated[

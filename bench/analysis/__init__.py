@@ -1,6 +1,7 @@
 """From the event log to the results: Spark jobs, and the small tables made of what they count."""
 
+from bench.analysis.export import export
 from bench.analysis.job import analyse
 from bench.analysis.spark import spark_session
 
-__all__ = ["analyse", "spark_session"]
+__all__ = ["analyse", "export", "spark_session"]

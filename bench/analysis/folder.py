@@ -42,6 +42,9 @@ class CaseRecord(_Record):
 
 class LoadRecord(_Record):
     pacing: Literal["closed"] | list[tuple[float, float]]
+    producers: int | None = None
+    consumers: int | None = None
+    message_bytes: int | None = None
 
 
 class CheckRecord(_Record):

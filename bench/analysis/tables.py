@@ -121,6 +121,16 @@ FAULTS: _Fields = {
     "copies_back_ns": _LONG,
 }
 
+OTHERS: Mapping[str, _Fields] = {
+    "timeline": TIMELINE,
+    "telemetry": TELEMETRY,
+    "percentiles": PERCENTILES,
+    "errors": ERRORS,
+    "messages": MESSAGES,
+    "faults": FAULTS,
+}
+"""All tables but `trials` and `cases`, whose columns depend on what is swept."""
+
 
 def trial_fields(settings: Sequence[str]) -> _Fields:
     return _with_settings(_TRIAL_HEAD, settings, _TRIAL_TAIL)

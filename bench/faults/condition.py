@@ -56,7 +56,8 @@ class Condition(BaseModel):
     run's seed). `load`: `over` waits for the end of the load. `in_sync`: so many replicas (Kafka). `copies`:
     `missing` waits until the system itself says that copies of the topic are missing (Kafka: a replica out of sync;
     Pulsar: a ledger marked under-replicated), `complete` until it says that none are. `topic`: `available` waits until
-    every partition is served. `reader`: see Reader.
+    every partition is served. `reader`: see Reader. `within`: what has not come after so much time does not
+    come, nor do the steps behind it; the trial tells, and counts.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -69,10 +70,11 @@ class Condition(BaseModel):
     copies: Literal["missing", "complete"] | None = None
     topic: Literal["available"] | None = None
     reader: Reader | None = None
+    within: Duration | None = None
 
     @model_validator(mode="after")
     def _any(self) -> Condition:
-        if not self.model_fields_set:
+        if not self.model_fields_set - {"within"}:
             message = "give at least one of acks, after, load, in_sync, copies, topic, reader"
             raise ValueError(message)
         if self.jitter is not None and self.jitter > (self.after or 0):
@@ -98,5 +100,6 @@ class Condition(BaseModel):
             "reader": f"when nothing has come to the reader for {self.reader.blocked:g} s"
             if self.reader
             else None,
+            "within": f"within {self.within:g} s" if self.within else None,
         }
         return ", ".join(words for words in said.values() if words)

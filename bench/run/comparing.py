@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +20,21 @@ if TYPE_CHECKING:
 Document = Mapping[str, Any]
 
 _OF_THE_RUN = frozenset(
-    {"run", "seed", "title", "question", "source", "expectations", "started_utc", "ended_utc", "timings_s"}
+    {
+        "run",
+        "seed",
+        "title",
+        "question",
+        "source",
+        "expectations",
+        "started_utc",
+        "ended_utc",
+        "timings_s",
+        "imported_utc",
+    }
 )
 _MEASURED = frozenset({"fsync_ns"})
+_MANY = 3
 _MOST_FSYNC = 1.5
 """By this factor the cost of one fsync may differ: it is measured anew in each run."""
 
@@ -92,8 +105,15 @@ def _missing(one: Results, other: Results) -> list[str]:
 def _refuse(unlike: Sequence[Difference]) -> None:
     if unlike:
         said = "".join(f"\n  {one.key}: {one.first} and {one.second}" for one in unlike)
-        keys = " ".join(f"--accept {key}" for key in dict.fromkeys(one.key for one in unlike))
+        keys = " ".join(f"--accept {key}" for key in _together(one.key for one in unlike))
         raise UnlikeError(f"the runs are not alike:{said}\nWhere that is meant: {keys}")
+
+
+def _together(keys: Iterable[str]) -> list[str]:
+    """Name what many keys lie under instead of each of them."""
+    every = list(dict.fromkeys(keys))
+    heads = Counter(key.partition(".")[0] for key in every)
+    return list(dict.fromkeys(head if heads[head := key.partition(".")[0]] > _MANY else key for key in every))
 
 
 def differences(

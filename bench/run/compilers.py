@@ -1,40 +1,31 @@
-"""The servers' JIT compilers: how much they have worked, and when they have come to rest."""
+"""The servers' JIT compilers: how much they work."""
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 _THREADS = ("C1 Compiler", "C2 Compiler")
 _TICKS = os.sysconf("SC_CLK_TCK")
-_LOOK_S = 1.0
-_REST = 0.1
-"""Compilers rest when together they took less than this share of a core."""
 
 
-def await_rest(pids: Iterable[int], most_s: float, alive: Callable[[], None]) -> float:
-    """Return once the compilers of these JVMs rest, or after `most_s`; the return is how long that took, in seconds.
+class Compilers:
+    """The compiler threads of some JVMs, as they are from one look to the next."""
 
-    Under load that fills the cores they get little time, and what they were given to do lies in a queue: it then makes
-    the trials after it faster one by one.
-    """
-    chosen, begun = list(pids), time.monotonic()
-    before = _worked_s(chosen)
-    while chosen and time.monotonic() - begun < most_s:
-        time.sleep(_LOOK_S)
-        alive()
-        now = _worked_s(chosen)
-        if now - before < _REST * _LOOK_S:
-            break
-        before = now
-    return time.monotonic() - begun
+    def __init__(self, pids: Callable[[], Iterable[int]]) -> None:
+        """Take who they are; looked up anew each time."""
+        self._pids = pids
+        self._before_s = self._worked_s()
 
+    def took_s(self) -> float:
+        """Return the CPU time that they took since the last call, of all JVMs together."""
+        now_s = self._worked_s()
+        took_s, self._before_s = now_s - self._before_s, now_s
+        return took_s
 
-def _worked_s(pids: Iterable[int]) -> float:
-    """Return the CPU time that compiler threads have taken."""
-    return sum(_thread_s(task) for pid in pids for task in Path(f"/proc/{pid}/task").glob("*"))
+    def _worked_s(self) -> float:
+        return sum(_thread_s(task) for pid in self._pids() for task in Path(f"/proc/{pid}/task").glob("*"))
 
 
 def _thread_s(task: Path) -> float:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bench.backends import sandbox
 from bench.errors import BenchError
@@ -52,8 +53,8 @@ class Runner:
             with load_processes(logs, self.web_fd) as load, running(cluster, where, logs) as live:
                 bench = Bench(live, load, self.folder, self.seed, logs.name)
                 begun = time.monotonic()
-                laps = bench.warm_up([trial.case for trial in left], self.warm_up_s, where / ".warm-up")
-                self._started(cluster, live.start_s, time.monotonic() - begun, laps)
+                rounds = bench.warm_up([trial.case for trial in left], self.warm_up_s, where / ".warm-up")
+                self._started(cluster, live.start_s, time.monotonic() - begun, rounds)
                 while left:
                     document = bench.run(left[0], self.progress.trial(left[0]))
                     self.progress.finished(left.pop(0), document)
@@ -63,9 +64,11 @@ class Runner:
             return str(error)
         return None
 
-    def _started(self, cluster: Cluster, start_s: float, warm_up_s: float, laps: list[int]) -> None:
+    def _started(
+        self, cluster: Cluster, start_s: float, warm_up_s: float, rounds: list[dict[str, Any]]
+    ) -> None:
         taken = {"start_s": round(start_s, 3), "warm_up_s": round(warm_up_s, 3)}
-        self.clusters.append({"system": cluster.system, **taken, "warm_up_acks": laps})
+        self.clusters.append({"system": cluster.system, **taken, "warm_up": rounds})
 
     def _give_up(self, trials: Sequence[Trial], reason: str) -> None:
         for trial in trials:

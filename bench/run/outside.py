@@ -101,6 +101,38 @@ def report(folder: RunFolder) -> None:
     _show(html, pdf)
 
 
+def export(folder: RunFolder, to: Path | None) -> None:
+    """Write a run's results for other tools, and print where."""
+    from bench.analysis import export as write  # noqa: PLC0415 - as above
+
+    with Console(stderr=True).status("reading the event log"):
+        tidy, *others = write(folder.path, to or folder.path / "export")
+    _show(tidy, *(others[0].parent for _ in others[:1]))
+
+
+def read_in(folder: Path, out: Path) -> None:
+    """Make a run of a folder of the OpenMessaging Benchmark's result files, and print where it is."""
+    from bench.analysis import omb_files  # noqa: PLC0415 - as above
+
+    files = omb_files.files_in(folder)
+    made = run_folder.create(out, folder.resolve().name, "omb")
+    omb_files.read_in(files, made.path)
+    made.write(
+        "manifest.json",
+        {
+            "format": 1,
+            "run": made.path.name,
+            "scenario": folder.resolve().name,
+            "profile": "omb",
+            "title": f"OpenMessaging Benchmark: {len(files)} results",
+            "question": "",
+            "imported_utc": now_utc(),
+            "expectations": [],
+        },
+    )
+    _show(made.path)
+
+
 def report_family(family: str, out: Path) -> None:
     """Write a family's page from the latest run of each of its scenarios, and print its paths."""
     from bench.report import family as page  # noqa: PLC0415 - as above

@@ -23,8 +23,8 @@ from bench.scenario import Loaded, cases, load
 from bench.systems.protocols import System
 
 _CLUSTER_START_S = {"kafka": 8.0, "pulsar": 16.0, "memory": 0.5}
-_WARM_UP_TIMES = 4.5
-"""Load and pauses of a warm-up take about so many times the load that the scenario gives (Bench.warm_up)."""
+_WARM_UP_SHARE = 0.8
+"""A warm-up takes about so much of the time that the scenario gives it at most (Bench.warm_up)."""
 _TRIAL_BESIDES_S = 2.7
 _ANALYSIS_S = 60.0
 
@@ -66,7 +66,7 @@ class Plan:
 
     def seconds(self) -> float:
         """Estimate the wall time of the whole run, analysis and report included."""
-        warm_up = _WARM_UP_TIMES * self.loaded.scenario.warm_up.cluster
+        warm_up = _WARM_UP_SHARE * self.loaded.scenario.warm_up.cluster
         starts = sum(_CLUSTER_START_S[cluster.system] + warm_up for cluster, _ in self.clusters())
         return starts + sum(_trial_seconds(trial) for trial in self.trials) + _ANALYSIS_S
 

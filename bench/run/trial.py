@@ -22,7 +22,7 @@ from bench.load.process import CONSUMER_MODULE, WorkerProcess
 from bench.model import Case, Node, Pacing, Topic, Trial
 from bench.run import record
 from bench.run.cluster import LiveCluster, LoadProcesses
-from bench.run.compilers import await_rest
+from bench.run.compilers import Compilers
 from bench.run.folder import RunFolder
 from bench.run.history import History
 from bench.systems.processing import PROCESSOR
@@ -30,11 +30,9 @@ from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, Watched
 
 _WARM_UP_PRODUCERS = 16
 _TURNS = 3
-_MOST = 4.0
-"""So many times the load that a scenario gives for it, warming up may take in all, load and pauses."""
-_FASTER = 1.1
-"""Servers still get faster when a turn brings so many times the acknowledgements of the best before."""
-_COMPILE_S = 20.0
+_TURN_MOST_S = 5.0
+_REST = 0.12
+"""Compilers rest when, under load, all of them together take less than this share of a core."""
 _SUBSCRIBE_S = 60.0
 _CATCH_UP_S = 3.0
 _TAIL_S = 90.0
@@ -47,12 +45,6 @@ _READER_S = 60.0
 
 Live: TypeAlias = Callable[[Mapping[str, Any]], None]
 Document: TypeAlias = dict[str, Any]
-
-
-def _steady(laps: Sequence[tuple[int, ...]]) -> bool:
-    """Tell whether in no turn the last lap brought much more than the best before."""
-    turns = zip(*laps, strict=True)
-    return len(laps) > 1 and all(turn[-1] < _FASTER * max(turn[:-1]) for turn in turns)
 
 
 def _each(*listeners: Live) -> Live:
@@ -94,39 +86,58 @@ class Bench:
         self.folder.close_trial(trial.number, document)
         return document
 
-    def warm_up(self, cases: Sequence[Case], seconds: float, working: Path) -> list[int]:
-        """Send to throw-away topics until the servers get no faster; return the acknowledgements of each lap.
+    def warm_up(self, cases: Sequence[Case], most_s: float, working: Path) -> list[Document]:
+        """Send to throw-away topics until the servers' compilers rest under load, or for `most_s`.
 
-        A fresh JVM loads classes and compiles for minutes (seen: the same case 11 times as fast on its 18th trial as
-        on its first). A lap takes `seconds` of load, by turns of up to three of the cases, so that every path is
-        taken; after it the compilers get the time that they need. With many synchronous producers, whatever the case
-        has: what counts is how many requests the servers see.
+        A fresh JVM compiles what it is asked to do often, and each trial would be faster than the one before (seen:
+        four times as fast after 18 trials). So the load goes on, in rounds of turns of up to three of the cases, so
+        that every path is taken: with many synchronous producers, since what counts is how many requests the servers
+        see, then with the case's own; with its consumers and with telemetry. Returns a round's acknowledgements and the
+        share of a core that compilers took in it.
         """
         chosen = [cases[turn * (len(cases) - 1) // max(1, _TURNS - 1)] for turn in range(_TURNS)]
-        laps: list[tuple[int, ...]] = []
-        begun = time.monotonic()
-        while time.monotonic() - begun < _MOST * seconds and not _steady(laps):
-            laps.append(tuple(self._turn(case, seconds / _TURNS, working) for case in chosen))
-            await_rest(self.cluster.backend.pids().values(), _COMPILE_S, self.cluster.alive)
-        return [sum(lap) for lap in laps]
+        turn_s = min(_TURN_MOST_S, most_s / (2 * _TURNS))
+        compilers = Compilers(lambda: self.cluster.backend.pids().values())
+        rounds: list[Document] = []
+        begun = last = time.monotonic()
+        while True:
+            acks = sum(self._turn(case, turn_s, working) for case in chosen)
+            now = time.monotonic()
+            share = compilers.took_s() / (now - last)
+            rounds.append({"acks": acks, "compilers": round(share, 3)})
+            if share < _REST or now - begun + (now - last) > most_s:
+                return rounds
+            last = now
 
     def _turn(self, case: Case, seconds: float, working: Path) -> int:
+        """Load a topic with many producers, then with as many as the case has; return the acknowledgements."""
         topic = Topic(f"warm-up-{time.monotonic_ns()}", case.partitions, case.topic)
-        load = replace(
-            case.load,
-            producers=_WARM_UP_PRODUCERS,
-            window=1,
-            pacing=Pacing(),
-            warm_up_s=0.0,
-            duration_s=seconds,
-            messages=None,
-        )
-        working.mkdir(parents=True)
         self.cluster.admin.create_topic(topic)
-        sent = self._produce(replace(case, load=load), topic, 0, working, _unheard)
+        (working / "receives").mkdir(parents=True)
+        if case.load.consumers:
+            reading = self._reading(Trial(0, 0, case), topic, working / "receives")
+            self._consume(Subscribe(**reading, consumers=case.load.consumers), _SUBSCRIBE_S)
+        acks = []
+        for producers in (_WARM_UP_PRODUCERS, case.load.producers):
+            load = replace(
+                case.load,
+                producers=producers,
+                window=1,
+                pacing=Pacing(),
+                warm_up_s=0.0,
+                duration_s=seconds / 2,
+                messages=None,
+            )
+            sends = working / f"sends-{producers}"
+            sends.mkdir(exist_ok=True)
+            with self._telemetry(case, working) as told:  # a server's first scrapes take it ten times the CPU
+                acks.append(self._produce(replace(case, load=load), topic, 0, sends, told)["acked"])
+        if case.load.consumers:
+            # Both loads count their messages from 0: those of the second are mostly the same.
+            self._consume(Finish(expected=acks[0], grace_s=_CATCH_UP_S), _TAIL_S)
         self.cluster.admin.delete_topic(topic)
         shutil.rmtree(working)
-        return int(sent["acked"])
+        return sum(acks)
 
     def _measured(self, trial: Trial, working: Path, live: Live, document: Document) -> Document:
         topic = Topic(f"trial-{trial.number:04d}", trial.case.partitions, trial.case.topic)

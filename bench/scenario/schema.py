@@ -69,9 +69,9 @@ class DiskSpec(Strict):
 
 
 class WarmUp(Strict):
-    """What is sent before anything counts: once on a fresh cluster, and at the start of each trial."""
+    """What is sent before anything counts: on a fresh cluster until its compilers rest, or so long; in each trial."""
 
-    cluster: Duration = 5.0
+    cluster: Duration = 20.0
     trial: Duration = 1.0
 
 

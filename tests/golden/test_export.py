@@ -1,0 +1,138 @@
+"""A run for other people's tools, worked out by hand: a window of 25 s, a message a second, each a little slower."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from bench.analysis import analyse, export, omb_files
+from bench.errors import AnalysisError, EventLogError, UnlikeError
+from bench.report import results
+from bench.run import comparing
+from tests.eventlog import TrialLog, read_back, receive, seconds, send, write_run
+
+Row = dict[str, Any]
+
+
+def steady() -> TrialLog:
+    """The nth send, at n seconds, is acknowledged after n + 1 ms and seen after n + 2; the 12th fails."""
+    sends = [
+        send(number, seconds(number), seconds(number) + (number + 1) * 1_000_000) for number in range(25)
+    ]
+    sends[12] |= {"outcome": "fail", "error": "GONE"}
+    live = [receive("live", row, row["done_ns"] + 1_000_000) for row in sends if row["outcome"] == "ok"]
+    stored = read_back([row for row in sends if row["outcome"] == "ok"])
+    return TrialLog(sends=sends, receives=[*live, *stored], window=(0, seconds(25)), settings={"acks": 1})
+
+
+@pytest.fixture(scope="module")
+def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = write_run(tmp_path_factory.mktemp("runs") / "run", [steady()])
+    analyse(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def exported(run: Path) -> Path:
+    to = run / "export"
+    export(run, to)
+    return to
+
+
+@pytest.fixture(scope="module")
+def result(exported: Path) -> Row:
+    (file,) = (exported / "omb").iterdir()
+    assert file.name == "0000-memory-acks=1.json"
+    found: Row = json.loads(file.read_text())
+    return found
+
+
+def test_rates_are_those_of_periods_of_ten_seconds(result: Row) -> None:
+    assert result["workload"] == "test"
+    assert result["driver"] == "memory acks=1"
+    assert (result["messageSize"], result["producersPerTopic"], result["topics"]) == (100, 1, 1)
+    # Sends are acknowledged some ms after the second they are made in, so all in it; the last 5 s are no whole period.
+    assert result["publishRate"] == [1.0, 0.9]
+    assert result["publishErrorRate"] == [0.0, 0.1]
+    assert result["consumeRate"] == [1.0, 0.9]
+    assert result["backlog"] == [0, 0]
+
+
+def test_percentiles_are_in_milliseconds_by_period_and_over_all(result: Row) -> None:
+    assert result["publishLatency50pct"] == [5.0, 16.0]  # of 1 to 10 the 5th; of 11 to 20 without 13 the 5th
+    assert result["publishLatencyMax"] == [10.0, 20.0]
+    assert result["publishLatencyAvg"] == pytest.approx([5.5, (155 - 13) / 9])
+    assert result["endToEndLatency95pct"] == [11.0, 21.0]
+    assert result["aggregatedPublishLatencyMax"] == 25.0
+    assert result["aggregatedPublishLatency50pct"] == 12.0  # the 12th of 24
+    assert result["aggregatedPublishLatencyQuantiles"]["100.0"] == 25.0
+    assert result["aggregatedPublishDelayLatencyMax"] == 0.0
+
+
+def test_every_field_of_a_result_file_is_there(result: Row) -> None:
+    points = ("Avg", "50pct", "75pct", "95pct", "99pct", "999pct", "9999pct", "99999pct", "Max")
+    heads = ("publishLatency", "publishDelayLatency", "endToEndLatency")
+    for head in heads:
+        whole = f"aggregated{head[0].upper()}{head[1:]}"
+        assert all(len(result[f"{head}{point}"]) == 2 for point in points)
+        assert all(isinstance(result[f"{whole}{point}"], float) for point in points)
+        assert isinstance(result[f"{whole}Quantiles"], dict)
+
+
+def test_the_tidy_table_has_a_row_a_trial_and_metric(exported: Path) -> None:
+    with (exported / "tidy.csv").open() as file:
+        rows = list(csv.DictReader(file))
+
+    found = {row["metric"]: row for row in rows}
+    assert len(found) == len(rows)
+    assert (found["throughput_msgs_per_s"]["value"], found["throughput_msgs_per_s"]["unit"]) == (
+        "0.96",
+        "messages/s",
+    )
+    assert (found["service_max_ns"]["value"], found["service_max_ns"]["unit"]) == ("25000000", "ns")
+    assert (found["failed"]["value"], found["failed"]["unit"]) == ("1", "count")
+    assert {row["acks"] for row in rows} == {"1"}
+
+
+def test_what_was_exported_reads_in_as_a_run_and_compares(run: Path, exported: Path, tmp_path: Path) -> None:
+    omb_files.read_in(omb_files.files_in(exported / "omb"), tmp_path)
+    (tmp_path / "manifest.json").write_text('{"format": 1, "run": "omb", "expectations": []}')
+
+    (trial,) = results.read(tmp_path).trials.to_dict("records")
+    assert (trial["system"], trial["case"]) == ("memory", "memory acks=1")
+    assert trial["throughput_msgs_per_s"] == pytest.approx(0.95)
+    assert trial["service_p50_ns"] == 12_000_000
+    assert trial["e2e_max_ns"] == 26_000_000
+
+    with pytest.raises(UnlikeError, match="--accept case"):
+        comparing.compare(tmp_path, run, comparing.Rule("service_p50_ns", 0.05))
+    anything = ("scenario", "profile", "seed", "case")
+    comparison = comparing.compare(tmp_path, run, comparing.Rule("service_p50_ns", 0.05, anything))
+    assert [case.ratio for case in comparison.cases] == [pytest.approx(1.0)]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", r"a\.json: it is not JSON"),
+        ('{"workload": "w"}', r"a\.json: driver: Field required; is it a result file"),
+    ],
+)
+def test_a_file_that_is_no_result_is_named(tmp_path: Path, content: str, said: str) -> None:
+    (tmp_path / "a.json").write_text(content)
+
+    with pytest.raises(EventLogError, match=said):
+        omb_files.read_in(omb_files.files_in(tmp_path), tmp_path / "run")
+
+
+def test_an_empty_folder_and_a_run_without_results_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(EventLogError, match="there is no result file"):
+        omb_files.files_in(tmp_path)
+    write_run(tmp_path / "run", [TrialLog()])
+    with pytest.raises(AnalysisError, match="has no results yet: bench report"):
+        export(tmp_path / "run", tmp_path / "to")
