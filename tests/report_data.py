@@ -55,7 +55,8 @@ def build(run: Path, sketch: Sketch | None = None) -> Path:
         trials=trials,
         cases=_cases(trials, order),
         telemetry=pd.DataFrame(
-            [sample for trial in order for sample in _samples(trial["trial"])], columns=list(TELEMETRY)
+            [sample for trial in order for sample in _samples(trial["trial"], trial["system"])],
+            columns=list(TELEMETRY),
         ),
         timeline=pd.DataFrame(timeline, columns=_TIMELINE_COLUMNS),
         percentiles=pd.DataFrame(percentiles, columns=["trial", "measure", "quantile", "value_ns"]),
@@ -153,11 +154,11 @@ def _usage(client: float) -> Row:
     }
 
 
-def _samples(trial: int) -> Iterator[Row]:
+def _samples(trial: int, system: str) -> Iterator[Row]:
     levels = {"cpu_s": 0.4, "disk_write_bytes": 2e6, "net_in_bytes": 4e6, "net_out_bytes": 3e6}
     for second in range(WARM_UP_S + WINDOW_S):
         at = {"trial": trial, "at_ns": second * NANOS + 1000}
-        for node in ("broker-1", "broker-2"):
+        for node in ("broker-1", "broker-2") if system != "memory" else ():
             yield from (
                 {**at, "node": node, "role": "broker", "metric": name, "value": value}
                 for name, value in levels.items()

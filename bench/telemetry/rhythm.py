@@ -30,7 +30,8 @@ class Rhythm:
         self._start_ns = start_ns
         self.due_ns = min(self.due_ns, max(start_ns, time.monotonic_ns()))
         if end_ns is not None:
-            length_ns = max(1, end_ns - self._takes_ns - start_ns)
+            whole_ns = end_ns - start_ns
+            length_ns = max(1, whole_ns - self._takes_ns, whole_ns // 2)
             self._step_ns = max(1, length_ns // max(1, round(length_ns / self._every_ns)))
 
     def is_due(self, now_ns: int) -> bool:

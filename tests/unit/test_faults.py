@@ -351,6 +351,42 @@ def test_a_load_of_known_length_is_over_before_its_last_send_has_ended() -> None
     line.finish()
 
 
+def test_a_step_that_has_its_time_and_does_not_come_is_told_and_is_no_error() -> None:
+    backend = Recorder()
+    line = timeline(
+        backend,
+        {"name": "killed", "when": {"acks": 1}, "kill": "leader"},
+        {"name": "late", "when": {"acks": 100, "within": "200ms"}, "mark": True},
+        {"name": "later", "when": {"after": "10ms"}, "mark": True},
+    )
+    line.told(figures(1))
+    until(lambda: len(line.records) == 2)
+    line.finish()
+
+    assert [record["name"] for record in line.records] == ["killed", "late"]
+    assert line.records[1]["kind"] == "left out"
+    assert line.records[1]["effect_ns"] is None
+    assert line.records[1]["seen"] == (
+        "It did not come after 100 acknowledged sends, within 0.2 s; nothing more was done."
+    )
+    assert backend.asked == ["kill broker-2", "start broker-2"]
+
+
+def test_a_step_that_comes_in_its_time_is_done() -> None:
+    line = timeline(Recorder(), {"name": "mark", "when": {"acks": 2, "within": "10s"}, "mark": True})
+    line.told(figures(1))
+    line.told(figures(2))
+    until(lambda: len(line.records) == 1)
+    line.finish()
+
+    assert line.records[0]["kind"] == "mark"
+
+
+def test_a_time_alone_is_nothing_to_wait_for() -> None:
+    with pytest.raises(StepError, match="give at least one of acks, after"):
+        read_steps([{"when": {"within": "10s"}, "mark": True}])
+
+
 def test_a_step_that_never_comes_is_an_error() -> None:
     line = timeline(Recorder(), {"name": "late", "when": {"acks": 100}, "kill": "leader"})
     line.told(figures(99))

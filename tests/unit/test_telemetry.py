@@ -78,8 +78,8 @@ def test_a_window_is_looked_at_at_its_start_and_before_its_end(length_s: float, 
 
     inside = [look for look in looks if look >= start]
     assert inside[0] == start
-    assert len(inside) >= expected
-    assert end - inside[-1] <= max(0.41 * NANOS, length_s * NANOS)
+    assert expected <= len(inside) <= expected + 1
+    assert 0 < end - inside[-1] <= 0.41 * NANOS
 
 
 def test_a_window_that_comes_late_is_looked_at_at_once() -> None:

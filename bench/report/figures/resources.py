@@ -134,7 +134,7 @@ def stack(axes: Axes, system: str, table: pd.DataFrame, *, names: bool = False) 
 
 def _colours(system: str, table: pd.DataFrame) -> dict[str, str]:
     roles = [role for role in table.columns if role not in _GREYS]
-    shades = dict(zip(roles, style.look(system).shades(len(roles)), strict=True))
+    shades = dict(zip(roles, style.look(system).shades(len(roles)), strict=False))  # one shade for none
     return {role: shades.get(role) or _GREYS[role] for role in table.columns}
 
 
