@@ -65,7 +65,7 @@ def _median(name: str, valid: Sequence[Row]) -> float | None:
 
 def _verdicts(valid: Sequence[Row]) -> str | None:
     """What limited the trials: one word where they agree, else each with its number, the most frequent first."""
-    counts = Counter(str(row["bottleneck"]) for row in valid)
+    counts = Counter(str(row["bottleneck"]) for row in valid if row.get("bottleneck"))
     if len(counts) <= 1:
         return next(iter(counts), None)
     return ", ".join(f"{verdict} {count}" for verdict, count in counts.most_common())

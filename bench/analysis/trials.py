@@ -57,7 +57,9 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
             rates["throughput_bytes_per_s"],
         ),
     }
-    return row | bottleneck(row, rate=_rate(trial), broken=bool(trial.faults))
+    if trial.window is not None:
+        row |= bottleneck(row, rate=_rate(trial), broken=bool(trial.faults))
+    return row
 
 
 def _rate(trial: TrialRecord) -> float | None:

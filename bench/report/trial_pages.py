@@ -88,7 +88,8 @@ def _context(found: Results, row: pd.Series[Any], order: list[int]) -> dict[str,
 
 def _facts(row: pd.Series[Any], document: Json) -> Iterator[Fact]:
     yield Fact("Throughput", f"{numbers.rate(row['throughput_msgs_per_s'])} acknowledged messages/s")
-    yield Fact("Limited by", f"{row['bottleneck']}: {row['bottleneck_evidence']}")
+    if isinstance(row["bottleneck"], str):
+        yield Fact("Limited by", f"{row['bottleneck']}: {row['bottleneck_evidence']}")
     yield Fact(
         "Sends",
         f"{numbers.count(row['sent'])}, of which acknowledged {numbers.count(row['acked'])}, "
