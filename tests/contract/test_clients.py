@@ -458,7 +458,7 @@ def test_what_servers_tell_grows_with_what_is_sent(live_system: LiveSystem) -> N
     takers = 2 if live_system.system.name == "pulsar" else 1  # the broker, and both bookies after it
     assert grown["bytes_in"] >= 100 * 1000 * takers
     assert grown["requests"] >= 100 * takers
-    assert 0 < grown["request_s"] < DEADLINE_S
+    assert 0 <= grown["request_s"] < DEADLINE_S  # in whole milliseconds each: many a one takes less
     if live_system.system.name == "pulsar":  # Kafka as shipped leaves it to the kernel when to write
         assert grown["flushes"] >= 100
-        assert 0 < grown["flush_s"] < DEADLINE_S
+        assert 0 <= grown["flush_s"] < DEADLINE_S

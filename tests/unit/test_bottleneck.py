@@ -35,8 +35,8 @@ def verdict(rate: float | None = None, *, broken: bool = False, **changed: Any) 
         ({"machine_disk_share": 0.95}, "disk"),
         ({"flush_ns": 1_000_000.0}, "disk"),
         ({"network_share": 0.97}, "network"),
-        ({"request_ns": 1_000_000.0}, "broker"),
-        ({"request_ns": 999_999.0}, "unknown"),
+        ({"request_ns": 1_500_000.0}, "broker"),
+        ({"request_ns": 1_499_999.0}, "unknown"),  # servers count whole milliseconds
         ({"machine_cpu_share": None}, "unknown"),
         ({"service_mean_ns": None}, "unknown"),
         # What is certain comes before what is likely: the client's own limit hides all others.

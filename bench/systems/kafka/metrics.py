@@ -1,4 +1,7 @@
-"""What a Kafka server tells of itself, through the JMX exporter that runs in it (clusters/kafka/metrics.yaml)."""
+"""What a Kafka server tells of itself, through the JMX exporter that runs in it (clusters/kafka/metrics.yaml).
+
+Requests are timed in whole milliseconds, rounded; flushes exactly.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What Pulsar's servers tell of themselves: each has its figures on the web server that it brings."""
+"""What Pulsar's servers tell of themselves: each has its figures on the web server that it brings.
+
+They add up times in whole milliseconds, cut off, event by event: such sums are lower bounds, 0 for a quick fsync.
+"""
 
 from __future__ import annotations
 
