@@ -18,7 +18,7 @@ from bench.scenario.expand import text
 
 _NUMBERED = re.compile(r"^\d{4,}$")
 
-_Model = TypeVar("_Model", bound="_Record")
+_Model = TypeVar("_Model", bound=BaseModel)
 Judgement = Literal["valid", "invalid", "unknown"]
 
 
@@ -191,6 +191,11 @@ def _trial(folder: Path) -> TrialRecord:
 
 
 def _read(path: Path, model: type[_Model]) -> _Model:
+    return read_model(path, model, "; see docs/event-log.md")
+
+
+def read_model(path: Path, model: type[_Model], hint: str) -> _Model:
+    """Read a JSON file as a model. Raises EventLogError naming file and key, with a hint what the file should be."""
     try:
         return model.model_validate(json.loads(path.read_text()))
     except FileNotFoundError as error:
@@ -200,4 +205,4 @@ def _read(path: Path, model: type[_Model]) -> _Model:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        raise EventLogError(f"reading {path}: {key}: {first['msg']}; see docs/event-log.md") from error
+        raise EventLogError(f"reading {path}: {key}: {first['msg']}{hint}") from error

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyspark
 from py4j.protocol import Py4JError
@@ -31,6 +31,7 @@ from bench.analysis.quantiles import SCALE
 from bench.analysis.rounds import rounds_for_difference
 from bench.analysis.spark import spark_session
 from bench.analysis.steadiness import flag, service_by_part
+from bench.analysis.telemetry import Used
 from bench.analysis.throughput import Tally, errors, live_tally, tally
 from bench.analysis.timeline import service_by_second, timeline
 from bench.analysis.trials import Counted, trial_row
@@ -38,6 +39,7 @@ from bench.analysis.window import windows
 from bench.errors import AnalysisError
 from bench.model import ERRORS
 
+_Counted = TypeVar("_Counted", Tally, Used)
 _ROWS_PER_TASK = 400_000
 """Small enough that a task's share of the heap holds its rows, so that little is spilled."""
 
@@ -121,7 +123,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
             sends, windowed.messages(every), any_open=any(trial.open_loop for trial in folder.trials)
         ),
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
-        used=telemetry.by_trial(telemetry.used(stepped)),
+        used=_by_trial(telemetry.used(stepped)),
     )
     whole = [trial.trial for trial in folder.trials if trial.verified]
     parts = [offenders(every, log, verify, whole)] if _any_offender(counted) else []
@@ -137,9 +139,9 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     )
 
 
-def _by_trial(tallies: Iterable[Tally]) -> dict[int, list[Tally]]:
-    found: dict[int, list[Tally]] = {}
-    for row in tallies:
+def _by_trial(rows: Iterable[_Counted]) -> dict[int, list[_Counted]]:
+    found: dict[int, list[_Counted]] = {}
+    for row in rows:
         found.setdefault(row.trial, []).append(row)
     return found
 

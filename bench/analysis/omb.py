@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
@@ -63,9 +64,10 @@ def _times(log: EventLog, windows: Windows) -> dict[_Key, tuple[float, dict[int,
     values = values.unionAll(_named(sent, "publishDelayLatency", F.col("sent_ns") - F.col("due_ns")))
     seen = seen.where(inside(F.col("sent_ns")))
     values = values.unionAll(_named(seen, "endToEndLatency", F.col("live_ns") - F.col("sent_ns")))
-    whole = values.withColumn("period", F.lit(_WHOLE))
+    both = F.explode(F.array("period", F.lit(_WHOLE))).alias("period")
+    values = values.select("trial", both, "measure", "value")
     found: dict[_Key, tuple[float, dict[int, int]]] = {}
-    for row in quantiles(values.unionAll(whole), ["trial", "period", "measure"], CURVE).collect():
+    for row in quantiles(values, ["trial", "period", "measure"], CURVE).collect():
         _, points = found.setdefault(_Key(row.trial, row.period, row.measure), (row.mean, {}))
         points[row.quantile] = row.value
     return found
@@ -116,15 +118,8 @@ def _result(
     result["publishRate"] = [rate(period, "ok") for period in periods]
     result["publishErrorRate"] = [rate(period, "fail", "unknown") for period in periods]
     result["consumeRate"] = [rate(period, "received") for period in periods]
-    result["backlog"] = [
-        max(
-            0,
-            sum(
-                counts.get((past, "ok"), 0) - counts.get((past, "received"), 0) for past in range(period + 1)
-            ),
-        )
-        for period in periods
-    ]
+    missing = (counts.get((period, "ok"), 0) - counts.get((period, "received"), 0) for period in periods)
+    result["backlog"] = [max(0, so_far) for so_far in accumulate(missing)]
     for measure, unit in _MEASURES.items():
         for name in ("Avg", *_POINTS):
             result[f"{measure}{name}"] = [

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from bench.analysis import tables
 from bench.analysis.cases import case_rows
-from bench.analysis.folder import TrialRecord
+from bench.analysis.folder import TrialRecord, read_model
 from bench.analysis.omb import PERIOD_S
 from bench.errors import EventLogError
 
@@ -31,6 +30,7 @@ _POINTS = {
 }
 _MEASURES = {"service": "aggregatedPublishLatency", "e2e": "aggregatedEndToEndLatency"}
 _NS_PER_MS = 1_000_000
+_HINT = "; is it a result file of the OpenMessaging Benchmark?"
 
 
 class _File(BaseModel):
@@ -60,7 +60,7 @@ def read_in(files: Sequence[Path], run: Path) -> None:
     What such files do not tell stays empty: what was lost, settings, versions, the machine. Raises EventLogError naming
     file and key for one that is none.
     """
-    results = [_read(file) for file in files]
+    results = [read_model(file, _File, _HINT) for file in files]
     several = len({result.workload for result in results}) > 1
     rounds = Counter[str]()
     documents, rows = [], []
@@ -78,19 +78,6 @@ def read_in(files: Sequence[Path], run: Path) -> None:
     )
     with tables.replaced(run / "results") as fresh:
         _write(fresh, [TrialRecord.model_validate(document) for document in documents], rows)
-
-
-def _read(file: Path) -> _File:
-    try:
-        return _File.model_validate(json.loads(file.read_text(encoding="utf-8")))
-    except json.JSONDecodeError as error:
-        raise EventLogError(f"reading {file}: it is not JSON ({error})") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise EventLogError(
-            f"reading {file}: {key}: {first['msg']}; is it a result file of the OpenMessaging Benchmark?"
-        ) from error
 
 
 def _document(number: int, turn: int, case: str, file: Path, result: _File) -> Row:

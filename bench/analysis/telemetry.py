@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame, Window
@@ -83,11 +82,3 @@ def over_time(stepped: DataFrame) -> DataFrame:
         .where(F.col("value").isNotNull())
         .orderBy("trial", "at_ns", "node", "metric")
     )
-
-
-def by_trial(rows: Iterable[Used]) -> dict[int, list[Used]]:
-    """Group by trial."""
-    found: dict[int, list[Used]] = {}
-    for row in rows:
-        found.setdefault(row.trial, []).append(row)
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from bench.analysis.telemetry import Used
 from bench.model import NANOS
@@ -24,7 +24,7 @@ def usage(rows: Sequence[Used], messages_per_s: float | None, bytes_per_s: float
     flush_s = _sum((row for row in servers if row.node in keepers), "flush_s")
     cpu = _sum(servers, "cpu_s")
     client_cpu = _sum(client, "cpu_s")
-    busy = _added(machine, "cpu_busy_s", "cpu_steal_s")
+    busy = _sum((row for row in rows if row.role == _MACHINE), "cpu_busy_s", "cpu_steal_s")
     return {
         "machine_cpu_share": _ratio(busy, machine.get("cores")),
         "machine_disk_share": machine.get("disk_busy_s"),
@@ -44,11 +44,6 @@ def usage(rows: Sequence[Used], messages_per_s: float | None, bytes_per_s: float
 
 def _sum(rows: Iterable[Used], *metrics: str) -> float | None:
     values = [row.value for row in rows if row.metric in metrics]
-    return sum(values) if values else None
-
-
-def _added(machine: Mapping[str, float], *metrics: str) -> float | None:
-    values = [machine[metric] for metric in metrics if metric in machine]
     return sum(values) if values else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bench.report import numbers
@@ -50,6 +51,13 @@ def expectations(results: Results) -> list[Expectation]:
         )
         for number, entry in enumerate(results.expectations, start=1)
     ]
+
+
+def claims(judged: Iterable[Json]) -> tuple[tuple[str, str], ...]:
+    """How many of results/expectations.json have each verdict, in words, with how they look."""
+    counts = Counter(str(one["verdict"]) for one in judged)
+    words = (*TONES, "undecided")
+    return tuple((f"{counts[word]} {word}", TONES.get(word, "warn")) for word in words if counts[word])
 
 
 def tally(every: list[Expectation]) -> str:

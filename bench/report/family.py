@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
 from bench.errors import ReportError
-from bench.report import pdf, results, style, sweep, templates, worth
+from bench.report import expectations, pdf, results, style, sweep, templates, worth
 from bench.report.results import Results
 from bench.report.table import Cell
 
@@ -79,14 +78,12 @@ def _latest(out: Path, scenario: str) -> Results | None:
 
 def _entry(found: Results, folder: Path) -> Entry:
     manifest = found.manifest
-    verdicts = Counter(str(one["verdict"]) for one in found.expectations)
-    tones = (("held", "good"), ("did not hold", "bad"), ("undecided", "warn"))
     return Entry(
         name=str(manifest["scenario"]),
         title=str(manifest.get("title") or manifest["scenario"]),
         link=str(Path("..") / found.run.name / "report.html") if folder.parent == found.run.parent else "",
         run=found.run.name,
         about=f"{manifest.get('profile', '')}, {str(manifest.get('started_utc', ''))[:10]}".strip(", "),
-        claims=tuple((f"{verdicts[word]} {word}", tone) for word, tone in tones if verdicts[word]),
+        claims=expectations.claims(found.expectations),
         lines={part.system: worth.lines(found, part) for part in sweep.parts(found)},
     )

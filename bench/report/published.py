@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +11,11 @@ from typing import Any
 
 import pandas as pd
 
-from bench.report import numbers, templates
+from bench.report import expectations, numbers, templates
 from bench.report.results import Json
 from bench.report.table import Cell, Column, Row, Table
 
 _OTHERS = "others"
-_TONES = (("held", "good"), ("did not hold", "bad"), ("undecided", "warn"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +77,11 @@ def _read(run: Path) -> Run:
     def document(name: str) -> Any:  # noqa: ANN401 - any JSON
         return json.loads((run / name).read_text(encoding="utf-8"))
 
-    judged: list[Json] = document("results/expectations.json")
-    verdicts = Counter(str(one["verdict"]) for one in judged)
     return Run(
         folder=run.name,
         manifest=document("manifest.json"),
         summary=document("results/summary.json"),
-        claims=tuple((f"{verdicts[word]} {word}", tone) for word, tone in _TONES if verdicts[word]),
+        claims=expectations.claims(document("results/expectations.json")),
         cases=pd.read_parquet(run / "results" / "cases.parquet"),
         trials=pd.read_parquet(run / "results" / "trials.parquet"),
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import string
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from markupsafe import Markup
 
 from bench.report import fonts, numbers, results, style, templates
 from bench.report.figures import trial_figure
+from bench.report.method import Fact
 from bench.report.results import PAGES, Json, Results
 
 _BEYOND = (
@@ -22,14 +22,6 @@ _BEYOND = (
 """What pages are written with beside what every keyboard has."""
 _TIMES = {"service": "Service time", "response": "Response time", "e2e": "End to end"}
 _POINTS = ("p50", "p90", "p99", "p99_9", "max")
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One line: what it is about, and what is so."""
-
-    term: str
-    text: str
 
 
 def link(trial: int) -> str:

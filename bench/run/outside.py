@@ -107,7 +107,7 @@ def export(folder: RunFolder, to: Path | None) -> None:
 
     with Console(stderr=True).status("reading the event log"):
         tidy, *others = write(folder.path, to or folder.path / "export")
-    _show(tidy, *(others[0].parent for _ in others[:1]))
+    _show(tidy, *{other.parent for other in others})
 
 
 def read_in(folder: Path, out: Path) -> None:

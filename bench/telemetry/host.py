@@ -13,7 +13,6 @@ COUNTERS = (
     *("cpu_busy_s", "cpu_steal_s", "disk_busy_s", "disk_flushes", "disk_flush_s"),
 )
 """What only grows: first a process's own, then the machine's and its disk's."""
-GAUGES = ("rss_bytes", "cores", "net_link_bytes_per_s")
 
 _SECTOR = 512
 _MS = 0.001

@@ -72,7 +72,7 @@ class Sampler:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End and write; what a server has not answered by then is not waited for."""
+        """End and write; what a server has been asked by then is waited for, as long as for any answer."""
         self._over = True
         self._changed.set()
         self._thread.join()
