@@ -26,6 +26,8 @@ _CLUSTER_START_S = {"kafka": 8.0, "pulsar": 16.0, "memory": 0.5}
 _WARM_UP_SHARE = 0.8
 """A warm-up takes about so much of the time that the scenario gives it at most (Bench.warm_up)."""
 _TRIAL_BESIDES_S = 2.7
+_MESSAGES_PER_S = 15_000.0
+"""Where a load is a number of messages: sent, read, and what breaks meanwhile waited for."""
 _ANALYSIS_S = 60.0
 
 
@@ -164,7 +166,7 @@ def cluster_key(cluster: Cluster) -> str:
 
 def _trial_seconds(trial: Trial) -> float:
     load = trial.case.load
-    return load.warm_up_s + (load.duration_s or 30.0) + _TRIAL_BESIDES_S
+    return load.warm_up_s + (load.duration_s or 0.0) + (load.messages or 0) / _MESSAGES_PER_S + _TRIAL_BESIDES_S
 
 
 def _row(trial: Trial) -> dict[str, Any]:
