@@ -166,7 +166,9 @@ def cluster_key(cluster: Cluster) -> str:
 
 def _trial_seconds(trial: Trial) -> float:
     load = trial.case.load
-    return load.warm_up_s + (load.duration_s or 0.0) + (load.messages or 0) / _MESSAGES_PER_S + _TRIAL_BESIDES_S
+    return (
+        load.warm_up_s + (load.duration_s or 0.0) + (load.messages or 0) / _MESSAGES_PER_S + _TRIAL_BESIDES_S
+    )
 
 
 def _row(trial: Trial) -> dict[str, Any]:
