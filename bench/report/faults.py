@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 
 from bench.report import numbers, sweep
+from bench.report.method import Fact
 from bench.report.results import Json, Results
 from bench.report.table import Cell, Column, Row, Table, number_cell, without_empty
 
@@ -15,42 +15,37 @@ _SHOWN = 3
 """So many partitions and ledgers of one change are written out."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """How one fault of one trial was seen to come and to go."""
-
-    where: str
-    text: str
-
-
 def broken(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
     """Return a table for each system in which something broke: a row a fault and trial."""
     return [table for part in parts if (table := _table(results, part)) is not None]
 
 
-def evidence(results: Results) -> list[Evidence]:
-    """Return what each step of each case's first trial did and saw; the others are in their trial.json."""
-    told: dict[str, list[Evidence]] = {}
+def evidence(results: Results) -> list[Fact]:
+    """Return what each step of each case's first trial did and saw; the others are on their trials' pages."""
+    told: dict[str, list[Fact]] = {}
     for document in results.trial_files.values():
-        steps = document.get("faults") or ()
         case = str(document["case"]["name"])
-        if steps and case not in told:
-            told[case] = [
-                _evidence(case, step, _after(steps[:number], step)) for number, step in enumerate(steps)
-            ]
+        if document.get("faults") and case not in told:
+            told[case] = [Fact(f"{case}, {step.term}", step.text) for step in steps(document)]
     return [one for found in told.values() for one in found]
 
 
-def history(results: Results) -> list[Evidence]:
+def steps(document: Json) -> list[Fact]:
+    """Return what each step of a trial did and saw, from its trial.json."""
+    every = document.get("faults") or ()
+    return [_told(step, _after(every[:number], step)) for number, step in enumerate(every)]
+
+
+def history(results: Results) -> list[Fact]:
     """Return who served and kept the topic, change by change, in each case's first trial with faults."""
-    told: dict[str, list[Evidence]] = {}
+    told: dict[str, list[Fact]] = {}
     for trial, document in results.trial_files.items():
         case, changes = str(document["case"]["name"]), document.get("history") or ()
         first_ns = results.first_send_ns(trial)
         if case in told or not changes or first_ns is None:
             continue
         told[case] = [
-            Evidence(f"{case}, {(change['at_ns'] - first_ns) / 1e9:.1f} s", _changed(change["partitions"]))
+            Fact(f"{case}, {(change['at_ns'] - first_ns) / 1e9:.1f} s", _changed(change["partitions"]))
             for change in changes
         ]
     return [one for found in told.values() for one in found]
@@ -88,14 +83,14 @@ def _after(before: Sequence[Json], step: Json) -> str:
     return f"{since_s:.1f} s after {struck[-1]['name']}. " if since_s >= 0 else ""
 
 
-def _evidence(case: str, step: Json, after: str) -> Evidence:
-    where = f"{case}, {step['name']} ({step.get('when') or step['kind']})"
+def _told(step: Json, after: str) -> Fact:
+    name = f"{step['name']} ({step.get('when') or step['kind']})"
     if step["kind"] == "read":
-        return Evidence(where, f"{after}{_read(step)}")
+        return Fact(name, f"{after}{_read(step)}")
     if "proven" not in step:
-        return Evidence(where, f"{after}{step.get('seen') or ''}".strip())
+        return Fact(name, f"{after}{step.get('seen') or ''}".strip())
     healed = step.get("heal_seen") or "It was not healed."
-    return Evidence(where, f"{after}{step.get('seen') or 'Nothing was seen.'} {healed}")
+    return Fact(name, f"{after}{step.get('seen') or 'Nothing was seen.'} {healed}")
 
 
 def _read(step: Json) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from bench.report import fonts, numbers, results, style, templates
+from bench.report import faults, fonts, numbers, results, style, templates
 from bench.report.figures import trial_figure
 from bench.report.method import Fact
 from bench.report.results import PAGES, Json, Results
@@ -72,7 +72,7 @@ def _context(found: Results, row: pd.Series[Any], order: list[int]) -> dict[str,
         "figure": (drawing, Markup(drawing.svg)) if drawing else None,  # noqa: S704 - our own SVG
         "errors": found.errors[found.errors["trial"] == trial].to_dict("records"),
         "checks": document.get("verdicts") or (),
-        "faults": [step for step in document.get("faults") or () if step.get("seen")],
+        "faults": faults.steps(document),
         "settings": _settings(document),
         "logs": _logs(found.run, document),
     }

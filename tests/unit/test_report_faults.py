@@ -1,0 +1,66 @@
+"""What a trial's page says of what broke."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from bench.report import faults, trial_pages
+from tests.report_data import build
+from tests.report_sketch import Sketch
+
+SECOND = 1_000_000_000
+STEPS = [
+    {
+        "name": "both killed",
+        "kind": "kill",
+        "when": "after 80,000 acknowledged sends",
+        "asked_ns": 10 * SECOND,
+        "effect_ns": 11 * SECOND,
+        "seen": "bookie-1 ended with status -9.",
+        "heal_seen": "bookie-1 started again.",
+        "proven": True,
+    },
+    {
+        "name": "the reader begins",
+        "kind": "read",
+        "when": "after the load",
+        "asked_ns": 12 * SECOND,
+        "received": 308_790,
+        "stalls": [
+            {"from_ns": 13 * SECOND, "to_ns": 23 * SECOND, "received": 80_000, "at": [[0, 3, 79_999]]}
+        ],
+        "complete": True,
+        "reason": None,
+    },
+    {"name": "one back", "kind": "undo", "asked_ns": 23 * SECOND, "seen": "bookie-1 started again."},
+    {"name": "copied again", "kind": "mark", "when": "when copies are complete", "asked_ns": 31 * SECOND},
+    {"name": "never due", "kind": "kill", "when": "after 9,000,000 acknowledged sends", "proven": False},
+]
+
+
+def test_every_kind_of_step_is_told_in_words() -> None:
+    told = {step.term: step.text for step in faults.steps({"faults": STEPS})}
+
+    assert told == {
+        "both killed (after 80,000 acknowledged sends)": "bookie-1 ended with status -9. bookie-1 started again.",
+        "the reader begins (after the load)": (
+            "1.0 s after both killed. 80,000 messages had come, the last at partition 0, ledger 3, entry 79999, "
+            "then nothing for 10.0 s; 308,790 came in all, and the end was reached."
+        ),
+        "one back (undo)": "12.0 s after both killed. bookie-1 started again.",
+        "copied again (when copies are complete)": "20.0 s after both killed.",
+        "never due (after 9,000,000 acknowledged sends)": "Nothing was seen. It was not healed.",
+    }
+
+
+def test_a_trials_page_shows_its_steps(tmp_path: Path) -> None:
+    run = build(tmp_path / "run", Sketch(systems=("kafka",), rounds=1))
+    file = run / "trials" / "0000" / "trial.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"faults": STEPS}))
+
+    trial_pages.write(run)
+
+    page = (run / "pages" / "0000.html").read_text()
+    assert all(str(step["name"]) in page for step in STEPS)
+    assert "then nothing for 10.0 s" in page
