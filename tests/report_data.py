@@ -17,7 +17,7 @@ from bench.analysis.interval import median_interval
 from bench.analysis.tables import FAULTS, TELEMETRY
 from bench.model import BUSY, COUNTERS, NANOS, RATES, TIMES, USAGE
 from tests import report_documents as documents
-from tests.report_sketch import SWEPT, WARM_UP_S, WINDOW_S, Row, Sketch, case_name, cases_of, typical_rate
+from tests.report_sketch import FSYNC_NS, SWEPT, WARM_UP_S, WINDOW_S, Row, Sketch, case_name, typical_rate
 
 Times: TypeAlias = npt.NDArray[np.float64]
 
@@ -84,7 +84,7 @@ _MESSAGE_COLUMNS = [
 
 
 def _trials(sketch: Sketch, draw: np.random.Generator) -> Iterator[Row]:
-    cases = [(system, settings) for system in sketch.systems for settings in cases_of(system)]
+    cases = [(system, settings) for system in sketch.systems for settings in sketch.cases(system)]
     number = 0
     for turn in range(sketch.rounds):
         for index in draw.permutation(len(cases)):
@@ -96,7 +96,7 @@ def _trials(sketch: Sketch, draw: np.random.Generator) -> Iterator[Row]:
 
 def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row, list[Row], list[Row]]:
     base = {key: trial[key] for key in ("trial", "round", "system", "case")}
-    swept = {name: trial["settings"].get(name) for system in sketch.systems for name in SWEPT[system]}
+    swept = {name: trial["settings"].get(name) for system in sketch.systems for name in sketch.swept(system)}
     number = trial["trial"]
     if number in sketch.failed:
         reason = "broker-2 ended with exit code 1 while the topic was created."
@@ -130,6 +130,7 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
         "cpu_share": min(0.92, 0.3 + rate / 80_000),
         "loop_lag_max_ns": 900_000,
         "recorder_backlog_max": 3,
+        "fsync_ns": FSYNC_NS.get(trial["settings"].get("emulated_fsync", "")),
         "drift": 0.31 if trial["trial"] in sketch.drifting else 0.01,
         "flags": "trend" if trial["trial"] in sketch.drifting else None,
         **_usage(min(0.92, 0.3 + rate / 80_000)),
@@ -226,7 +227,8 @@ def _cases(trials: pd.DataFrame, order: list[Row]) -> pd.DataFrame:
         valid = group[group["verdict"] == "valid"]
         settings = next(trial["settings"] for trial in order if trial["case"] == name)
         first = group.iloc[0]
-        swept = {key: first[key] for keys in SWEPT.values() for key in keys if key in trials.columns}
+        known = [*(key for keys in SWEPT.values() for key in keys), "emulated_fsync"]
+        swept = {key: first[key] for key in known if key in trials.columns}
         row: Row = {
             "system": first["system"],
             "case": name,

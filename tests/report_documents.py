@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from bench.model import NANOS
-from tests.report_sketch import SWEPT, WARM_UP_S, WINDOW_S, Row, Sketch
+from tests.report_sketch import WARM_UP_S, WINDOW_S, Row, Sketch, case_name
 
 
 def _configuration(trial: Row) -> Row:
@@ -141,7 +141,7 @@ def summary(sketch: Sketch, trials: pd.DataFrame) -> Row:
     return {
         "headline": headline,
         "rounds_needed": {"difference": 0.05, "half": 14, "most": 31},
-        "figure": "throughput",
+        "figure": "price" if sketch.disks else "throughput",
         "analysis_s": 41.2,
         "messages": int(trials["sent"].sum()),
         "spark": "4.3.0",
@@ -177,7 +177,10 @@ def plan(sketch: Sketch, order: list[Row]) -> Row:
         "seed": 1,
         "trials": planned,
         "left_out": left_out,
-        "swept": {name: list(SWEPT[name]) for name in sketch.systems},
+        "swept": {name: list(sketch.swept(name)) for name in sketch.systems},
+        "cases": [
+            case_name(system, settings) for system in sketch.systems for settings in sketch.cases(system)
+        ],
         "rounds": sketch.rounds,
     }
 

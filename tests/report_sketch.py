@@ -15,6 +15,8 @@ SWEPT = {
     "memory": ("loss",),
 }
 WARM_UP_S, WINDOW_S = 2, 6
+FSYNC_NS = {"as is": 60_000, "1ms": 1_150_000, "10ms": 10_200_000}
+"""What an emulated disk was measured to cost."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,22 @@ class Sketch:
     drifting: tuple[int, ...] = ()
     e2e: bool = True
     open_loop: bool = False
+    disks: tuple[str, ...] = ()
     messages: int = 4000
     seed: int = 1
 
+    def swept(self, system: str) -> tuple[str, ...]:
+        """The names of a system's settings."""
+        return (*SWEPT[system], *(["emulated_fsync"] if self.disks else []))
 
-def cases_of(system: str) -> list[dict[str, str]]:
-    """The settings of each case, in the scenario's order."""
+    def cases(self, system: str) -> list[dict[str, str]]:
+        """The settings of each case, in the scenario's order."""
+        if not self.disks:
+            return _cases(system)
+        return [settings | {"emulated_fsync": disk} for settings, disk in product(_cases(system), self.disks)]
+
+
+def _cases(system: str) -> list[dict[str, str]]:
     points: list[tuple[str, ...]]
     if system == "kafka":
         grid = product((1, 2, 4), (1, 2, 4), ("all", "1", "0"))
@@ -51,6 +63,12 @@ def cases_of(system: str) -> list[dict[str, str]]:
 
 def typical_rate(system: str, settings: Mapping[str, str]) -> float:
     """Messages per second around which a case's trials lie."""
+    rate = _rate(system, settings)
+    waits = settings.get("journalSyncData") == "true"
+    return 1 / (1 / rate + FSYNC_NS.get(settings.get("emulated_fsync", ""), 0) / 1e9) if waits else rate
+
+
+def _rate(system: str, settings: Mapping[str, str]) -> float:
     if system == "kafka":
         copies, needed = int(settings["replicas"]), int(settings["min.insync.replicas"])
         base = {"0": 34_000.0, "1": 11_000.0, "all": 9_500.0 / needed**0.3}[settings["acks"]]

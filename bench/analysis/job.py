@@ -217,8 +217,17 @@ def _summary(
     return {
         "headline": headline(cases, trials, closed=closed, broken=broken),
         "rounds_needed": None if broken else rounds_for_difference(trials, closed=closed),
-        "figure": "timeline" if broken else "throughput" if closed else "latency",
+        "figure": _figure(folder, closed=closed, broken=broken),
         "analysis_s": round(elapsed_s, 1),
         "messages": sum(row.get("sent") or 0 for row in trials),
         "spark": pyspark.__version__,
     }
+
+
+def _figure(folder: RunFolder, *, closed: bool, broken: bool) -> str:
+    """Name the figure that answers what the run asked."""
+    if broken:
+        return "timeline"
+    if "emulated_fsync" in folder.settings:
+        return "price"
+    return "throughput" if closed else "response"

@@ -18,7 +18,7 @@ _PANELS, _LINES, _HEAD_CHARACTERS = 9, 5, 8
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One system's part of a run. `cases` is in reading order and `trials` in the order run."""
+    """One system's part of a run. `cases` is in the scenario's order and `trials` in the order run."""
 
     system: str
     settings: tuple[str, ...]
@@ -109,7 +109,14 @@ def _part(results: Results, system: str) -> Part:
     settings = tuple(results.plan.get("swept", {}).get(system, ()))
     known = tuple(name for name in settings if name in results.cases.columns)
     cases = results.cases[results.cases["system"] == system]
-    keys = [[natural(_text(case[name])) for name in known] for _, case in cases.iterrows()]
+    named = list(results.plan.get("cases") or ())
+    keys = [
+        (
+            named.index(case["case"]) if case["case"] in named else len(named),
+            [natural(_text(case[name])) for name in known],
+        )
+        for _, case in cases.iterrows()
+    ]
     order = sorted(range(len(cases)), key=keys.__getitem__)
     return Part(system, known, cases.iloc[order], results.trials[results.trials["system"] == system])
 

@@ -42,13 +42,14 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All trials in the order they run."""
+    """All trials in the order they run; `cases` are their cases' names as the scenario has them."""
 
     loaded: Loaded
     seed: int
     trials: tuple[Trial, ...]
     left_out: tuple[LeftOut, ...]
     swept: Mapping[str, list[str]]
+    cases: tuple[str, ...]
 
     def clusters(self, trials: list[Trial] | None = None) -> list[tuple[Cluster, list[Trial]]]:
         """Group consecutive trials that share a cluster and a round: one cluster start each.
@@ -81,6 +82,7 @@ class Plan:
             "seed": self.seed,
             "rounds": self.loaded.scenario.repeats,
             "swept": dict(self.swept),
+            "cases": list(self.cases),
             "trials": [_row(trial) for trial in self.trials],
             "left_out": [asdict(point) for point in self.left_out],
         }
@@ -91,9 +93,8 @@ def plan(loaded: Loaded, seed: int) -> Plan:
     every = [breaking.checked(loaded, case) for case in cases(loaded.scenario, wiring.version)]
     possible, left_out = _sorted_out(loaded, every, wiring.system)
     swept = {case.system: list(case.swept) for case in every}
-    return Plan(
-        loaded, seed, tuple(_ordered(possible, loaded.scenario.repeats, seed)), tuple(left_out), swept
-    )
+    trials = tuple(_ordered(possible, loaded.scenario.repeats, seed))
+    return Plan(loaded, seed, trials, tuple(left_out), swept, tuple(case.name for case in possible))
 
 
 def planned(folder: RunFolder) -> Plan:

@@ -407,7 +407,7 @@ def test_tables_are_there_twice_and_alike(results: Path) -> None:
 def test_the_summary_says_how_much_was_analysed(results: Path) -> None:
     summary = json.loads(results.joinpath("summary.json").read_text())
     assert summary["messages"] == sum(len(make().sends or []) for make in TRIALS)
-    assert summary["figure"] == "latency"  # one trial is an open loop
+    assert summary["figure"] == "response"  # one trial is an open loop
     assert all(sentence.endswith(".") for sentence in summary["headline"])
 
 

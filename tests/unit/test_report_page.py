@@ -71,6 +71,28 @@ def test_description_gives_lowest_and_highest_case(page: str) -> None:
     assert re.search(r"<desc[^>]*>Throughput by case\. Kafka: from [\d,]+ messages/s \(replicas=4", page)
 
 
+def test_price_is_drawn_over_what_an_fsync_was_measured_to_cost(tmp_path: Path) -> None:
+    sketch = Sketch(systems=("pulsar",), rounds=2, disks=("as is", "1ms", "10ms"), messages=1000)
+
+    page = html.render(build(tmp_path / "disks", sketch))
+
+    front = page[page.index('<header class="front">') : page.index("</header>")]
+    assert 'id="figure-price"' in front
+    assert 'id="figure-price-service"' in page[page.index("</header>") :]
+    assert "Throughput over the cost of an fsync. Pulsar: from" in page
+
+
+def test_price_is_not_drawn_where_no_disk_was_emulated(page: str) -> None:
+    assert "figure-price" not in page
+
+
+def test_cases_stand_in_the_scenarios_order(page: str) -> None:
+    """Not in the alphabet's: acks=all comes first in it, before 1 and 0."""
+    acks = re.findall(r'data-find="kafka replicas=1 [^"]*acks=(\w+)', page)
+
+    assert acks[:3] == ["all", "1", "0"]
+
+
 def test_ids_are_unique(page: str) -> None:
     ids = re.findall(r'\bid="([^"]*)"', page)
 

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bench.report import numbers, style, sweep
-from bench.report.figures import curves, order, resources, rows, timeline
+from bench.report.figures import curves, order, price, resources, rows, timeline
 from bench.report.figures.drawing import Drawing, draw
 from bench.report.results import Results
 
@@ -26,7 +26,7 @@ def gallery(results: Results, parts: Sequence[sweep.Part]) -> dict[str, Drawing]
     """Draw all figures, by name; those without data are not among them."""
     with style.drawing():
         drawn = [_throughput(results, parts), *_latencies(results, parts), _timeline(results, parts)]
-        drawn += [_resources(results, parts), _order(results, parts)]
+        drawn += [_resources(results, parts), _order(results, parts), *_prices(results, parts)]
     return {drawing.name: drawing for drawing in drawn if drawing}
 
 
@@ -117,6 +117,36 @@ def _resources(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
         "the suite itself among it. Network counts what nodes received and what they sent."
     )
     return _drawn(figure, "resources", "What it took over time", alt, caption)
+
+
+def _prices(results: Results, parts: Sequence[sweep.Part]) -> list[Drawing | None]:
+    """What configurations cost by what an fsync does, where that was swept."""
+    rate, late = "throughput_msgs_per_s", "service_p99_ns"
+    caption = (
+        "Each dot is one trial, at what an fsync was measured to cost on its servers; lines join the medians of cases "
+        "that differ in nothing else. Look up your own disk: bench doctor DIR measures what an fsync costs "
+        "on it." + _panels_chosen([price.but_for_the_disk(part) for part in parts])
+    )
+    throughput = price.price(results, parts, rate, "acknowledged messages/s")
+    service = price.price(results, parts, late, "service time at p99 (ms)", _MS)
+    said = _ranges(parts, rate, lambda value: f"{numbers.rate(value)} messages/s")
+    waited = _ranges(parts, late, lambda value: f"{numbers.duration(value)} at p99")
+    return [
+        _drawn(
+            throughput,
+            "price",
+            "Throughput by what an fsync costs",
+            f"Throughput over the cost of an fsync. {said}",
+            caption,
+        ),
+        _drawn(
+            service,
+            "price-service",
+            "Service time by what an fsync costs",
+            f"Service time over the cost of an fsync. {waited}",
+            caption,
+        ),
+    ]
 
 
 def _order(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bench.report import style, sweep
-from bench.report.figures.scale import Scale
+from bench.report.figures.scale import DOWN_IN, Scale
 
 _LEFT_IN, _TITLE_IN, _BLOCK_IN, _FOOT_IN, _CHARACTER_IN, _GAP_IN = 0.52, 0.2, 0.3, 0.38, 0.052, 0.1
 _COLUMNS = 3
@@ -60,7 +60,7 @@ def name_lines(cell: Cell, ends: Ends) -> None:
     labels = {case: label for label, case in cell.panel.lines.items() if case in ends}
     inside = {case: min(max(ends[case][1], low), high) for case in labels}
     wanted = {case: float(place.transform((right, y))[1]) for case, y in inside.items()}
-    for case, at in _apart(wanted, 0.105 / _height_in(cell)).items():
+    for case, at in _apart(wanted, 0.105 / height_in(cell.axes)).items():
         colour, (x, y) = cell.colours[case], ends[case]
         cell.axes.plot([x, right], [y, y], color=colour, linewidth=0.6, linestyle=(0, (1, 2)))
         cell.axes.annotate(
@@ -76,9 +76,14 @@ def name_lines(cell: Cell, ends: Ends) -> None:
         )
 
 
-def _height_in(cell: Cell) -> float:
-    figure = cell.axes.get_figure(root=True)
-    return float(cell.axes.get_position().height * figure.get_size_inches()[1]) if figure else 1.0
+def height_in(axes: Axes) -> float:
+    figure = axes.get_figure(root=True)
+    return float(axes.get_position().height * figure.get_size_inches()[1]) if figure else 1.0
+
+
+def width_in(axes: Axes) -> float:
+    figure = axes.get_figure(root=True)
+    return float(axes.get_position().width * figure.get_size_inches()[0]) if figure else 1.0
 
 
 def _apart(wanted: Mapping[str, float], gap: float) -> dict[str, float]:
@@ -136,7 +141,7 @@ def _set_up(axes: Axes, y: Scale, x_label: str, *, left: bool) -> None:
     if y.log:
         axes.set_yscale("log")
     axes.set_ylim(y.low, y.high)
-    y.apply(axes.yaxis)
+    y.apply(axes.yaxis, height_in(axes) / DOWN_IN)
     axes.grid(visible=True, axis="both")
     axes.tick_params(labelleft=left, labelbottom=bool(x_label))
     axes.set_xlabel(x_label, labelpad=2)

@@ -15,10 +15,13 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
 
 from bench.report import numbers, style, sweep
-from bench.report.figures.scale import Scale, fitting
+from bench.report.figures.multiples import width_in
+from bench.report.figures.scale import ACROSS_IN, Scale, fitting
 
 _HEAD_IN, _FOOT_IN, _GAP_IN, _PT = 0.66, 0.08, 0.3, 72
 _AIR_IN, _CHARACTER_IN, _VALUE_IN, _MOST_ROWS = 0.08, 0.047, 0.44, 56
+_LEAST_IN = 1.2
+"""Narrower plots of two systems stand one below the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,7 @@ def rows(parts: Sequence[sweep.Part], plot: Plot) -> Figure | None:
     scale = fitting(value for series in values for value in series)
     if scale is None:
         return None
-    columns = min(2, len(parts))
+    columns = min(2, len(parts)) if _plot_in(parts[:2], plot) >= _LEAST_IN else 1
     bands = [parts[index : index + columns] for index in range(0, len(parts), columns)]
     heights = [_HEAD_IN + _FOOT_IN + plot.row_in * max(len(_shown(part)) for part in band) for band in bands]
     figure = Figure(figsize=(style.WIDTH_IN, sum(heights)))
@@ -72,13 +75,20 @@ def _band(figure: Figure, band: Sequence[sweep.Part], plot: Plot, scale: Scale, 
     """Draw the panels of one band side by side; their plots are equally wide."""
     right = _VALUE_IN * len(plot.quantities)
     lefts = [sum(_setting_widths(part)) for part in band]
-    width = (style.WIDTH_IN - sum(lefts) - right * len(band) - _GAP_IN * (len(band) - 1)) / len(band)
+    width = _plot_in(band, plot)
     x = 0.0
     for part, left in zip(band, lefts, strict=True):
         height = plot.row_in * len(_shown(part))
         ax = _axes(figure, (x + left, top - _HEAD_IN - height, width, height))
         _panel(ax, part, plot, scale)
         x += left + width + right + _GAP_IN
+
+
+def _plot_in(band: Sequence[sweep.Part], plot: Plot) -> float:
+    """How wide each plot of a band is, beside its settings and values."""
+    values = _VALUE_IN * len(plot.quantities) * len(band)
+    settings = sum(sum(_setting_widths(part)) for part in band)
+    return (style.WIDTH_IN - settings - values - _GAP_IN * (len(band) - 1)) / len(band)
 
 
 def _shown(part: sweep.Part) -> list[Any]:
@@ -110,7 +120,7 @@ def _x_axis(ax: Axes, scale: Scale, label: str) -> None:
     if scale.log:
         ax.set_xscale("log")
     ax.set_xlim(scale.low, scale.high)
-    scale.apply(ax.xaxis)
+    scale.apply(ax.xaxis, width_in(ax) / ACROSS_IN)
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.set_xlabel(label, labelpad=3, loc="left")
@@ -142,7 +152,7 @@ def _heads(ax: Axes, part: sweep.Part, widths: list[float], quantities: Sequence
         )
         offset += width
     for index, quantity in enumerate(quantities):
-        x = _width_in(ax) + _VALUE_IN * (index + 1) - 0.02
+        x = width_in(ax) + _VALUE_IN * (index + 1) - 0.02
         _above(ax, quantity.name, x, 4, color=style.SOFT, fontsize=6.2, ha="right")
 
 
@@ -159,11 +169,6 @@ def _above(ax: Axes, text: str, x_in: float, y_pt: float, **look: Any) -> None: 
     )
 
 
-def _width_in(ax: Axes) -> float:
-    figure = ax.get_figure(root=True)
-    return float(ax.get_position().width * figure.get_size_inches()[0]) if figure else 1.0
-
-
 def _settings(
     ax: Axes, part: sweep.Part, widths: list[float], row: int, cases: Sequence[pd.Series[Any]]
 ) -> None:
@@ -175,10 +180,10 @@ def _settings(
     for index, (value, width) in enumerate(zip(values, widths, strict=True)):
         repeats = repeats and bool(previous) and previous[index] == value
         colour = "#8b95a3" if repeats and index < len(widths) - 1 else style.INK
-        ax.text(offset / _width_in(ax), row, value, transform=side, va="center", color=colour)
+        ax.text(offset / width_in(ax), row, value, transform=side, va="center", color=colour)
         offset += width
     if previous and len(widths) > 1 and previous[0] != values[0]:
-        left = -sum(widths) / _width_in(ax)
+        left = -sum(widths) / width_in(ax)
         ax.plot(
             [left, 1.0], [row - 0.5] * 2, transform=side, color=style.GRID, lw=0.7, clip_on=False, zorder=0
         )
@@ -189,7 +194,7 @@ def _values(ax: Axes, row: int, case: pd.Series[Any], quantities: Sequence[Quant
     for index, quantity in enumerate(quantities):
         value = case[quantity.column]
         text = numbers.NOTHING if pd.isna(value) else quantity.text(float(value))
-        x = 1 + (_VALUE_IN * (index + 1) - 0.02) / _width_in(ax)
+        x = 1 + (_VALUE_IN * (index + 1) - 0.02) / width_in(ax)
         ax.text(
             x,
             row,

@@ -12,7 +12,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from bench.report import numbers
 
 _LOG_FROM = 20.0
-_LABELS_EVERY_DECADE_FROM = 3000.0
+ACROSS_IN, DOWN_IN = 0.3, 0.14
+"""The room that a label takes along an axis, for those that lie and those that stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,13 @@ class Scale:
         """The axis label, which says that the scale is logarithmic."""
         return f"{text}, log scale" if self.log else text
 
-    def apply(self, axis: Axis) -> None:
-        """Set an axis up: limits are the caller's, locators and formatter are set here."""
+    def apply(self, axis: Axis, labels: float) -> None:
+        """Set an axis up that has room for so many labels: limits are the caller's, locators and formatter set here."""
         axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
         if not self.log:
             axis.set_major_locator(MaxNLocator(4))
             return
-        subs = (1.0,) if self.high / self.low > _LABELS_EVERY_DECADE_FROM else (1.0, 3.0)
+        subs = (1.0,) if 2 * np.log10(self.high / self.low) > labels else (1.0, 3.0)
         axis.set_major_locator(LogLocator(subs=subs))
         axis.set_minor_locator(LogLocator(subs=tuple(range(2, 10))))
         axis.set_minor_formatter(NullFormatter())
