@@ -3,8 +3,9 @@
 `python -m bench.backends.packet_delay DELAY_NS JITTER_NS BYTES_PER_S` in a node's network namespace serves queue 0
 (what comes in) and queue 1 (what goes out): each packet waits its delay, give or take the jitter, in order, and behind
 those that were there before it where there is a rate (0: none). It says `ready`, and on SIGTERM what it did, as JSON.
-Where the kernel has no netem this is the way; it works packet by packet in Python, so what it adds of its own is
-measured: `held` is from when a packet came to when it was let go.
+It is used whether the kernel has netem or not: one way that tells what it did is better than two of which one does
+not. It works packet by packet in Python, so what it adds of its own is measured: `held` is from when a packet came to
+when it was let go.
 """
 
 from __future__ import annotations
