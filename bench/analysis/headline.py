@@ -17,23 +17,34 @@ def headline(cases: Sequence[Row], trials: Sequence[Row], *, closed: bool, broke
 
     In a closed loop a configuration is cheap when it carries more messages; in an open loop, where the rate
     is given, when its response time is short. Where something was `broken`, what became of acknowledged messages comes
-    first, and a price only follows from a closed loop.
+    first, what lost most before the others, and a price only follows from a closed loop.
     """
     systems = dict.fromkeys(case["system"] for case in cases)
     by_system = {name: [case for case in cases if case["system"] == name] for name in systems}
     prices = [_system(name, those, closed=closed) for name, those in by_system.items()]
     if not broken:
         return [*prices, _loss(cases, trials), *_caveats(cases, trials)]
-    worths = [_worth(name, those, trials) for name, those in by_system.items()]
+    valid = [row for row in trials if row["verdict"] == "valid"]
+    named = {name: {case["case"] for case in those} for name, those in by_system.items()}
+    rows = {name: [row for row in valid if row["case"] in named[name]] for name in named}
+    worths = [
+        _worth(name, by_system[name], rows[name])
+        for name in sorted(by_system, key=lambda name: _gone(rows[name]), reverse=True)
+    ]
     return [*worths, *(prices if closed else ()), *_caveats(cases, trials)]
 
 
-def _worth(system: str, cases: Sequence[Row], trials: Sequence[Row]) -> str:
+def _gone(rows: Sequence[Row]) -> tuple[int, int]:
+    """How many acknowledged messages were lost, and how many could not be read."""
+    return sum(row["lost"] or 0 for row in rows), sum(row["unread"] or 0 for row in rows)
+
+
+def _worth(system: str, cases: Sequence[Row], valid: Sequence[Row]) -> str:
     """State for each configuration of a system what its acknowledgements were worth under the faults."""
     name = system.capitalize()
-    valid = [row for row in trials if row["verdict"] == "valid"]
     found = {_label(case): [row for row in valid if row["case"] == case["case"]] for case in cases}
-    said = {label: _marred(rows) for label, rows in found.items() if rows}
+    ordered = sorted(found.items(), key=lambda one: _gone(one[1]), reverse=True)
+    said = {label: _marred(rows) for label, rows in ordered if rows}
     if not said:
         return f"{name}: nothing can be said, no trial is valid."
     acked = sum(row["acked"] for rows in found.values() for row in rows)

@@ -125,6 +125,16 @@ def test_where_something_broke_the_worth_of_an_ack_comes_first() -> None:
     ]
 
 
+def test_what_lost_most_is_told_first() -> None:
+    cases = [case("pulsar", 5.0, 1), case("kafka acks=all", 4.0, 1), case("kafka acks=1", 4.0, 1)]
+    trials = [trial("pulsar", twice=7), trial("kafka acks=all", twice=2), trial("kafka acks=1", lost=9)]
+
+    kafka, pulsar = headline(cases, trials, closed=False, broken=True)
+
+    assert kafka == "Kafka: acks=1 lost 9 of 1,000; acks=all doubled 2 of 1,000."
+    assert pulsar == "Pulsar: its one configuration doubled 7 of 1,000."
+
+
 def test_where_something_broke_in_a_closed_loop_the_price_follows() -> None:
     worth, price = headline(SWEEP, [trial()], closed=True, broken=True)
     assert worth == "Kafka: of 1,000 acknowledged messages none was lost and none doubled."
