@@ -1,7 +1,6 @@
 """Kinds of fault from the strike to the last proof, on real nodes with disks of their own."""
 
 import socket
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,10 +13,11 @@ from bench.backends.process import ProcessBackend
 from bench.faults.fault import Effect, Place
 from bench.faults.kinds import kinds
 from bench.model import Node
+from tests.integration.echo import echo, running
 
 NO_POWER_CUT = why_no_power_cut()
-KEEPER = """
-import os, socketserver, sys, time
+KEEP = """
+import os, sys
 folder = sys.argv[1]
 if not os.path.exists(folder + "/synced"):
     with open(folder + "/synced", "wb") as file:
@@ -28,38 +28,18 @@ if not os.path.exists(folder + "/synced"):
     os.fsync(directory)
     with open(folder + "/unsynced", "wb") as file:
         file.write(b"gone")
-class Echo(socketserver.BaseRequestHandler):
-    def handle(self):
-        while data := self.request.recv(100):
-            self.request.sendall(data)
-class Server(socketserver.ThreadingTCPServer):
-    allow_reuse_address = True
-Server(("0.0.0.0", 7), Echo).serve_forever()
 """
-
-
-def keeper(number: int, folder: Path) -> Node:
-    directory = folder / f"keeper-{number}"
-    command = (sys.executable, "-c", KEEPER, str(directory / "data"))
-    return Node(
-        f"keeper-{number}", "keeper", f"10.99.9.{number}", command, directory, directory / "log", (7,), 0
-    )
 
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> list[Node]:
-    return [keeper(number, tmp_path) for number in (1, 2)]
+    return [echo(f"keeper-{number}", number, tmp_path, KEEP) for number in (1, 2)]
 
 
 @pytest.fixture
 def backend(nodes: list[Node]) -> Iterator[ProcessBackend]:
-    made = ProcessBackend(nodes, [node.directory / "data" for node in nodes])
-    try:
-        made.start([nodes])
-        made._await_ports(nodes)
+    with running(nodes, [node.directory / "data" for node in nodes]) as made:
         yield made
-    finally:
-        made.close()
 
 
 def strike(

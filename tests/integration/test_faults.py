@@ -20,29 +20,14 @@ from bench.backends.process import ProcessBackend
 from bench.backends.supervision import Supervision
 from bench.errors import FaultError, NodeDiedError
 from bench.model import Node
+from tests.integration.echo import echo, running
 
-ECHO = """
-import socketserver
-class Echo(socketserver.BaseRequestHandler):
-    def handle(self):
-        while data := self.request.recv(100):
-            self.request.sendall(data)
-class Server(socketserver.ThreadingTCPServer):
-    allow_reuse_address = True
-Server(("0.0.0.0", 7), Echo).serve_forever()
-"""
 ASK = """
 import socket, sys
 with socket.create_connection((sys.argv[1], 7), timeout=0.5) as one:
     one.sendall(b"x")
     sys.exit(one.recv(1) != b"x")
 """
-
-
-def echo(name: str, host: int, folder: Path) -> Node:
-    directory = folder / name
-    command = (sys.executable, "-c", ECHO)
-    return Node(name, "echo", f"10.99.9.{host}", command, directory, directory / "log", (7,), 0)
 
 
 @pytest.fixture
@@ -52,13 +37,8 @@ def nodes(tmp_path: Path) -> list[Node]:
 
 @pytest.fixture
 def backend(nodes: list[Node]) -> Iterator[ProcessBackend]:
-    made = ProcessBackend(nodes)
-    try:
-        made.start([nodes])
-        made._await_ports(nodes)
+    with running(nodes) as made:
         yield made
-    finally:
-        made.close()
 
 
 def rules(
