@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bench.errors import ClusterError
 from bench.model import Node
-from bench.systems.kafka.admin import require, spread
+from bench.systems.kafka.admin import spread
 from bench.systems.kafka.describe import node_settings
 
 
@@ -33,20 +33,6 @@ def test_followers_of_one_leader_take_turns() -> None:
 def test_more_replicas_than_live_brokers_are_refused() -> None:
     with pytest.raises(ClusterError, match="3 replicas need as many live brokers, and there are 2"):
         spread([1, 2], 1, 3)
-
-
-@pytest.mark.parametrize(
-    ("asked", "found"),
-    [(1, "1"), (True, "true"), (0.50, "0.5"), ("a, b", "a,b"), (10**12, "1000000000000"), ("secret", None)],
-)
-def test_values_are_compared_as_kafka_reads_them(asked: str | float, found: str | None) -> None:
-    require("broker-1", {"name": asked}, {"name": found})
-
-
-@pytest.mark.parametrize("found", [{"name": "2"}, {}])
-def test_a_value_that_is_not_the_one_asked_for_is_named(found: dict[str, str | None]) -> None:
-    with pytest.raises(ClusterError, match="broker-1 are not the scenario's: name was asked to be 1 and is"):
-        require("broker-1", {"name": 1}, found)
 
 
 def text(value: str | None) -> bytes:

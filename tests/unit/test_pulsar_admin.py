@@ -10,7 +10,7 @@ import pytest
 from bench.errors import ClusterError
 from bench.model import Node, Topic
 from bench.systems.pulsar import topics
-from bench.systems.pulsar.admin import ledger_metadata, require
+from bench.systems.pulsar.admin import ledger_metadata
 from bench.systems.pulsar.registered import ledger_ids
 from bench.systems.pulsar.rest import Rest
 from bench.systems.pulsar.topics import Quorums
@@ -90,22 +90,6 @@ def test_a_znode_that_cannot_be_read_is_an_error(content: bytes) -> None:
 def test_metadata_that_cannot_be_read_is_an_error() -> None:
     with pytest.raises(ClusterError, match="no quorums in 'nothing'"):
         ledger_metadata("nothing")
-
-
-@pytest.mark.parametrize(
-    ("asked", "found"), [(True, "true"), (1000, "1000"), (0.5, "0.50"), ("ON", "on"), (5, 5), (True, True)]
-)
-def test_a_live_value_is_compared_as_java_reads_it(asked: str | float | bool, found: object) -> None:
-    require("broker-1", {"name": asked}, {"name": found})
-
-
-@pytest.mark.parametrize(
-    ("found", "said"),
-    [({"a": "2"}, "a was asked to be 1 and is 2"), ({}, "a was asked to be 1 and is not there")],
-)
-def test_a_live_value_that_is_not_the_one_asked_for_is_an_error(found: dict[str, object], said: str) -> None:
-    with pytest.raises(ClusterError, match=f"broker-1 are not the scenario's: {said}"):
-        require("broker-1", {"a": 1}, found)
 
 
 class Broker(BaseHTTPRequestHandler):

@@ -13,9 +13,9 @@ from confluent_kafka.admin._config import ConfigEntry, ConfigResource
 from confluent_kafka.cimpl import NewTopic
 
 from bench.errors import ClusterError, LoadError
-from bench.model import Cluster, Node, Settings, Topic, TopicState
+from bench.model import Cluster, Node, Topic, TopicState
 from bench.systems.kafka import topics
-from bench.systems.kafka.config import copies, text
+from bench.systems.kafka.config import copies
 from bench.systems.kafka.describe import active_controller, node_settings
 from bench.systems.kafka.nodes import (
     BROKER,
@@ -28,6 +28,7 @@ from bench.systems.kafka.nodes import (
     of_role,
 )
 from bench.systems.kafka.settings import topic_settings
+from bench.systems.properties import require, text
 
 _REQUEST_S = 30.0
 _LOOK_S = 2.0
@@ -333,29 +334,6 @@ def _placement(client: AdminClient, topic: Topic) -> list[dict[str, object]]:
         {"partition": number, "leader": one.leader, "replicas": list(one.replicas), "in_sync": list(one.isrs)}
         for number, one in sorted(found.partitions.items())
     ]
-
-
-def require(owner: str, asked: Settings, found: Mapping[str, str | None]) -> None:
-    """Raise ClusterError when a live value is not the one asked for; secrets, which nobody tells, pass."""
-    wrong = [
-        f"{name} was asked to be {text(value)} and is {found.get(name, 'not there')}"
-        for name, value in asked.items()
-        if not (name in found and (found[name] is None or _same(text(value), str(found[name]))))
-    ]
-    if wrong:
-        raise ClusterError(f"The live settings of {owner} are not the scenario's: {'; '.join(wrong)}.")
-
-
-def _same(asked: str, found: str) -> bool:
-    """Compare two values as Kafka reads them: 0.50 is 0.5, `a, b` is `a,b`, True is true."""
-    try:
-        return float(asked) == float(found)
-    except ValueError:
-        return _words(asked) == _words(found)
-
-
-def _words(value: str) -> list[str]:
-    return [word.strip().lower() for word in value.split(",")]
 
 
 def _said(error: KafkaException) -> str:

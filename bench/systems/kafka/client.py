@@ -15,10 +15,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from bench.errors import LoadError
 from bench.model import Outcome, Scalar, Settings, Topic
 from bench.systems.kafka import topics
-from bench.systems.kafka.config import text
 from bench.systems.kafka.outcomes import certain_refusals
 from bench.systems.kafka.records import Record, consume, poll
 from bench.systems.kafka.settings import client_config, client_properties, lookup, merged
+from bench.systems.properties import text
 from bench.systems.protocols import NOT_GIVEN, Done, Received
 
 _SYNC: Settings = {

@@ -20,6 +20,7 @@ from bench.systems.kafka.nodes import (
     of_role,
     properties_file,
 )
+from bench.systems.properties import text
 from bench.systems.servers import Servers
 
 FOLDER = Path(__file__).resolve().parents[3] / "clusters" / "kafka"
@@ -33,11 +34,6 @@ _DIFFERS = "# --- Differs"
 def copies(cluster: Cluster) -> int:
     """How many replicas a topic gets that does not say: one per broker, at most 3."""
     return min(3, cluster.nodes.get(BROKER, 0))
-
-
-def text(value: object) -> str:
-    """Write a setting's value as Kafka's properties files and librdkafka do."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def rendered(cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:

@@ -11,9 +11,10 @@ from confluent_kafka import Consumer, KafkaException, Producer
 
 from bench.model import Case, Scalar, Settings
 from bench.systems import processing
-from bench.systems.kafka.config import FOLDER, copies, text
+from bench.systems.kafka.config import FOLDER, copies
 from bench.systems.kafka.nodes import BROKER, CONTROLLER, MOST_NODES, ROLES, ZOOKEEPER
 from bench.systems.processing import AFTER, BEFORE, PROCESSOR
+from bench.systems.properties import text
 
 COMMIT = "commit"
 TRANSACTION = "transaction"

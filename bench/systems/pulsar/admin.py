@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
 from bench.errors import ClusterError
-from bench.model import Cluster, Node, Settings, Topic, TopicState
+from bench.model import Cluster, Node, Topic, TopicState
 from bench.systems.processing import PROCESSOR
+from bench.systems.properties import require
 from bench.systems.pulsar import topics
-from bench.systems.pulsar.config import text
 from bench.systems.pulsar.describe import TOLD, node_settings, sessions_ms
 from bench.systems.pulsar.metadata import CLUSTER
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, of_role
@@ -298,22 +298,3 @@ def segments(told: str) -> list[tuple[int, list[str]]]:
     if found is None:
         raise ClusterError(f"Reading a ledger's metadata: no ensembles in {told!r}.")
     return [(int(first), those.split(", ")) for first, those in re.findall(r"(\d+)=\[([^\]]*)\]", found[1])]
-
-
-def require(owner: str, asked: Settings, found: Mapping[str, object]) -> None:
-    """Raise ClusterError when a live value is not the one asked for; secrets, which nobody tells, pass."""
-    wrong = [
-        f"{name} was asked to be {text(value)} and is {text(found.get(name, 'not there'))}"
-        for name, value in asked.items()
-        if not (name in found and (found[name] is None or _same(text(value), text(found[name]))))
-    ]
-    if wrong:
-        raise ClusterError(f"The live settings of {owner} are not the scenario's: {'; '.join(wrong)}.")
-
-
-def _same(asked: str, found: str) -> bool:
-    """Compare two values as Java reads them: 0.50 is 0.5, True is true."""
-    try:
-        return float(asked) == float(found)
-    except ValueError:
-        return asked.strip().lower() == found.strip().lower()

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.model import Cluster, Node, Scalar, Settings
+from bench.systems.properties import text
 from bench.systems.pulsar import metadata, storage
 from bench.systems.pulsar.nodes import (
     BOOKIE,
@@ -112,8 +113,3 @@ def read_properties(file: Path) -> dict[str, Scalar]:
         for name, equals, value in pairs
         if equals and not name.lstrip().startswith("#")
     }
-
-
-def text(value: object) -> str:
-    """Write a setting's value as the servers read it: true, not True."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
