@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bench.analysis.interval import median_interval
+from bench.analysis.statistics.interval import median_interval
 from bench.analysis.tables import FAULTS, TELEMETRY
 from bench.model import BUSY, COUNTERS, NANOS, RATES, TIMES, USAGE
 from tests import report_documents as documents

@@ -1,6 +1,6 @@
 """From the event log to the results: Spark jobs, and the small tables made of what they count."""
 
-from bench.analysis.export import export
+from bench.analysis.exchange.export import export
 from bench.analysis.job import analyse
 from bench.analysis.spark import spark_session
 

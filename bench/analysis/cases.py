@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.analysis.folder import TrialRecord
 from bench.analysis.guarantee import guarantee
-from bench.analysis.interval import median_interval
+from bench.analysis.statistics.interval import median_interval
 from bench.model import COUNTERS, ENDS, RATES, TIMES, USAGE
 
 Row = dict[str, Any]

@@ -15,26 +15,27 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from bench.analysis import tables, telemetry
-from bench.analysis.availability import availability, breakage, fault_rows
+from bench.analysis import tables
+from bench.analysis.account.delivery import accounts, messages
+from bench.analysis.account.offenders import OFFENCES, displaced, listed, offenders
+from bench.analysis.account.order import out_of_order, verify_rows
 from bench.analysis.cases import case_rows
 from bench.analysis.contract import recorded
-from bench.analysis.delivery import accounts, messages
-from bench.analysis.expectations import judge
+from bench.analysis.faults.availability import availability, breakage, fault_rows
 from bench.analysis.folder import RunFolder, read_folder
-from bench.analysis.headline import headline
-from bench.analysis.latency import MEASURES, distributions
 from bench.analysis.log import EventLog, check_log
-from bench.analysis.offenders import OFFENCES, displaced, listed, offenders
-from bench.analysis.order import out_of_order, verify_rows
-from bench.analysis.quantiles import SCALE
-from bench.analysis.rounds import rounds_for_difference
+from bench.analysis.resources import telemetry
+from bench.analysis.resources.telemetry import Used
 from bench.analysis.spark import spark_session
-from bench.analysis.steadiness import flag, service_by_part
-from bench.analysis.telemetry import Used
-from bench.analysis.throughput import Tally, errors, live_tally, tally
-from bench.analysis.timeline import service_by_second, timeline
+from bench.analysis.speed.latency import MEASURES, distributions
+from bench.analysis.speed.quantiles import SCALE
+from bench.analysis.speed.throughput import Tally, errors, live_tally, tally
+from bench.analysis.speed.timeline import service_by_second, timeline
+from bench.analysis.statistics.rounds import rounds_for_difference
+from bench.analysis.statistics.steadiness import flag, service_by_part
 from bench.analysis.trials import Counted, trial_row
+from bench.analysis.verdicts.expectations import judge
+from bench.analysis.verdicts.headline import headline
 from bench.analysis.window import windows
 from bench.errors import AnalysisError
 from bench.model import ERRORS

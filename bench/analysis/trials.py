@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.analysis.bottleneck import bottleneck
 from bench.analysis.contract import Recorded
 from bench.analysis.folder import TrialRecord
-from bench.analysis.latency import MEASURES, Distribution
-from bench.analysis.telemetry import Used
-from bench.analysis.throughput import Tally, throughput
-from bench.analysis.usage import usage
+from bench.analysis.resources.bottleneck import bottleneck
+from bench.analysis.resources.telemetry import Used
+from bench.analysis.resources.usage import usage
+from bench.analysis.speed.latency import MEASURES, Distribution
+from bench.analysis.speed.throughput import Tally, throughput
 from bench.model import COUNTERS
 
 Row = dict[str, object]

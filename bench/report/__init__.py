@@ -9,9 +9,10 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from bench.report import compare, family, html, pdf, published, terminal, trial_pages
+from bench.report import pdf
+from bench.report.pages import html, terminal, trials
 
-__all__ = ["compare", "family", "published", "terminal_table", "write_html", "write_report"]
+__all__ = ["terminal_table", "write_html", "write_report"]
 
 
 def write_report(run: Path) -> tuple[Path, Path]:
@@ -21,7 +22,7 @@ def write_report(run: Path) -> tuple[Path, Path]:
 
     Raises ReportError where the results are missing or garbled, or the PDF cannot be printed.
     """
-    trial_pages.write(run)
+    trials.write(run)
     page = write_html(run)
     on_paper = run / "report.pdf"
     hidden = on_paper.with_name(f".{on_paper.name}")

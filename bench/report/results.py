@@ -16,6 +16,12 @@ from bench.model import USAGE
 PAGES = "pages"
 """The folder of the trials' pages, beside the report."""
 
+
+def trial_page(trial: int) -> str:
+    """Where the report finds a trial's page."""
+    return f"{PAGES}/{trial:04d}.html"
+
+
 Json: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from bench.errors import UnlikeError
 from bench.model import RATES, TIMES
 
 if TYPE_CHECKING:
-    from bench.report.compare import Comparison
+    from bench.report.pages.compare import Comparison
     from bench.report.results import Results
 
 Document = Mapping[str, Any]
@@ -62,9 +62,9 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
 
     Raises UnlikeError where they differ in something that the rule does not accept, ReportError without results.
     """
-    from bench.analysis import comparison  # noqa: PLC0415 - SciPy and pandas load only when needed
-    from bench.report import compare as page  # noqa: PLC0415 - as above
+    from bench.analysis.statistics import comparison  # noqa: PLC0415 - SciPy and pandas load only when needed
     from bench.report import results  # noqa: PLC0415 - as above
+    from bench.report.pages import compare as page  # noqa: PLC0415 - as above
 
     if rule.metric not in (*RATES, *TIMES):
         known = ", ".join((*RATES, *TIMES))
@@ -86,7 +86,7 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
 
 def show(comparison: Comparison, out: Path) -> None:
     """Print a comparison, write its page below `out` and print its path."""
-    from bench.report import compare as page  # noqa: PLC0415 - as above
+    from bench.report.pages import compare as page  # noqa: PLC0415 - as above
 
     console = Console()
     console.print(page.printed(comparison))

@@ -112,7 +112,7 @@ def export(folder: RunFolder, to: Path | None) -> None:
 
 def read_in(folder: Path, out: Path) -> None:
     """Make a run of a folder of the OpenMessaging Benchmark's result files, and print where it is."""
-    from bench.analysis import omb_files  # noqa: PLC0415 - as above
+    from bench.analysis.exchange import omb_files  # noqa: PLC0415 - as above
 
     files = omb_files.files_in(folder)
     made = run_folder.create(out, folder.resolve().name, "omb")
@@ -135,7 +135,7 @@ def read_in(folder: Path, out: Path) -> None:
 
 def report_family(family: str, out: Path) -> None:
     """Write a family's page from the latest run of each of its scenarios, and print its paths."""
-    from bench.report import family as page  # noqa: PLC0415 - as above
+    from bench.report.pages import family as page  # noqa: PLC0415 - as above
 
     known = families()
     if family not in known:

@@ -23,7 +23,8 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
     Kept is what a report is made of, so that published runs can be compared: results, trial.json, manifest; not the
     event log, the servers' logs and the trials' pages. Raises BenchError for a run without a report.
     """
-    from bench.report import published, write_html  # noqa: PLC0415 - what draws loads only when something is drawn
+    from bench.report import write_html  # noqa: PLC0415 - what draws loads only when something is drawn
+    from bench.report.pages import published  # noqa: PLC0415 - what draws loads only when something is drawn
 
     for run in runs:
         _check(run.path)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from bench.analysis import analyse, export, omb_files
+from bench.analysis import analyse, export
+from bench.analysis.exchange import omb_files
 from bench.errors import AnalysisError, EventLogError, UnlikeError
 from bench.report import results
 from bench.run import comparing

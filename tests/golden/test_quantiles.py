@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 from pyspark.sql import SparkSession
 
-from bench.analysis.latency import CURVE
-from bench.analysis.quantiles import SCALE, quantiles
+from bench.analysis.speed.latency import CURVE
+from bench.analysis.speed.quantiles import SCALE, quantiles
 
 RANDOM = random.Random(7)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import pandas as pd
 
-from bench.analysis.comparison import compare
+from bench.analysis.statistics.comparison import compare
 from bench.model import Change
 
 Rows = list[dict[str, Any]]

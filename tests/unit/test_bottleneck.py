@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.bottleneck import bottleneck
-from bench.analysis.telemetry import Used
-from bench.analysis.usage import usage
+from bench.analysis.resources.bottleneck import bottleneck
+from bench.analysis.resources.telemetry import Used
+from bench.analysis.resources.usage import usage
 
 IDLE = {
     "cpu_share": 0.3,

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
-from bench.analysis.comparison import compare, critical, shift
+from bench.analysis.statistics.comparison import compare, critical, shift
 from bench.cli import app
 from bench.errors import UnlikeError
 from bench.model import Change, Compared

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.copies import back_ns, missing_ns
+from bench.analysis.faults.copies import back_ns, missing_ns
 
 
 def isr(at: int, *nodes: str) -> dict[str, Any]:

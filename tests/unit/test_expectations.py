@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.expectations import judge
+from bench.analysis.verdicts.expectations import judge
 
 Row = dict[str, Any]
 

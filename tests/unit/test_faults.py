@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.availability import BIN_NS, dip
+from bench.analysis.faults.availability import BIN_NS, dip
 from bench.backends.netns import PacketRules
 from bench.errors import FaultError, LoadError
 from bench.faults import Site, Timeline, read_steps, targets

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.headline import duration, headline
+from bench.analysis.verdicts.headline import headline
+from bench.analysis.words import duration
 
 Row = dict[str, Any]
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.analysis.interval import median_interval, paired_ratio, rounds_needed, spread
-from bench.analysis.rounds import rounds_for_difference
+from bench.analysis.statistics.interval import median_interval, paired_ratio, rounds_needed, spread
+from bench.analysis.statistics.rounds import rounds_for_difference
 
 values = st.lists(st.floats(1, 1e6), min_size=5, max_size=12)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench.errors import ReportError
-from bench.report import family
+from bench.report.pages import family
 from tests.report_data import build
 from tests.report_sketch import Sketch
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bench.report import faults, trial_pages
+from bench.report.pages import trials
+from bench.report.sections import faults
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -59,7 +60,7 @@ def test_a_trials_page_shows_its_steps(tmp_path: Path) -> None:
     file = run / "trials" / "0000" / "trial.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"faults": STEPS}))
 
-    trial_pages.write(run)
+    trials.write(run)
 
     page = (run / "pages" / "0000.html").read_text()
     assert all(str(step["name"]) in page for step in STEPS)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.analysis.steadiness import drift, flag, outlying, trending
+from bench.analysis.statistics.steadiness import drift, flag, outlying, trending
 
 
 def parts(values: list[float]) -> dict[int, float]:

@@ -1,0 +1,117 @@
+"""The messages that a counter speaks of, one by one: which they are, where they lie, what the client said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+from bench.analysis.account.delivery import MESSAGE, MESSAGE_KINDS, is_kind
+from bench.analysis.account.order import POSITION
+from bench.analysis.log import EventLog
+
+LIMIT = 10_000
+"""At most so many rows of a trial and kind are listed."""
+
+OFFENCES = ("lost", "fail_present", "unknown_present", "unknown_absent", "duplicates", "foreign")
+"""The counters of an account that is not clean."""
+
+_PLACE = ("partition", *POSITION)
+_NEED_WHOLE_READ = ("lost", "unknown_absent")
+
+
+def offenders(messages: DataFrame, log: EventLog, verify: DataFrame, whole: Iterable[int]) -> DataFrame:
+    """List the offenders of all kinds but out_of_order.
+
+    `whole` are the trials whose full read reached the end: only there can a message be called absent. The
+    place is that of the row read back, or where there is none, of the send.
+    """
+    accused = _accused(messages, whole).persist()
+    accused.count()
+    copies = _copies(verify, accused)
+    sends = log.sends.select(*MESSAGE, "error", F.struct(*_PLACE).alias("sent_to"))
+    rows = accused.join(sends, [*MESSAGE], "left").join(copies, [*MESSAGE], "left").where(_listed())
+    place = F.coalesce("found_at", "sent_to")
+    rows = rows.select(
+        *MESSAGE,
+        "kind",
+        "copy",
+        "error",
+        *[place[name].alias(name) for name in _PLACE],
+        F.when(F.col("kind") == "duplicate", F.col("previous")).alias("previous"),
+    )
+    return _columns(_first(rows, "producer", "sequence", "copy"))
+
+
+def displaced(out_of_order: DataFrame) -> DataFrame:
+    """List the messages out of order, by place."""
+    rows = out_of_order.select(
+        "*", F.lit("out_of_order").alias("kind"), F.lit(None).cast("string").alias("error")
+    )
+    return _columns(_first(rows, *_PLACE))
+
+
+def listed(parts: Sequence[DataFrame]) -> DataFrame:
+    """Bring the lists together, in the order of the results."""
+    return reduce(DataFrame.unionAll, parts).orderBy("trial", "kind", "nth")
+
+
+def _accused(messages: DataFrame, whole: Iterable[int]) -> DataFrame:
+    """Label each offender with its kinds; most messages have none and fall out here."""
+    complete = F.col("trial").isin(list(whole))
+    conditions = {
+        kind: is_kind(kind) & complete if kind in _NEED_WHOLE_READ else is_kind(kind)
+        for kind in MESSAGE_KINDS
+    }
+    kinds = F.array_compact(F.array(*[F.when(is_one, kind) for kind, is_one in conditions.items()]))
+    return _first(
+        messages.select(*MESSAGE, F.explode(kinds).alias("kind")), "producer", "sequence", "sent_ns"
+    )
+
+
+def _copies(verify: DataFrame, accused: DataFrame) -> DataFrame:
+    """Find every row read back of the accused, numbered by place; `previous` is the copy before."""
+    places = Window.partitionBy(*MESSAGE).orderBy(*_PLACE, "received_ns")
+    nullable = [_or_null(name).alias(name) for name in POSITION]
+    return (
+        verify.join(accused.select(*MESSAGE).distinct(), [*MESSAGE], "left_semi")
+        .withColumn("copy", F.row_number().over(places))
+        .withColumn("previous", F.lag(F.struct("sequence", *POSITION)).over(places))
+        .select(*MESSAGE, "copy", "previous", F.struct("partition", *nullable).alias("found_at"))
+    )
+
+
+def _listed() -> Column:
+    """Choose the copies to show: those beyond the first, all of a stranger, else the first or none at all."""
+    kind, copy = F.col("kind"), F.col("copy")
+    return (
+        F.when(kind == "duplicate", copy > 1)
+        .when(kind == "foreign", copy >= 1)
+        .otherwise(copy.isNull() | (copy == 1))
+    )
+
+
+def _first(rows: DataFrame, *order: str) -> DataFrame:
+    within = Window.partitionBy("trial", "kind").orderBy(*order)
+    return rows.withColumn("nth", F.row_number().over(within)).where(F.col("nth") <= LIMIT)
+
+
+def _or_null(name: str) -> Column:
+    return F.nullif(F.col(name), F.lit(-1))
+
+
+def _columns(rows: DataFrame) -> DataFrame:
+    nullable = [_or_null(name).alias(name) for name in POSITION]
+    return rows.select(
+        "trial",
+        "kind",
+        "producer",
+        "sequence",
+        "partition",
+        *nullable,
+        *[_or_null(f"previous.{name}").alias(f"previous_{name}") for name in ("sequence", *POSITION)],
+        "error",
+        "nth",
+    )

@@ -1,0 +1,1 @@
+"""Results for other people's tools, and theirs for us."""

@@ -1,0 +1,1 @@
+"""What a fault did to service and to copies."""

@@ -1,0 +1,217 @@
+"""What a fault did to service: gaps without an acknowledgement, the dip of the rate, the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+from bench.analysis.faults import copies
+from bench.analysis.folder import TrialRecord
+from bench.analysis.log import EventLog
+from bench.model import NANOS
+
+BIN_NS = NANOS // 10
+_BEFORE_BINS = 50
+_SECOND_BINS = NANOS // BIN_NS
+_BACK = 0.9
+"""The rate is back once a second of it reaches this share of the rate before."""
+
+Row = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Struck:
+    """One fault of a trial: when it was asked for and took effect."""
+
+    trial: int
+    fault: int
+    asked_ns: int
+    effect_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """What Spark found: by (trial, fault) the figures of sends and live receives, by trial acks and receives a bin."""
+
+    figures: Mapping[tuple[int, int], Row]
+    acks: Mapping[int, Mapping[int, int]]
+    live: Mapping[int, Mapping[int, int]]
+
+
+def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> Availability:
+    """Look at the trials with faults; the others cost nothing."""
+    struck = [one for trial in trials for one in _struck(trial)]
+    if not struck:
+        return Availability({}, {}, {})
+    rows = [(one.trial, one.fault, one.asked_ns, one.effect_ns) for one in struck]
+    faults = spark.createDataFrame(rows, "trial int, fault int, asked_ns long, effect_ns long")
+    of_faulted = F.broadcast(faults.select("trial").distinct())
+    sends = log.sends.join(of_faulted, "trial")
+    live = log.receives.where(F.col("stage") == "live").join(of_faulted, "trial")
+    figures: dict[tuple[int, int], Row] = {(one.trial, one.fault): {} for one in struck}
+    acks = sends.where(F.col("outcome") == "ok").select("trial", "partition", F.col("done_ns").alias("at_ns"))
+    seen = live.select("trial", "partition", F.col("received_ns").alias("at_ns"))
+    ends = _ends(sends)
+    for found in (
+        _firsts(sends, faults),
+        _gap(acks, ends, faults, "ack_gap_ns"),
+        _gap(seen, ends, faults, "live_gap_ns"),
+    ):
+        for key, row in found.items():
+            figures[key] |= row
+    return Availability(figures, _bins(acks), _bins(seen))
+
+
+def _struck(trial: TrialRecord) -> list[Struck]:
+    return [
+        Struck(trial.trial, number, int(fault["asked_ns"]), int(fault["effect_ns"]))
+        for number, fault in enumerate(trial.faults)
+        if "proven" in fault and fault.get("effect_ns") is not None
+    ]
+
+
+def _firsts(sends: DataFrame, faults: DataFrame) -> dict[tuple[int, int], Row]:
+    """Find how long after the effect the first send failed, and the first one sent since was acknowledged."""
+    done, effect = F.col("done_ns"), F.col("effect_ns")
+    failed = (F.col("outcome") != "ok") & (done >= F.col("asked_ns"))
+    acked = (F.col("outcome") == "ok") & (F.col("sent_ns") >= effect)
+    rows = (
+        sends.join(F.broadcast(faults), "trial")
+        .groupBy("trial", "fault")
+        .agg(
+            F.min(F.when(failed, done - effect)).alias("first_failed_ns"),
+            F.min(F.when(acked, done - effect)).alias("first_acked_ns"),
+        )
+        .collect()
+    )
+    return {
+        (row.trial, row.fault): {"first_failed_ns": row.first_failed_ns, "first_acked_ns": row.first_acked_ns}
+        for row in rows
+    }
+
+
+def _ends(sends: DataFrame) -> DataFrame:
+    """Give the end of each trial's sends: a time without events that it cuts off has lasted until then."""
+    return sends.groupBy("trial").agg(F.max(F.coalesce("done_ns", "sent_ns")).alias("at_ns"))
+
+
+def _gap(events: DataFrame, ends: DataFrame, faults: DataFrame, name: str) -> dict[tuple[int, int], Row]:
+    """Find the longest time that any one partition had no event and that ended after the fault was asked for."""
+    last = (
+        events.groupBy("trial", "partition")
+        .agg(F.max("at_ns").alias("last_ns"))
+        .join(F.broadcast(ends.withColumnRenamed("at_ns", "end_ns")), "trial")
+        .select("trial", "partition", F.greatest("last_ns", "end_ns").alias("at_ns"))
+    )
+    before = F.lag("at_ns").over(Window.partitionBy("trial", "partition").orderBy("at_ns"))
+    gaps = events.unionByName(last).select("trial", "at_ns", (F.col("at_ns") - before).alias("gap_ns"))
+    rows = (
+        gaps.join(F.broadcast(faults), "trial")
+        .where(F.col("at_ns") >= F.col("asked_ns"))
+        .groupBy("trial", "fault")
+        .agg(F.max("gap_ns").alias("gap_ns"))
+        .collect()
+    )
+    return {(row.trial, row.fault): {name: row.gap_ns} for row in rows}
+
+
+def _bins(events: DataFrame) -> dict[int, dict[int, int]]:
+    number = F.call_function("div", F.col("at_ns"), F.lit(BIN_NS)).alias("bin")
+    found: dict[int, dict[int, int]] = {}
+    for row in events.groupBy("trial", number).count().collect():
+        found.setdefault(row.trial, {})[row.bin] = row["count"]
+    return found
+
+
+def fault_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int], found: Availability) -> list[Row]:
+    """Give the rows of the table `faults`."""
+    return [
+        _row(trial, number, fault, first_ns.get(trial.trial, 0), found)
+        for trial in trials
+        for number, fault in enumerate(trial.faults)
+        if "proven" in fault
+    ]
+
+
+def breakage(trial: TrialRecord, rows: Iterable[Row]) -> Row:
+    """Give the longest of what a trial's faults did, for its row in `trials`; null where nothing can be said.
+
+    A reader's stall is the longest time in which nothing came to the reader that a step started.
+    """
+    mine = [row for row in rows if row["trial"] == trial.trial]
+    readers = [step for step in trial.faults if step["kind"] == "read"]
+    stalls = [stall["to_ns"] - stall["from_ns"] for step in readers for stall in step["stalls"]]
+    return {
+        "unavailable_ns": _longest(mine, "ack_gap_ns"),
+        "reader_stall_ns": max(stalls, default=0) if readers else None,
+        "copies_missing_ns": copies.missing_ns(trial.faults, trial.history),
+    }
+
+
+def _longest(rows: Iterable[Row], name: str) -> int | None:
+    return max((value for row in rows if isinstance(value := row.get(name), int)), default=None)
+
+
+def _row(
+    trial: TrialRecord, number: int, fault: Mapping[str, Any], first_ns: int, found: Availability
+) -> Row:
+    row: Row = {
+        "trial": trial.trial,
+        "fault": fault["name"],
+        "kind": fault["kind"],
+        "nodes": " ".join(map(str, fault["nodes"])) if isinstance(fault["nodes"], Sequence) else None,
+        "proven": fault["proven"],
+        **{name: _since(fault.get(name), first_ns) for name in ("asked_ns", "effect_ns", "healed_ns")},
+    }
+    effect_ns = fault.get("effect_ns")
+    if isinstance(effect_ns, int):
+        window_end_ns = trial.window.end_ns if trial.window else None
+        row |= found.figures.get((trial.trial, number), {})
+        row |= dip(found.acks.get(trial.trial, {}), effect_ns, window_end_ns)
+        live = dip(found.live.get(trial.trial, {}), effect_ns, window_end_ns)
+        row |= {f"live_{name}": value for name, value in live.items()}
+        row["copies_back_ns"] = copies.back_ns(trial.history, fault)
+    return row
+
+
+def _since(value: object, first_ns: int) -> int | None:
+    return value - first_ns if isinstance(value, int) else None
+
+
+def dip(bins: Mapping[int, int], effect_ns: int, end_ns: int | None) -> Row:
+    """Hold the rate after an effect against the rate before it, by bins of 100 ms.
+
+    The same is asked of what live consumers received. Before: the median over up to five seconds. Depth: how much of
+    it the worst second lost. Area: the acknowledgements that did not come until the rate was back. Back: the end of the
+    first second that reaches 90 % of the rate before, once it had fallen; 0 where it never fell below, null where it
+    never came back.
+    """
+    at = effect_ns // BIN_NS
+    last = max(bins, default=at) if end_ns is None else end_ns // BIN_NS - 1
+    earlier = [bins.get(number, 0) for number in range(max(at - _BEFORE_BINS, min(bins, default=at)), at)]
+    later = [bins.get(number, 0) for number in range(at, last + 1)]
+    usual = median(earlier) if earlier else 0
+    row: Row = dict.fromkeys(("rate_before", "dip_depth", "dip_messages", "back_ns"))
+    if not usual or len(later) < _SECOND_BINS:
+        return row
+    seconds = [sum(later[start : start + _SECOND_BINS]) for start in range(len(later) - _SECOND_BINS + 1)]
+    wanted = _BACK * usual * _SECOND_BINS
+    fallen = next((start for start, count in enumerate(seconds) if count < wanted), None)
+    row |= {
+        "rate_before": usual * _SECOND_BINS,
+        "dip_depth": max(0.0, 1 - min(seconds) / (usual * _SECOND_BINS)),
+    }
+    if fallen is None:
+        return row | {"dip_messages": 0, "back_ns": 0}
+    back = next((start for start in range(fallen, len(seconds)) if seconds[start] >= wanted), None)
+    until = len(later) if back is None else back
+    missing = sum(max(0.0, usual - count) for count in later[:until])
+    return row | {
+        "dip_messages": round(missing),
+        "back_ns": None if back is None else (back + _SECOND_BINS) * BIN_NS,
+    }

@@ -1,0 +1,1 @@
+"""What a trial took of servers, machine and client, and what limited it."""

@@ -1,0 +1,78 @@
+"""What limited a trial: one word, and what speaks for it (docs/method.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bench.analysis.words import duration
+from bench.model import BUSY
+
+Row = Mapping[str, Any]
+
+CLIENT, CPU, DISK, NETWORK, BROKER = "client", "cpu", "disk", "network", "broker"
+NONE, UNKNOWN = "none", "unknown"
+
+_MOST = 0.5
+"""What takes more than this share of a send's time is what the next send waits for."""
+_COARSE_NS = 500_000
+"""Servers count requests in whole milliseconds, Kafka rounded, Pulsar cut off: a mean may be so much too long."""
+_KEPT = 0.98
+"""An open loop that reached this share of its rate kept its pace."""
+
+
+def bottleneck(row: Row, *, rate: float | None, broken: bool) -> dict[str, str]:
+    """Return `bottleneck` and `bottleneck_evidence` of a trial, from the other columns of its row.
+
+    `rate` is what an open loop asked for over its window. Under faults (`broken`) no one thing limits the whole window.
+    """
+    verdict, evidence = next(_limits(row, rate, broken=broken))
+    return {"bottleneck": verdict, "bottleneck_evidence": evidence}
+
+
+def _limits(row: Row, rate: float | None, *, broken: bool) -> Iterator[tuple[str, str]]:
+    """Give what may have limited the trial, what is certain before what is likely; the last always comes."""
+    client = row.get("cpu_share")
+    if broken:
+        yield UNKNOWN, "something was broken while it ran"
+    if client is not None and client >= BUSY:
+        yield CLIENT, f"the load process used {client:.0%} of the one core that it can use"
+    if row.get("machine_cpu_share") is None:
+        yield UNKNOWN, "there is no telemetry of it"
+    if _at_least(row, "machine_cpu_share", BUSY):
+        yield CPU, f"{_cores(row)}, {_who(row)}"
+    if _at_least(row, "machine_disk_share", BUSY):
+        yield DISK, f"the disk was busy {row['machine_disk_share']:.0%} of the time"
+    if _at_least(row, "network_share", BUSY):
+        yield NETWORK, f"a node moved {row['network_share']:.0%} of what its link carries"
+    if rate is not None and (row.get("throughput_msgs_per_s") or 0) >= _KEPT * rate:
+        yield NONE, f"the rate asked for was kept; {_cores(row)}"
+    yield from _waits(row)
+
+
+def _waits(row: Row) -> Iterator[tuple[str, str]]:
+    """Where nothing is at its limit: what most of a send's time passes in, which the next one waits for."""
+    mean_ns, cores = row.get("service_mean_ns"), _cores(row)
+    if not mean_ns or row.get("request_ns") is None:
+        yield UNKNOWN, f"no time in the broker is known; {cores}"
+        return
+    passed = f"of {duration(mean_ns)} that a send took on average, {duration(row['request_ns'])} passed in the broker"
+    if _at_least(row, "flush_ns", _MOST * mean_ns):
+        yield DISK, f"{passed}; one fsync took {duration(row['flush_ns'])}"
+    mostly = _at_least(row, "request_ns", _MOST * mean_ns + _COARSE_NS)
+    yield BROKER if mostly else UNKNOWN, f"{passed}; {cores}"
+
+
+def _at_least(row: Row, name: str, level: float) -> bool:
+    value = row.get(name)
+    return value is not None and value >= level
+
+
+def _cores(row: Row) -> str:
+    return f"the cores were {row['machine_cpu_share']:.0%} busy"
+
+
+def _who(row: Row) -> str:
+    takers = {"servers": "servers_cpu", "the client": "client_cpu", "others": "other_cpu"}
+    known = [f"{row[column]:.2f} by {who}" for who, column in takers.items() if row.get(column) is not None]
+    return ", ".join(known) or "by whom is not known"

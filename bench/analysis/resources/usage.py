@@ -1,0 +1,69 @@
+"""What a trial's window took of machine and servers, for each message and each byte that was acknowledged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from bench.analysis.resources.telemetry import Used
+from bench.model import NANOS
+
+Row = dict[str, object]
+
+_MACHINE, _CLIENT = "machine", "client"
+
+
+def usage(rows: Sequence[Used], messages_per_s: float | None, bytes_per_s: float | None) -> Row:
+    """Return the columns of results/trials that telemetry gives (docs/results.md); none without samples."""
+    if not rows:
+        return {}
+    machine = {row.metric: row.value for row in rows if row.role == _MACHINE}
+    servers = [row for row in rows if row.role not in {_MACHINE, _CLIENT}]
+    client = [row for row in rows if row.role == _CLIENT]
+    keepers = {row.node for row in servers if row.metric == "bytes_in" and row.value > 0}
+    flushes = _sum((row for row in servers if row.node in keepers), "flushes")
+    flush_s = _sum((row for row in servers if row.node in keepers), "flush_s")
+    cpu = _sum(servers, "cpu_s")
+    client_cpu = _sum(client, "cpu_s")
+    busy = _sum((row for row in rows if row.role == _MACHINE), "cpu_busy_s", "cpu_steal_s")
+    return {
+        "machine_cpu_share": _ratio(busy, machine.get("cores")),
+        "machine_disk_share": machine.get("disk_busy_s"),
+        "network_share": _ratio(_busiest_link(servers), machine.get("net_link_bytes_per_s")),
+        "servers_cpu": cpu,
+        "client_cpu": client_cpu,
+        "other_cpu": None if busy is None else max(0.0, busy - (cpu or 0.0) - (client_cpu or 0.0)),
+        "cpu_per_message_ns": _ratio(cpu, messages_per_s, NANOS),
+        "disk_bytes_per_byte": _ratio(_sum(servers, "disk_write_bytes"), bytes_per_s),
+        "network_bytes_per_byte": _ratio(_sum(servers, "net_in_bytes", "net_out_bytes"), bytes_per_s),
+        "flushes_per_message": _ratio(flushes, messages_per_s),
+        "flush_ns": _ratio(flush_s, flushes, NANOS),
+        "request_ns": _slowest_role(servers),
+        "gc_share": max((row.value for row in servers if row.metric == "gc_s"), default=None),
+    }
+
+
+def _sum(rows: Iterable[Used], *metrics: str) -> float | None:
+    values = [row.value for row in rows if row.metric in metrics]
+    return sum(values) if values else None
+
+
+def _ratio(part: float | None, whole: float | None, times: float = 1.0) -> float | None:
+    return part / whole * times if part is not None and whole else None
+
+
+def _busiest_link(servers: Iterable[Used]) -> float | None:
+    """Bytes a second in one direction at the node that moves most: a link carries both ways at once."""
+    return max(
+        (row.value for row in servers if row.metric in {"net_in_bytes", "net_out_bytes"}), default=None
+    )
+
+
+def _slowest_role(servers: Sequence[Used]) -> float | None:
+    """The mean time of a request to append, of the role that clients wait for: it waits for the others itself."""
+    means = []
+    for role in {row.role for row in servers}:
+        of_role = [row for row in servers if row.role == role]
+        mean = _ratio(_sum(of_role, "request_s"), _sum(of_role, "requests"), NANOS)
+        if mean is not None:
+            means.append(mean)
+    return max(means, default=None)

@@ -1,0 +1,1 @@
+"""How fast: quantiles, throughput, and both over time."""

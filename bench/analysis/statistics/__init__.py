@@ -1,0 +1,1 @@
+"""How far the numbers carry, and how two runs compare."""

@@ -1,0 +1,99 @@
+"""Two runs of the same cases, case by case: which differ by more than a threshold, and what cannot be told."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from bench.analysis.statistics.interval import LEVEL
+from bench.model import ENOUGH_TRIALS, RATES, Change, Compared, Interval
+
+Row = Mapping[str, Any]
+
+
+def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold: float) -> list[Compared]:
+    """Compare two tables `trials` by a column of theirs, in the order of the first; `threshold` is a share (0.05).
+
+    The trials of two runs have no rounds in common, so nothing is paired. The ratio is the median of the ratios of
+    every trial of the one to every trial of the other (Hodges and Lehmann 1963), and the interval that of the exact
+    rank test (Mann and Whitney 1947): it assumes nothing of the distribution but its shape. A case is better or worse
+    where the interval leaves 1 out and the ratio is beyond the threshold; there is no difference where the whole
+    interval is within it; else nobody can tell.
+    """
+    one, other = _values(first, metric), _values(second, metric)
+    return [_compared(key, one[key], other[key], metric, threshold) for key in one if key in other]
+
+
+def _values(rows: Iterable[Row], metric: str) -> dict[tuple[str, str], list[float]]:
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        values = found.setdefault((row["system"], row["case"]), [])
+        if row["verdict"] == "valid" and _known(row.get(metric)):
+            values.append(float(row[metric]))
+    return found
+
+
+def _known(value: float | None) -> bool:
+    return value is not None and value == value and value > 0  # noqa: PLR0124 - a table's null may be NaN
+
+
+def _compared(
+    key: tuple[str, str], first: Sequence[float], second: Sequence[float], metric: str, threshold: float
+) -> Compared:
+    counts = len(first), len(second)
+    if not first or not second:
+        return Compared(*key, counts, None, None, None, Change.UNTOLD)
+    ratio, interval = shift(first, second)
+    change = _change(ratio, interval, threshold, more_is_better=metric in RATES)
+    medians = statistics.median(first), statistics.median(second)
+    return Compared(*key, counts, medians, ratio, interval, change)
+
+
+def _change(ratio: float, interval: Interval | None, threshold: float, *, more_is_better: bool) -> Change:
+    if interval is None:
+        return Change.UNTOLD
+    if not interval.low <= 1 <= interval.high and not 1 / (1 + threshold) < ratio < 1 + threshold:
+        return Change.BETTER if (ratio > 1) == more_is_better else Change.WORSE
+    within = 1 / (1 + threshold) <= interval.low and interval.high <= 1 + threshold
+    return Change.SAME if within else Change.UNTOLD
+
+
+def shift(first: Sequence[float], second: Sequence[float]) -> tuple[float, Interval | None]:
+    """Return by what factor the second values are larger, with its interval; none with too few on either side."""
+    ratios = sorted(math.log(other / one) for one in first for other in second)
+    middle = math.exp(statistics.median(ratios))
+    if min(len(first), len(second)) < ENOUGH_TRIALS:
+        return middle, None
+    cut = critical(len(first), len(second))
+    return middle, Interval(math.exp(ratios[cut]), math.exp(ratios[-1 - cut]))
+
+
+@cache
+def critical(first: int, second: int) -> int:
+    """Return the largest U that by chance comes, or a smaller one, in 2.5 % of samples of these sizes at most.
+
+    So many of the smallest and of the largest pairwise differences lie outside of the interval.
+    """
+    counts = _orders(first, second)
+    every, below = sum(counts), 0
+    for statistic, count in enumerate(counts):
+        below += count
+        if below / every > (1 - LEVEL) / 2:
+            return statistic - 1
+    raise AssertionError("the counts add up to more than any share")
+
+
+@cache
+def _orders(first: int, second: int) -> tuple[int, ...]:
+    """Count in how many orders of the two samples each value of U comes, from 0 to first * second."""
+    if first == 0 or second == 0:
+        return (1,)
+    counts = [0] * (first * second + 1)
+    for at, count in enumerate(_orders(first - 1, second)):
+        counts[at + second] += count
+    for at, count in enumerate(_orders(first, second - 1)):
+        counts[at] += count
+    return tuple(counts)

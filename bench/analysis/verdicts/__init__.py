@@ -1,0 +1,1 @@
+"""What the numbers answer, and what they say to the expectations."""

@@ -1,0 +1,238 @@
+"""Verdicts on what the scenario expects: held, did not hold, or undecided, with every comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, product
+from typing import Any, TypeAlias
+
+from scipy import stats
+
+from bench.analysis.statistics.interval import paired_ratio
+from bench.model import ENOUGH_TRIALS
+from bench.scenario.expand import text
+
+Row = Mapping[str, Any]
+Comparison = dict[str, Any]
+Pairs: TypeAlias = Sequence[tuple[float, float]]
+"""The metric on both sides of a comparison, round by round."""
+Decide: TypeAlias = Callable[[str, str, Pairs], Comparison]
+
+HELD, NOT, UNDECIDED = "held", "did not hold", "undecided"
+
+_CHANCE = 0.05
+
+
+def judge(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> dict[str, Any]:
+    """Judge one expectation by the rows of `trials`; `settings` are the names of the swept ones."""
+    comparisons = list(_comparisons(expectation, rows, settings))
+    verdict = _overall([comparison["verdict"] for comparison in comparisons])
+    return {
+        **{key: expectation.get(key) for key in ("id", "claim", "source", "system", "metric", "error")},
+        "verdict": verdict,
+        "summary": _summary(verdict, comparisons),
+        "comparisons": comparisons,
+    }
+
+
+def _meant(row: Row, side: Row) -> bool:
+    """Whether a trial is of the system and the settings (`where`) that an expectation or one of its sides names."""
+    where: Mapping[str, Any] = side.get("where") or {}
+    return row["system"] == side["system"] and all(
+        row.get(name) in [text(value) for value in (values if isinstance(values, list) else [values])]
+        for name, values in where.items()
+    )
+
+
+def _comparisons(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> Iterator[Comparison]:
+    metric = expectation["metric"]
+    if expectation.get("ratio"):
+        yield from _ratios(rows, metric, expectation["ratio"])
+        return
+    chosen = [row for row in rows if _meant(row, expectation)]
+    if expectation.get("decreasing"):
+        yield from _ordered(chosen, settings, metric, expectation["decreasing"], _falls)
+    elif expectation.get("increasing"):
+        yield from _ordered(chosen, settings, metric, expectation["increasing"], _rises)
+    elif expectation.get("steady"):
+        yield from _ordered(chosen, settings, metric, expectation["steady"], _stays(expectation["within"]))
+    elif expectation.get("at_most") is not None:
+        yield from _bounded(chosen, metric, expectation["at_most"], "<=", expectation.get("error"))
+    elif expectation.get("at_least") is not None:
+        yield from _bounded(chosen, metric, expectation["at_least"], ">=", expectation.get("error"))
+
+
+def _ratios(rows: Sequence[Row], metric: str, ratio: Row) -> Iterator[Comparison]:
+    """Compare every case of one side with every case of the other."""
+    of, to = (
+        _grouped([row for row in rows if _meant(row, side)], lambda row: row["case"])
+        for side in (ratio["of"], ratio["to"])
+    )
+    low, high = ratio.get("at_least"), ratio.get("at_most")
+    said = " and ".join(
+        f"{word} {bound:g}" for word, bound in (("at least", low), ("at most", high)) if bound is not None
+    )
+    upper, lower = (side.get("metric") or metric for side in (ratio["of"], ratio["to"]))
+    for left, right in product(of, to):
+        what = f"{left} over {right}" if upper == lower else f"{left} {upper} over {right} {lower}"
+        pairs = _paired(_by_round(of[left], upper), _by_round(to[right], lower))
+        yield _by_bounds(f"{what}: {said}", pairs, low, high)
+
+
+def _ordered(
+    rows: Sequence[Row],
+    settings: Sequence[str],
+    metric: str,
+    along: Mapping[str, Sequence[Any]],
+    decide: Decide,
+) -> Iterator[Comparison]:
+    """Compare neighbours along one setting, in each group of trials whose other settings are equal."""
+    ((setting, values),) = along.items()
+    others = [name for name in settings if name != setting]
+    for group, members in _grouped(rows, lambda row: tuple(row.get(name) for name in others)).items():
+        by_value = _grouped(members, lambda row: row.get(setting))
+        present = [text(value) for value in values if text(value) in by_value]
+        fixed = " ".join(
+            f"{name}={value}" for name, value in zip(others, group, strict=True) if value is not None
+        )
+        for left, right in pairwise(present):
+            pairs = _paired(_by_round(by_value[left], metric), _by_round(by_value[right], metric))
+            comparison = decide(f"{setting}={left}", f"{setting}={right}", pairs)
+            yield comparison | {"what": f"{fixed}: {comparison['what']}" if fixed else comparison["what"]}
+
+
+def _grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
+def _paired(one: Mapping[int, float], other: Mapping[int, float]) -> list[tuple[float, float]]:
+    """Pair the values of both sides by round; a round without a valid value on both is left out."""
+    return [(one[number], other[number]) for number in sorted(one.keys() & other.keys())]
+
+
+def _by_round(rows: Iterable[Row], metric: str) -> dict[int, float]:
+    return {row["round"]: row[metric] for row in rows if _counts(row) and row.get(metric) is not None}
+
+
+def _counts(row: Row) -> bool:
+    return bool(row["verdict"] == "valid")
+
+
+def _falls(left: str, right: str, pairs: Pairs) -> Comparison:
+    """Decide by a sign test over rounds; a tie agrees with neither side."""
+    above, below = sum(one > other for one, other in pairs), sum(one < other for one, other in pairs)
+    return _decided(f"{left} > {right}", pairs, above, below)
+
+
+def _rises(left: str, right: str, pairs: Pairs) -> Comparison:
+    above, below = sum(one > other for one, other in pairs), sum(one < other for one, other in pairs)
+    return _decided(f"{left} < {right}", pairs, below, above)
+
+
+def _stays(within: float) -> Decide:
+    def decide(left: str, right: str, pairs: Pairs) -> Comparison:
+        return _by_bounds(f"{left} within {within:.0%} of {right}", pairs, 1 / (1 + within), 1 + within)
+
+    return decide
+
+
+def _by_bounds(what: str, pairs: Pairs, low: float | None, high: float | None) -> Comparison:
+    """Decide by a sign test over the rounds whose ratio lies within the bounds, and those whose does not."""
+    ratios = [left / right for left, right in pairs if right > 0]
+    inside = sum((low is None or ratio >= low) and (high is None or ratio <= high) for ratio in ratios)
+    return _decided(what, pairs, inside, len(ratios) - inside)
+
+
+def _decided(what: str, pairs: Pairs, for_it: int, against: int) -> Comparison:
+    ratio = paired_ratio(pairs)
+    interval = ratio.interval if ratio else None
+    return {
+        "what": what,
+        "rounds_for": for_it,
+        "rounds_against": against,
+        "rounds": len(pairs),
+        "ratio_median": ratio.median if ratio else None,
+        "ratio_low": interval.low if interval else None,
+        "ratio_high": interval.high if interval else None,
+        "verdict": _signs(for_it, against, len(pairs)),
+    }
+
+
+def _signs(for_it: int, against: int, rounds: int) -> str:
+    """Decide where so many rounds would agree by chance once in twenty at most."""
+    for verdict, agree in ((HELD, for_it), (NOT, against)):
+        if rounds and stats.binomtest(agree, rounds, alternative="greater").pvalue <= _CHANCE:
+            return verdict
+    return UNDECIDED
+
+
+def _bounded(
+    rows: Sequence[Row], metric: str, bound: float, sign: str, error: str | None
+) -> Iterator[Comparison]:
+    """Hold every valid trial of each case against a bound."""
+    for case, members in _grouped(rows, lambda row: row["case"]).items():
+        values = [row.get(metric) for row in members if _counts(row)]
+        known = [value for value in values if value is not None]
+        for_it = sum((value <= bound) if sign == "<=" else (value >= bound) for value in known)
+        against = len(known) - for_it
+        verdict = NOT if against else HELD if values and for_it == len(values) else UNDECIDED
+        yield {
+            "what": f"{case}: {f'{error} ' if error else ''}{metric} {sign} {bound:g}",
+            "rounds_for": for_it,
+            "rounds_against": against,
+            "rounds": len(values),
+            **dict.fromkeys(("ratio_median", "ratio_low", "ratio_high")),
+            "verdict": verdict,
+        }
+
+
+def _overall(verdicts: Sequence[str]) -> str:
+    if NOT in verdicts:
+        return NOT
+    return HELD if verdicts and set(verdicts) == {HELD} else UNDECIDED
+
+
+def _summary(verdict: str, comparisons: Sequence[Comparison]) -> str:
+    if not comparisons:
+        return "undecided: no two trials of this run can be compared for it"
+    total = len(comparisons)
+    count = {
+        word: sum(comparison["verdict"] == word for comparison in comparisons)
+        for word in (HELD, NOT, UNDECIDED)
+    }
+    over = _rounds([comparison["rounds"] for comparison in comparisons])
+    if verdict == HELD:
+        return f"held in {total} of {_comparisons_of(total)} over {over}"
+    if verdict == NOT:
+        return (
+            f"did not hold in {count[NOT]} of {_comparisons_of(total)} over {over} "
+            f"(held in {count[HELD]}, undecided in {count[UNDECIDED]})"
+        )
+    return f"{_leaning(comparisons)} over {over}, decided in {count[HELD]}{_why_undecided(comparisons)}"
+
+
+def _leaning(comparisons: Sequence[Comparison]) -> str:
+    agree = sum(comparison["rounds_for"] == comparison["rounds"] > 0 for comparison in comparisons)
+    return f"undecided: as claimed in {agree} of {_comparisons_of(len(comparisons))}"
+
+
+def _why_undecided(comparisons: Sequence[Comparison]) -> str:
+    if any(comparison["rounds"] == 0 for comparison in comparisons):
+        return "; some have no valid round"
+    ordered = any(comparison["ratio_median"] is not None for comparison in comparisons)
+    if ordered and min(comparison["rounds"] for comparison in comparisons) < ENOUGH_TRIALS:
+        return f"; a verdict takes {ENOUGH_TRIALS} rounds that agree"
+    return "; the rounds do not agree" if ordered else "; some trials have no value"
+
+
+def _comparisons_of(number: int) -> str:
+    return f"{number} comparison{'' if number == 1 else 's'}"
+
+
+def _rounds(numbers: Sequence[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    span = str(low) if low == high else f"{low} to {high}"
+    return f"{span} round{'' if span == '1' else 's'}"

@@ -1,0 +1,166 @@
+"""The answer of a run in a few sentences, made from the tables alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bench.analysis.words import duration
+from bench.model import ENOUGH_TRIALS
+
+Row = Mapping[str, Any]
+
+
+def headline(cases: Sequence[Row], trials: Sequence[Row], *, closed: bool, broken: bool = False) -> list[str]:
+    """Say what each system's cheapest and dearest configurations did, what was lost, and what to beware of.
+
+    In a closed loop a configuration is cheap when it carries more messages; in an open loop, where the rate
+    is given, when its response time is short. Where something was `broken`, what became of acknowledged messages comes
+    first, what lost most before the others, and a price only follows from a closed loop.
+    """
+    systems = dict.fromkeys(case["system"] for case in cases)
+    by_system = {name: [case for case in cases if case["system"] == name] for name in systems}
+    prices = [_system(name, those, closed=closed) for name, those in by_system.items()]
+    if not broken:
+        return [*prices, _loss(cases, trials), *_caveats(cases, trials)]
+    valid = [row for row in trials if row["verdict"] == "valid"]
+    named = {name: {case["case"] for case in those} for name, those in by_system.items()}
+    rows = {name: [row for row in valid if row["case"] in named[name]] for name in named}
+    worths = [
+        _worth(name, by_system[name], rows[name])
+        for name in sorted(by_system, key=lambda name: _gone(rows[name]), reverse=True)
+    ]
+    return [*worths, *(prices if closed else ()), *_caveats(cases, trials)]
+
+
+def _gone(rows: Sequence[Row]) -> tuple[int, int]:
+    """How many acknowledged messages were lost, and how many could not be read."""
+    return sum(row["lost"] or 0 for row in rows), sum(row["unread"] or 0 for row in rows)
+
+
+def _worth(system: str, cases: Sequence[Row], valid: Sequence[Row]) -> str:
+    """State for each configuration of a system what its acknowledgements were worth under the faults."""
+    name = system.capitalize()
+    found = {_label(case): [row for row in valid if row["case"] == case["case"]] for case in cases}
+    ordered = sorted(found.items(), key=lambda one: _gone(one[1]), reverse=True)
+    said = {label: _marred(rows) for label, rows in ordered if rows}
+    if not said:
+        return f"{name}: nothing can be said, no trial is valid."
+    acked = sum(row["acked"] for rows in found.values() for row in rows)
+    clean = [label for label, harm in said.items() if not harm]
+    if len(clean) == len(said):
+        return f"{name}: of {acked:,} acknowledged messages none was lost and none doubled."
+    harmed = "; ".join(f"{label} {harm}" for label, harm in said.items() if harm)
+    kept = f"; with {', '.join(clean)} none was lost and none doubled" if clean else ""
+    return f"{name}: {harmed}{kept}."
+
+
+def _marred(rows: Sequence[Row]) -> str:
+    """Say what acknowledged messages of a case were lost, not read or doubled; empty where none was."""
+    acked = sum(row["acked"] for row in rows)
+    counts = {
+        "lost": sum(row["lost"] or 0 for row in rows),
+        "left unread": sum(row["unread"] or 0 for row in rows),
+        "doubled": sum(row["duplicates"] or 0 for row in rows),
+    }
+    words = [f"{word} {count:,}" for word, count in counts.items() if count]
+    return f"{' and '.join(words)} of {acked:,}" if words else ""
+
+
+def _system(system: str, cases: Sequence[Row], *, closed: bool) -> str:
+    name = system.capitalize()
+    metric = "throughput_msgs_per_s" if closed else "response_p99_ns"
+    said = [case for case in cases if case[metric] is not None]
+    if not said:
+        trials = _number(sum(case["trials"] for case in cases), "trial")
+        return f"{name}: nothing can be said, none of its {trials} is valid and measured."
+    ordered = sorted(said, key=lambda case: case[metric], reverse=closed)
+    best, worst = ordered[0], ordered[-1]
+    if len(ordered) == 1:
+        return f"{name} ({_label(best)}): {_speed(best, closed=closed)}."
+    return (
+        f"{name}: of {len(ordered)} configurations {_label(best)} is the cheapest with "
+        f"{_speed(best, closed=closed)}, {_label(worst)} the dearest with {_speed(worst, closed=closed)}: "
+        f"{_factor(best[metric], worst[metric], closed=closed)}."
+    )
+
+
+def _label(case: Row) -> str:
+    """Name a case by its settings; the system stands before it already."""
+    return str(case["case"]).removeprefix(case["system"]).strip() or "its one configuration"
+
+
+def _speed(case: Row, *, closed: bool) -> str:
+    return f"{_rate(case)} ({_tail(case, closed=closed)})"
+
+
+def _rate(case: Row) -> str:
+    rate = case["throughput_msgs_per_s"]
+    return f"{rate:,.0f} messages/s" if rate >= 10 else f"{rate:.2g} messages/s"
+
+
+def _tail(case: Row, *, closed: bool) -> str:
+    measure = "service" if closed else "response"
+    value = case[f"{measure}_p99_ns"]
+    return f"p99 {measure} time {'unknown' if value is None else duration(value)}"
+
+
+def _factor(best: float, worst: float, *, closed: bool) -> str:
+    low, high = min(best, worst), max(best, worst)
+    if low <= 0:
+        return "one of them carried nothing" if closed else "no ratio can be given"
+    return f"{high / low:.1f} times the {'throughput' if closed else 'latency'}"
+
+
+def _loss(cases: Sequence[Row], trials: Sequence[Row]) -> str:
+    """State what acknowledged messages were lost, as far as the full reads can tell."""
+    read = [row for row in trials if row["verdict"] == "valid" and row.get("lost") is not None]
+    if not read:
+        return (
+            "Whether acknowledged messages were lost cannot be said: no valid trial was read back to the end."
+        )
+    acked, lost = sum(row["acked"] for row in read), sum(row["lost"] for row in read)
+    where = f"{acked:,} acknowledged in {_number(len(read), 'valid trial')}"
+    if not lost:
+        return f"No acknowledged message was lost of {where}."
+    configurations = (
+        f"{len({row['case'] for row in read if row['lost']})} of {_number(len(cases), 'configuration')}"
+    )
+    name, most, of = max(_by_case(read), key=lambda item: item[1] / max(item[2], 1))
+    return (
+        f"{lost:,} acknowledged messages were lost of {where}, in {configurations}; "
+        f"{name} lost most: {most:,} of {of:,} ({most / max(of, 1):.2%})."
+    )
+
+
+def _by_case(rows: Iterable[Row]) -> list[tuple[str, int, int]]:
+    """Add up (case, lost, acked)."""
+    sums: dict[str, tuple[int, int]] = {}
+    for row in rows:
+        lost, acked = sums.get(row["case"], (0, 0))
+        sums[row["case"]] = (lost + row["lost"], acked + row["acked"])
+    return [(case, lost, acked) for case, (lost, acked) in sums.items()]
+
+
+def _caveats(cases: Sequence[Row], trials: Sequence[Row]) -> list[str]:
+    """Say how far the figures carry: few rounds, trials left out."""
+    found = []
+    rounds = min((case["rounds"] for case in cases if case["rounds"]), default=0)
+    if 0 < rounds < ENOUGH_TRIALS:
+        found.append(
+            f"some figures rest on {_number(rounds, 'valid trial')} only; below {ENOUGH_TRIALS} "
+            f"there is no interval, and a difference may be chance"
+        )
+    left_out = sum(row["verdict"] != "valid" for row in trials)
+    if left_out:
+        are = "is" if left_out == 1 else "are"
+        found.append(f"{left_out} of {_number(len(trials), 'trial')} {are} not valid and left out")
+    return [_sentence("; ".join(found))] if found else []
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

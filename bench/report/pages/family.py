@@ -1,0 +1,90 @@
+"""A family of scenarios on one page: what each fault cost each configuration, from the latest run of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+from bench.errors import ReportError
+from bench.report import pdf, results, style, sweep, templates
+from bench.report.results import Results
+from bench.report.sections import expectations, worth
+from bench.report.table import Cell
+
+_SYSTEMS = ("kafka", "pulsar")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One scenario's latest run; `link` leads to its report.
+
+    `lines` holds a line a configuration, by system: cells under worth.HEADS.
+    """
+
+    name: str
+    title: str
+    link: str
+    run: str
+    about: str
+    claims: tuple[tuple[str, str], ...]
+    lines: Mapping[str, Sequence[tuple[Cell, ...]]]
+
+    def rows(self, systems: Sequence[str]) -> list[tuple[tuple[Cell, ...] | None, ...]]:
+        """Lines side by side, by system; None where a system has fewer."""
+        return list(zip_longest(*(self.lines.get(system, ()) for system in systems)))
+
+
+def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]:
+    """Write the family's page below `out`/family-<name>/, as HTML and PDF; return their paths.
+
+    Of each scenario the latest run with results below `out` counts. Raises ReportError when there is none.
+    """
+    folder = out / f"family-{family}"
+    entries = [_entry(found, folder) for name in scenarios if (found := _latest(out, name)) is not None]
+    if not entries:
+        raise ReportError(
+            f"{out}: there is no run with results of family {family!r}; run one of its scenarios first."
+        )
+    systems = [system for system in _SYSTEMS if any(system in entry.lines for entry in entries)]
+    missing = [name for name in scenarios if name not in {entry.name for entry in entries}]
+    page = templates.page(
+        "family.html.j2",
+        {
+            "family": family,
+            "entries": entries,
+            "systems": systems,
+            "heads": worth.HEADS,
+            "looks": {system: style.look(system) for system in systems},
+            "missing": missing,
+        },
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    on_screen, on_paper = folder / "report.html", folder / "report.pdf"
+    on_screen.write_text(page, encoding="utf-8")
+    pdf.write(page, on_paper)
+    return on_screen, on_paper
+
+
+def _latest(out: Path, scenario: str) -> Results | None:
+    """Return the newest run of a scenario that has results; names of run folders begin with their time."""
+    for run in sorted(out.glob(f"*-{scenario}-*"), reverse=True):
+        if (run / "results").is_dir():
+            found = results.read(run)
+            if found.manifest.get("scenario") == scenario:
+                return found
+    return None
+
+
+def _entry(found: Results, folder: Path) -> Entry:
+    manifest = found.manifest
+    return Entry(
+        name=str(manifest["scenario"]),
+        title=str(manifest.get("title") or manifest["scenario"]),
+        link=str(Path("..") / found.run.name / "report.html") if folder.parent == found.run.parent else "",
+        run=found.run.name,
+        about=f"{manifest.get('profile', '')}, {str(manifest.get('started_utc', ''))[:10]}".strip(", "),
+        claims=expectations.claims(found.expectations),
+        lines={part.system: worth.lines(found, part) for part in sweep.parts(found)},
+    )

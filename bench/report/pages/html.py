@@ -1,0 +1,76 @@
+"""The report as one HTML file: styles, figures, typeface and a small script inside, nothing from the network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from bench.report import results, style, sweep, templates
+from bench.report.figures import Drawing, gallery
+from bench.report.sections import (
+    certainty,
+    delivery,
+    effective,
+    expectations,
+    faults,
+    front,
+    manifest,
+    method,
+    omissions,
+    resources,
+    tables,
+    worth,
+)
+
+
+def render(run: Path) -> str:
+    """Render a run's report. Raises ReportError where results or templates are missing or garbled."""
+    found = results.read(run)
+    parts = sweep.parts(found)
+    return templates.page("report.html.j2", _context(found, parts, gallery(found, parts)))
+
+
+def _context(
+    found: results.Results, parts: Sequence[sweep.Part], drawings: Mapping[str, Drawing]
+) -> dict[str, Any]:
+    first = front.front(found, drawings)
+    return {
+        "run": found.manifest.get("run", found.run.name),
+        "manifest": found.manifest,
+        "front": first,
+        "lead": first.figure.name if first.figure else "",
+        "figures": {name: (drawing, Markup(drawing.svg)) for name, drawing in drawings.items()},  # noqa: S704 - our own SVG
+        "looks": {part.system: style.look(part.system) for part in parts},
+        "interval": certainty.interval(found),
+        "worth": worth.tables(found),
+        "measured": [tables.measured(found, part) for part in parts],
+        "taken": [table for part in parts if (table := resources.taken(found, part))],
+        "limited": resources.told(found),
+        "expectations": (every := expectations.expectations(found)),
+        "tally": expectations.tally(every),
+        "statements": delivery.statements(found),
+        "accounts": [delivery.account(part) for part in parts],
+        "counters": delivery.counters(found),
+        "offending": delivery.offending(found, parts),
+        "errors": delivery.errors(found, parts),
+        "listed": delivery.LISTED,
+        "messages": len(found.messages),
+        "broken": faults.broken(found, parts),
+        "evidence": faults.evidence(found),
+        "history": faults.history(found),
+        "guarantees": [tables.guarantees(part) for part in parts],
+        "left_out": omissions.left_out(found),
+        "not_counted": omissions.not_counted(found, parts),
+        "flagged": certainty.flagged(found, parts),
+        "flags": certainty.flags(found),
+        "never_run": omissions.never_run(found),
+        "facts": method.facts(found, parts),
+        "effective": effective.effective(found, parts),
+        "manifest_lines": manifest.lines(found),
+        "trials": len(found.trials),
+        "valid": len(found.valid),
+        "systems": [part.title for part in parts],
+    }

@@ -1,0 +1,148 @@
+"""The index over published runs: a static page, which works from a disk and from any host of files."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from bench.report import numbers, templates
+from bench.report.results import Json
+from bench.report.sections import expectations
+from bench.report.table import Cell, Column, Row, Table
+
+_OTHERS = "others"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One published run, from its small files."""
+
+    folder: str
+    manifest: Json
+    summary: Json
+    claims: tuple[tuple[str, str], ...]
+    cases: pd.DataFrame
+    trials: pd.DataFrame
+
+    @property
+    def scenario(self) -> str:
+        """The scenario's name."""
+        return str(self.manifest["scenario"])
+
+    @property
+    def broken(self) -> bool:
+        """Whether something broke in it on purpose, so that what counts is what became of messages."""
+        return self.summary.get("figure") == "timeline"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A scenario: its newest run, and all of them with what each found."""
+
+    newest: Run
+    history: Table
+
+
+def write(folder: Path, families: Mapping[str, Sequence[str]]) -> Path:
+    """Write index.html over all runs in a folder; return its path. Raises ReportError where a template fails."""
+    runs = [_read(path.parent) for path in sorted(folder.glob("[!.]*/manifest.json"))]
+    chapters = [(name, list(_entries(runs, scenarios))) for name, scenarios in families.items()]
+    known = {scenario for scenarios in families.values() for scenario in scenarios}
+    chapters.append(
+        (
+            _OTHERS,
+            list(_entries(runs, dict.fromkeys(run.scenario for run in runs if run.scenario not in known))),
+        )
+    )
+    page = templates.page(
+        "published.html.j2",
+        {
+            "chapters": [(name, entries) for name, entries in chapters if entries],
+            "families": {name for name in families if (folder / f"family-{name}" / "report.html").is_file()},
+            "runs": len(runs),
+            "looks": {},
+        },
+    )
+    hidden = folder / ".index.html"
+    hidden.write_text(page, encoding="utf-8")
+    return hidden.rename(folder / "index.html")
+
+
+def _read(run: Path) -> Run:
+    def document(name: str) -> Any:  # noqa: ANN401 - any JSON
+        return json.loads((run / name).read_text(encoding="utf-8"))
+
+    return Run(
+        folder=run.name,
+        manifest=document("manifest.json"),
+        summary=document("results/summary.json"),
+        claims=expectations.claims(document("results/expectations.json")),
+        cases=pd.read_parquet(run / "results" / "cases.parquet"),
+        trials=pd.read_parquet(run / "results" / "trials.parquet"),
+    )
+
+
+def _entries(runs: Sequence[Run], scenarios: Iterable[str]) -> Iterable[Entry]:
+    for scenario in scenarios:
+        own = sorted((run for run in runs if run.scenario == scenario), key=_begun, reverse=True)
+        if own:
+            yield Entry(own[0], _history(own))
+
+
+def _begun(run: Run) -> str:
+    return str(run.manifest.get("started_utc") or "")
+
+
+def _history(runs: Sequence[Run]) -> Table:
+    """A row a run, the newest first."""
+    systems = list(dict.fromkeys(system for run in runs for system in run.cases["system"]))
+    found = "lost / acknowledged" if runs[0].broken else "messages/s, all cases"
+    columns = [
+        Column("run", "links"),
+        Column("profile", "name"),
+        Column("valid trials"),
+        *(Column(found, "number", system.capitalize()) for system in systems),
+        *(Column("version", "name", system.capitalize()) for system in systems),
+        Column("machine", "name"),
+        Column("claims", "name"),
+    ]
+    rows = []
+    for run in runs:
+        report = ((_begun(run)[:10], f"{run.folder}/report.html"), ("PDF", f"{run.folder}/report.pdf"))
+        valid = (run.trials["verdict"] == "valid").sum()
+        machine = run.manifest.get("machine") or {}
+        cells = [
+            Cell("", links=report),
+            Cell(str(run.manifest.get("profile") or numbers.NOTHING)),
+            Cell(f"{valid} / {len(run.trials)}"),
+            *(_found(run, system) for system in systems),
+            *(
+                Cell(str((run.manifest.get("versions") or {}).get(system) or numbers.NOTHING))
+                for system in systems
+            ),
+            Cell(f"{machine.get('cpus', '?')} cores, {machine.get('virtual') or 'not virtual'}"),
+            Cell(", ".join(words for words, _ in run.claims) or numbers.NOTHING),
+        ]
+        rows.append(Row(tuple(cells), find=f"{run.folder} {run.manifest.get('title')}"))
+    return Table("", tuple(columns), tuple(rows))
+
+
+def _found(run: Run, system: str) -> Cell:
+    """What a run found of a system: what was lost, or the geometric mean of its cases' throughput."""
+    own = run.cases[run.cases["system"] == system]
+    if run.broken:
+        trials = run.trials[(run.trials["system"] == system) & (run.trials["verdict"] == "valid")]
+        lost, acked = trials["lost"].sum(), trials["acked"].sum()
+        return Cell(f"{numbers.count(lost)} / {numbers.count(acked)}", "bad" if lost else "plain")
+    rates = [rate for rate in own["throughput_msgs_per_s"].dropna() if rate > 0]
+    if not rates:
+        return Cell(numbers.NOTHING)
+    return Cell(
+        numbers.rate(statistics.geometric_mean(rates)), note=f"geometric mean of {len(rates)} cases' medians"
+    )

@@ -1,0 +1,117 @@
+"""A page for each trial, beside the report: how it went, second by second, what it used, and what its servers wrote."""
+
+from __future__ import annotations
+
+import shutil
+import string
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from markupsafe import Markup
+
+from bench.report import fonts, numbers, results, style, templates
+from bench.report.figures import trial_figure
+from bench.report.results import PAGES, Json, Results, trial_page
+from bench.report.sections import faults
+from bench.report.sections.method import Fact
+
+_BEYOND = (
+    "\N{EN DASH}\N{MICRO SIGN}\N{MULTIPLICATION SIGN}\N{LEFTWARDS ARROW}\N{RIGHTWARDS ARROW}\N{MIDDLE DOT}"
+)
+"""What pages are written with beside what every keyboard has."""
+_TIMES = {"service": "Service time", "response": "Response time", "e2e": "End to end"}
+_POINTS = ("p50", "p90", "p99", "p99_9", "max")
+
+
+def write(run: Path) -> None:
+    """Write a page for every trial of a run into <run>/pages, which is replaced when all are there.
+
+    Raises ReportError where the results are missing or garbled.
+    """
+    found = results.read(run)
+    order = sorted(int(trial) for trial in found.trials["trial"])
+    fresh = run / f".{PAGES}"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir()
+    faces = fonts.faces(string.printable + _BEYOND)
+    (fresh / "style.css").write_text(f"{faces}\n{templates.text('report.css')}{templates.text('trial.css')}")
+    with style.drawing():
+        for trial in order:
+            row = found.trials[found.trials["trial"] == trial].iloc[0]
+            page = templates.filled("trial.html.j2", _context(found, row, order))
+            (fresh / Path(trial_page(trial)).name).write_text(page, encoding="utf-8")
+    shutil.rmtree(run / PAGES, ignore_errors=True)
+    fresh.rename(run / PAGES)
+
+
+def _context(found: Results, row: pd.Series[Any], order: list[int]) -> dict[str, Any]:
+    trial = int(row["trial"])
+    place = order.index(trial)
+    document = found.trial_files[trial]
+    drawing = trial_figure.trial(found, trial)
+    return {
+        "run": found.run.name,
+        "title": found.manifest.get("title") or found.manifest.get("scenario"),
+        "trial": trial,
+        "round": int(row["round"]) + 1,
+        "case": row["case"],
+        "look": style.look(str(row["system"])),
+        "verdict": row["verdict"],
+        "reason": row["reason"],
+        "before": Path(trial_page(order[place - 1])).name if place else None,
+        "after": Path(trial_page(order[place + 1])).name if place + 1 < len(order) else None,
+        "facts": list(_facts(row, document)),
+        "times": list(_times(row)),
+        "points": [point.replace("_", ".") for point in _POINTS],
+        "figure": (drawing, Markup(drawing.svg)) if drawing else None,  # noqa: S704 - our own SVG
+        "errors": found.errors[found.errors["trial"] == trial].to_dict("records"),
+        "checks": document.get("verdicts") or (),
+        "faults": faults.steps(document),
+        "settings": _settings(document),
+        "logs": _logs(found.run, document),
+    }
+
+
+def _facts(row: pd.Series[Any], document: Json) -> Iterator[Fact]:
+    yield Fact("Throughput", f"{numbers.rate(row['throughput_msgs_per_s'])} acknowledged messages/s")
+    if isinstance(row["bottleneck"], str):
+        yield Fact("Limited by", f"{row['bottleneck']}: {row['bottleneck_evidence']}")
+    yield Fact(
+        "Sends",
+        f"{numbers.count(row['sent'])}, of which acknowledged {numbers.count(row['acked'])}, "
+        f"failed {numbers.count(row['failed'])}, unknown {numbers.count(row['unknown'])}",
+    )
+    yield Fact(
+        "Full read",
+        f"lost {numbers.count(row['lost'])}, twice {numbers.count(row['duplicates'])}, "
+        f"out of order {numbers.count(row['out_of_order'])}",
+    )
+    yield Fact("Begun", str(document.get("started_utc") or numbers.NOTHING))
+    if isinstance(row.get("flags"), str):
+        yield Fact("Flagged", row["flags"])
+
+
+def _times(row: pd.Series[Any]) -> Iterator[tuple[str, list[str]]]:
+    for measure, words in _TIMES.items():
+        values = [row.get(f"{measure}_{point}_ns") for point in _POINTS]
+        if not all(numbers.absent(value) for value in values):
+            yield words, [numbers.ms(value) for value in values]
+
+
+def _settings(document: Json) -> list[Fact]:
+    """What the case asks for, a line each, swept or not."""
+    lines = []
+    for name, value in (document["case"].get("configuration") or {}).items():
+        if isinstance(value, dict):
+            lines += [Fact(f"{name}.{key}", str(one)) for key, one in value.items()]
+        elif name != "faults":
+            lines.append(Fact(name, str(value)))
+    return lines
+
+
+def _logs(run: Path, document: Json) -> list[tuple[str, str]]:
+    """Each server's log: its name, and where the page finds it."""
+    folder = run / "logs" / str(document.get("logs"))
+    return [(file.stem, f"../logs/{folder.name}/{file.name}") for file in sorted(folder.glob("*.log"))]

@@ -1,0 +1,169 @@
+"""What broke, how that is known, and what it did to service."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from bench.report import numbers, sweep
+from bench.report.results import Json, Results
+from bench.report.sections.method import Fact
+from bench.report.table import Cell, Column, Row, Table, number_cell, without_empty
+
+_SHOWN = 3
+"""So many partitions and ledgers of one change are written out."""
+
+
+def broken(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
+    """Return a table for each system in which something broke: a row a fault and trial."""
+    return [table for part in parts if (table := _table(results, part)) is not None]
+
+
+def evidence(results: Results) -> list[Fact]:
+    """Return what each step of each case's first trial did and saw; the others are on their trials' pages."""
+    told: dict[str, list[Fact]] = {}
+    for document in results.trial_files.values():
+        case = str(document["case"]["name"])
+        if document.get("faults") and case not in told:
+            told[case] = [Fact(f"{case}, {step.term}", step.text) for step in steps(document)]
+    return [one for found in told.values() for one in found]
+
+
+def steps(document: Json) -> list[Fact]:
+    """Return what each step of a trial did and saw, from its trial.json."""
+    every = document.get("faults") or ()
+    return [_told(step, _after(every[:number], step)) for number, step in enumerate(every)]
+
+
+def history(results: Results) -> list[Fact]:
+    """Return who served and kept the topic, change by change, in each case's first trial with faults."""
+    told: dict[str, list[Fact]] = {}
+    for trial, document in results.trial_files.items():
+        case, changes = str(document["case"]["name"]), document.get("history") or ()
+        first_ns = results.first_send_ns(trial)
+        if case in told or not changes or first_ns is None:
+            continue
+        told[case] = [
+            Fact(f"{case}, {(change['at_ns'] - first_ns) / 1e9:.1f} s", _changed(change["partitions"]))
+            for change in changes
+        ]
+    return [one for found in told.values() for one in found]
+
+
+def _changed(partitions: Sequence[Json]) -> str:
+    shown = [f"partition {one['partition']}: {_kept(one)}" for one in partitions[:_SHOWN]]
+    more = len(partitions) - len(shown)
+    return "; ".join([*shown, *([f"and {more} more"] if more else [])]) + "."
+
+
+def _kept(partition: Json) -> str:
+    if "leader" in partition and partition["leader"] is None:
+        return "nobody leads it"
+    if "leader" in partition:
+        in_sync = ", ".join(partition["in_sync"])
+        return (
+            f"leader {partition['leader']}, in sync {in_sync}, epoch {partition['epoch']}, "
+            f"high watermark {partition['high_watermark']:,}"
+        )
+    ledgers = [
+        f"ledger {ledger['ledger']} on "
+        + ", ".join(f"{'/'.join(bookies)} from entry {first}" for first, bookies in ledger["segments"])
+        for ledger in partition["ledgers"][-_SHOWN:]
+    ]
+    return f"owner {partition['owner'] or 'nobody'}, {'; '.join(ledgers)}"
+
+
+def _after(before: Sequence[Json], step: Json) -> str:
+    """Say how long after the last fault's effect a step came."""
+    struck = [one for one in before if "proven" in one and one.get("effect_ns")]
+    if not struck or not step.get("asked_ns"):
+        return ""
+    since_s = (step["asked_ns"] - struck[-1]["effect_ns"]) / 1e9
+    return f"{since_s:.1f} s after {struck[-1]['name']}. " if since_s >= 0 else ""
+
+
+def _told(step: Json, after: str) -> Fact:
+    name = f"{step['name']} ({step.get('when') or step['kind']})"
+    if step["kind"] == "read":
+        return Fact(name, f"{after}{_read(step)}")
+    if "proven" not in step:
+        return Fact(name, f"{after}{step.get('seen') or ''}".strip())
+    healed = step.get("heal_seen") or "It was not healed."
+    return Fact(name, f"{after}{step.get('seen') or 'Nothing was seen.'} {healed}")
+
+
+def _read(step: Json) -> str:
+    """Say where a reader stood still, and how far it came."""
+    said = []
+    for stall in step.get("stalls") or ():
+        seconds = (stall["to_ns"] - stall["from_ns"]) / 1e9
+        places = "; ".join(map(_place, stall.get("at") or ()))
+        place = f", the last at {places}" if places else ""
+        said.append(f"{stall['received']:,} messages had come{place}, then nothing for {seconds:.1f} s;")
+    end = "the end was reached" if step["complete"] else f"it did not reach the end: {step['reason']}"
+    return " ".join([*said, f"{step['received']:,} came in all, and {end.rstrip('.')}."])
+
+
+def _place(at: Sequence[int]) -> str:
+    partition, ledger, entry = at
+    return f"partition {partition}, " + (
+        f"offset {entry}" if ledger < 0 else f"ledger {ledger}, entry {entry}"
+    )
+
+
+def _table(results: Results, part: sweep.Part) -> Table | None:
+    trials = results.trials[results.trials["system"] == part.system]
+    found = results.faults.merge(trials[["trial", "round", "case", "verdict", "lost"]], on="trial")
+    if found.empty:
+        return None
+    labels = {
+        str(case["case"]): ", ".join(part.values(case)) or part.title for _, case in part.cases.iterrows()
+    }
+    columns = (
+        Column("case", "name"),
+        Column("round"),
+        Column("fault", "name"),
+        Column("nodes", "name"),
+        Column("at s", "number", "time"),
+        Column("healed s", "number", "time"),
+        Column("first failed s", "number", "after the effect"),
+        Column("first acked s", "number", "after the effect"),
+        Column("no ack s", "number", "longest gap"),
+        Column("no message s", "number", "longest gap"),
+        Column("before /s", "number", "rate"),
+        Column("dip", "number", "rate"),
+        Column("missing", "number", "rate"),
+        Column("back s", "number", "rate"),
+        Column("dip", "number", "consumers"),
+        Column("back s", "number", "consumers"),
+        Column("copies back s"),
+        Column("lost"),
+    )
+    rows = [_row(fault, labels) for _, fault in found.sort_values(["case", "round", "asked_ns"]).iterrows()]
+    return without_empty(Table(part.title, columns, tuple(rows), part.system))
+
+
+def _row(fault: pd.Series, labels: dict[str, str]) -> Row:
+    lost = number_cell(fault["lost"], tone="bad")
+    return Row((
+        Cell(labels.get(str(fault["case"]), str(fault["case"]))),
+        number_cell(fault["round"] + 1),
+        Cell(str(fault["fault"]), "plain" if fault["proven"] else "bad"),
+        Cell(str(fault["nodes"])),
+        Cell(_seconds(fault["effect_ns"])),
+        Cell(_seconds(fault["healed_ns"])),
+        *(Cell(_seconds(fault[name])) for name in ("first_failed_ns", "first_acked_ns", "ack_gap_ns", "live_gap_ns")),
+        Cell(numbers.rate(fault["rate_before"])),
+        Cell(numbers.percent(fault["dip_depth"])),
+        number_cell(fault["dip_messages"]),
+        Cell(_seconds(fault["back_ns"])),
+        Cell(numbers.percent(fault.get("live_dip_depth"))),
+        Cell(_seconds(fault.get("live_back_ns"))),
+        Cell(_seconds(fault.get("copies_back_ns"))),
+        lost if fault["verdict"] == "valid" else Cell(str(fault["verdict"]), "warn"),
+    ))  # fmt: skip
+
+
+def _seconds(value_ns: float | None) -> str:
+    return numbers.NOTHING if value_ns is None or numbers.absent(value_ns) else f"{value_ns / 1e9:.2f}"

@@ -1,0 +1,79 @@
+"""The first page: the question, the answer, the one figure, and what to keep in mind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bench.report import numbers
+from bench.report.figures import Drawing
+from bench.report.results import Results
+from bench.report.sections import certainty, delivery, method, resources
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """What the first page says. `caveats` are short; `warnings` are those that a reader must not miss."""
+
+    title: str
+    question: str
+    answer: tuple[str, ...]
+    figure: Drawing | None
+    caveats: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def front(results: Results, drawings: Mapping[str, Drawing]) -> Front:
+    """Compose the first page."""
+    manifest = results.manifest
+    wanted = str(results.summary.get("figure") or "throughput")
+    return Front(
+        title=str(manifest.get("title") or manifest.get("scenario") or results.run.name),
+        question=str(manifest.get("question") or ""),
+        answer=_answer(results),
+        figure=drawings.get(wanted) or next(iter(drawings.values()), None),
+        caveats=_caveats(results),
+        warnings=_warnings(results),
+    )
+
+
+def _answer(results: Results) -> tuple[str, ...]:
+    headline = tuple(str(sentence) for sentence in results.summary.get("headline") or ())
+    if headline:
+        return headline
+    if results.valid.empty:
+        return ("No trial of this run is valid, so it answers nothing; the reasons are listed below.",)
+    return ("The analysis drew no conclusion from this run; the numbers are below.",)
+
+
+def _caveats(results: Results) -> tuple[str, ...]:
+    cost = results.manifest.get("fsync_ns") or {}
+    synced = f"one fsync costs {numbers.duration(cost.get('p50'))} (p99 {numbers.duration(cost.get('p99'))})"
+    jits = method.jit(results)
+    said = (
+        f"one machine, {method.cores(results)} {method.sharing(results)}",
+        f"{synced}{' as is; longer ones are emulated' if results.plan_sweeps('emulated_fsync') else ''}"
+        if cost.get("p50")
+        else "the cost of one fsync was not measured",
+        method.pacing(results),
+        "servers' default JIT" if jits == "the servers' own default JIT compilers" else jits,
+        certainty.interval(results).rstrip("."),
+    )
+    return tuple(caveat for caveat in said if caveat)
+
+
+def _warnings(results: Results) -> tuple[str, ...]:
+    others = len(results.trials) - len(results.valid)
+    warnings = [statement.text for statement in delivery.statements(results) if statement.tone == "bad"]
+    if others:
+        warnings.append(
+            f"{others} of {numbers.plural(len(results.trials), 'trial')} do not count; see what was left out."
+        )
+    warnings += resources.limits(results)
+    if flagged := certainty.flag_counts(results):
+        warnings.append(flagged)
+    if (unsteady := method.unsteady(results)) is not None:
+        warnings.append(unsteady)
+    if results.manifest.get("profile") == "quick":
+        warnings.append("Profile `quick`: too short for decisions, good for trying things out.")
+    return tuple(warnings)

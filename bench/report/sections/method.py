@@ -1,0 +1,277 @@
+"""How the run was measured: short facts, from the manifest and from every trial's own file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import pandas as pd
+
+from bench.report import numbers, sweep
+from bench.report.results import Json, Results
+from bench.report.sections import certainty
+
+_PROBES = (
+    ("machine_probe_ns", "a fixed piece of work", 1.25),
+    ("machine_page_ns", "the first touch of a page of memory", 2.0),
+    ("machine_wake_ns", "waking a process on another core", 2.0),
+)
+"""What was timed before each trial, and from which ratio on the first page says so."""
+_JITS = {
+    "default": "the servers' own default JIT compilers",
+    "c1": "C1 only (fast start): slower than the servers' default, so not for sizing",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line: what it is about, and what is so."""
+
+    term: str
+    text: str
+
+
+def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
+    """The whole method, a line a subject."""
+    return [
+        Fact("Run", _run(results)),
+        *([Fact("After", str(results.manifest["source"]))] if results.manifest.get("source") else []),
+        Fact("Machine", f"{machine(results)}; {sharing(results)}."),
+        Fact("Cost of one fsync", fsync(results)),
+        *(_nodes(results, part) for part in parts),
+        *([Fact("JVM", jit(results))] if jit(results) else []),
+        Fact("Load", "; ".join(_distinct(map(_load_words, _loads(results)))) or numbers.NOTHING),
+        *_processor(results),
+        Fact("Measured window", "; ".join(_distinct(map(_window_words, _loads(results)))) or numbers.NOTHING),
+        Fact(
+            "Rounds",
+            " ".join(filter(None, (certainty.interval(results), certainty.needed(results), _order(results)))),
+        ),
+        Fact("Client", _client(results)),
+        *_steadiness(results),
+        *_clock(results),
+    ]
+
+
+def machine(results: Results) -> str:
+    """What everything ran on."""
+    machine = results.manifest.get("machine", {})
+    parts = [
+        cores(results),
+        machine.get("cpu_model"),
+        numbers.size(machine["memory_bytes"]) if "memory_bytes" in machine else None,
+        machine.get("file_system"),
+        machine.get("os"),
+        machine.get("kernel"),
+        machine.get("virtual") if machine.get("virtual") != "none" else None,
+        f"idle cores {machine['idle_cores']}" if "idle_cores" in machine else None,
+    ]
+    return ", ".join(str(part) for part in parts if part)
+
+
+def cores(results: Results) -> str:
+    """How many cores the machine has."""
+    count = results.manifest.get("machine", {}).get("cpus")
+    return numbers.plural(int(count), "core") if count else "unknown cores"
+
+
+def sharing(results: Results) -> str:
+    """Whether the load competes with the servers for the machine."""
+    external = results.manifest.get("backend") == "external"
+    return "clients only, the servers run elsewhere" if external else "shared by servers and clients"
+
+
+def fsync(results: Results) -> str:
+    """What one write and sync costs on the disk with the servers' data, and on those that were emulated."""
+    emulated = _emulated(results)
+    return f"{_plain_fsync(results)}{f'; {emulated}' if emulated else ''}"
+
+
+def _emulated(results: Results) -> str:
+    """What an fsync was measured to cost on the servers, by what was asked for; empty where nothing was emulated."""
+    found: dict[str, list[int]] = {}
+    for file in results.trial_files.values():
+        disk = file.get("disk") or {}
+        costs = [cost["p50"] for cost in (disk.get("fsync_ns") or {}).values()]
+        if costs:
+            found.setdefault(str(disk["emulated_fsync"]), []).append(round(median(costs)))
+    said = [
+        f"{asked}: {numbers.duration(min(costs))} to {numbers.duration(max(costs))}"
+        for asked, costs in found.items()
+    ]
+    return f"emulated on every server, as measured there: {', '.join(said)}" if said else ""
+
+
+def _plain_fsync(results: Results) -> str:
+    cost = results.manifest.get("fsync_ns") or {}
+    if not cost.get("p50"):
+        return "not measured"
+    return (
+        f"{numbers.duration(cost['p50'])} (median of {numbers.count(cost.get('calls'))} writes of "
+        f"{numbers.size(cost.get('bytes'))} with fdatasync; p99 {numbers.duration(cost.get('p99'))})"
+    )
+
+
+def jit(results: Results) -> str:
+    """How the servers' JVMs compiled; empty where there was no server."""
+    configurations = [_configuration(file) for file in results.trial_files.values()]
+    modes = _distinct(str(one.get("jit", "default")) for one in configurations if one.get("nodes"))
+    return "; ".join(_JITS.get(mode, mode) for mode in modes)
+
+
+def pacing(results: Results) -> str:
+    """Closed or open loop, in three words for the first page."""
+    closed = {load.get("pacing") == "closed" for load in _loads(results)}
+    words = {True: "closed loop", False: "open loop"}
+    return " and ".join(words[kind] for kind in sorted(closed, reverse=True)) or "load unknown"
+
+
+def _run(results: Results) -> str:
+    manifest, suite = results.manifest, results.manifest.get("bench", {})
+    measuring = manifest.get("timings_s", {}).get("measuring")
+    changes = ", ".join(map(str, manifest.get("overrides") or ()))
+    seed = manifest.get("seed", "?")
+    words = [
+        f"scenario {manifest.get('scenario')}, profile {manifest.get('profile')}, seed {seed}",
+        f"changed on the command line: {changes}" if changes else "",
+        f"{numbers.seconds(measuring)} of measuring" if measuring else "",
+        f"bench {suite.get('version', '?')}, git {str(suite.get('git') or '?')[:12]}",
+        "the checkout had uncommitted changes" if suite.get("dirty") else "",
+    ]
+    return "; ".join(word for word in words if word) + "."
+
+
+def _loads(results: Results) -> list[Json]:
+    return [file["load"] for file in results.trial_files.values() if file.get("load")]
+
+
+def _configuration(file: Json) -> dict[str, Any]:
+    return dict(file.get("case", {}).get("configuration") or {})
+
+
+def _distinct(texts: Any) -> list[str]:  # noqa: ANN401 - any iterable of str
+    return list(dict.fromkeys(texts))
+
+
+def _nodes(results: Results, part: sweep.Part) -> Fact:
+    files = [
+        file for file in results.trial_files.values() if file.get("case", {}).get("system") == part.system
+    ]
+    return Fact(part.title, "; ".join(_distinct(map(_cluster_words, files))) or numbers.NOTHING)
+
+
+def _cluster_words(file: Json) -> str:
+    configuration = _configuration(file)
+    nodes = ", ".join(numbers.plural(count, role) for role, count in configuration.get("nodes", {}).items())
+    heaps = ", ".join(f"{role} {mib} MiB" for role, mib in configuration.get("heap_mib", {}).items())
+    words = [f"version {configuration.get('version', '?')}", nodes, f"heap: {heaps}" if heaps else ""]
+    partitions = configuration.get("partitions")
+    words.append(numbers.plural(int(partitions), "partition") if partitions else "")
+    return ", ".join(word for word in words if word)
+
+
+def _load_words(load: Json) -> str:
+    window = load.get("window") or 1
+    open_sends = (
+        "one unacknowledged send at a time"
+        if window == 1
+        else f"at most {window:,} unacknowledged sends each"
+    )
+    return (
+        f"{numbers.plural(load['producers'], 'producer')}, {open_sends}; "
+        f"{numbers.plural(load.get('consumers') or 0, 'live consumer')}; "
+        f"messages of {load['message_bytes']:,} bytes; {_pace(load['pacing'])}"
+    )
+
+
+def _pace(pacing: str | list[list[float]]) -> str:
+    if isinstance(pacing, str):
+        return (
+            "closed loop: a send waits for the one before it, so a slow server slows the load down, and the "
+            "waiting that a fixed rate would bring is not in the times"
+        )
+    steps = ", ".join(f"{rate:,.0f}/s for {seconds:g} s" for seconds, rate in pacing)
+    return f"open loop: {steps}; response time counts from when a send was due"
+
+
+def _processor(results: Results) -> Iterator[Fact]:
+    files = results.trial_files.values()
+    told = _distinct(
+        _processor_words(one) for file in files if (one := _configuration(file).get("processor"))
+    )
+    if told:
+        yield Fact(
+            "Application",
+            f"{'; '.join(told)}. It reads the topic and writes another, in a process of its own. Live consumers "
+            "and the full read read what it has written: lost, doubled and out of order are counted behind it.",
+        )
+
+
+def _processor_words(settings: Json) -> str:
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
+
+
+def _window_words(load: Json) -> str:
+    length = (
+        f"{numbers.count(load['messages'])} messages"
+        if load.get("messages")
+        else numbers.seconds(load.get("duration_s"))
+    )
+    return f"{length} after {numbers.seconds(load.get('warm_up_s'))} of warm-up"
+
+
+def _order(results: Results) -> str:
+    seed = results.plan.get("seed", "?")
+    return f"Each round is one pass over all cases, on freshly started clusters, ordered by seed {seed}."
+
+
+def _client(results: Results) -> str:
+    if "cpu_share" not in results.trials.columns or results.valid.empty:
+        return numbers.NOTHING
+    shares = pd.to_numeric(results.valid["cpu_share"])
+    middle, most = numbers.percent(shares.median()), numbers.percent(shares.max())
+    said = f"load process: median {middle}, at most {most} of a core"
+    if "loop_lag_max_ns" in results.valid.columns:
+        late = pd.to_numeric(results.valid["loop_lag_max_ns"]).max()
+        said += f"; event loop late by at most {numbers.duration(late)}"
+    return f"{said}."
+
+
+def _steadiness(results: Results) -> Iterator[Fact]:
+    said = []
+    for name, what, _ in _PROBES:
+        probes = _probed(results, name)
+        if len(probes) > 1:
+            low, middle, high = map(numbers.duration, (probes.min(), probes.median(), probes.max()))
+            said.append(f"{what} took {low} to {high}, {middle} in the middle")
+    if said:
+        yield Fact("The machine's own speed", f"before each trial {'; '.join(said)}.")
+
+
+def unsteady(results: Results) -> str | None:
+    """Return the warning that the machine itself changed its speed between trials, None where it didn't."""
+    found = []
+    for name, what, most in _PROBES:
+        probes = _probed(results, name)
+        if len(probes) > 1 and probes.max() >= most * probes.min():
+            found.append(f"{what} took up to {numbers.ratio(probes.max() / probes.min())} as long")
+    if not found:
+        return None
+    return (
+        f"The machine itself changed its speed between trials: {', and '.join(found)}. Its host throttles it, or "
+        "others use it: compare within rounds, not across."
+    )
+
+
+def _probed(results: Results, name: str) -> pd.Series[float]:
+    if name not in results.valid.columns:
+        return pd.Series(dtype=float)
+    return pd.to_numeric(results.valid[name]).dropna().astype(float)
+
+
+def _clock(results: Results) -> Iterator[Fact]:
+    error = max((int(file.get("clock_error_ns") or 0) for file in results.trial_files.values()), default=0)
+    several = f"several hosts; end-to-end times are off by up to {numbers.duration(error)}."
+    yield Fact("Clock", several if error else "one monotonic clock for producers and consumers.")

@@ -1,0 +1,92 @@
+"""What the acknowledged messages took: CPU, disk, network and fsyncs, and what limited each case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from bench.report import numbers, sweep
+from bench.report.figures.timeline import representative
+from bench.report.results import Results
+from bench.report.sections import method
+from bench.report.table import Cell, Column, Table, case_table
+
+_WORDS = {
+    "client": "the load process",
+    "cpu": "the CPU",
+    "disk": "the disk",
+    "network": "the network",
+    "broker": "the brokers' own work on a request",
+    "none": "nothing: the rate asked for was kept",
+    "unknown": "not to be told",
+}
+_TONES = {"client": "warn", "cpu": "warn", "unknown": "quiet"}
+
+
+def limited_by(case: pd.Series[Any], evidence: str = "") -> Cell:
+    """What limited a case's trials, in one cell; the evidence shows on pointing."""
+    verdict = str(case["bottleneck"] or numbers.NOTHING)
+    return Cell(verdict, _TONES.get(verdict.split(" ", maxsplit=1)[0], "plain"), evidence)
+
+
+def evidence(results: Results, case: str) -> str:
+    """What speaks for the verdict on a case: that of its trial of median throughput."""
+    trials = results.valid[results.valid["case"] == case]
+    if trials.empty:
+        return ""
+    chosen = trials[trials["trial"] == representative(trials)].iloc[0]
+    return f"{chosen['bottleneck']}: {chosen['bottleneck_evidence']}"
+
+
+def taken(results: Results, part: sweep.Part) -> Table | None:
+    """A row a case: what its messages took, medians over its valid trials; None without telemetry."""
+    if part.cases["cpu_per_message_ns"].isna().all():
+        return None
+    columns = [
+        Column("CPU, µs", "number", "servers, per message"),
+        Column("fsyncs", "number", "servers, per message"),
+        Column("to disks", "number", "bytes per message byte"),
+        Column("network", "number", "bytes per message byte"),
+        Column("limited by, in the trial of median throughput", "text"),
+    ]
+    cells = [
+        (
+            Cell(_microseconds(case["cpu_per_message_ns"])),
+            Cell(numbers.rate(case["flushes_per_message"])),
+            Cell(numbers.rate(case["disk_bytes_per_byte"])),
+            Cell(numbers.rate(case["network_bytes_per_byte"])),
+            Cell(evidence(results, case["case"])),
+        )
+        for _, case in part.cases.iterrows()
+    ]
+    return case_table(part, columns, cells)
+
+
+def limits(results: Results) -> Iterator[str]:
+    """The warnings of the first page: what limited the trials, and what that means for their rates."""
+    counts = results.valid["bottleneck"].value_counts()
+    every = int(counts.sum())
+    if (cpu := int(counts.get("cpu", 0))) * 2 > every:
+        yield (
+            f"In {cpu} of {numbers.plural(every, 'valid trial')} the CPU was the limit: {method.cores(results)}, which "
+            "servers and load share. Such rates compare configurations with each other on a machine like this one; "
+            "they are not what brokers on machines of their own would carry."
+        )
+    if client := int(counts.get("client", 0)):
+        yield (
+            f"In {client} of {numbers.plural(every, 'valid trial')} the load process was the limit, not the servers: "
+            "they would carry more."
+        )
+
+
+def told(results: Results) -> str:
+    """What limited the trials, all of them, in one sentence; empty without trials."""
+    counts = results.valid["bottleneck"].value_counts()
+    said = [f"{_WORDS.get(str(verdict), verdict)} in {count}" for verdict, count in counts.items()]
+    return f"What limited the trials: {', '.join(said)}." if said else ""
+
+
+def _microseconds(value_ns: float | None) -> str:
+    return numbers.NOTHING if numbers.absent(value_ns) or value_ns is None else numbers.rate(value_ns / 1000)

@@ -1,0 +1,151 @@
+"""The tables of what was measured: every case's throughput and latency, and what it promises for that."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from bench.model import BUSY
+from bench.report import numbers, sweep
+from bench.report.results import Results, trial_page
+from bench.report.sections import resources
+from bench.report.table import (
+    Cell,
+    Column,
+    Row,
+    Table,
+    case_table,
+    number_cell,
+    setting_cells,
+    setting_columns,
+)
+
+INTERVAL = "95 % interval"
+
+_POINTS = {
+    "service": (("p50", "p50"), ("p99", "p99"), ("p99_9", "p99.9"), ("max", "max")),
+    "response": (("p50", "p50"), ("p99", "p99"), ("p99_9", "p99.9")),
+    "e2e": (("p50", "p50"), ("p99", "p99")),
+}
+_HEADS = {"service": "service time, ms", "response": "response time, ms", "e2e": "end to end, ms"}
+
+
+def measured(results: Results, part: sweep.Part) -> Table:
+    """Every case's throughput and latency: medians over its valid trials."""
+    times, ends = _times(results), _ends(results)
+    columns = [
+        Column("valid / all", "number", "trials"),
+        Column("median", "number", "throughput, messages/s"),
+        Column(ends, "number", "throughput, messages/s"),
+        Column("limited by", "name", "throughput, messages/s"),
+        *times.values(),
+    ]
+    shares = _client_shares(part)
+    if shares is not None:
+        columns.append(Column("CPU", "number", "client"))
+    if results.pages:
+        columns.append(Column("number", "links", "trials"))
+    cells = []
+    for _, case in part.cases.iterrows():
+        limit = resources.limited_by(case, resources.evidence(results, case["case"]))
+        row = [_trials(case), *_throughput(case, ends), limit, *(_time(case, name) for name in times)]
+        if shares is not None:
+            row.append(_share(shares.get(case["case"])))
+        if results.pages:
+            row.append(_pages(results, case))
+        cells.append(row)
+    return case_table(part, columns, cells)
+
+
+def _pages(results: Results, case: pd.Series[Any]) -> Cell:
+    """A link to the page of each of a case's trials, by round."""
+    trials = results.trials[results.trials["case"] == case["case"]].sort_values("trial")["trial"]
+    return Cell("", links=tuple((str(trial), trial_page(trial)) for trial in trials))
+
+
+def guarantees(part: sweep.Part) -> Table:
+    """What an acknowledgement promises, and under each promise what the configurations that give it cost."""
+    columns = (
+        *setting_columns(part),
+        Column("median", "number", "messages/s"),
+        Column("p99", "number", _HEADS["service"]),
+        Column("acknowledged", "number", "messages"),
+        Column("lost", "number", "messages"),
+    )
+    promised = part.cases["guarantee"].fillna("No promise is stated.")
+    rows: list[Row] = []
+    for promise in dict.fromkeys(promised):
+        rows.append(Row((Cell(_sentence(str(promise)), "strong"),), opens=bool(rows), heading=True))
+        rows += [_price(part, case) for _, case in part.cases[promised == promise].iterrows()]
+    return Table(part.title, columns, tuple(rows), part.system)
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _price(part: sweep.Part, case: pd.Series[Any]) -> Row:
+    cells = (
+        Cell(numbers.rate(case["throughput_msgs_per_s"])),
+        Cell(numbers.ms(case["service_p99_ns"])),
+        number_cell(case["acked"]),
+        number_cell(case["lost"], tone="bad"),
+    )
+    return Row((*setting_cells(part, case, None), *cells))
+
+
+def _times(results: Results) -> dict[str, Column]:
+    """The latency columns that this run has, by their name in the cases table."""
+    found = {}
+    for measure, points in _POINTS.items():
+        for point, head in points:
+            name = f"{measure}_{point}_ns"
+            if name in results.cases.columns and results.cases[name].notna().any():
+                found[name] = Column(head, "number", _HEADS[measure])
+    return found
+
+
+def _trials(case: pd.Series[Any]) -> Cell:
+    valid, every = int(case["rounds"]), int(case["trials"])
+    tone = "bad" if valid == 0 else "warn" if valid < every else "plain"
+    return Cell(f"{valid} / {every}", tone)
+
+
+def _ends(results: Results) -> str:
+    """What stands beside a median: an interval where any case has one, else the range."""
+    return INTERVAL if results.cases["throughput_msgs_per_s_ci_low"].notna().any() else "range"
+
+
+def _throughput(case: pd.Series[Any], ends: str) -> tuple[Cell, Cell]:
+    name = "throughput_msgs_per_s"
+    low, high, ci_low, ci_high = (case[f"{name}_{end}"] for end in ("low", "high", "ci_low", "ci_high"))
+    trials = f"{numbers.rate(low)} {numbers.NOTHING} {numbers.rate(high)}"
+    if ends == INTERVAL:
+        interval = f"{numbers.rate(ci_low)} {numbers.NOTHING} {numbers.rate(ci_high)}"
+        beside = Cell(numbers.NOTHING if pd.isna(ci_low) else interval, note=f"trials: {trials}")
+    else:
+        beside = Cell(trials if case["rounds"] > 1 and not pd.isna(low) else numbers.NOTHING)
+    return Cell(numbers.rate(case[name]), "strong"), beside
+
+
+def _time(case: pd.Series[Any], name: str) -> Cell:
+    low, high = case.get(f"{name}_low"), case.get(f"{name}_high")
+    note = "" if numbers.absent(low) else f"trials: {numbers.duration(low)} to {numbers.duration(high)}"
+    return Cell(numbers.ms(case[name]), note=note)
+
+
+def _client_shares(part: sweep.Part) -> dict[str, float] | None:
+    """The busiest valid trial of each case."""
+    if "cpu_share" not in part.trials.columns:
+        return None
+    valid = part.trials[part.trials["verdict"] == "valid"]
+    shares = pd.to_numeric(valid["cpu_share"]).groupby(valid["case"]).max()
+    return {str(case): float(share) for case, share in shares.items()}
+
+
+def _share(share: float | None) -> Cell:
+    bound = share is not None and share >= BUSY
+    return Cell(
+        numbers.percent(share), "warn" if bound else "plain", "the client may be the limit" if bound else ""
+    )
