@@ -120,17 +120,19 @@ def test_a_sampler_writes_what_processes_machine_and_client_did(tmp_path: Path) 
         "recorder_backlog": 0,
     }
 
+    begun_s = time.process_time()
     with Sampler(watched, file) as sampler:
         sampler.told(told)
         until = time.monotonic() + 0.6
-        while time.monotonic() < until:
+        while time.monotonic() < until or time.process_time() < begun_s + 0.3:
             sum(range(10_000))
+    burnt_s = time.process_time() - begun_s
 
     rows = pq.read_table(file).to_pylist()
     assert [row["at_ns"] for row in rows] == sorted(row["at_ns"] for row in rows)
     spent = [row["value"] for row in rows if (row["node"], row["metric"]) == (PRODUCERS, "cpu_s")]
     assert len(spent) >= 3
-    assert 0.3 < spent[-1] - spent[0] < 0.9
+    assert 0 < spent[-1] - spent[0] <= burnt_s + 0.02  # the kernel counts in hundredths
     figures = {row["metric"]: row for row in rows if row["at_ns"] == now_ns}
     assert figures["loop_lag_s"]["value"] == pytest.approx(0.005)
     assert not figures["open_sends"]["counter"]
