@@ -69,7 +69,12 @@ def _run(folder: RunFolder, *, web: bool) -> int:
         console.print(f"  bench run --resume {folder.path}", soft_wrap=True)
         return status
     folder.amend("manifest.json", ended_utc=now_utc())
-    report(folder)
+    try:
+        report(folder)
+    except BenchError:
+        console.print("what was measured is kept. Once what stands below is mended:")
+        console.print(f"  bench report {folder.path}", soft_wrap=True)
+        raise
     return 0
 
 
