@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,17 +90,32 @@ def killed() -> TrialLog:
     )
 
 
+def struck_twice() -> TrialLog:
+    """The same, and another kill at 15.05 s, which did nothing."""
+    once = killed()
+    first, reader = once.others["faults"]
+    second = first | {
+        "name": "follower killed",
+        "asked_ns": seconds(15.05),
+        "effect_ns": seconds(15.1),
+        "healed_ns": None,
+    }
+    return replace(once, round=1, others={**once.others, "faults": [first, reader, second]})
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
     assert spark is not None
-    run = write_run(tmp_path_factory.mktemp("runs") / "broken", [killed()], expectations=[KEEPS])
+    run = write_run(
+        tmp_path_factory.mktemp("runs") / "broken", [killed(), struck_twice()], expectations=[KEEPS]
+    )
     analyse(run)
     return run / "results"
 
 
 @pytest.fixture(scope="module")
 def fault(results: Path) -> Row:
-    (row,) = pq.read_table(results / "faults.parquet").to_pylist()
+    (row,) = (row for row in pq.read_table(results / "faults.parquet").to_pylist() if row["trial"] == 0)
     return dict(row)
 
 
@@ -123,12 +139,25 @@ def test_half_of_the_rate_was_gone_for_three_seconds(fault: Row) -> None:
     assert fault["dip_depth"] == pytest.approx(0.5)
 
 
+def test_what_begins_after_the_next_fault_is_not_the_first_ones(results: Path) -> None:
+    rows = pq.read_table(results / "faults.parquet").to_pylist()
+    first, second = (row for row in rows if row["trial"] == 1)
+
+    assert (first["fault"], second["fault"]) == ("leader killed", "follower killed")
+    assert first["ack_gap_ns"] == seconds(13.01) - seconds(9.91)
+    assert first["live_gap_ns"] == seconds(13.015) - seconds(9.915)
+    assert second["ack_gap_ns"] == seconds(0.1)
+    assert second["live_gap_ns"] == seconds(25) - seconds(19.915)
+    assert (first["first_failed_ns"], second["first_failed_ns"]) == (seconds(0.5), None)
+    assert (second["dip_depth"], second["back_ns"]) == (0, 0)
+
+
 def test_copies_are_back_when_as_many_are_in_sync_as_before(fault: Row) -> None:
     assert fault["copies_back_ns"] == seconds(16) - seconds(KILLED_S)
 
 
 def test_a_trial_has_the_longest_of_each(results: Path) -> None:
-    (trial,) = pq.read_table(results / "trials.parquet").to_pylist()
+    trial, _ = pq.read_table(results / "trials.parquet").to_pylist()
     assert trial["unavailable_ns"] == seconds(13.01) - seconds(9.91)
     assert trial["reader_stall_ns"] == seconds(7)
     assert trial["copies_missing_ns"] == seconds(6)

@@ -627,13 +627,16 @@ def test_targets_are_names_roles_and_parts() -> None:
     assert "any controller" in targets.allowed(NODES, ("leader",))
 
 
+NEVER_NS = 2**63 - 1
+
+
 def bins(*counts: int, first: int = 1000) -> dict[int, int]:
     return {first + number: count for number, count in enumerate(counts) if count}
 
 
 def test_a_dip_worked_out_by_hand() -> None:
     # 5 s at 10 a bin, 2 s of nothing, 1 s at 5 a bin, then 2 s at 10 again.
-    found = dip(bins(*[10] * 50, *[0] * 20, *[5] * 10, *[10] * 20), 1050 * BIN_NS, 1100 * BIN_NS)
+    found = dip(bins(*[10] * 50, *[0] * 20, *[5] * 10, *[10] * 20), 1050 * BIN_NS, NEVER_NS, 1100 * BIN_NS)
 
     assert found["rate_before"] == 100
     assert found["dip_depth"] == 1.0
@@ -643,18 +646,42 @@ def test_a_dip_worked_out_by_hand() -> None:
 
 
 def test_a_rate_that_never_falls_is_back_at_once() -> None:
-    found = dip(bins(*[10] * 100), 1050 * BIN_NS, 1100 * BIN_NS)
+    found = dip(bins(*[10] * 100), 1050 * BIN_NS, NEVER_NS, 1100 * BIN_NS)
 
     assert (found["back_ns"], found["dip_messages"], found["dip_depth"]) == (0, 0, 0.0)
 
 
 def test_a_rate_that_never_comes_back_says_so() -> None:
-    found = dip(bins(*[10] * 50, *[0] * 49, 1), 1050 * BIN_NS, 1100 * BIN_NS)
+    found = dip(bins(*[10] * 50, *[0] * 49, 1), 1050 * BIN_NS, NEVER_NS, 1100 * BIN_NS)
 
     assert found["back_ns"] is None
     assert found["dip_depth"] == 1.0
 
 
+def test_what_falls_after_the_next_fault_is_not_this_ones() -> None:
+    rate = bins(*[10] * 80, *[0] * 20, *[10] * 50)
+
+    first = dip(rate, 1050 * BIN_NS, 1080 * BIN_NS, 1150 * BIN_NS)
+    second = dip(rate, 1080 * BIN_NS, NEVER_NS, 1150 * BIN_NS)
+
+    assert (first["back_ns"], first["dip_messages"], first["dip_depth"]) == (0, 0, 0.0)
+    assert (second["back_ns"], second["dip_messages"], second["dip_depth"]) == (
+        29 * BIN_NS,
+        190,
+        1.0,
+    )  # 19 of 20 bins: the second that is back begins in the last
+
+
+def test_a_rate_still_down_when_the_next_fault_strikes_is_looked_at_until_it_is_back() -> None:
+    found = dip(
+        bins(*[10] * 50, *[5] * 40, *[0] * 10, *[10] * 20), 1050 * BIN_NS, 1090 * BIN_NS, 1120 * BIN_NS
+    )
+
+    assert found["back_ns"] == 59 * BIN_NS
+    assert found["dip_messages"] == 40 * 5 + 9 * 10
+    assert found["dip_depth"] == 1.0
+
+
 def test_nothing_is_said_where_nothing_came_before_or_after() -> None:
-    assert dip({}, 1050 * BIN_NS, None)["rate_before"] is None
-    assert dip(bins(*[10] * 55), 1050 * BIN_NS, 1055 * BIN_NS)["back_ns"] is None
+    assert dip({}, 1050 * BIN_NS, NEVER_NS, None)["rate_before"] is None
+    assert dip(bins(*[10] * 55), 1050 * BIN_NS, NEVER_NS, 1055 * BIN_NS)["back_ns"] is None

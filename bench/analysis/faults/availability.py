@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from statistics import median
 from typing import Any
 
@@ -18,6 +18,7 @@ from bench.model import NANOS
 BIN_NS = NANOS // 10
 _BEFORE_BINS = 50
 _SECOND_BINS = NANOS // BIN_NS
+_NEVER_NS = 2**63 - 1
 _BACK = 0.9
 """The rate is back once a second of it reaches this share of the rate before."""
 
@@ -26,12 +27,16 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """One fault of a trial: when it was asked for and took effect."""
+    """One fault of a trial: when it was asked for and took effect, and when the next one was asked for.
+
+    What begins after that is the next one's.
+    """
 
     trial: int
     fault: int
     asked_ns: int
     effect_ns: int
+    until_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +50,11 @@ class Availability:
 
 def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> Availability:
     """Look at the trials with faults; the others cost nothing."""
-    struck = [one for trial in trials for one in _struck(trial)]
+    struck = [one for trial in trials for one in _struck(trial).values()]
     if not struck:
         return Availability({}, {}, {})
-    rows = [(one.trial, one.fault, one.asked_ns, one.effect_ns) for one in struck]
-    faults = spark.createDataFrame(rows, "trial int, fault int, asked_ns long, effect_ns long")
+    rows = [astuple(one) for one in struck]
+    faults = spark.createDataFrame(rows, "trial int, fault int, asked_ns long, effect_ns long, until_ns long")
     of_faulted = F.broadcast(faults.select("trial").distinct())
     sends = log.sends.join(of_faulted, "trial")
     live = log.receives.where(F.col("stage") == "live").join(of_faulted, "trial")
@@ -67,18 +72,29 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
     return Availability(figures, _bins(acks), _bins(seen))
 
 
-def _struck(trial: TrialRecord) -> list[Struck]:
-    return [
-        Struck(trial.trial, number, int(fault["asked_ns"]), int(fault["effect_ns"]))
+def _struck(trial: TrialRecord) -> dict[int, Struck]:
+    """The faults of a trial that took effect, by their place among its steps."""
+    struck = {
+        number: (int(fault["asked_ns"]), int(fault["effect_ns"]))
         for number, fault in enumerate(trial.faults)
         if "proven" in fault and fault.get("effect_ns") is not None
-    ]
+    }
+    return {
+        number: Struck(
+            trial.trial,
+            number,
+            asked_ns,
+            effect_ns,
+            min((later for later, _ in struck.values() if later > asked_ns), default=_NEVER_NS),
+        )
+        for number, (asked_ns, effect_ns) in struck.items()
+    }
 
 
 def _firsts(sends: DataFrame, faults: DataFrame) -> dict[tuple[int, int], Row]:
     """Find how long after the effect the first send failed, and the first one sent since was acknowledged."""
     done, effect = F.col("done_ns"), F.col("effect_ns")
-    failed = (F.col("outcome") != "ok") & (done >= F.col("asked_ns"))
+    failed = (F.col("outcome") != "ok") & (done >= F.col("asked_ns")) & (done < F.col("until_ns"))
     acked = (F.col("outcome") == "ok") & (F.col("sent_ns") >= effect)
     rows = (
         sends.join(F.broadcast(faults), "trial")
@@ -101,7 +117,10 @@ def _ends(sends: DataFrame) -> DataFrame:
 
 
 def _gap(events: DataFrame, ends: DataFrame, faults: DataFrame, name: str) -> dict[tuple[int, int], Row]:
-    """Find the longest time that any one partition had no event and that ended after the fault was asked for."""
+    """Find the longest time that any one partition had no event.
+
+    Those count that ended after the fault was asked for and began before the next one was.
+    """
     last = (
         events.groupBy("trial", "partition")
         .agg(F.max("at_ns").alias("last_ns"))
@@ -112,7 +131,7 @@ def _gap(events: DataFrame, ends: DataFrame, faults: DataFrame, name: str) -> di
     gaps = events.unionByName(last).select("trial", "at_ns", (F.col("at_ns") - before).alias("gap_ns"))
     rows = (
         gaps.join(F.broadcast(faults), "trial")
-        .where(F.col("at_ns") >= F.col("asked_ns"))
+        .where((F.col("at_ns") >= F.col("asked_ns")) & (F.col("at_ns") - F.col("gap_ns") < F.col("until_ns")))
         .groupBy("trial", "fault")
         .agg(F.max("gap_ns").alias("gap_ns"))
         .collect()
@@ -131,8 +150,9 @@ def _bins(events: DataFrame) -> dict[int, dict[int, int]]:
 def fault_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int], found: Availability) -> list[Row]:
     """Give the rows of the table `faults`."""
     return [
-        _row(trial, number, fault, first_ns.get(trial.trial, 0), found)
+        _row(trial, struck.get(number), fault, first_ns.get(trial.trial, 0), found)
         for trial in trials
+        for struck in [_struck(trial)]
         for number, fault in enumerate(trial.faults)
         if "proven" in fault
     ]
@@ -158,7 +178,7 @@ def _longest(rows: Iterable[Row], name: str) -> int | None:
 
 
 def _row(
-    trial: TrialRecord, number: int, fault: Mapping[str, Any], first_ns: int, found: Availability
+    trial: TrialRecord, struck: Struck | None, fault: Mapping[str, Any], first_ns: int, found: Availability
 ) -> Row:
     row: Row = {
         "trial": trial.trial,
@@ -168,12 +188,11 @@ def _row(
         "proven": fault["proven"],
         **{name: _since(fault.get(name), first_ns) for name in ("asked_ns", "effect_ns", "healed_ns")},
     }
-    effect_ns = fault.get("effect_ns")
-    if isinstance(effect_ns, int):
-        window_end_ns = trial.window.end_ns if trial.window else None
-        row |= found.figures.get((trial.trial, number), {})
-        row |= dip(found.acks.get(trial.trial, {}), effect_ns, window_end_ns)
-        live = dip(found.live.get(trial.trial, {}), effect_ns, window_end_ns)
+    if struck:
+        times = (struck.effect_ns, struck.until_ns, trial.window.end_ns if trial.window else None)
+        row |= found.figures.get((trial.trial, struck.fault), {})
+        row |= dip(found.acks.get(trial.trial, {}), *times)
+        live = dip(found.live.get(trial.trial, {}), *times)
         row |= {f"live_{name}": value for name, value in live.items()}
         row["copies_back_ns"] = copies.back_ns(trial.history, fault)
     return row
@@ -183,13 +202,13 @@ def _since(value: object, first_ns: int) -> int | None:
     return value - first_ns if isinstance(value, int) else None
 
 
-def dip(bins: Mapping[int, int], effect_ns: int, end_ns: int | None) -> Row:
+def dip(bins: Mapping[int, int], effect_ns: int, until_ns: int, end_ns: int | None) -> Row:
     """Hold the rate after an effect against the rate before it, by bins of 100 ms.
 
     The same is asked of what live consumers received. Before: the median over up to five seconds. Depth: how much of
     it the worst second lost. Area: the acknowledgements that did not come until the rate was back. Back: the end of the
     first second that reaches 90 % of the rate before, once it had fallen; 0 where it never fell below, null where it
-    never came back.
+    never came back. Seconds count that end before `until_ns`, and those until the rate is back if it fell before then.
     """
     at = effect_ns // BIN_NS
     last = max(bins, default=at) if end_ns is None else end_ns // BIN_NS - 1
@@ -201,17 +220,21 @@ def dip(bins: Mapping[int, int], effect_ns: int, end_ns: int | None) -> Row:
         return row
     seconds = [sum(later[start : start + _SECOND_BINS]) for start in range(len(later) - _SECOND_BINS + 1)]
     wanted = _BACK * usual * _SECOND_BINS
-    fallen = next((start for start, count in enumerate(seconds) if count < wanted), None)
-    row |= {
-        "rate_before": usual * _SECOND_BINS,
-        "dip_depth": max(0.0, 1 - min(seconds) / (usual * _SECOND_BINS)),
-    }
+    own = seconds[: max(1, until_ns // BIN_NS - at - _SECOND_BINS + 1)]
+    fallen = next((start for start, count in enumerate(own) if count < wanted), None)
+    row["rate_before"] = usual * _SECOND_BINS
     if fallen is None:
-        return row | {"dip_messages": 0, "back_ns": 0}
+        return row | {"dip_depth": _lost(own, usual), "dip_messages": 0, "back_ns": 0}
     back = next((start for start in range(fallen, len(seconds)) if seconds[start] >= wanted), None)
     until = len(later) if back is None else back
+    row["dip_depth"] = _lost(seconds[: max(until, len(own))], usual)
     missing = sum(max(0.0, usual - count) for count in later[:until])
     return row | {
         "dip_messages": round(missing),
         "back_ns": None if back is None else (back + _SECOND_BINS) * BIN_NS,
     }
+
+
+def _lost(seconds: Sequence[int], usual: float) -> float:
+    """How much of the rate before the worst of some seconds lost, from 0 to 1."""
+    return max(0.0, 1 - min(seconds) / (usual * _SECOND_BINS))
