@@ -72,9 +72,9 @@ def analyse(run: Path) -> None:
     folder = read_folder(run)
     tables.trial_fields(folder.settings)
     files = check_log(folder)
-    with spark_session(files.rows) as spark, _readable_errors(run):
+    with spark_session(files.rows) as spark, _readable_errors(run), files.opened(spark) as log:
         _fit_tasks(spark, files.rows)
-        measured = _measure(spark, folder, files.open(spark))
+        measured = _measure(spark, folder, log)
     with tables.replaced(run / "results") as fresh:
         _write(fresh, folder, measured, began)
 

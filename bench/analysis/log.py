@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.folder import RunFolder
 from bench.errors import EventLogError
@@ -67,6 +68,10 @@ SAMPLES: Mapping[str, Column] = {
 }
 
 
+Parts: TypeAlias = Mapping[int, Sequence[Path]]
+"""Parquet files by trial."""
+
+
 @dataclass(frozen=True, slots=True)
 class EventLog:
     """All trials' sends, receives and samples, each with its trial's number in the column `trial`.
@@ -82,22 +87,24 @@ class EventLog:
 
 @dataclass(frozen=True, slots=True)
 class LogFiles:
-    """The Parquet files of an event log, checked; `rows` counts sends and receives."""
+    """The Parquet files of a run's event log by trial, checked; `rows` counts sends and receives."""
 
-    sends: Sequence[Path]
-    receives: Sequence[Path]
-    samples: Sequence[Path]
-    recorded: frozenset[int]
+    run: Path
+    sends: Parts
+    receives: Parts
+    samples: Parts
     rows: int
 
-    def open(self, spark: SparkSession) -> EventLog:
-        """Give the tables to Spark, unread."""
-        return EventLog(
-            sends=_frame(spark, self.sends, SENDS),
-            receives=_frame(spark, self.receives, RECEIVES),
-            samples=_frame(spark, self.samples, SAMPLES),
-            recorded=self.recorded,
-        )
+    @contextmanager
+    def opened(self, spark: SparkSession) -> Iterator[EventLog]:
+        """Give the tables to Spark, unread; they can be read until the context ends."""
+        with TemporaryDirectory(dir=self.run.resolve(), prefix=".by-trial-") as tree:
+            yield EventLog(
+                sends=_frame(spark, self.sends, SENDS, Path(tree) / "sends"),
+                receives=_frame(spark, self.receives, RECEIVES, Path(tree) / "receives"),
+                samples=_frame(spark, self.samples, SAMPLES, Path(tree) / "telemetry"),
+                recorded=frozenset(self.sends),
+            )
 
 
 def check_log(folder: RunFolder) -> LogFiles:
@@ -107,28 +114,31 @@ def check_log(folder: RunFolder) -> LogFiles:
         EventLogError: a file cannot be read, or a column is missing, of another type, or null where it must
             not be; the message names file and column.
     """
-    sends = folder.parts("sends")
-    send_files, receive_files, sample_files = (
-        [path for paths in parts.values() for path in paths]
-        for parts in (sends, folder.parts("receives"), folder.parts("telemetry"))
-    )
-    rows = _checked_rows(send_files, SENDS) + _checked_rows(receive_files, RECEIVES)
-    _checked_rows(sample_files, SAMPLES)
-    return LogFiles(send_files, receive_files, sample_files, frozenset(sends), rows)
+    sends, receives, samples = map(folder.parts, ("sends", "receives", "telemetry"))
+    rows = _checked_rows(sends, SENDS) + _checked_rows(receives, RECEIVES)
+    _checked_rows(samples, SAMPLES)
+    return LogFiles(folder.path, sends, receives, samples, rows)
 
 
-def _frame(spark: SparkSession, files: Iterable[Path], columns: Mapping[str, Column]) -> DataFrame:
-    """Read the files as one table; the trial is the folder two levels above a file."""
+def _frame(spark: SparkSession, parts: Parts, columns: Mapping[str, Column], tree: Path) -> DataFrame:
+    """Read the files as one table.
+
+    They are linked below `tree` in folders `trial=<n>`, whose names Spark knows to be a column: a constant for each
+    file, where a trial taken from a row's own path would be worked out for each row, in every job.
+    """
     schema = ", ".join(f"`{name}` {column.sql}" for name, column in columns.items())
-    paths = [f"file:{path.resolve()}" for path in files]
-    if not paths:
+    if not parts:
         return spark.createDataFrame([], f"trial int, {schema}")
-    folder = F.substring_index(F.substring_index(F.col("_metadata.file_path"), "/", -3), "/", 1)
-    return spark.read.schema(schema).parquet(*paths).select(folder.cast("int").alias("trial"), "*")
+    for trial, paths in parts.items():
+        folder = tree / f"trial={trial}"
+        folder.mkdir(parents=True)
+        for path in paths:
+            (folder / path.name).symlink_to(path.resolve())
+    return spark.read.schema(f"{schema}, trial int").parquet(tree.as_uri()).select("trial", *columns)
 
 
-def _checked_rows(files: Iterable[Path], columns: Mapping[str, Column]) -> int:
-    return sum(_checked(path, columns) for path in files)
+def _checked_rows(parts: Parts, columns: Mapping[str, Column]) -> int:
+    return sum(_checked(path, columns) for paths in parts.values() for path in paths)
 
 
 def _checked(path: Path, columns: Mapping[str, Column]) -> int:

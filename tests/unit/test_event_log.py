@@ -39,7 +39,7 @@ def edit(run: Path, **keys: Any) -> None:
 
 def test_a_log_that_follows_the_format_is_counted(run: Path) -> None:
     files = check(run)
-    assert (files.rows, files.recorded) == (2, frozenset({0}))
+    assert (files.rows, list(files.sends)) == (2, [0])
 
 
 def test_text_may_be_kept_as_a_dictionary(run: Path) -> None:
@@ -54,7 +54,7 @@ def test_names_that_begin_with_a_dot_are_skipped(run: Path) -> None:
 
 
 def test_a_trial_without_folders_has_no_files(tmp_path: Path) -> None:
-    assert check(write_run(tmp_path, [TrialLog(None, None)])).recorded == frozenset()
+    assert check(write_run(tmp_path, [TrialLog(None, None)])).sends == {}
 
 
 def test_a_missing_column_is_named(run: Path) -> None:

@@ -61,8 +61,7 @@ def _unit(metric: str) -> str:
 def _omb(folder: RunFolder, to: Path) -> Iterator[Path]:
     to.mkdir(exist_ok=True)
     files = check_log(folder)
-    with spark_session(files.rows) as spark:
-        log = files.open(spark)
+    with spark_session(files.rows) as spark, files.opened(spark) as log:
         first_ns = {trial: found.first_ns for trial, found in recorded(log.sends).items()}
         workload = json.loads((folder.path / "manifest.json").read_text(encoding="utf-8")).get("scenario", "")
         made = omb.results(folder.trials, log, windows(spark, folder.trials, first_ns), str(workload))
