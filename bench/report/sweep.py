@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,9 +62,16 @@ class Panels:
 
 def parts(results: Results) -> list[Part]:
     """Split a run by system: Kafka, Pulsar, then the others by name."""
-    systems = {*results.cases["system"], *results.trials["system"]}
-    ordered = sorted(systems, key=lambda name: (_KNOWN.index(name) if name in _KNOWN else len(_KNOWN), name))
-    return [_part(results, system) for system in ordered]
+    return [
+        _part(results, system) for system in in_order({*results.cases["system"], *results.trials["system"]})
+    ]
+
+
+def in_order(systems: Iterable[str]) -> list[str]:
+    """The names of systems as they stand everywhere: Kafka, Pulsar, then the others by name; each once."""
+    return sorted(
+        set(systems), key=lambda name: (_KNOWN.index(name) if name in _KNOWN else len(_KNOWN), name)
+    )
 
 
 def natural(text: str) -> list[tuple[int, float, str]]:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from bench.errors import BenchError
@@ -90,3 +92,14 @@ def test_a_run_without_a_report_is_refused_with_what_to_do(run: RunFolder, tmp_p
         publish([run], tmp_path / "published")
 
     assert not list((tmp_path / "published").glob("*"))
+
+
+def test_what_could_not_be_read_stands_beside_what_was_lost(run: RunFolder, tmp_path: Path) -> None:
+    summary, trials = run.path / "results" / "summary.json", run.path / "results" / "trials.parquet"
+    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"figure": "timeline"}))
+    table = pd.read_parquet(trials)
+    table.assign(unread=[8, *[0] * (len(table) - 1)], lost=0, acked=100).to_parquet(trials)
+
+    page = publish([run], tmp_path / "published").read_text()
+
+    assert f"0 and 8 unread / {100 * (table['verdict'] == 'valid').sum():,}" in page

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from bench.report import numbers, templates
+from bench.report import numbers, sweep, templates
 from bench.report.results import Json
 from bench.report.sections import expectations
 from bench.report.table import Cell, Column, Row, Table
@@ -101,7 +101,7 @@ def _begun(run: Run) -> str:
 
 def _history(runs: Sequence[Run]) -> Table:
     """A row a run, the newest first."""
-    systems = list(dict.fromkeys(system for run in runs for system in run.cases["system"]))
+    systems = sweep.in_order(system for run in runs for system in run.cases["system"])
     found = "lost / acknowledged" if runs[0].broken else "messages/s, all cases"
     columns = [
         Column("run", "links"),
@@ -138,8 +138,10 @@ def _found(run: Run, system: str) -> Cell:
     own = run.cases[run.cases["system"] == system]
     if run.broken:
         trials = run.trials[(run.trials["system"] == system) & (run.trials["verdict"] == "valid")]
-        lost, acked = trials["lost"].sum(), trials["acked"].sum()
-        return Cell(f"{numbers.count(lost)} / {numbers.count(acked)}", "bad" if lost else "plain")
+        lost, unread, acked = (trials[name].sum() for name in ("lost", "unread", "acked"))
+        beside = f" and {numbers.count(unread)} unread" if unread else ""
+        text = f"{numbers.count(lost)}{beside} / {numbers.count(acked)}"
+        return Cell(text, "bad" if lost or unread else "plain")
     rates = [rate for rate in own["throughput_msgs_per_s"].dropna() if rate > 0]
     if not rates:
         return Cell(numbers.NOTHING)
