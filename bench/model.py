@@ -14,6 +14,12 @@ from typing import Any, TypeAlias
 Scalar: TypeAlias = str | int | float | bool
 Settings: TypeAlias = Mapping[str, Scalar]
 
+
+def text(value: object) -> str:
+    """Write a setting's value as names, tables, server configurations and librdkafka do: true, not True."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 NANOS = 1_000_000_000
 
 ENOUGH_TRIALS = 5

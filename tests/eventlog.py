@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.model import NANOS, Scalar
-from bench.scenario.expand import text
+from bench.model import NANOS, Scalar, text
 
 _POSITION = [("ledger", pa.int64()), ("entry", pa.int64()), ("batch_index", pa.int32())]
 

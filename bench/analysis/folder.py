@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bench.analysis.guarantee import chosen
 from bench.errors import EventLogError
-from bench.model import Scalar
-from bench.scenario.expand import text
+from bench.model import Scalar, text
 
 _NUMBERED = re.compile(r"^\d{4,}$")
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bench.model import Scalar, Settings
-from bench.scenario.expand import text
+from bench.model import Scalar, Settings, text
 
 _Configuration = Mapping[str, Any]
 

@@ -62,9 +62,8 @@ class Panels:
 
 def parts(results: Results) -> list[Part]:
     """Split a run by system: Kafka, Pulsar, then the others by name."""
-    return [
-        _part(results, system) for system in in_order({*results.cases["system"], *results.trials["system"]})
-    ]
+    systems = in_order([*results.cases["system"], *results.trials["system"]])
+    return [_part(results, system) for system in systems]
 
 
 def in_order(systems: Iterable[str]) -> list[str]:
@@ -116,12 +115,9 @@ def _part(results: Results, system: str) -> Part:
     settings = tuple(results.plan.get("swept", {}).get(system, ()))
     known = tuple(name for name in settings if name in results.cases.columns)
     cases = results.cases[results.cases["system"] == system]
-    named = list(results.plan.get("cases") or ())
+    place = {name: number for number, name in enumerate(results.plan.get("cases") or ())}
     keys = [
-        (
-            named.index(case["case"]) if case["case"] in named else len(named),
-            [natural(_text(case[name])) for name in known],
-        )
+        (place.get(case["case"], len(place)), [natural(_text(case[name])) for name in known])
         for _, case in cases.iterrows()
     ]
     order = sorted(range(len(cases)), key=keys.__getitem__)

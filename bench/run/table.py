@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from bench.model import text
 from bench.run.plan import Plan
 from bench.run.preflight import Finding
 from bench.run.wiring import system
-from bench.scenario.expand import text
 
 
 def plan_line(plan: Plan) -> str:

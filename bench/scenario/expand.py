@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
-from bench.model import Case, Cluster, Jit, Load, Scalar, Settings
+from bench.model import Case, Cluster, Jit, Load, Scalar, Settings, text
 from bench.scenario.schema import Scenario, SystemSpec
 from bench.scenario.values import Properties
 
@@ -115,8 +115,3 @@ def _load(scenario: Scenario, producers: int, message_bytes: int) -> Load:
 def _named(case: Case, swept: Settings) -> Case:
     words = [f"{name}={text(value)}" for name, value in swept.items()]
     return replace(case, name=" ".join([case.system, *words]), swept=swept)
-
-
-def text(value: Scalar) -> str:
-    """Write a setting's value as names, tables and server configurations do: true, not True."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

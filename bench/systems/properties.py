@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bench.errors import ClusterError
-from bench.model import Settings
-
-
-def text(value: object) -> str:
-    """Write a setting's value as the servers and librdkafka read it: true, not True."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+from bench.model import Settings, text
 
 
 def require(owner: str, asked: Settings, found: Mapping[str, object]) -> None:

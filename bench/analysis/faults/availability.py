@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from statistics import median
 from typing import Any
@@ -41,8 +41,12 @@ class Struck:
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """What Spark found: by (trial, fault) the figures of sends and live receives, by trial acks and receives a bin."""
+    """What Spark found: figures of sends and live receives by fault that took effect, acks and receives a bin by trial.
 
+    A fault's key is its trial and its place among the trial's steps.
+    """
+
+    struck: Mapping[tuple[int, int], Struck]
     figures: Mapping[tuple[int, int], Row]
     acks: Mapping[int, Mapping[int, int]]
     live: Mapping[int, Mapping[int, int]]
@@ -50,15 +54,15 @@ class Availability:
 
 def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> Availability:
     """Look at the trials with faults; the others cost nothing."""
-    struck = [one for trial in trials for one in _struck(trial).values()]
+    struck = {(one.trial, one.fault): one for trial in trials for one in _struck(trial)}
     if not struck:
-        return Availability({}, {}, {})
-    rows = [astuple(one) for one in struck]
+        return Availability({}, {}, {}, {})
+    rows = [astuple(one) for one in struck.values()]
     faults = spark.createDataFrame(rows, "trial int, fault int, asked_ns long, effect_ns long, until_ns long")
     of_faulted = F.broadcast(faults.select("trial").distinct())
     sends = log.sends.join(of_faulted, "trial")
     live = log.receives.where(F.col("stage") == "live").join(of_faulted, "trial")
-    figures: dict[tuple[int, int], Row] = {(one.trial, one.fault): {} for one in struck}
+    figures: dict[tuple[int, int], Row] = {key: {} for key in struck}
     acks = sends.where(F.col("outcome") == "ok").select("trial", "partition", F.col("done_ns").alias("at_ns"))
     seen = live.select("trial", "partition", F.col("received_ns").alias("at_ns"))
     ends = _ends(sends)
@@ -69,26 +73,19 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
     ):
         for key, row in found.items():
             figures[key] |= row
-    return Availability(figures, _bins(acks), _bins(seen))
+    return Availability(struck, figures, _bins(acks), _bins(seen))
 
 
-def _struck(trial: TrialRecord) -> dict[int, Struck]:
-    """The faults of a trial that took effect, by their place among its steps."""
-    struck = {
-        number: (int(fault["asked_ns"]), int(fault["effect_ns"]))
+def _struck(trial: TrialRecord) -> Iterator[Struck]:
+    """Give the faults of a trial that took effect."""
+    times = [
+        (number, int(fault["asked_ns"]), int(fault["effect_ns"]))
         for number, fault in enumerate(trial.faults)
         if "proven" in fault and fault.get("effect_ns") is not None
-    }
-    return {
-        number: Struck(
-            trial.trial,
-            number,
-            asked_ns,
-            effect_ns,
-            min((later for later, _ in struck.values() if later > asked_ns), default=_NEVER_NS),
-        )
-        for number, (asked_ns, effect_ns) in struck.items()
-    }
+    ]
+    for number, asked_ns, effect_ns in times:
+        until_ns = min((later for _, later, _ in times if later > asked_ns), default=_NEVER_NS)
+        yield Struck(trial.trial, number, asked_ns, effect_ns, until_ns)
 
 
 def _firsts(sends: DataFrame, faults: DataFrame) -> dict[tuple[int, int], Row]:
@@ -150,9 +147,8 @@ def _bins(events: DataFrame) -> dict[int, dict[int, int]]:
 def fault_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int], found: Availability) -> list[Row]:
     """Give the rows of the table `faults`."""
     return [
-        _row(trial, struck.get(number), fault, first_ns.get(trial.trial, 0), found)
+        _row(trial, number, fault, first_ns.get(trial.trial, 0), found)
         for trial in trials
-        for struck in [_struck(trial)]
         for number, fault in enumerate(trial.faults)
         if "proven" in fault
     ]
@@ -178,7 +174,7 @@ def _longest(rows: Iterable[Row], name: str) -> int | None:
 
 
 def _row(
-    trial: TrialRecord, struck: Struck | None, fault: Mapping[str, Any], first_ns: int, found: Availability
+    trial: TrialRecord, number: int, fault: Mapping[str, Any], first_ns: int, found: Availability
 ) -> Row:
     row: Row = {
         "trial": trial.trial,
@@ -188,9 +184,10 @@ def _row(
         "proven": fault["proven"],
         **{name: _since(fault.get(name), first_ns) for name in ("asked_ns", "effect_ns", "healed_ns")},
     }
+    struck = found.struck.get((trial.trial, number))
     if struck:
         times = (struck.effect_ns, struck.until_ns, trial.window.end_ns if trial.window else None)
-        row |= found.figures.get((trial.trial, struck.fault), {})
+        row |= found.figures[trial.trial, number]
         row |= dip(found.acks.get(trial.trial, {}), *times)
         live = dip(found.live.get(trial.trial, {}), *times)
         row |= {f"live_{name}": value for name, value in live.items()}

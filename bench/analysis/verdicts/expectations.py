@@ -9,8 +9,7 @@ from typing import Any, TypeAlias
 from scipy import stats
 
 from bench.analysis.statistics.interval import paired_ratio
-from bench.model import ENOUGH_TRIALS
-from bench.scenario.expand import text
+from bench.model import ENOUGH_TRIALS, text
 
 Row = Mapping[str, Any]
 Comparison = dict[str, Any]

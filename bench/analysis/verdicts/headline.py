@@ -24,13 +24,14 @@ def headline(cases: Sequence[Row], trials: Sequence[Row], *, closed: bool, broke
     if not broken:
         return [*prices, _loss(cases, trials), *_caveats(cases, trials)]
     valid = [row for row in trials if row["verdict"] == "valid"]
-    named = {name: {case["case"] for case in those} for name, those in by_system.items()}
-    rows = {name: [row for row in valid if row["case"] in named[name]] for name in named}
-    worths = [
-        _worth(name, by_system[name], rows[name])
-        for name in sorted(by_system, key=lambda name: _gone(rows[name]), reverse=True)
-    ]
+    rows = {name: [row for case in those for row in _of(case, valid)] for name, those in by_system.items()}
+    ranked = sorted(by_system, key=lambda name: _gone(rows[name]), reverse=True)
+    worths = [_worth(name, by_system[name], rows[name]) for name in ranked]
     return [*worths, *(prices if closed else ()), *_caveats(cases, trials)]
+
+
+def _of(case: Row, rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["case"] == case["case"]]
 
 
 def _gone(rows: Sequence[Row]) -> tuple[int, int]:
@@ -41,7 +42,7 @@ def _gone(rows: Sequence[Row]) -> tuple[int, int]:
 def _worth(system: str, cases: Sequence[Row], valid: Sequence[Row]) -> str:
     """State for each configuration of a system what its acknowledgements were worth under the faults."""
     name = system.capitalize()
-    found = {_label(case): [row for row in valid if row["case"] == case["case"]] for case in cases}
+    found = {_label(case): _of(case, valid) for case in cases}
     ordered = sorted(found.items(), key=lambda one: _gone(one[1]), reverse=True)
     said = {label: _marred(rows) for label, rows in ordered if rows}
     if not said:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -26,7 +26,8 @@ def price(
     """
     if not results.plan_sweeps(SWEPT):
         return None
-    points = _points(results, column, factor)
+    line = _line_of(parts)
+    points = _points(results, column, factor).assign(line=lambda known: known["case"].map(line))
     blocks = [block for part in parts if (block := sweep.panels(but_for_the_disk(part))).shown]
     x, y = fitting(points["fsync_ms"]), fitting(points["y"])
     if x is None or y is None or not blocks:
@@ -37,7 +38,7 @@ def price(
             cell.axes.set_xscale("log")
         cell.axes.set_xlim(x.low, x.high)
         x.apply(cell.axes.xaxis, multiples.width_in(cell.axes) / ACROSS_IN)
-        multiples.name_lines(cell, _lines(cell, points, _of_line(parts)))
+        multiples.name_lines(cell, _lines(cell, points, line))
     return figure
 
 
@@ -62,22 +63,22 @@ def but_for_the_disk(part: sweep.Part) -> sweep.Part:
     return replace(part, settings=tuple(others), cases=one)
 
 
-def _of_line(parts: Sequence[sweep.Part]) -> Callable[[str], set[str]]:
-    """Find the cases that differ from one in the disk only, itself among them."""
-    alike: dict[str, set[str]] = {}
-    for part in parts:
-        groups: dict[tuple[str, ...], set[str]] = {}
-        for _, case in part.cases.iterrows():
-            key = tuple(str(case[name]) for name in _others(part))
-            alike[str(case["case"])] = groups.setdefault(key, set())
-            groups[key].add(str(case["case"]))
-    return alike.__getitem__
+def _line_of(parts: Sequence[sweep.Part]) -> dict[str, str]:
+    """Give each case the first of those that differ from it in the disk only: they share a line."""
+    first: dict[tuple[str, ...], str] = {}
+    return {
+        str(case["case"]): first.setdefault(
+            (part.system, *(str(case[name]) for name in _others(part))), str(case["case"])
+        )
+        for part in parts
+        for _, case in part.cases.iterrows()
+    }
 
 
-def _lines(cell: multiples.Cell, points: pd.DataFrame, of_line: Callable[[str], set[str]]) -> multiples.Ends:
+def _lines(cell: multiples.Cell, points: pd.DataFrame, line: Mapping[str, str]) -> multiples.Ends:
     ends: dict[str, tuple[float, float]] = {}
     for case in cell.panel.lines.values():
-        trials = points[points["case"].isin(of_line(case))]
+        trials = points[points["line"] == line[case]]
         if trials.empty:
             continue
         colour = cell.colours[case]

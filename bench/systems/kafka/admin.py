@@ -13,7 +13,7 @@ from confluent_kafka.admin._config import ConfigEntry, ConfigResource
 from confluent_kafka.cimpl import NewTopic
 
 from bench.errors import ClusterError, LoadError
-from bench.model import Cluster, Node, Topic, TopicState
+from bench.model import Cluster, Node, Topic, TopicState, text
 from bench.systems.kafka import topics
 from bench.systems.kafka.config import copies
 from bench.systems.kafka.describe import active_controller, node_settings
@@ -28,7 +28,7 @@ from bench.systems.kafka.nodes import (
     of_role,
 )
 from bench.systems.kafka.settings import topic_settings
-from bench.systems.properties import require, text
+from bench.systems.properties import require
 
 _REQUEST_S = 30.0
 _LOOK_S = 2.0

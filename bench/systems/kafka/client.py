@@ -13,12 +13,11 @@ from typing import TypeAlias
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from bench.errors import LoadError
-from bench.model import Outcome, Scalar, Settings, Topic
+from bench.model import Outcome, Scalar, Settings, Topic, text
 from bench.systems.kafka import topics
 from bench.systems.kafka.outcomes import certain_refusals
 from bench.systems.kafka.records import Record, consume, poll
 from bench.systems.kafka.settings import client_config, client_properties, lookup, merged
-from bench.systems.properties import text
 from bench.systems.protocols import NOT_GIVEN, Done, Received
 
 _SYNC: Settings = {

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
-from bench.model import Cluster, Node, Settings
+from bench.model import Cluster, Node, Settings, text
 from bench.systems.kafka import storage
 from bench.systems.kafka.nodes import (
     BROKER,
@@ -20,7 +20,6 @@ from bench.systems.kafka.nodes import (
     of_role,
     properties_file,
 )
-from bench.systems.properties import text
 from bench.systems.servers import Servers
 
 FOLDER = Path(__file__).resolve().parents[3] / "clusters" / "kafka"

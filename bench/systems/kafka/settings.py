@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaException, Producer
 
-from bench.model import Case, Scalar, Settings
+from bench.model import Case, Scalar, Settings, text
 from bench.systems import processing
 from bench.systems.kafka.config import FOLDER, copies
 from bench.systems.kafka.nodes import BROKER, CONTROLLER, MOST_NODES, ROLES, ZOOKEEPER
 from bench.systems.processing import AFTER, BEFORE, PROCESSOR
-from bench.systems.properties import text
 
 COMMIT = "commit"
 TRANSACTION = "transaction"

@@ -6,8 +6,7 @@ import socket
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.model import Cluster, Node, Scalar, Settings
-from bench.systems.properties import text
+from bench.model import Cluster, Node, Scalar, Settings, text
 from bench.systems.pulsar import metadata, storage
 from bench.systems.pulsar.nodes import (
     BOOKIE,
