@@ -22,6 +22,9 @@ def text(value: object) -> str:
 
 NANOS = 1_000_000_000
 
+EMULATED_FSYNC = "emulated_fsync"
+"""The setting of a disk that makes an fsync dearer, on every server of a trial."""
+
 ENOUGH_TRIALS = 5
 """From so many trials of a case on there is an interval and a verdict: 5 that agree come by chance once in 32 times."""
 
@@ -81,7 +84,7 @@ class Compared:
 
 
 class Jit(StrEnum):
-    """How the servers' JVMs compile: their own default, or C1 only (fast start, for `quick` and tests)."""
+    """How the servers' JVMs compile: their own default, or C1 only (fast start: `quick`, faults, tests)."""
 
     DEFAULT = "default"
     C1 = "c1"

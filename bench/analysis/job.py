@@ -38,7 +38,7 @@ from bench.analysis.verdicts.expectations import judge
 from bench.analysis.verdicts.headline import headline
 from bench.analysis.window import windows
 from bench.errors import AnalysisError
-from bench.model import ERRORS
+from bench.model import EMULATED_FSYNC, ERRORS
 
 _Counted = TypeVar("_Counted", Tally, Used)
 _ROWS_PER_TASK = 400_000
@@ -229,6 +229,6 @@ def _figure(folder: RunFolder, *, closed: bool, broken: bool) -> str:
     """Name the figure that answers what the run asked."""
     if broken:
         return "timeline"
-    if "emulated_fsync" in folder.settings:
+    if EMULATED_FSYNC in folder.settings:
         return "price"
     return "throughput" if closed else "response"

@@ -8,10 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bench.backends.process import ProcessBackend
-from bench.model import Node, Scalar, Settings
+from bench.model import EMULATED_FSYNC, Node, Scalar, Settings
 from bench.scenario.values import AS_IS, added_fsync_s
-
-SETTING = "emulated_fsync"
 
 
 @dataclass(slots=True)
@@ -29,7 +27,7 @@ class EmulatedDisks:
         """
         if not disk:
             return None
-        asked = disk.get(SETTING, AS_IS)
+        asked = disk.get(EMULATED_FSYNC, AS_IS)
         seconds = added_fsync_s(asked)
         for node, _ in self.servers:
             self.backend.hold_fsyncs(node, seconds)
@@ -39,4 +37,4 @@ class EmulatedDisks:
                 for node, folder in self.servers
                 if folder.is_dir()
             }
-        return {SETTING: asked, "fsync_ns": self._measured[asked]}
+        return {EMULATED_FSYNC: asked, "fsync_ns": self._measured[asked]}

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pandas as pd
 from matplotlib.figure import Figure
 
+from bench.model import EMULATED_FSYNC
 from bench.report import sweep
 from bench.report.figures import multiples
 from bench.report.figures.scale import ACROSS_IN, fitting
 from bench.report.results import Results
 
-SWEPT = "emulated_fsync"
 _MS = 1e-6
 
 
@@ -24,7 +24,7 @@ def price(
 
     A dot is a trial, a line joins the medians of the cases that differ in the disk only.
     """
-    if not results.plan_sweeps(SWEPT):
+    if not results.plan_sweeps(EMULATED_FSYNC):
         return None
     line = _line_of(parts)
     points = _points(results, column, factor).assign(line=lambda known: known["case"].map(line))
@@ -52,7 +52,7 @@ def _points(results: Results, column: str, factor: float) -> pd.DataFrame:
 
 
 def _others(part: sweep.Part) -> list[str]:
-    return [name for name in part.settings if name != SWEPT]
+    return [name for name in part.settings if name != EMULATED_FSYNC]
 
 
 def but_for_the_disk(part: sweep.Part) -> sweep.Part:

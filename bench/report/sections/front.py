@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bench.model import EMULATED_FSYNC
 from bench.report import numbers
 from bench.report.figures import Drawing
 from bench.report.results import Results
@@ -52,7 +53,7 @@ def _caveats(results: Results) -> tuple[str, ...]:
     jits = method.jit(results)
     said = (
         f"one machine, {method.cores(results)} {method.sharing(results)}",
-        f"{synced}{' as is; longer ones are emulated' if results.plan_sweeps('emulated_fsync') else ''}"
+        f"{synced}{' as is; longer ones are emulated' if results.plan_sweeps(EMULATED_FSYNC) else ''}"
         if cost.get("p50")
         else "the cost of one fsync was not measured",
         method.pacing(results),

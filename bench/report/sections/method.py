@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 import pandas as pd
 
+from bench.model import EMULATED_FSYNC
 from bench.report import numbers, sweep
 from bench.report.results import Json, Results
 from bench.report.sections import certainty
@@ -92,11 +92,9 @@ def fsync(results: Results) -> str:
 def _emulated(results: Results) -> str:
     """What an fsync was measured to cost on the servers, by what was asked for; empty where nothing was emulated."""
     found: dict[str, list[int]] = {}
-    for file in results.trial_files.values():
-        disk = file.get("disk") or {}
-        costs = [cost["p50"] for cost in (disk.get("fsync_ns") or {}).values()]
-        if costs:
-            found.setdefault(str(disk["emulated_fsync"]), []).append(round(median(costs)))
+    measured = results.trials.set_index("trial")["fsync_ns"].dropna()
+    for trial, cost in measured.items():
+        found.setdefault(str(results.trial_files[trial]["disk"][EMULATED_FSYNC]), []).append(int(cost))
     said = [
         f"{asked}: {numbers.duration(min(costs))} to {numbers.duration(max(costs))}"
         for asked, costs in found.items()
