@@ -84,7 +84,7 @@ class Compared:
 
 
 class Jit(StrEnum):
-    """How the servers' JVMs compile: their own default, or C1 only (fast start: `quick`, faults, tests)."""
+    """How the servers' JVMs compile: their own default, or C1 only (fast start, for `quick` and tests)."""
 
     DEFAULT = "default"
     C1 = "c1"
