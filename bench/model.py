@@ -246,8 +246,8 @@ COUNTERS = (
     "out_of_order",
     "foreign",
 )
-BROKEN = ("unavailable_ns", "reader_stall_ns", "copies_missing_ns")
-"""What faults did to a trial, the longest of each."""
+BROKEN = ("unavailable_ns", "reader_stall_ns", "copies_missing_ns", "moves")
+"""What faults did to a trial: the longest of each time, and how often another node came to serve a partition."""
 SHARES = (
     *("machine_cpu_share", "machine_disk_share", "network_share"),
     *("servers_cpu", "client_cpu", "other_cpu", "gc_share"),
@@ -259,3 +259,10 @@ METRICS = (*RATES, *TIMES, *COUNTERS, *BROKEN, *USAGE)
 """Columns of results/trials that an expectation may speak of (docs/results.md)."""
 ERRORS = "errors"
 """What an expectation may speak of beside them: the sends that ended with one error (results/errors)."""
+STEP_NS = "step_ns"
+"""The same: the time from one step of a trial's faults to a later one."""
+FAULT_METRICS = (
+    *("first_failed_ns", "first_acked_ns", "first_received_ns", "ack_gap_ns", "live_gap_ns"),
+    *("rate_before", "dip_depth", "dip_messages", "back_ns", "copies_back_ns"),
+)
+"""Columns of results/faults that an expectation about one `fault` may speak of."""

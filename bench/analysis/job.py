@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,9 +35,10 @@ from bench.analysis.statistics.steadiness import flag, service_by_part
 from bench.analysis.trials import Counted, trial_row
 from bench.analysis.verdicts.expectations import judge
 from bench.analysis.verdicts.headline import headline
+from bench.analysis.verdicts.meant import Found, meant
 from bench.analysis.window import windows
 from bench.errors import AnalysisError
-from bench.model import EMULATED_FSYNC, ERRORS
+from bench.model import EMULATED_FSYNC
 
 _Counted = TypeVar("_Counted", Tally, Used)
 _ROWS_PER_TASK = 400_000
@@ -167,37 +167,13 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "errors", tables.table(measured.errors, tables.ERRORS))
     tables.write_table(results, "messages", measured.offenders)
     tables.write_table(results, "faults", tables.table(measured.faults, tables.FAULTS))
+    found = Found(trials, measured.faults, measured.errors)
     judged = [
-        judge(expectation, _judged(folder, trials, measured.errors, expectation.get("error")), settings)
+        judge(expectation, meant(expectation, folder.trials, found), settings)
         for expectation in folder.manifest.expectations
     ]
     tables.write_json(results, "expectations", judged)
     tables.write_json(results, "summary", _summary(folder, trials, cases, time.monotonic() - began))
-
-
-def _judged(
-    folder: RunFolder,
-    trials: Sequence[Mapping[str, Any]],
-    errors: Iterable[Mapping[str, Any]],
-    name: str | None,
-) -> list[dict[str, Any]]:
-    """Give each trial's row its settings that are not swept, and how many sends ended with the error of this name."""
-    counts = Counter[int]()
-    for row in errors:
-        if row["error"] == name:
-            counts[row["trial"]] += row["count"]
-    return [
-        {
-            **trial.configured,
-            **{
-                column: value
-                for column, value in row.items()
-                if value is not None or column not in trial.configured
-            },
-            ERRORS: counts[row["trial"]],
-        }
-        for trial, row in zip(folder.trials, trials, strict=True)
-    ]
 
 
 def _curves(counted: Counted) -> Iterator[dict[str, object]]:

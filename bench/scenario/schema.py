@@ -272,7 +272,20 @@ class Scenario(Strict):
                 f"an expectation speaks of {', '.join(sorted(absent))}, which this scenario does not run"
             )
             raise ValueError(message)
+        for expectation in self.expectations:
+            self._steps_there(expectation)
         return self
+
+    def _steps_there(self, expectation: Expectation) -> None:
+        for system in expectation.systems if expectation.steps else ():
+            known = [step["name"] for step in self.systems.chosen()[system].faults if "name" in step]
+            for name in expectation.steps:
+                if name not in known:
+                    message = (
+                        f"the expectation {expectation.id!r} speaks of a step {name!r}, which {system} does not have; "
+                        f"one of {', '.join(known)}"
+                    )
+                    raise ValueError(message)
 
 
 def json_schema() -> dict[str, Any]:

@@ -56,9 +56,20 @@ def _comparisons(expectation: Row, rows: Sequence[Row], settings: Sequence[str])
     elif expectation.get("steady"):
         yield from _ordered(chosen, settings, metric, expectation["steady"], _stays(expectation["within"]))
     elif expectation.get("at_most") is not None:
-        yield from _bounded(chosen, metric, expectation["at_most"], "<=", expectation.get("error"))
+        yield from _bounded(chosen, metric, expectation["at_most"], "<=", _about(expectation))
     elif expectation.get("at_least") is not None:
-        yield from _bounded(chosen, metric, expectation["at_least"], ">=", expectation.get("error"))
+        yield from _bounded(chosen, metric, expectation["at_least"], ">=", _about(expectation))
+    elif expectation.get("once_at_least") is not None:
+        yield from _once(chosen, metric, expectation["once_at_least"], _about(expectation))
+
+
+def _about(expectation: Row) -> str:
+    """Name what a metric is the metric of, where it is not the whole trial."""
+    if expectation.get("since"):
+        return f"from {expectation['since']} to {expectation['until']}, "
+    if expectation.get("fault"):
+        return f"{expectation['fault']}, "
+    return f"{expectation['error']} " if expectation.get("error") else ""
 
 
 def _ratios(rows: Sequence[Row], metric: str, ratio: Row) -> Iterator[Comparison]:
@@ -168,9 +179,7 @@ def _signs(for_it: int, against: int, rounds: int) -> str:
     return UNDECIDED
 
 
-def _bounded(
-    rows: Sequence[Row], metric: str, bound: float, sign: str, error: str | None
-) -> Iterator[Comparison]:
+def _bounded(rows: Sequence[Row], metric: str, bound: float, sign: str, about: str) -> Iterator[Comparison]:
     """Hold every valid trial of each case against a bound."""
     for case, members in _grouped(rows, lambda row: row["case"]).items():
         values = [row.get(metric) for row in members if _counts(row)]
@@ -179,12 +188,29 @@ def _bounded(
         against = len(known) - for_it
         verdict = NOT if against else HELD if values and for_it == len(values) else UNDECIDED
         yield {
-            "what": f"{case}: {f'{error} ' if error else ''}{metric} {sign} {bound:g}",
+            "what": f"{case}: {about}{metric} {sign} {bound:g}",
             "rounds_for": for_it,
             "rounds_against": against,
             "rounds": len(values),
             **dict.fromkeys(("ratio_median", "ratio_low", "ratio_high")),
             "verdict": verdict,
+        }
+
+
+def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterator[Comparison]:
+    """Look for one valid trial of each case that reaches a bound; that none does takes enough of them to say."""
+    for case, members in _grouped(rows, lambda row: row["case"]).items():
+        values = [row.get(metric) for row in members if _counts(row)]
+        for_it = sum(value is not None and value >= bound for value in values)
+        known = [value for value in values if value is not None]
+        none = len(known) == len(values) >= ENOUGH_TRIALS
+        yield {
+            "what": f"{case}: {about}{metric} >= {bound:g} in one trial or more",
+            "rounds_for": for_it,
+            "rounds_against": len(known) - for_it,
+            "rounds": len(values),
+            **dict.fromkeys(("ratio_median", "ratio_low", "ratio_high")),
+            "verdict": HELD if for_it else NOT if none else UNDECIDED,
         }
 
 
