@@ -108,7 +108,8 @@ FAULTS: _Fields = {
     "kind": _TEXT,
     "nodes": _TEXT,
     "proven": _BOOL,
-    **dict.fromkeys(("asked_ns", "effect_ns", "healed_ns", "first_failed_ns", "first_acked_ns"), _LONG),
+    **dict.fromkeys(("asked_ns", "effect_ns", "healed_ns"), _LONG),
+    **dict.fromkeys(("first_failed_ns", "first_acked_ns", "first_received_ns"), _LONG),
     **dict.fromkeys(("ack_gap_ns", "live_gap_ns"), _LONG),
     "rate_before": _REAL,
     "dip_depth": _REAL,
@@ -119,6 +120,7 @@ FAULTS: _Fields = {
     "live_dip_messages": _LONG,
     "live_back_ns": _LONG,
     "copies_back_ns": _LONG,
+    "copies_back_how": _TEXT,
 }
 
 OTHERS: Mapping[str, _Fields] = {

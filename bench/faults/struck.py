@@ -26,17 +26,19 @@ class Struck:
     _effect: Effect | None = None
 
     @classmethod
-    def asked(cls, step: Step, strike: Strike, nodes: Sequence[Node]) -> Struck:
-        """Begin the record, now."""
+    def asked(cls, step: Step, strike: Strike, nodes: Sequence[Node], *, after_load: bool) -> Struck:
+        """Begin the record, now; `after_load` where an earlier step, or this one, waits for the load's end."""
         record: dict[str, Any] = {
             "name": step.name,
             "kind": strike.fault.key,
             "when": str(step.when),
             "target": strike.fault.targets,
             "nodes": [node.name for node in nodes],
+            "away": strike.fault.takes_away,
             "asked_ns": time.monotonic_ns(),
             "effect_ns": None,
             "seen": None,
+            "after_load": after_load,
             "heal": strike.heal,
             "heal_asked_ns": None,
             "healed_ns": None,

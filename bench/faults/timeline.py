@@ -59,6 +59,7 @@ class Timeline:
     _over: bool = False
     _given_up: bool = False
     _left_out: bool = False
+    _after_load: bool = False
     _error: BaseException | None = None
     _struck: list[Struck] = field(default_factory=list)
     _reading: Reading | None = None
@@ -146,8 +147,12 @@ class Timeline:
         if step.when.within is None or self._given_up:
             return
         seen = f"It did not come {step.when}; nothing more was done."
+        rest = self.steps[self.steps.index(step) :]
+        strikes = [one.name for one in rest if one.fault is not None]
         record = {"name": step.name, "kind": "left out", "when": str(step.when), "seen": seen}
-        self.records.append({**record, "asked_ns": time.monotonic_ns(), "effect_ns": None})
+        self.records.append(
+            {**record, "strikes": strikes, "asked_ns": time.monotonic_ns(), "effect_ns": None}
+        )
         self._left_out = True
 
     def _repeat(self, step: Step) -> None:
@@ -163,14 +168,15 @@ class Timeline:
         if when.after is not None and when.jitter is not None:
             shift_s = self._chance.uniform(-when.jitter, when.jitter)
             when = when.model_copy(update={"after": when.after + shift_s})
-        while not self._due(when, begun_ns):
+        while True:
             if self._given_up or (self._over and (until_over or self._lacks_acks(when))):
                 return False
+            if self._due(when, begun_ns):
+                return True
             if when.within is not None and time.monotonic_ns() - begun_ns > when.within * NANOS:
                 return False
             self._heal_due()
             time.sleep(_TURN_S)
-        return True
 
     def _due(self, when: Condition, begun_ns: int) -> bool:
         if self._lacks_acks(when) or (when.load is not None and not self._over):
@@ -205,6 +211,7 @@ class Timeline:
     def _do(self, step: Step) -> None:
         self._state = None
         self._asked_ns = 0
+        self._after_load = self._after_load or step.when.load is not None
         match step.action:
             case Strike() as strike:
                 self._strike(step, strike)
@@ -230,7 +237,7 @@ class Timeline:
 
     def _strike(self, step: Step, strike: Strike) -> None:
         place = Place(self.site.backend, self.site.nodes, self.site.client, self._find)
-        struck = Struck.asked(step, strike, self._nodes(strike.fault))
+        struck = Struck.asked(step, strike, self._nodes(strike.fault), after_load=self._after_load)
         self.records.append(struck.record)
         self._struck.append(struck)
         struck.take_effect(place)

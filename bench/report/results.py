@@ -29,7 +29,7 @@ _REQUIRED = {
     "trials": (
         *("trial", "round", "system", "case", "state", "verdict", "reason", "throughput_msgs_per_s"),
         *("service_p50_ns", "service_p99_ns", "e2e_p50_ns", "e2e_p99_ns", "sent", "acked", "lost"),
-        *("bottleneck", "bottleneck_evidence"),
+        *("bottleneck", "bottleneck_evidence", "other_cpu"),
     ),
     "cases": (
         *("system", "case", "rounds", "trials", "guarantee"),
@@ -56,10 +56,13 @@ _REQUIRED = {
         "kind",
         "nodes",
         "proven",
+        "asked_ns",
         "effect_ns",
         "healed_ns",
         "ack_gap_ns",
         "back_ns",
+        "first_received_ns",
+        "copies_back_how",
     ),
     "messages": ("trial", "kind", "producer", "sequence", "partition", "ledger", "entry", "batch_index"),
 }

@@ -95,7 +95,7 @@ def finished(
         _load_went_on(sent, faults),
         _client(sent),
         *_live(sent, seen),
-        *_faults(faults),
+        *_faults(faults, sent),
         _account(read, faults),
     ]
     bad = [check["reason"] for check in checks if check["verdict"] != Verdict.VALID]
@@ -136,15 +136,25 @@ def _client(sent: Mapping[str, Any]) -> dict[str, str]:
     return _check("client", Verdict.VALID, f"the load process used {share:.0%} of a core{bound}")
 
 
-def _faults(faults: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Hold each fault against its evidence: one that nothing shows may not have happened."""
+def _faults(faults: Sequence[Mapping[str, Any]], sent: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Hold each fault against its evidence: it came, it met the load, and something shows that it took effect."""
     struck = [fault for fault in faults if "proven" in fault]
+    never = [name for step in faults if step["kind"] == "left out" for name in step["strikes"]]
+    late = [
+        fault["name"]
+        for fault in struck
+        if not fault["after_load"] and sent["window"] and fault["asked_ns"] >= sent["window"]["end_ns"]
+    ]
+    unproven = [fault["name"] for fault in struck if not fault["proven"]]
+    for names, wrong in (
+        (never, "These faults never came"),
+        (late, "These faults came after the load, which they were to meet"),
+        (unproven, "Nothing shows that these faults took effect"),
+    ):
+        if names:
+            return [_check("faults", Verdict.INVALID, f"{wrong}: {', '.join(names)}.")]
     if not struck:
         return []
-    unproven = [fault["name"] for fault in struck if not fault["proven"]]
-    if unproven:
-        reason = f"Nothing shows that these faults took effect: {', '.join(unproven)}."
-        return [_check("faults", Verdict.INVALID, reason)]
     said = "; ".join(f"{fault['name']}: {fault['seen']}" for fault in struck)
     return [_check("faults", Verdict.VALID, said)]
 

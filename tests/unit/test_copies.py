@@ -2,82 +2,143 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.faults.copies import back_ns, missing_ns
+from bench.analysis.faults.copies import Back, back, missing_ns, moves
+
+Row = dict[str, Any]
+NEVER_NS = 2**63 - 1
 
 
-def isr(at: int, *nodes: str) -> dict[str, Any]:
+def isr(at: int, *nodes: str) -> Row:
     return {"at_ns": at, "partitions": [{"partition": 0, "leader": nodes[0], "in_sync": list(nodes)}]}
 
 
-def kept(at: int, *segments: tuple[str, ...]) -> dict[str, Any]:
+def kept(at: int, *segments: tuple[str, ...], owner: str | None = "broker-1") -> Row:
     ledger = {"ledger": 1, "segments": [[number, list(bookies)] for number, bookies in enumerate(segments)]}
-    return {"at_ns": at, "partitions": [{"partition": 0, "owner": "broker-1", "ledgers": [ledger]}]}
+    return {"at_ns": at, "partitions": [{"partition": 0, "owner": owner, "ledgers": [ledger]}]}
 
 
-def struck(node: str, healed: int | None = None, kind: str = "kill") -> dict[str, Any]:
-    """A fault that took effect at 10."""
-    return {"kind": kind, "nodes": [node], "proven": True, "effect_ns": 10, "healed_ns": healed}
+def struck(*nodes: str, healed: int | None = None, away: bool = True, asked: int = 10) -> Row:
+    """A fault that took effect 1 after it was asked for."""
+    times = {"asked_ns": asked, "effect_ns": asked + 1, "healed_ns": healed}
+    return {"name": "gone", "kind": "kill", "nodes": list(nodes), "away": away, "proven": True, **times}
 
 
-NOBODY: dict[str, Any] = {"at_ns": 15, "partitions": [{"partition": 0, "leader": None, "in_sync": []}]}
+def undo(at: int, *nodes: str) -> Row:
+    return {"name": "back", "kind": "undo", "nodes": list(nodes), "asked_ns": at - 1, "effect_ns": at}
+
+
+def of(history: list[Row], fault: Row, *others: Row, until: int = NEVER_NS) -> Back | None:
+    return back(history, [fault, *others], fault, until)
+
+
+NOBODY: Row = {"at_ns": 15, "partitions": [{"partition": 0, "leader": None, "in_sync": []}]}
 WHOLE = isr(0, "b1", "b2", "b3")
 
 
 @pytest.mark.parametrize(
-    ("history", "back"),
+    ("history", "healed", "expected"),
     [
-        ([WHOLE, isr(15, "b2", "b3"), isr(40, "b2", "b3", "b1")], 30),
-        ([WHOLE, isr(15, "b2", "b3"), isr(20, "b2"), isr(40, "b2", "b3")], None),  # one still missing
-        ([WHOLE, isr(15, "b2", "b3", "b1")], 0),  # another leader, every copy
-        ([WHOLE], 0),
-        ([WHOLE, NOBODY], None),  # nobody leads it any more
-        ([WHOLE, NOBODY, isr(40, "b1", "b2", "b3")], 30),
-        ([], None),  # nobody told
+        ([WHOLE, isr(15, "b2", "b3"), isr(40, "b2", "b3", "b1")], 30, Back(30, "node back")),
+        ([WHOLE, isr(15, "b2", "b3"), isr(20, "b2"), isr(40, "b2", "b3")], 30, None),  # b1 is still missing
+        ([WHOLE, isr(15, "b2", "b3", "b1")], 12, Back(2, "node back")),  # back before anybody missed it
+        ([WHOLE], None, None),  # it is dead, whatever the set of replicas in sync still says
+        ([isr(0, "b2", "b3")], None, Back(0, "")),  # it kept nothing
+        ([WHOLE, NOBODY], 12, None),  # nobody leads it any more
+        ([WHOLE, NOBODY, isr(40, "b1", "b2", "b3")], 12, Back(30, "node back")),
+        ([], 12, None),  # nobody told
+        ([isr(20, "b1", "b2")], 12, None),  # nobody told before
     ],
 )
-def test_kafkas_copies_are_back_when_as_many_are_in_sync_as_before(
-    history: list[dict[str, Any]], back: int | None
+def test_kafkas_copies_are_back_once_what_was_in_sync_is_so_again(
+    history: list[Row], healed: int | None, expected: Back | None
 ) -> None:
-    assert back_ns(history, struck("b1")) == back
+    assert of(history, struck("b1", healed=healed)) == expected
+
+
+def test_a_node_that_is_back_while_another_is_still_away_does_not_end_it() -> None:
+    """Seen: two of three brokers away, one after the other back; sizes alone would say that all is well at 30."""
+    history = [WHOLE, isr(15, "b3"), isr(30, "b3", "b1"), isr(60, "b3", "b1", "b2")]
+
+    assert of(history, struck("b1", "b2", healed=50), undo(28, "b1")) == Back(50, "node back")
+
+
+def test_who_falls_behind_after_the_next_fault_is_that_ones() -> None:
+    history = [
+        WHOLE,
+        isr(15, "b2", "b3"),
+        isr(30, "b1", "b2", "b3"),
+        isr(45, "b1", "b3"),
+        isr(60, "b1", "b2", "b3"),
+    ]
+
+    assert of(history, struck("b1", healed=20), until=40) == Back(20, "node back")
+    assert of(history, struck("b2", healed=50, asked=40)) == Back(20, "node back")
+
+
+def test_a_fault_that_takes_nothing_away_shows_in_the_replicas_in_sync() -> None:
+    cut = struck("b1", healed=30, away=False)
+
+    assert of([WHOLE, isr(25, "b1"), isr(40, "b1", "b2", "b3")], cut) == Back(30, "node back")
+    assert of([WHOLE], cut) == Back(0, "")
 
 
 @pytest.mark.parametrize(
-    ("history", "healed", "back"),
+    ("history", "healed", "expected"),
     [
         # The segment from 0 is copied to k3 at 40, so that none lies on k1 any more.
-        ([kept(0, ("k1", "k2")), kept(15, ("k1", "k2"), ("k3", "k2")), kept(40, ("k3", "k2"), ("k3", "k2"))], None, 30),
-        ([kept(0, ("k1", "k2")), kept(40, ("k3", "k2"))], 30, 20),  # the struck one came back before
-        ([kept(0, ("k1", "k2"))], 30, 20),
+        (
+            [
+                kept(0, ("k1", "k2")),
+                kept(15, ("k1", "k2"), ("k3", "k2")),
+                kept(40, ("k3", "k2"), ("k3", "k2")),
+            ],
+            None,
+            Back(30, "copied"),
+        ),
+        ([kept(0, ("k1", "k2")), kept(40, ("k3", "k2"))], 30, Back(20, "node back")),
+        ([kept(0, ("k1", "k2"))], 30, Back(20, "node back")),
         ([kept(0, ("k1", "k2"))], None, None),
-        ([kept(0, ("k2", "k3"))], None, 0),  # it kept nothing
+        ([kept(0, ("k2", "k3"))], None, Back(0, "")),  # it kept nothing
     ],
-)  # fmt: skip
-def test_pulsars_copies_are_back_when_none_lies_on_a_struck_node(
-    history: list[dict[str, Any]], healed: int | None, back: int | None
+)
+def test_pulsars_copies_are_back_once_none_lies_on_a_node_that_is_away(
+    history: list[Row], healed: int | None, expected: Back | None
 ) -> None:
-    assert back_ns(history, struck("k1", healed)) == back
+    assert of(history, struck("k1", healed=healed)) == expected
 
 
-def test_where_no_bookie_is_away_nothing_can_be_said_of_pulsars_copies() -> None:
-    assert back_ns([kept(0, ("k1", "k2"))], struck("k1", 30, kind="isolate")) is None
+def test_of_two_bookies_the_one_that_is_back_keeps_its_copies() -> None:
+    """Seen: the first is back at 50, what lay on the second is copied by 80, the second comes at 120."""
+    history = [
+        kept(0, ("k1", "k2")),
+        kept(15, ("k1", "k2"), ("k3", "k4")),
+        kept(80, ("k1", "k3"), ("k3", "k4")),
+    ]
+
+    assert of(history, struck("k1", "k2", healed=120), undo(50, "k1"), undo(120, "k2")) == Back(70, "copied")
 
 
-def test_a_replica_that_lags_is_missing_though_its_node_is_there() -> None:
-    assert (
-        back_ns([WHOLE, isr(15, "b2", "b3"), isr(40, "b2", "b3", "b1")], struck("b1", 20, kind="isolate"))
-        == 30
-    )
+def test_ledgers_say_nothing_where_no_node_was_taken_away() -> None:
+    history = [kept(0, ("k1", "k2")), kept(40, ("k3", "k2"))]
+
+    assert of(history, struck("k1", away=False)) is None
+    assert of([], struck("k1")) is None
 
 
-def test_copies_that_do_not_come_back_are_missing_until_the_last_that_was_seen() -> None:
-    mark = {"kind": "mark", "asked_ns": 60}
-    assert missing_ns([struck("k1"), mark], [kept(0, ("k1", "k2"))]) == 50
+def test_the_longest_of_a_trial_counts_until_the_last_thing_seen_where_copies_did_not_come_back() -> None:
+    back_soon, never = struck("k1", healed=30), struck("k2", asked=50)
+    history = [kept(0, ("k1", "k2"))]
+    steps = [back_soon, never, undo(90, "k9")]
+
+    assert missing_ns(history, steps, [(back_soon, 50)]) == 20
+    assert missing_ns(history, steps, [(back_soon, 50), (never, NEVER_NS)]) == 40
+    assert missing_ns([], steps, [(back_soon, 50)]) is None
 
 
-def test_copies_that_come_back_were_missing_until_then() -> None:
-    mark = {"kind": "mark", "asked_ns": 60}
-    assert missing_ns([struck("k1"), mark], [kept(0, ("k1", "k2")), kept(40, ("k3", "k2"))]) == 30
+def test_moves_count_who_came_to_serve_after_somebody_else() -> None:
+    nobody = kept(20, ("k1",), owner=None)
 
-
-def test_without_a_look_nothing_can_be_said_of_copies() -> None:
-    assert missing_ns([struck("k1")], []) is None
+    assert moves([]) is None
+    assert moves([kept(0, ("k1",)), nobody, kept(30, ("k1",))]) == 0
+    assert moves([nobody, kept(30, ("k1",)), kept(40, ("k1",), owner="broker-2"), kept(50, ("k1",))]) == 2
+    assert moves([WHOLE, NOBODY, isr(40, "b2", "b1")]) == 1

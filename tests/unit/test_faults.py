@@ -645,6 +645,16 @@ def test_a_dip_worked_out_by_hand() -> None:
     assert found["dip_messages"] == 20 * 10 + 8 * 5
 
 
+def test_acknowledgements_that_come_in_bursts_have_the_rate_of_their_sum() -> None:
+    """40 every fourth bin are 10 a bin; a median of bins would call it nothing."""
+    burst = [40, 0, 0, 0]
+    found = dip(bins(*burst * 13, *[0] * 20, *burst * 5), 1052 * BIN_NS, NEVER_NS, 1092 * BIN_NS)
+
+    assert found["rate_before"] == 96  # of the fifty bins before, twelve had a burst
+    assert found["dip_depth"] == 1.0
+    assert found["back_ns"] == 29 * BIN_NS  # the second from bin 1071 on has three bursts
+
+
 def test_a_rate_that_never_falls_is_back_at_once() -> None:
     found = dip(bins(*[10] * 100), 1050 * BIN_NS, NEVER_NS, 1100 * BIN_NS)
 

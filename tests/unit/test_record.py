@@ -12,7 +12,7 @@ SENT = {
     "stalled": 0,
     "due_unsent": 0,
     "never_told": 0,
-    "window": {"start_ns": 0, "end_ns": 1},
+    "window": {"start_ns": 0, "end_ns": 9},
     "client": {"cpu_share": 0.1},
     "producer": {},
 }
@@ -26,6 +26,8 @@ def fault(**changed: Any) -> dict[str, Any]:
         "kind": "kill",
         "proven": True,
         "seen": "It ended.",
+        "asked_ns": 1,
+        "after_load": False,
         "heal": "end",
         "healed_ns": 5,
     }
@@ -63,3 +65,17 @@ def test_a_fault_that_was_undone_by_a_later_step_is_mended() -> None:
 def test_a_fault_that_nothing_shows_makes_a_trial_invalid_and_other_steps_do_not() -> None:
     assert judged(WHOLE, fault(proven=False))[0] == "invalid"
     assert judged(WHOLE, fault(), {"name": "seen", "kind": "mark"})[0] == "valid"
+
+
+def test_a_fault_after_the_load_met_nothing() -> None:
+    reason = "These faults came after the load, which they were to meet: gone."
+
+    assert judged(WHOLE, fault(asked_ns=9)) == ("invalid", reason)
+    assert judged(WHOLE, fault(asked_ns=9, after_load=True)) == ("valid", None)
+
+
+def test_a_fault_that_never_came_is_none() -> None:
+    left_out = {"name": "copied", "kind": "left out", "strikes": ["killed again"]}
+
+    assert judged(WHOLE, fault(), left_out) == ("invalid", "These faults never came: killed again.")
+    assert judged(WHOLE, fault(), left_out | {"strikes": []}) == ("valid", None)

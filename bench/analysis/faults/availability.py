@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from statistics import median
+from statistics import mean
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, Window
@@ -27,15 +27,14 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Struck:
-    """One fault of a trial: when it was asked for and took effect, and when the next one was asked for.
+    """One fault of a trial: when it was asked for, and when the next one was. What begins after that is the next one's.
 
-    What begins after that is the next one's.
+    All is counted from when it was asked for: an orderly stop takes seconds, and its effect is their end.
     """
 
     trial: int
     fault: int
     asked_ns: int
-    effect_ns: int
     until_ns: int
 
 
@@ -58,16 +57,20 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
     if not struck:
         return Availability({}, {}, {}, {})
     rows = [astuple(one) for one in struck.values()]
-    faults = spark.createDataFrame(rows, "trial int, fault int, asked_ns long, effect_ns long, until_ns long")
+    faults = spark.createDataFrame(rows, "trial int, fault int, asked_ns long, until_ns long")
     of_faulted = F.broadcast(faults.select("trial").distinct())
     sends = log.sends.join(of_faulted, "trial")
     live = log.receives.where(F.col("stage") == "live").join(of_faulted, "trial")
     figures: dict[tuple[int, int], Row] = {key: {} for key in struck}
-    acks = sends.where(F.col("outcome") == "ok").select("trial", "partition", F.col("done_ns").alias("at_ns"))
-    seen = live.select("trial", "partition", F.col("received_ns").alias("at_ns"))
+    told = F.col("done_ns").alias("at_ns")
+    acks = sends.where(F.col("outcome") == "ok").select("trial", "partition", "sent_ns", told)
+    received = F.col("received_ns").alias("at_ns")
+    seen = live.select("trial", "partition", "sent_ns", received)
     ends = _ends(sends)
     for found in (
-        _firsts(sends, faults),
+        _first_failed(sends, faults),
+        _first_new(acks, faults, "first_acked_ns"),
+        _first_new(seen, faults, "first_received_ns"),
         _gap(acks, ends, faults, "ack_gap_ns"),
         _gap(seen, ends, faults, "live_gap_ns"),
     ):
@@ -79,33 +82,43 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
 def _struck(trial: TrialRecord) -> Iterator[Struck]:
     """Give the faults of a trial that took effect."""
     times = [
-        (number, int(fault["asked_ns"]), int(fault["effect_ns"]))
+        (number, int(fault["asked_ns"]))
         for number, fault in enumerate(trial.faults)
         if "proven" in fault and fault.get("effect_ns") is not None
     ]
-    for number, asked_ns, effect_ns in times:
-        until_ns = min((later for _, later, _ in times if later > asked_ns), default=_NEVER_NS)
-        yield Struck(trial.trial, number, asked_ns, effect_ns, until_ns)
+    for number, asked_ns in times:
+        until_ns = min((later for _, later in times if later > asked_ns), default=_NEVER_NS)
+        yield Struck(trial.trial, number, asked_ns, until_ns)
 
 
-def _firsts(sends: DataFrame, faults: DataFrame) -> dict[tuple[int, int], Row]:
-    """Find how long after the effect the first send failed, and the first one sent since was acknowledged."""
-    done, effect = F.col("done_ns"), F.col("effect_ns")
+def _first_failed(sends: DataFrame, faults: DataFrame) -> dict[tuple[int, int], Row]:
+    """Find how long after a fault the first send failed or stayed unknown."""
+    done = F.col("done_ns")
     failed = (F.col("outcome") != "ok") & (done >= F.col("asked_ns")) & (done < F.col("until_ns"))
-    acked = (F.col("outcome") == "ok") & (F.col("sent_ns") >= effect)
     rows = (
         sends.join(F.broadcast(faults), "trial")
         .groupBy("trial", "fault")
-        .agg(
-            F.min(F.when(failed, done - effect)).alias("first_failed_ns"),
-            F.min(F.when(acked, done - effect)).alias("first_acked_ns"),
-        )
+        .agg(F.min(F.when(failed, done - F.col("asked_ns"))).alias("after_ns"))
         .collect()
     )
-    return {
-        (row.trial, row.fault): {"first_failed_ns": row.first_failed_ns, "first_acked_ns": row.first_acked_ns}
-        for row in rows
-    }
+    return {(row.trial, row.fault): {"first_failed_ns": row.after_ns} for row in rows}
+
+
+def _first_new(events: DataFrame, faults: DataFrame, name: str) -> dict[tuple[int, int], Row]:
+    """Find how long after a fault every partition had acknowledged, or given, a message that was sent since.
+
+    That is the last partition's first one; null where a partition that was in use had none any more.
+    """
+    since = F.col("sent_ns") >= F.col("asked_ns")
+    rows = (
+        events.join(F.broadcast(faults), "trial")
+        .groupBy("trial", "fault", "partition")
+        .agg(F.min(F.when(since, F.col("at_ns") - F.col("asked_ns"))).alias("first_ns"))
+        .groupBy("trial", "fault")
+        .agg(F.when(F.count("first_ns") == F.count("*"), F.max("first_ns")).alias("after_ns"))
+        .collect()
+    )
+    return {(row.trial, row.fault): {name: row.after_ns} for row in rows}
 
 
 def _ends(sends: DataFrame) -> DataFrame:
@@ -116,7 +129,7 @@ def _ends(sends: DataFrame) -> DataFrame:
 def _gap(events: DataFrame, ends: DataFrame, faults: DataFrame, name: str) -> dict[tuple[int, int], Row]:
     """Find the longest time that any one partition had no event.
 
-    Those count that ended after the fault was asked for and began before the next one was.
+    Those count that ended after the fault was asked for and began before the next one was, and only until then.
     """
     last = (
         events.groupBy("trial", "partition")
@@ -125,12 +138,14 @@ def _gap(events: DataFrame, ends: DataFrame, faults: DataFrame, name: str) -> di
         .select("trial", "partition", F.greatest("last_ns", "end_ns").alias("at_ns"))
     )
     before = F.lag("at_ns").over(Window.partitionBy("trial", "partition").orderBy("at_ns"))
-    gaps = events.unionByName(last).select("trial", "at_ns", (F.col("at_ns") - before).alias("gap_ns"))
+    every = events.select("trial", "partition", "at_ns").unionByName(last)
+    gaps = every.select("trial", "at_ns", (F.col("at_ns") - before).alias("gap_ns"))
+    begun = F.col("at_ns") - F.col("gap_ns")
     rows = (
         gaps.join(F.broadcast(faults), "trial")
-        .where((F.col("at_ns") >= F.col("asked_ns")) & (F.col("at_ns") - F.col("gap_ns") < F.col("until_ns")))
+        .where((F.col("at_ns") >= F.col("asked_ns")) & (begun < F.col("until_ns")))
         .groupBy("trial", "fault")
-        .agg(F.max("gap_ns").alias("gap_ns"))
+        .agg(F.max(F.least("at_ns", "until_ns") - begun).alias("gap_ns"))
         .collect()
     )
     return {(row.trial, row.fault): {name: row.gap_ns} for row in rows}
@@ -165,7 +180,10 @@ def breakage(trial: TrialRecord, rows: Iterable[Row]) -> Row:
     return {
         "unavailable_ns": _longest(mine, "ack_gap_ns"),
         "reader_stall_ns": max(stalls, default=0) if readers else None,
-        "copies_missing_ns": copies.missing_ns(trial.faults, trial.history),
+        "copies_missing_ns": copies.missing_ns(
+            trial.history, trial.faults, [(trial.faults[one.fault], one.until_ns) for one in _struck(trial)]
+        ),
+        "moves": copies.moves(trial.history) if mine else None,
     }
 
 
@@ -186,12 +204,13 @@ def _row(
     }
     struck = found.struck.get((trial.trial, number))
     if struck:
-        times = (struck.effect_ns, struck.until_ns, trial.window.end_ns if trial.window else None)
+        times = (struck.asked_ns, struck.until_ns, trial.window.end_ns if trial.window else None)
         row |= found.figures[trial.trial, number]
         row |= dip(found.acks.get(trial.trial, {}), *times)
         live = dip(found.live.get(trial.trial, {}), *times)
         row |= {f"live_{name}": value for name, value in live.items()}
-        row["copies_back_ns"] = copies.back_ns(trial.history, fault)
+        back = copies.back(trial.history, trial.faults, fault, struck.until_ns)
+        row |= {"copies_back_ns": back and back.after_ns, "copies_back_how": back and back.how}
     return row
 
 
@@ -199,19 +218,19 @@ def _since(value: object, first_ns: int) -> int | None:
     return value - first_ns if isinstance(value, int) else None
 
 
-def dip(bins: Mapping[int, int], effect_ns: int, until_ns: int, end_ns: int | None) -> Row:
-    """Hold the rate after an effect against the rate before it, by bins of 100 ms.
+def dip(bins: Mapping[int, int], asked_ns: int, until_ns: int, end_ns: int | None) -> Row:
+    """Hold the rate after a fault was asked for against the rate before it, by bins of 100 ms.
 
-    The same is asked of what live consumers received. Before: the median over up to five seconds. Depth: how much of
-    it the worst second lost. Area: the acknowledgements that did not come until the rate was back. Back: the end of the
+    The same is asked of what live consumers received. Before: the mean over up to five seconds. Depth: how much of it
+    the worst second lost. Area: the acknowledgements that the time until the rate was back lacks. Back: the end of the
     first second that reaches 90 % of the rate before, once it had fallen; 0 where it never fell below, null where it
     never came back. Seconds count that end before `until_ns`, and those until the rate is back if it fell before then.
     """
-    at = effect_ns // BIN_NS
+    at = asked_ns // BIN_NS
     last = max(bins, default=at) if end_ns is None else end_ns // BIN_NS - 1
     earlier = [bins.get(number, 0) for number in range(max(at - _BEFORE_BINS, min(bins, default=at)), at)]
     later = [bins.get(number, 0) for number in range(at, last + 1)]
-    usual = median(earlier) if earlier else 0
+    usual = mean(earlier) if earlier else 0
     row: Row = dict.fromkeys(("rate_before", "dip_depth", "dip_messages", "back_ns"))
     if not usual or len(later) < _SECOND_BINS:
         return row
@@ -225,9 +244,8 @@ def dip(bins: Mapping[int, int], effect_ns: int, until_ns: int, end_ns: int | No
     back = next((start for start in range(fallen, len(seconds)) if seconds[start] >= wanted), None)
     until = len(later) if back is None else back
     row["dip_depth"] = _lost(seconds[: max(until, len(own))], usual)
-    missing = sum(max(0.0, usual - count) for count in later[:until])
     return row | {
-        "dip_messages": round(missing),
+        "dip_messages": round(max(0.0, usual * until - sum(later[:until]))),
         "back_ns": None if back is None else (back + _SECOND_BINS) * BIN_NS,
     }
 

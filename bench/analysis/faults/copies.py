@@ -3,97 +3,142 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-_TAKES_AWAY = frozenset({"kill", "stop", "pause", "power-loss"})
-"""Kinds of fault under which what a node keeps cannot be had."""
+Step = Mapping[str, Any]
+Changes = Sequence[Mapping[str, Any]]
+Known = Mapping[int, Mapping[str, Any]]
+Copy = tuple[int, str]
+"""A partition, and a node that keeps a copy of it."""
 
-Partition = Mapping[str, Any]
-Known = Mapping[int, Partition]
+
+class Back(NamedTuple):
+    """How long after a fault was asked for every copy was there again, and how: `node back`, `copied`, or "" for 0."""
+
+    after_ns: int
+    how: str
 
 
-def back_ns(history: Sequence[Mapping[str, Any]], fault: Mapping[str, Any]) -> int | None:
-    """Return the time from a fault's effect until nothing was missing; 0 where nothing was, null if never.
+def back(changes: Changes, steps: Sequence[Step], fault: Step, until_ns: int) -> Back | None:
+    """Tell when the copies that a fault took away were there again; None if never, or where nothing can be said.
 
-    Kafka: a copy is missing while a partition has fewer replicas in sync than before the effect, or no leader.
-    Pulsar: while a segment of a ledger lies on a struck node that is not healed, so this is the time until it was
-    re-replicated; where the fault took no node away, nothing can be said.
+    Kafka: the copies on the struck nodes while these are away, and those that left the replicas in sync before
+    `until_ns` (when the next fault was asked for). Pulsar: what lies of a ledger on struck nodes that are away; where
+    the fault took no node away, nothing can be said. A node is away until it is healed, by itself or with all of them.
     """
-    if _untold(history, fault):
+    asked_ns: int = fault["asked_ns"]
+    states = list(_states(changes))
+    before = next((known for at_ns, known in reversed(states) if at_ns <= asked_ns), None)
+    if before is None or _untold(states, fault):
         return None
-    nodes: Sequence[str] = fault["nodes"] or ()
-    effect_ns: int = fault["effect_ns"]
-    healed_ns: int | None = fault.get("healed_ns")
-    before: Known = {}
-    missing = False
-    for at_ns, known in _states(history):
-        if at_ns <= effect_ns:
-            before = known
-            missing = _on(nodes, known)
-            continue
-        if missing and healed_ns is not None and healed_ns <= at_ns and _has_ledgers(before):
-            return healed_ns - effect_ns
-        missing_now = _on(nodes, known) or _out_of_sync(before, known)
-        if missing and not missing_now:
-            return at_ns - effect_ns
-        missing = missing_now
-    if not before:
-        return None
-    if missing and healed_ns is not None and _has_ledgers(before):
-        return healed_ns - effect_ns
-    return None if missing else 0
+    healed = _healed(steps, fault) if fault.get("away") else {}
+    moments = {at_ns for at_ns, _ in states} | {at_ns for at_ns in healed.values() if at_ns is not None}
+    keepers = _keepers(states)
+    owed: set[Copy] = set()
+    there: Back | None = None
+    for now_ns in (asked_ns, *sorted(at_ns for at_ns in moments if at_ns > asked_ns)):
+        if now_ns >= until_ns and there is not None:
+            break
+        known = next(known for at_ns, known in reversed(states) if at_ns <= now_ns)
+        away = {node for node, at_ns in healed.items() if at_ns is None or at_ns > now_ns}
+        missing = _fallen_behind(before, known) | _kept(away, known, keepers)
+        if now_ns < until_ns:
+            owed |= missing
+        if owed & missing:
+            there = None
+        elif owed and there is None:
+            there = Back(now_ns - asked_ns, "copied" if away & {node for _, node in owed} else "node back")
+    return there if owed else Back(0, "")
 
 
-def missing_ns(faults: Sequence[Mapping[str, Any]], history: Sequence[Mapping[str, Any]]) -> int | None:
-    """Return how long copies were missing after any of a trial's faults, the longest; null where nothing can be said.
+def missing_ns(changes: Changes, steps: Sequence[Step], faults: Sequence[tuple[Step, int]]) -> int | None:
+    """Return how long copies were missing after any of a trial's faults, the longest; None where nothing can be said.
 
-    Where they did not come back, until the last thing that was seen of the trial.
+    `faults` with when the next one was asked for. Where copies did not come back, until the last thing that was seen of
+    the trial.
     """
-    times = [int(change["at_ns"]) for change in history]
+    states = list(_states(changes))
+    times = [at_ns for at_ns, _ in states]
     times += [
-        step[name] for step in faults for name in ("asked_ns", "effect_ns", "healed_ns") if step.get(name)
+        step[name] for step in steps for name in ("asked_ns", "effect_ns", "healed_ns") if step.get(name)
     ]
     found = []
-    for fault in faults:
-        if "proven" not in fault or not fault.get("effect_ns"):
-            continue
-        back = back_ns(history, fault)
-        if back is not None:
-            found.append(back)
-        elif history and not _untold(history, fault):
-            found.append(max(times) - fault["effect_ns"])
+    for fault, until_ns in faults:
+        if (seen := back(changes, steps, fault, until_ns)) is not None:
+            found.append(seen.after_ns)
+        elif states and not _untold(states, fault):
+            found.append(max(times) - fault["asked_ns"])
     return max(found, default=None)
 
 
-def _untold(history: Sequence[Mapping[str, Any]], fault: Mapping[str, Any]) -> bool:
+def moves(changes: Changes) -> int | None:
+    """Count how often another node came to lead or own a partition than the last one; None where nobody told."""
+    count = 0
+    served: dict[int, str] = {}
+    for _, known in _states(changes):
+        for number, one in known.items():
+            if server := one.get("leader") or one.get("owner"):
+                count += served.get(number, server) != server
+                served[number] = server
+    return count if changes else None
+
+
+def _healed(steps: Sequence[Step], fault: Step) -> dict[str, int | None]:
+    """Give each struck node with when it was healed: by a step that undid it, or with all that were left."""
+    found: dict[str, int | None] = {}
+    for node in fault["nodes"] or ():
+        undone = (
+            step["effect_ns"]
+            for step in steps
+            if step["kind"] == "undo"
+            and node in step["nodes"]
+            and (step["effect_ns"] or 0) > fault["asked_ns"]
+        )
+        found[str(node)] = min(undone, default=fault.get("healed_ns"))
+    return found
+
+
+def _untold(states: Sequence[tuple[int, Known]], fault: Step) -> bool:
     """Whether a fault took no node away that ledgers lie on: then ensembles tell nothing."""
-    return fault["kind"] not in _TAKES_AWAY and any(_has_ledgers(known) for _, known in _states(history))
+    return not fault.get("away") and any("ledgers" in one for _, known in states for one in known.values())
 
 
-def _states(history: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Known]]:
-    known: dict[int, Partition] = {}
-    for change in history:
+def _states(changes: Changes) -> Iterator[tuple[int, Known]]:
+    known: dict[int, Mapping[str, Any]] = {}
+    for change in changes:
         known = {**known, **{int(one["partition"]): one for one in change["partitions"]}}
         yield int(change["at_ns"]), known
 
 
-def _has_ledgers(known: Known) -> bool:
-    return any("ledgers" in one for one in known.values())
+def _keepers(states: Sequence[tuple[int, Known]]) -> set[Copy]:
+    """Return every replica of Kafka's that was ever in sync."""
+    return {
+        (number, node)
+        for _, known in states
+        for number, one in known.items()
+        for node in one.get("in_sync", ())
+    }
 
 
-def _on(nodes: Sequence[str], known: Known) -> bool:
-    kept = (
-        bookies
-        for one in known.values()
+def _fallen_behind(before: Known, known: Known) -> set[Copy]:
+    """Return the replicas that were in sync and are not."""
+    return {
+        (number, node)
+        for number, one in before.items()
+        for node in one.get("in_sync", ())
+        if node not in known[number]["in_sync"]
+    }
+
+
+def _kept(away: set[str], known: Known, keepers: set[Copy]) -> set[Copy]:
+    """Return the copies that lie on nodes that are away."""
+    replicas = {(number, node) for number, node in keepers if node in away}
+    stored = {
+        (number, node)
+        for number, one in known.items()
         for ledger in one.get("ledgers", ())
         for _, bookies in ledger["segments"]
-    )
-    return any(set(nodes) & set(bookies) for bookies in kept)
-
-
-def _out_of_sync(before: Known, known: Known) -> bool:
-    return any(
-        len(one["in_sync"]) < len(before.get(number, one)["in_sync"])
-        for number, one in known.items()
-        if "in_sync" in one
-    )
+        for node in bookies
+        if node in away
+    }
+    return replicas | stored

@@ -17,6 +17,7 @@ class Kill(Fault):
     key: ClassVar[str] = "kill"
     needs: ClassVar[tuple[type, ...]] = (Killable,)
     heals_singly: ClassVar[bool] = True
+    takes_away: ClassVar[bool] = True
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""

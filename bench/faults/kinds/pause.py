@@ -19,6 +19,7 @@ class Pause(Fault):
     key: ClassVar[str] = "pause"
     needs: ClassVar[tuple[type, ...]] = (Pausable,)
     heals_singly: ClassVar[bool] = True
+    takes_away: ClassVar[bool] = True
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""

@@ -22,6 +22,7 @@ class PowerLoss(Fault):
     needs: ClassVar[tuple[type, ...]] = (PowerCut,)
     needs_disks: ClassVar[bool] = True
     heals_singly: ClassVar[bool] = True
+    takes_away: ClassVar[bool] = True
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""

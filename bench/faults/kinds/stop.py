@@ -17,6 +17,7 @@ class Stop(Fault):
     key: ClassVar[str] = "stop"
     needs: ClassVar[tuple[type, ...]] = (Killable,)
     heals_singly: ClassVar[bool] = True
+    takes_away: ClassVar[bool] = True
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""

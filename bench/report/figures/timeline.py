@@ -102,9 +102,9 @@ def _warm_up(shown: pd.DataFrame) -> int:
 
 
 def broken(axes: Axes, faults: pd.DataFrame, right: int) -> None:
-    """Shade the time in which something was broken, and mark when it struck."""
+    """Shade the time in which something was broken, from when it was asked for, and mark when that was."""
     for _, fault in faults[faults["effect_ns"].notna()].iterrows():
-        begins = fault["effect_ns"] / NANOS
+        begins = fault["asked_ns"] / NANOS
         ends = min(fault["healed_ns"] / NANOS if pd.notna(fault["healed_ns"]) else right, right)
         axes.axvspan(begins, max(begins, ends), color=style.BAD, alpha=0.08, zorder=0, linewidth=0)
         axes.axvline(begins, color=style.BAD, linewidth=0.8, linestyle=":")

@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.errors import ReportError
 from bench.report import pdf, results, style, sweep, templates
 from bench.report.results import Results
-from bench.report.sections import expectations, worth
+from bench.report.sections import expectations, method, worth
 from bench.report.table import Cell
 
 _SYSTEMS = ("kafka", "pulsar")
@@ -68,13 +68,21 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
 
 
 def _latest(out: Path, scenario: str) -> Results | None:
-    """Return the newest run of a scenario that has results; names of run folders begin with their time."""
+    """Return the newest run of a scenario that has results, of `quick` only where there is no other.
+
+    Names of run folders begin with their time.
+    """
+    quick = None
     for run in sorted(out.glob(f"*-{scenario}-*"), reverse=True):
-        if (run / "results").is_dir():
-            found = results.read(run)
-            if found.manifest.get("scenario") == scenario:
-                return found
-    return None
+        if not (run / "results").is_dir():
+            continue
+        found = results.read(run)
+        if found.manifest.get("scenario") != scenario:
+            continue
+        if found.manifest.get("profile") != "quick":
+            return found
+        quick = quick or found
+    return quick
 
 
 def _entry(found: Results, folder: Path) -> Entry:
@@ -84,7 +92,13 @@ def _entry(found: Results, folder: Path) -> Entry:
         title=str(manifest.get("title") or manifest["scenario"]),
         link=str(Path("..") / found.run.name / "report.html") if folder.parent == found.run.parent else "",
         run=found.run.name,
-        about=f"{manifest.get('profile', '')}, {str(manifest.get('started_utc', ''))[:10]}".strip(", "),
+        about=", ".join(
+            filter(None, (manifest.get("profile"), str(manifest.get("started_utc", ""))[:10], _beside(found)))
+        ),
         claims=expectations.claims(found.expectations),
         lines={part.system: worth.lines(found, part) for part in sweep.parts(found)},
     )
+
+
+def _beside(found: Results) -> str:
+    return "beside other work: its gaps are too long" if method.crowded(found) else ""

@@ -22,6 +22,7 @@ _GRAVITY = (
     "unknown_present",
     "unknown_absent",
 )
+_OFFENCES = tuple("duplicates" if kind == "duplicate" else kind for kind in _GRAVITY)
 _COLUMNS = (
     ("sent", "sends", "plain"),
     ("acked", "sends", "plain"),
@@ -133,6 +134,11 @@ def offending(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     shown = ordered.groupby("kind", sort=False).head(LISTED)
     rows = tuple(_message(message, labels, heads) for _, message in shown.iterrows())
     return without_empty(Table("Offending messages", columns, rows))
+
+
+def offences(results: Results) -> int:
+    """Count all offending messages of the run; of each trial and kind the table lists so many at most."""
+    return int(results.trials[[name for name in _OFFENCES if name in results.trials]].sum().sum())
 
 
 def errors(results: Results, parts: Sequence[sweep.Part]) -> Table | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -11,6 +11,8 @@ from bench.report.results import Json, Results
 from bench.report.sections.method import Fact
 from bench.report.table import Cell, Column, Row, Table, number_cell, without_empty
 
+_MORE = {"undo", "read", "look-up", "mark", "left out"}
+"""Kinds of steps that are no faults: where there are none, the faults' own table says when each struck."""
 _SHOWN = 3
 """So many partitions and ledgers of one change are written out."""
 
@@ -127,21 +129,66 @@ def _table(results: Results, part: sweep.Part) -> Table | None:
         Column("nodes", "name"),
         Column("at s", "number", "time"),
         Column("healed s", "number", "time"),
-        Column("first failed s", "number", "after the effect"),
-        Column("first acked s", "number", "after the effect"),
-        Column("no ack s", "number", "longest gap"),
-        Column("no message s", "number", "longest gap"),
-        Column("before /s", "number", "rate"),
-        Column("dip", "number", "rate"),
-        Column("missing", "number", "rate"),
-        Column("back s", "number", "rate"),
+        Column("first failed s", "number", "producers"),
+        Column("first acked s", "number", "producers"),
+        Column("no ack s", "number", "producers"),
+        Column("before /s", "number", "producers"),
+        Column("dip", "number", "producers"),
+        Column("missing", "number", "producers"),
+        Column("back s", "number", "producers"),
+        Column("first s", "number", "consumers"),
+        Column("none s", "number", "consumers"),
         Column("dip", "number", "consumers"),
+        Column("missing", "number", "consumers"),
         Column("back s", "number", "consumers"),
-        Column("copies back s"),
+        Column("back s", "number", "copies"),
+        Column("how", "name", "copies"),
         Column("lost"),
     )
     rows = [_row(fault, labels) for _, fault in found.sort_values(["case", "round", "asked_ns"]).iterrows()]
     return without_empty(Table(part.title, columns, tuple(rows), part.system))
+
+
+def by_round(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
+    """Return when each step of a case came, round by round; a table a case whose steps do more than strike."""
+    found = []
+    for part in parts:
+        for _, case in part.cases.iterrows():
+            documents = {
+                int(document["round"]): (document, results.first_send_ns(trial))
+                for trial, document in results.trial_files.items()
+                if document["case"]["name"] == case["case"] and document.get("faults")
+            }
+            label = ", ".join(part.values(case))
+            title = f"{part.title}: {label}" if label else part.title
+            if (table := _steps(title, part.system, documents)) is not None:
+                found.append(table)
+    return found
+
+
+def _steps(title: str, system: str, documents: Mapping[int, tuple[Json, int | None]]) -> Table | None:
+    names = dict.fromkeys(step["name"] for document, _ in documents.values() for step in document["faults"])
+    kinds = {step["kind"] for document, _ in documents.values() for step in document["faults"]}
+    if not kinds & _MORE:
+        return None
+    rounds = sorted(documents)
+    rows = [
+        Row((Cell(str(name)), *(_done(*documents[number], str(name)) for number in rounds))) for name in names
+    ]
+    heads = (Column("step", "name"), *(Column(str(number + 1), "number", "round") for number in rounds))
+    return Table(title, heads, tuple(rows), system)
+
+
+def _done(document: Json, first_ns: int | None, name: str) -> Cell:
+    step = next((step for step in document["faults"] if step["name"] == name), None)
+    if step is None or first_ns is None:
+        return Cell(numbers.NOTHING)
+    if step["kind"] == "left out":
+        return Cell("did not come", "warn", note=str(step["seen"]))
+    at = f"{(step['asked_ns'] - first_ns) / 1e9:.1f}"
+    stalls = [(stall["to_ns"] - stall["from_ns"]) / 1e9 for stall in step.get("stalls") or ()]
+    still = f" (still {', '.join(f'{one:.1f}' for one in stalls)})" if stalls else ""
+    return Cell(f"{at}{still}")
 
 
 def _row(fault: pd.Series, labels: dict[str, str]) -> Row:
@@ -151,16 +198,21 @@ def _row(fault: pd.Series, labels: dict[str, str]) -> Row:
         number_cell(fault["round"] + 1),
         Cell(str(fault["fault"]), "plain" if fault["proven"] else "bad"),
         Cell(str(fault["nodes"])),
-        Cell(_seconds(fault["effect_ns"])),
-        Cell(_seconds(fault["healed_ns"])),
-        *(Cell(_seconds(fault[name])) for name in ("first_failed_ns", "first_acked_ns", "ack_gap_ns", "live_gap_ns")),
+        *(
+            Cell(_seconds(fault[name]))
+            for name in ("asked_ns", "healed_ns", "first_failed_ns", "first_acked_ns", "ack_gap_ns")
+        ),
         Cell(numbers.rate(fault["rate_before"])),
         Cell(numbers.percent(fault["dip_depth"])),
         number_cell(fault["dip_messages"]),
         Cell(_seconds(fault["back_ns"])),
-        Cell(numbers.percent(fault.get("live_dip_depth"))),
-        Cell(_seconds(fault.get("live_back_ns"))),
-        Cell(_seconds(fault.get("copies_back_ns"))),
+        Cell(_seconds(fault["first_received_ns"])),
+        Cell(_seconds(fault["live_gap_ns"])),
+        Cell(numbers.percent(fault["live_dip_depth"])),
+        number_cell(fault["live_dip_messages"]),
+        Cell(_seconds(fault["live_back_ns"])),
+        Cell(_seconds(fault["copies_back_ns"])),
+        Cell(fault["copies_back_how"] or ""),
         lost if fault["verdict"] == "valid" else Cell(str(fault["verdict"]), "warn"),
     ))  # fmt: skip
 

@@ -73,8 +73,7 @@ def _warnings(results: Results) -> tuple[str, ...]:
     warnings += resources.limits(results)
     if flagged := certainty.flag_counts(results):
         warnings.append(flagged)
-    if (unsteady := method.unsteady(results)) is not None:
-        warnings.append(unsteady)
+    warnings += [said for said in (method.unsteady(results), method.crowded(results)) if said]
     if results.manifest.get("profile") == "quick":
         warnings.append("Profile `quick`: too short for decisions, good for trying things out.")
     return tuple(warnings)

@@ -19,6 +19,8 @@ _PROBES = (
     ("machine_wake_ns", "waking a process on another core", 2.0),
 )
 """What was timed before each trial, and from which ratio on the first page says so."""
+_CROWDED = 0.5
+"""Cores that neither servers nor load took in a trial's window; what the suite itself does beside them is below 0.2."""
 _JITS = {
     "default": "the servers' own default JIT compilers",
     "c1": "C1 only (fast start): slower than the servers' default, so not for sizing",
@@ -246,6 +248,18 @@ def _steadiness(results: Results) -> Iterator[Fact]:
             said.append(f"{what} took {low} to {high}, {middle} in the middle")
     if said:
         yield Fact("The machine's own speed", f"before each trial {'; '.join(said)}.")
+
+
+def crowded(results: Results) -> str | None:
+    """Return the warning that something else took part of the machine while trials ran, None where nothing did."""
+    others = pd.to_numeric(results.trials["other_cpu"])
+    those = others[others >= _CROWDED]
+    if those.empty:
+        return None
+    return (
+        f"Other work took up to {numbers.rate(those.max())} of the {cores(results)} while {len(those)} of "
+        f"{numbers.plural(len(results.trials), 'trial')} ran: read what was counted, not rates, latencies and gaps."
+    )
 
 
 def unsteady(results: Results) -> str | None:
