@@ -216,6 +216,24 @@ def test_a_bound_that_cannot_be_checked_is_undecided(values: list[Any]) -> None:
     assert judge(bound(at_most=0), rows, ["acks"])["verdict"] == "undecided"
 
 
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        ([0, 0, 3, 0, 0], "held"),
+        ([0, 0, 0, 0, 0], "did not hold"),
+        ([0, 0, 0, 0], "undecided"),  # too few to say that it does not come
+        ([0, 0, 0, 0, None], "undecided"),
+        ([None, 1], "held"),
+    ],
+)
+def test_what_need_come_once_is_looked_for_in_five_trials(values: list[Any], verdict: str) -> None:
+    once = bound(once_at_least=1) | {"metric": "duplicates"}
+    found = judge(once, trials("duplicates", {"acks": "all"}, values), ["acks"])
+
+    assert found["verdict"] == verdict
+    assert found["comparisons"][0]["what"] == "acks=all: duplicates >= 1 in one trial or more"
+
+
 def test_at_least_holds_from_the_bound_upwards() -> None:
     assert judge(bound(at_least=5), trials("lost", {}, [5, 6]), [])["verdict"] == "held"
     assert judge(bound(at_least=5), trials("lost", {}, [4.9]), [])["verdict"] == "did not hold"

@@ -103,6 +103,25 @@ def test_a_count_of_errors_names_the_error_and_nothing_else_does(tmp_path: Path,
     assert "the metric 'errors' and the name of an error go together" in complaint(tmp_path, text)
 
 
+FAULT = "    faults: [{name: leader killed, when: {acks: 1}, kill: leader}]\nduration"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("metric: lost, fault: leader killed", "metric 'lost' is no column of results/faults"),
+        ("metric: ack_gap_ns, fault: leader kiled", "speaks of a step 'leader kiled', which kafka does not have"),
+        ("metric: step_ns, since: leader killed", "`since` and `until`, go together"),
+        ("metric: lost, since: leader killed, until: leader killed", "`since` and `until`, go together"),
+    ],
+)
+def test_an_expectation_about_a_step_names_one_that_is_there(tmp_path: Path, words: str, said: str) -> None:
+    text = MINIMAL.replace("duration", FAULT)
+    text += f"expectations: [{{id: a, claim: b, system: kafka, {words}, at_most: 1}}]\n"
+
+    assert said in complaint(tmp_path, text)
+
+
 def test_a_profile_lies_over_the_file_and_keeps_its_lines(tmp_path: Path) -> None:
     text = MINIMAL + "profiles:\n  quick:\n    repeats: 1\n    load: {producers: many}\n"
     file = write(tmp_path, text)
