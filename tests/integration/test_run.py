@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from pypdf import PdfReader
 
+from bench.backends.disks import why_no_power_cut
 from bench.systems.memory.faults import Fault, Faults, fault_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
@@ -234,6 +235,54 @@ repeats: 1
         assert int(row["acked"]) == int(row["received"]) > 0
         assert int(row["lost"]) == int(row["duplicates"]) == int(row["out_of_order"]) == 0
         assert 0 < float(row["service_p50_ns"]) <= float(row["service_p99_ns"])
+
+
+BROKEN = """\
+systems:
+  kafka:
+    nodes: {{controller: 1, broker: 2}}
+    topic: {{replicas: 2}}
+    faults:
+      - {{name: dark, when: {{acks: 100}}, {fault}: broker-1}}
+      - {{name: cut, when: {{after: 100ms}}, isolate: {{target: broker-2, from: all controller}}}}
+load: {{rate: 100, message_bytes: 100}}
+duration: 10s
+repeats: 1
+"""
+
+
+def brokers(run: Path) -> set[str]:
+    """The brokers of a run that have a process."""
+    said = [" ".join(_arguments(process)) for process in psutil.process_iter()]
+    own = [one for one in said if str(run) in one]
+    return {name for name in ("broker-1", "broker-2") if any(f"/{name}/" in one for one in own)}
+
+
+@pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_ends_while_something_is_broken_leaves_nothing_and_goes_on(
+    tmp_path: Path, ending: signal.Signals
+) -> None:
+    text = BROKEN.format(fault="kill" if why_no_power_cut() else "power-loss")
+    process = bench("run", scenario(tmp_path, "broken", text), "--out", tmp_path / "out")
+    until(lambda: (tmp_path / "out").is_dir() and len(list((tmp_path / "out").iterdir())) == 1)
+    run = only(tmp_path / "out")
+    until(lambda: brokers(run) == {"broker-1", "broker-2"})
+    until(lambda: brokers(run) == {"broker-2"})  # dark, and 0.1 s later cut
+    time.sleep(1.0)
+
+    process.send_signal(ending)
+    process.wait(60)
+
+    until(lambda: not mentioning(run))
+    devices = Path("/sys/block").glob("loop*/loop/backing_file")
+    until(lambda: not any(str(run) in device.read_text(encoding="utf-8") for device in devices))
+    assert str(run) not in Path("/proc/mounts").read_text(encoding="utf-8")
+    assert not list((run / "trials").glob("[0-9]*"))
+    if ending is signal.SIGKILL:  # what it left in the run's own folder goes with the next one
+        finished("run", "--resume", run)
+        (trial,) = rows(run, "trials")
+        assert (trial["verdict"], trial["lost"]) == ("valid", "0")
+    assert not (run / "nodes").exists()
 
 
 def test_what_a_killed_application_loses_or_doubles_hangs_on_when_it_commits(tmp_path: Path) -> None:

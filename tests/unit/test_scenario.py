@@ -110,7 +110,10 @@ FAULT = "    faults: [{name: leader killed, when: {acks: 1}, kill: leader}]\ndur
     ("words", "said"),
     [
         ("metric: lost, fault: leader killed", "metric 'lost' is no column of results/faults"),
-        ("metric: ack_gap_ns, fault: leader kiled", "speaks of a step 'leader kiled', which kafka does not have"),
+        (
+            "metric: ack_gap_ns, fault: leader kiled",
+            "speaks of a step 'leader kiled', which kafka does not have",
+        ),
         ("metric: step_ns, since: leader killed", "`since` and `until`, go together"),
         ("metric: lost, since: leader killed, until: leader killed", "`since` and `until`, go together"),
     ],
