@@ -62,6 +62,10 @@ def test_a_node_that_is_back_while_another_is_still_away_does_not_end_it() -> No
     assert of(history, struck("b1", "b2", healed=50), undo(28, "b1")) == Back(50, "node back")
 
 
+def test_a_step_that_undoes_a_later_fault_of_the_same_node_is_not_this_ones() -> None:
+    assert of([WHOLE], struck("b1", healed=20), undo(80, "b1"), until=30) == Back(10, "node back")
+
+
 def test_who_falls_behind_after_the_next_fault_is_that_ones() -> None:
     history = [
         WHOLE,

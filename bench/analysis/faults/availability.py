@@ -222,7 +222,7 @@ def dip(bins: Mapping[int, int], asked_ns: int, until_ns: int, end_ns: int | Non
     """Hold the rate after a fault was asked for against the rate before it, by bins of 100 ms.
 
     The same is asked of what live consumers received. Before: the mean over up to five seconds. Depth: how much of it
-    the worst second lost. Area: the acknowledgements that the time until the rate was back lacks. Back: the end of the
+    the worst second lost. Area: the acknowledgements that the seconds until the rate was back lack. Back: the end of the
     first second that reaches 90 % of the rate before, once it had fallen; 0 where it never fell below, null where it
     never came back. Seconds count that end before `until_ns`, and those until the rate is back if it fell before then.
     """
@@ -245,9 +245,15 @@ def dip(bins: Mapping[int, int], asked_ns: int, until_ns: int, end_ns: int | Non
     until = len(later) if back is None else back
     row["dip_depth"] = _lost(seconds[: max(until, len(own))], usual)
     return row | {
-        "dip_messages": round(max(0.0, usual * until - sum(later[:until]))),
+        "dip_messages": round(_lacking(later[:until], usual)),
         "back_ns": None if back is None else (back + _SECOND_BINS) * BIN_NS,
     }
+
+
+def _lacking(bins: Sequence[int], usual: float) -> float:
+    """Add up what each second lacks of the rate before; what comes on top in another makes up for nothing."""
+    seconds = [bins[start : start + _SECOND_BINS] for start in range(0, len(bins), _SECOND_BINS)]
+    return sum(max(0.0, usual * len(second) - sum(second)) for second in seconds)
 
 
 def _lost(seconds: Sequence[int], usual: float) -> float:

@@ -85,16 +85,17 @@ def moves(changes: Changes) -> int | None:
 
 def _healed(steps: Sequence[Step], fault: Step) -> dict[str, int | None]:
     """Give each struck node with when it was healed: by a step that undid it, or with all that were left."""
+    whole_ns = fault.get("healed_ns")
     found: dict[str, int | None] = {}
     for node in fault["nodes"] or ():
-        undone = (
+        times = [
             step["effect_ns"]
             for step in steps
             if step["kind"] == "undo"
             and node in step["nodes"]
             and (step["effect_ns"] or 0) > fault["asked_ns"]
-        )
-        found[str(node)] = min(undone, default=fault.get("healed_ns"))
+        ]
+        found[str(node)] = min([*times, *([whole_ns] if whole_ns else [])], default=None)
     return found
 
 
