@@ -222,7 +222,7 @@ def dip(bins: Mapping[int, int], asked_ns: int, until_ns: int, end_ns: int | Non
     """Hold the rate after a fault was asked for against the rate before it, by bins of 100 ms.
 
     The same is asked of what live consumers received. Before: the mean over up to five seconds. Depth: how much of it
-    the worst second lost. Area: the acknowledgements that the seconds until the rate was back lack. Back: the end of the
+    the worst second lost. Area: what the seconds until the rate was back lack of acknowledgements. Back: the end of the
     first second that reaches 90 % of the rate before, once it had fallen; 0 where it never fell below, null where it
     never came back. Seconds count that end before `until_ns`, and those until the rate is back if it fell before then.
     """
