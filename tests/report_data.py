@@ -103,7 +103,7 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
         empty = {
             **dict.fromkeys((*RATES, *TIMES)),
             **dict.fromkeys(COUNTERS, 0),
-            **dict.fromkeys((*USAGE, "bottleneck", "bottleneck_evidence")),
+            **dict.fromkeys((*USAGE, "bottleneck", "bottleneck_evidence", "other_cpu", "fsync_ns")),
             "e2e_messages": 0,
         }
         state = {"state": "failed", "verdict": "invalid", "reason": reason, "window_s": None}
@@ -134,6 +134,7 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
         "drift": 0.31 if trial["trial"] in sketch.drifting else 0.01,
         "flags": "trend" if trial["trial"] in sketch.drifting else None,
         **_usage(min(0.92, 0.3 + rate / 80_000)),
+        "other_cpu": 1.2 if trial["trial"] in sketch.crowded else 0.1,
         "machine_probe_ns": 4_000_000 if trial["trial"] in sketch.slowed else 2_500_000,
     }
     for measure, times in latencies.items():

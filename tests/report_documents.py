@@ -68,6 +68,7 @@ def write_trial(run: Path, trial: Row, row: Row, sketch: Sketch) -> None:
         "started_utc": "2026-11-21T12:00:00Z",
         "window": None if failed else {"start_ns": 1, "end_ns": 6 * NANOS},
         "clock_error_ns": 0,
+        "disk": _disk(trial, row),
         "faults": [],
         "skipped": [],
         "verdict": row["verdict"],
@@ -77,6 +78,11 @@ def write_trial(run: Path, trial: Row, row: Row, sketch: Sketch) -> None:
         "verify": {"complete": bool(row["account_complete"]), "reason": None},
     }
     write_json(folder / "trial.json", content)
+
+
+def _disk(trial: Row, row: Row) -> Row | None:
+    asked = trial["settings"].get("emulated_fsync")
+    return {"emulated_fsync": asked, "fsync_ns": {"broker-1": {"p50": row["fsync_ns"]}}} if asked else None
 
 
 def expectations(sketch: Sketch) -> Iterator[Row]:

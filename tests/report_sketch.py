@@ -21,8 +21,8 @@ FSYNC_NS = {"as is": 60_000, "1ms": 1_150_000, "10ms": 10_200_000}
 
 @dataclass(frozen=True)
 class Sketch:
-    """What the made-up run looks like; `failed`, `lost` (messages by trial), `incomplete`, `slowed` and `drifting`
-    name trials."""
+    """What the made-up run looks like; `failed`, `lost` (messages by trial), `incomplete`, `slowed`, `drifting`
+    and `crowded` name trials."""
 
     systems: tuple[str, ...] = ("kafka", "pulsar")
     rounds: int = 5
@@ -31,6 +31,7 @@ class Sketch:
     incomplete: tuple[int, ...] = ()
     slowed: tuple[int, ...] = ()
     drifting: tuple[int, ...] = ()
+    crowded: tuple[int, ...] = ()
     e2e: bool = True
     open_loop: bool = False
     disks: tuple[str, ...] = ()

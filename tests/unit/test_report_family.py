@@ -40,6 +40,17 @@ def test_the_latest_run_of_each_scenario_counts(tmp_path: Path) -> None:
     assert on_paper.read_bytes().startswith(b"%PDF")
 
 
+def test_a_quick_run_does_not_stand_in_for_a_longer_one(tmp_path: Path) -> None:
+    longer = run(tmp_path, "20260101-000000", "one", Sketch(rounds=1))
+    manifest = json.loads((longer / "manifest.json").read_text()) | {"profile": "standard"}
+    (longer / "manifest.json").write_text(json.dumps(manifest))
+    run(tmp_path, "20260102-000000", "one", Sketch(rounds=1))
+
+    page = family.write("faults", ["one"], tmp_path)[0].read_text()
+
+    assert f'href="../{longer.name}/report.html"' in page
+
+
 def test_losses_stand_out_as_a_range_over_the_trials(tmp_path: Path) -> None:
     run(tmp_path, "20260101-000000", "one", Sketch(systems=("memory",), rounds=3))
     plain = family.write("faults", ["one"], tmp_path)[0].read_text()

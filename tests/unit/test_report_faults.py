@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
+
+from bench.report import results, sweep
 from bench.report.pages import trials
 from bench.report.sections import faults
 from tests.report_data import build
@@ -53,6 +57,42 @@ def test_every_kind_of_step_is_told_in_words() -> None:
         "copied again (when copies are complete)": "20.0 s after both killed.",
         "never due (after 9,000,000 acknowledged sends)": "Nothing was seen. It was not healed.",
     }
+
+
+def test_steps_are_told_round_by_round(tmp_path: Path) -> None:
+    """A step that did not come in its time is as much a finding as when the others came."""
+    run = build(tmp_path / "run", Sketch(systems=("memory",), rounds=2))
+    left_out = {
+        "name": "copied again",
+        "kind": "left out",
+        "seen": "It did not come.",
+        "asked_ns": 99 * SECOND,
+    }
+    for file in (run / "trials").glob("*/trial.json"):
+        document = json.loads(file.read_text())
+        steps = STEPS[:3] + ([STEPS[3]] if document["round"] == 0 else [left_out])
+        file.write_text(json.dumps(document | {"faults": steps}))
+    found = results.read(run)
+    struck = pd.DataFrame(
+        {"trial": list(found.trial_files), "asked_ns": 6 * SECOND}
+    )  # 4 s before is the first send
+
+    first, _ = faults.by_round(replace(found, faults=struck), sweep.parts(found))
+
+    assert [column.head for column in first.columns] == ["step", "1", "2"]
+    rows = {row.cells[0].text: [cell.text for cell in row.cells[1:]] for row in first.rows}
+    assert rows["both killed"] == ["6.0", "6.0"]
+    assert rows["the reader begins"] == ["8.0 (still 10.0)", "8.0 (still 10.0)"]
+    assert rows["copied again"] == ["27.0", "did not come"]
+
+
+def test_where_steps_only_strike_there_is_no_table_of_them(tmp_path: Path) -> None:
+    run = build(tmp_path / "run", Sketch(systems=("memory",), rounds=1))
+    file = run / "trials" / "0000" / "trial.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"faults": STEPS[:1]}))
+    found = results.read(run)
+
+    assert faults.by_round(found, sweep.parts(found)) == []
 
 
 def test_a_trials_page_shows_its_steps(tmp_path: Path) -> None:

@@ -22,7 +22,14 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
 def troubled(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A run of three rounds with a failed trial and lost messages."""
     sketch = Sketch(
-        systems=("memory",), rounds=3, failed=(1,), lost={2: 60}, slowed=(3,), drifting=(4,), e2e=False
+        systems=("memory",),
+        rounds=3,
+        failed=(1,),
+        lost={2: 60},
+        slowed=(3,),
+        drifting=(4,),
+        crowded=(2, 3),
+        e2e=False,
     )
     return html.render(build(tmp_path_factory.mktemp("run") / "troubled", sketch))
 
@@ -164,8 +171,7 @@ def test_loss_is_flagged_on_the_first_page_and_in_the_account(troubled: str) -> 
 
 
 def test_first_fifty_offending_messages_are_listed(troubled: str) -> None:
-    assert "The first 50 of each kind, of 60 in all, the gravest first." in troubled
-    assert "results/messages.csv" in troubled
+    assert "The first 50 of each kind, of 60 in all, the gravest first; up to 10,000" in troubled
     assert troubled.count('<td class="name bad">lost</td>') == 50
 
 
@@ -177,6 +183,11 @@ def test_missing_end_to_end_latency_is_said(troubled: str) -> None:
 def test_a_machine_that_changes_its_speed_is_said(page: str, troubled: str) -> None:
     assert "a fixed piece of work took up to 1.6\N{MULTIPLICATION SIGN} as long" in troubled
     assert "The machine itself changed its speed" not in page
+
+
+def test_other_work_beside_a_run_is_said(page: str, troubled: str) -> None:
+    assert "Other work took up to 1.2 of the 2 cores while 2 of 6 trials ran" in troubled
+    assert "Other work took" not in page
 
 
 def test_flagged_trials_are_counted_on_the_first_page_and_listed(page: str, troubled: str) -> None:
