@@ -21,7 +21,7 @@ from bench.backends.delayed import DelayedNode, Link
 from bench.backends.disks import Disk
 from bench.backends.fsync_gate import FsyncGate
 from bench.backends.netns import Network, PacketRules
-from bench.backends.supervision import Noted, Supervision
+from bench.backends.supervision import Back, Noted, Supervision
 from bench.errors import ClusterError, FaultError, NodeDiedError, SetupError
 from bench.model import Node
 
@@ -133,21 +133,24 @@ class ProcessBackend:
             self._processes[node.name] = self._started(node)
 
     @contextmanager
-    def supervised(self, noted: Noted) -> Iterator[None]:
+    def supervised(self, noted: Noted, back: Back | None = None) -> Iterator[None]:
         """Start nodes again that end by themselves, as a supervisor of services would; `noted` is told of each.
 
+        `back` is told once the node's first port is open again: in the supervisor's own thread, as `noted` may be too.
         Under faults that is no failure: a bookie ends when its session with ZooKeeper is over, and whoever runs one
         has it started again.
         """
         over = threading.Event()
+        supervision = Supervision(noted) if back is None else Supervision(noted, back)
 
         def watch() -> None:
             while not over.wait(_WATCH_S):
                 with suppress(NodeDiedError):  # whoever asks for `alive` is told
                     self.alive()
+                self._look_who_is_back(supervision)
 
         thread = threading.Thread(target=watch, name="supervisor", daemon=True)
-        self._supervision = Supervision(noted)
+        self._supervision = supervision
         thread.start()
         try:
             yield
@@ -155,6 +158,13 @@ class ProcessBackend:
             over.set()
             thread.join()
             self._supervision = None
+
+    def _look_who_is_back(self, supervision: Supervision) -> None:
+        for node in self._nodes:
+            if node.name in supervision.starting and node.name in self._away:
+                supervision.forget(node.name)
+            elif node.name in supervision.starting and self.listens(node):
+                supervision.is_back(node.name)
 
     def pids(self) -> Mapping[str, int]:
         """Return the process id of each running node by its name."""

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 Noted = Callable[[str, int], None]
 """Told once of each end: the node's name, its exit status."""
 
+Back = Callable[[str], None]
+"""Told once of each start after such an end, when the node's first port is open: the node's name."""
+
 RESTART_S = 12.0
 """Longer than a session with ZooKeeper lasts in the scenarios (6 s).
 
@@ -24,13 +27,16 @@ class Supervision:
     """Nodes that ended by themselves wait here for their next start."""
 
     noted: Noted
+    back: Back = field(default=lambda _name: None)
     _times: Counter[str] = field(default_factory=Counter)
     _due: dict[str, float] = field(default_factory=dict)
+    _starting: set[str] = field(default_factory=set)
 
     def takes(self, name: str, status: int) -> bool:
         """Take a node that has ended, each time anew; False once it has ended so often that something is wrong."""
         if name in self._due:
             return True
+        self._starting.discard(name)
         self._times[name] += 1
         if self._times[name] > _MOST:
             return False
@@ -43,4 +49,19 @@ class Supervision:
         if time.monotonic() < self._due[name]:
             return False
         del self._due[name]
+        self._starting.add(name)
         return True
+
+    @property
+    def starting(self) -> frozenset[str]:
+        """Nodes that were started again and whose port was not yet seen open."""
+        return frozenset(self._starting)
+
+    def is_back(self, name: str) -> None:
+        """Tell that a node's port is open."""
+        self._starting.discard(name)
+        self.back(name)
+
+    def forget(self, name: str) -> None:
+        """Wait no longer for a node's port: somebody ended it on purpose."""
+        self._starting.discard(name)

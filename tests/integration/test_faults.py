@@ -144,6 +144,22 @@ def test_a_node_that_dies_by_itself_under_faults_is_started_again_and_it_is_told
         assert told == [("echo-2", -9)]
 
 
+def test_who_is_started_again_is_told_back_once_its_port_is_open(
+    backend: ProcessBackend, nodes: list[Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "RESTART_S", 0.5)
+    back: list[tuple[str, bool]] = []
+    with backend.supervised(
+        lambda _name, _status: None, lambda name: back.append((name, backend.listens(nodes[1])))
+    ):
+        os.kill(backend.pids()["echo-2"], 9)
+        deadline = time.monotonic() + 20
+        while not back and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+    assert back == [("echo-2", True)]
+
+
 def test_a_node_that_dies_again_and_again_is_not_started_for_ever() -> None:
     watched = Supervision(lambda _name, _status: None)
     taken = 0
