@@ -78,7 +78,10 @@ class PowerCut(Protocol):
     """Takes the power from nodes whose data lie on file systems of their own."""
 
     def cut_power(self, nodes: Sequence[Node]) -> str:
-        """Shut the file systems down without a flush, then kill the processes; return how that was seen."""
+        """Shut the file systems down without a flush, then kill the processes; return how that was seen.
+
+        Where one cannot be shut down, all get their power back. Raises FaultError.
+        """
 
     def restore_power(self, nodes: Sequence[Node]) -> str:
         """Mount the file systems as they are on disk and start the processes; return how that was seen."""

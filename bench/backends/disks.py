@@ -97,10 +97,15 @@ class Disk:
         _tool("mount", "-o", "loop", str(self._image), str(self._folder))
 
     def shut_down(self) -> None:
-        """Turn it off: nothing that is not on the disk gets there any more, not even what the journal holds."""
+        """Turn it off: nothing that is not on the disk gets there any more, not even what the journal holds.
+
+        Raises FaultError when the kernel refuses.
+        """
         handle = os.open(self._folder, os.O_RDONLY)
         try:
             fcntl.ioctl(handle, _EXT4_SHUTDOWN, struct.pack("I", _WITHOUT_LOG_FLUSH))
+        except OSError as error:
+            raise FaultError(f"Shutting down the file system at {self._folder} failed: {error}.") from error
         finally:
             os.close(handle)
 

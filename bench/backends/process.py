@@ -16,13 +16,13 @@ from pathlib import Path
 
 import psutil
 
-from bench.backends import fsync_gate
+from bench.backends import fsync_gate, power
 from bench.backends.delayed import DelayedNode, Link
 from bench.backends.disks import Disk
 from bench.backends.fsync_gate import FsyncGate
 from bench.backends.netns import Network, PacketRules
 from bench.backends.supervision import Back, Noted, Supervision
-from bench.errors import ClusterError, FaultError, NodeDiedError, SetupError
+from bench.errors import BenchError, ClusterError, FaultError, NodeDiedError, SetupError
 from bench.model import Node
 
 _LOG_LINES = 25
@@ -36,8 +36,6 @@ _TURN_S = 0.05
 _ENDS_S = 5.0
 _WATCH_S = 0.25
 _RESTARTED_S = 25.0
-_AFTER_CUT_S = 0.3
-"""How long processes live on after their disks are off: what they still acknowledge was never on a disk."""
 
 
 class ProcessBackend:
@@ -194,9 +192,15 @@ class ProcessBackend:
         self._start_again([node])
 
     def _start_again(self, nodes: Sequence[Node]) -> None:
+        failed: list[BenchError] = []
         for node in nodes:
-            self._processes[node.name] = self._started(node)
-            self._away.discard(node.name)
+            try:
+                self._processes[node.name] = self._started(node)
+                self._away.discard(node.name)
+            except BenchError as error:  # the others are to run all the same
+                failed.append(error)
+        if failed:
+            raise failed[0]
         self._await_ports(nodes)
 
     def pause_node(self, node: Node) -> str:
@@ -276,30 +280,35 @@ class ProcessBackend:
 
     def cut_power(self, nodes: Sequence[Node]) -> str:
         """See abilities.PowerCut."""
-        disks = [self._disk(node) for node in nodes]
-        begun_ns = time.monotonic_ns()
-        for disk in disks:
-            disk.shut_down()
-        took_ns = time.monotonic_ns() - begun_ns
-        self._away.update(node.name for node in nodes)
-        time.sleep(_AFTER_CUT_S)
-        processes = [self._running(node) for node in nodes]
-        _signal(processes, signal.SIGKILL)
-        for process in processes:
-            process.wait()
-        for node, disk in zip(nodes, disks, strict=True):
-            disk.must_be_off(node.name)
-        names = ", ".join(node.name for node in nodes)
+        disks = {node.name: self._disk(node) for node in nodes}
+        processes = {node.name: self._running(node) for node in nodes}
+        self._away.update(processes)
+        try:
+            took_ns = power.shut_down(disks)
+            lived_on = power.live_on(processes, time.monotonic_ns())
+            for name, disk in disks.items():
+                disk.must_be_off(name)
+        except FaultError:
+            power.live_on(processes, time.monotonic_ns())
+            with suppress(BenchError):  # the first failure is told
+                self.restore_power(nodes)
+            raise
         return (
-            f"The file systems of {names} were shut down within {took_ns / 1e6:.1f} ms and refuse every write; "
-            "then their processes were killed."
+            f"The file systems of {', '.join(disks)} were shut down within {took_ns / 1e6:.1f} ms and refuse every "
+            f"write; {lived_on}."
         )
 
     def restore_power(self, nodes: Sequence[Node]) -> str:
         """See abilities.PowerCut."""
+        dark: dict[str, SetupError] = {}
         for node in nodes:
-            self._disk(node).remount()
-        self._start_again(nodes)
+            try:
+                self._disk(node).remount()
+            except SetupError as error:  # the others are to get theirs back
+                dark[node.name] = error
+        self._start_again([node for node in nodes if node.name not in dark])
+        if dark:
+            raise FaultError(f"The power of {', '.join(dark)} did not come back: {next(iter(dark.values()))}")
         return f"{', '.join(node.name for node in nodes)}: mounted as the disk had it, started, the ports are open."
 
     def fill_disk(self, node: Node) -> str:

@@ -1,5 +1,6 @@
 """Kinds of fault from the strike to the last proof, on real nodes with disks of their own."""
 
+import re
 import socket
 import time
 from collections.abc import Iterator, Sequence
@@ -8,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from bench.backends.disks import why_no_power_cut
+from bench.backends.disks import Disk, why_no_power_cut
 from bench.backends.process import ProcessBackend
+from bench.errors import FaultError
 from bench.faults.fault import Effect, Place
 from bench.faults.kinds import kinds
 from bench.model import Node
@@ -28,6 +30,21 @@ if not os.path.exists(folder + "/synced"):
     os.fsync(directory)
     with open(folder + "/unsynced", "wb") as file:
         file.write(b"gone")
+"""
+
+WRITE = """
+import os, sys, threading, time
+def write():
+    while True:
+        try:
+            with open(sys.argv[1] + "/log", "ab") as file:
+                file.write(b"x")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            os._exit(3)
+        time.sleep(0.01)
+threading.Thread(target=write, daemon=True).start()
 """
 
 
@@ -69,6 +86,39 @@ def test_a_node_without_power_comes_back_with_what_it_had_synced(
     assert not unsynced.exists() or unsynced.read_bytes() == b""
     assert (other.directory / "data" / "unsynced").read_bytes() == b"gone"
     assert effect.proof() is not None
+
+
+@pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
+def test_a_server_that_ends_by_itself_when_its_disk_is_off_is_told_and_no_failure(tmp_path: Path) -> None:
+    node = echo("writer-1", 1, tmp_path, WRITE)
+    with running([node], [node.directory / "data"]) as backend:
+        effect = strike("power-loss", backend, [node], node)
+
+        assert re.search(r"lived on for 3\d\d ms", effect.seen)
+        assert "killed; writer-1 had ended by itself with status 3." in effect.seen
+        effect.heal([node])
+        assert backend.listens(node)
+
+
+@pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
+def test_a_power_cut_that_fails_at_one_disk_gives_all_their_power_back(
+    backend: ProcessBackend, nodes: list[Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second = nodes[1].directory / "data"
+    shut_down = Disk.shut_down
+
+    def refused(disk: Disk) -> None:
+        if disk._folder == second:
+            raise FaultError("The kernel refused.")
+        shut_down(disk)
+
+    monkeypatch.setattr(Disk, "shut_down", refused)
+    with pytest.raises(FaultError, match="The kernel refused"):
+        backend.cut_power(nodes)
+
+    assert all(backend.listens(node) for node in nodes)
+    backend.alive()
+    (nodes[0].directory / "data" / "more").write_bytes(b"x")
 
 
 @pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
