@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
+from bench.backends import sandbox
 from bench.errors import FaultError
 
 _CHAINS = (("INPUT", "--source"), ("OUTPUT", "--destination"))
 _READY_S = 30.0
+
+
+@cache
+def why_no_queue() -> str | None:
+    """Return why packets cannot be led to a queue and served from it here; None where they can. It is tried."""
+    if shutil.which("iptables", path=sandbox.PATH) is None:
+        return "iptables is missing"
+    rule = "--append INPUT --source 10.0.0.1 --jump NFQUEUE --queue-num 0 --queue-bypass"
+    served = "from bench.backends.packet_delay import Queues; Queues()"
+    reason = sandbox.why_fails(f'iptables --wait {rule}; "$@"', sys.executable, "-c", served)
+    return f"the kernel does not queue packets: {reason}" if reason else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +47,8 @@ class Held:
 
     packets: int
     bytes: int
-    p50_ns: float
-    p99_ns: float
+    p50_ns: int
+    p99_ns: int
     overruns: int
 
 

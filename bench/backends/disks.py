@@ -12,7 +12,9 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psutil
 
@@ -24,6 +26,7 @@ _BYTES = 4096
 
 _DISK_BYTES = 2 << 30
 """Size of a node's own disk; the image is sparse."""
+_TRIED_BYTES = 16 << 20
 _FILLER = ".filler"
 _SLACK_BYTES = 4 << 20
 _EXT4_SHUTDOWN = 0x8004587D
@@ -47,15 +50,47 @@ def fsync_cost(folder: Path, calls: int = _CALLS) -> dict[str, int]:
     return {"p50": _rank(costs, 0.50), "p99": _rank(costs, 0.99), "calls": calls, "bytes": _BYTES}
 
 
-def why_no_power_cut() -> str | None:
-    """Return None where nodes can have disks of their own whose power can be cut, else the reason why not."""
+@cache
+def why_no_disk() -> str | None:
+    """Return None where nodes can have disks of their own, else the reason why not. It is tried with a small one."""
     if os.geteuid() != 0 or not _maps_everybody():
         return "mounting a file system for each node takes real root"
     if not Path("/dev/loop-control").exists():
         return "this machine has no loop devices (/dev/loop-control)"
     if shutil.which("mkfs.ext4", path=sandbox.PATH) is None:
         return "mkfs.ext4 (package e2fsprogs) is missing"
-    return None
+    reason = _why_fails("try_disk")
+    return f"a file system of its own cannot be made or mounted: {reason}" if reason else None
+
+
+@cache
+def why_no_power_cut() -> str | None:
+    """Return None where the power of such disks can be cut, else the reason why not. It is tried with a small one."""
+    reason = why_no_disk()
+    if reason is None and (refused := _why_fails("try_power_cut")) is not None:
+        reason = f"a file system cannot be shut down: {refused}"
+    return reason
+
+
+def _why_fails(trial: str) -> str | None:
+    code = f"import sys, pathlib; from bench.backends import disks; disks.{trial}(pathlib.Path(sys.argv[1]))"
+    with TemporaryDirectory() as folder:
+        return sandbox.why_fails('"$@"', sys.executable, "-c", code, f"{folder}/disk")
+
+
+def try_disk(folder: Path) -> None:
+    """Make a small disk and take it away again. Raises SetupError."""
+    Disk(folder, _TRIED_BYTES).close()
+
+
+def try_power_cut(folder: Path) -> None:
+    """Make a small disk, cut its power and take it away again. Raises SetupError or FaultError."""
+    disk = Disk(folder, _TRIED_BYTES)
+    try:
+        disk.shut_down()
+        disk.must_be_off("a disk that was tried")
+    finally:
+        disk.close()
 
 
 def _maps_everybody() -> bool:
@@ -69,13 +104,13 @@ class Disk:
     The image lies beside the folder. The mount is the sandbox's own, and the loop device goes with it.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, size_bytes: int = _DISK_BYTES) -> None:
         """Make and mount it; the folder must be empty. Raises SetupError with what the tools said."""
         self._folder = folder
         self._image = folder.with_name(f"{folder.name}.ext4")
         folder.mkdir(parents=True, exist_ok=True)
         with self._image.open("wb") as image:
-            image.truncate(_DISK_BYTES)
+            image.truncate(size_bytes)
         _tool(
             "mkfs.ext4",
             "-q",

@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from statistics import median
 
 from bench.errors import ClusterError
@@ -41,6 +42,7 @@ def command(there: socket.socket, *inner: str) -> list[str]:
     return [sys.executable, "-m", "bench.backends.fsync_gate", str(there.fileno()), *inner]
 
 
+@cache
 def why_not() -> str | None:
     """Return why a process cannot be put behind a gate here; None where it can."""
     if platform.machine() not in _MACHINES:

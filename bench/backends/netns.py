@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
+from bench.backends import sandbox
 from bench.backends.delayed import DelayedNode, Link
 from bench.errors import FaultError, SetupError
 from bench.model import Node
@@ -50,6 +53,22 @@ class PacketRules:
 
     def _chain(self, hook: str) -> str:
         return f"add chain ip {self.name} {hook} {{ type filter hook {hook} priority 0; }}"
+
+
+@cache
+def why_no_rules() -> str | None:
+    """Return why packets cannot be dropped, by chance too, and doubled here; None where they can. It is tried."""
+    if shutil.which("nft", path=sandbox.PATH) is None:
+        return "nft (nftables) is missing"
+    one = ("10.0.0.1",)
+    tried = (
+        PacketRules("dropped", one, one),
+        PacketRules("lost", one, one, share=0.5),
+        PacketRules("doubled", (), one, share=0.5, double=True),
+    )
+    told = "\n".join(rules.script() for rules in tried)
+    reason = sandbox.why_fails("ip link add eth0 type veth; nft -f -", told=told)
+    return f"the kernel's packet filter refuses a rule: {reason}" if reason else None
 
 
 class Network:

@@ -19,10 +19,8 @@ import struct
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
 
 _NETFILTER = 12
 _QUEUE = 3 << 8
@@ -71,15 +69,20 @@ class Link:
             self.held_ns.append(now_ns - came_ns)
         return last
 
-    def told(self) -> dict[str, float]:
+    def told(self) -> dict[str, int]:
         """Return what it did."""
-        held = np.asarray(self.held_ns or [0])
+        held_ns = sorted(self.held_ns) or [0]
         return {
             "packets": len(self.held_ns),
             "bytes": self.bytes,
-            "held_p50_ns": float(np.median(held)),
-            "held_p99_ns": float(np.percentile(held, 99)),
+            "held_p50_ns": _rank(held_ns, 50),
+            "held_p99_ns": _rank(held_ns, 99),
         }
+
+
+def _rank(ordered: Sequence[int], percent: int) -> int:
+    """Return a percentile by its nearest rank."""
+    return ordered[-(-len(ordered) * percent // 100) - 1]
 
 
 class Queues:

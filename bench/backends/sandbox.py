@@ -29,12 +29,17 @@ _LIFELINE = "BENCH_LIFELINE"
 _NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 _INTERRUPTED = 130
 _GRACE_S = 60.0
+_TRIED_S = 20.0
 
 
 def command(inner: Sequence[str]) -> list[str]:
     """Return the command line that runs `inner` in a sandbox, for the user that this process is."""
+    return _unshare(_NAMESPACES, inner)
+
+
+def _unshare(namespaces: Sequence[str], inner: Sequence[str]) -> list[str]:
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-    return ["unshare", *user, *_NAMESPACES, "--", *inner]
+    return ["unshare", *user, *namespaces, "--", *inner]
 
 
 def possible() -> str | None:
@@ -48,6 +53,31 @@ def possible() -> str | None:
     return (
         None if tried.returncode == 0 else tried.stderr.strip() or f"`unshare` ended with {tried.returncode}"
     )
+
+
+def why_fails(script: str, *arguments: str, told: str = "") -> str | None:
+    """Try a shell script in a network and a mount namespace that end with it; return why it fails, None where it works.
+
+    It works inside a sandbox and outside. /run is a file system of its own there. `told` is what the script can read.
+    """
+    inner = ["sh", "-ec", f"mount -t tmpfs tmpfs /run; {script}", "sh", *arguments]
+    try:
+        tried = subprocess.run(
+            _unshare(("--net", "--mount"), inner),
+            input=told,
+            env={**os.environ, "PATH": PATH},
+            capture_output=True,
+            text=True,
+            timeout=_TRIED_S,
+            check=False,
+        )
+    except FileNotFoundError:
+        return "the command `unshare` (util-linux) is missing"
+    except subprocess.TimeoutExpired:
+        return f"trying it took more than {_TRIED_S:.0f} s"
+    if tried.returncode == 0:
+        return None
+    return tried.stderr.strip().rpartition("\n")[2] or f"trying it ended with status {tried.returncode}"
 
 
 def run(module: str, arguments: Sequence[str], keep_fds: Sequence[int] = ()) -> int:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-import shutil
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bench.backends import sandbox
 from bench.backends.netns import PacketRules
 from bench.errors import BenchError, FaultError
 from bench.faults.fault import Effect, Place
@@ -55,11 +53,6 @@ class Peers:
             {node.name: tuple(beyond.values()) for node in nodes},
             {node.name: tuple(those[name] for name in those if name != node.name) for node in nodes},
         )
-
-
-def why_no_rules() -> str | None:
-    """Return why no packet can be filtered here, None where they can."""
-    return None if shutil.which("nft", path=sandbox.PATH) else "nft (nftables) is missing"
 
 
 @dataclass(slots=True)

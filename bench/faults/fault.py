@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from bench.backends.disks import why_no_power_cut
+from bench.backends.disks import why_no_disk
 from bench.model import Node
 
 
@@ -74,8 +74,8 @@ class Fault(BaseModel, ABC):
 
     @classmethod
     def why_not(cls) -> str | None:
-        """Return why this machine cannot do it, None where it can."""
-        return why_no_power_cut() if cls.needs_disks else None
+        """Return why this machine cannot do it, None where it can. It is tried, not only looked up."""
+        return why_no_disk() if cls.needs_disks else None
 
     @abstractmethod
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:

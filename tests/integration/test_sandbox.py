@@ -11,6 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from bench.backends import sandbox
+
 pytestmark = pytest.mark.integration
 
 INNER = """\
@@ -152,3 +154,19 @@ def test_an_exception_during_faults_leaves_nothing(started: Started, tmp_path: P
 
     assert outer.wait(timeout=30) == 1
     nothing_is_left(mark, tmp_path)
+
+
+def test_what_is_tried_leaves_nothing_and_tells_why_it_fails() -> None:
+    before = (
+        Path("/proc/mounts").read_text(encoding="utf-8"),
+        Path("/proc/net/dev").read_text(encoding="utf-8"),
+    )
+    links = before[1].count(":")
+
+    assert sandbox.why_fails("ip link add eth9 type veth; touch /run/there") is None
+    assert sandbox.why_fails("echo one >&2; echo no such rule >&2; exit 1") == "no such rule"
+    assert sandbox.why_fails("exit 3") == "trying it ended with status 3"
+
+    assert Path("/proc/mounts").read_text(encoding="utf-8") == before[0]
+    assert Path("/proc/net/dev").read_text(encoding="utf-8").count(":") == links
+    assert not Path("/run/there").exists()

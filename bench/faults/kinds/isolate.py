@@ -9,7 +9,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from bench.backends.abilities import Partitionable
-from bench.faults.cutting import Cutter, Peers, nodes_among, why_no_rules
+from bench.backends.netns import why_no_rules
+from bench.faults.cutting import Cutter, Peers, nodes_among
 from bench.faults.fault import Effect, Fault, Place, listed
 from bench.model import Node
 

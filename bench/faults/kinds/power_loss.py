@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from bench.backends.abilities import PowerCut
+from bench.backends.disks import why_no_power_cut
 from bench.faults.fault import Effect, Fault, Place
 from bench.model import Node
 
@@ -24,6 +25,11 @@ class PowerLoss(Fault):
     needs_disks: ClassVar[bool] = True
     heals_singly: ClassVar[bool] = True
     takes_away: ClassVar[bool] = True
+
+    @classmethod
+    def why_not(cls) -> str | None:
+        """See Fault."""
+        return why_no_power_cut()
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from bench.backends import sandbox
 from bench.backends.abilities import Delayable
-from bench.backends.delayed import DelayedNode, Held, Link
+from bench.backends.delayed import DelayedNode, Held, Link, why_no_queue
 from bench.errors import FaultError
 from bench.faults.cutting import CLIENT, Peers, nodes_among
 from bench.faults.fault import Effect, Fault, Place, listed
@@ -47,7 +45,7 @@ class SlowNetwork(Fault):
     @classmethod
     def why_not(cls) -> str | None:
         """See Fault."""
-        return None if shutil.which("iptables", path=sandbox.PATH) else "iptables is missing"
+        return why_no_queue()
 
     def names(self) -> list[str]:
         """See Fault."""

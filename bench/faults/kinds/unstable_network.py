@@ -8,7 +8,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from bench.backends.abilities import Partitionable
-from bench.faults.cutting import CLIENT, Cutter, Flapping, Peers, nodes_among, why_no_rules
+from bench.backends.netns import why_no_rules
+from bench.faults.cutting import CLIENT, Cutter, Flapping, Peers, nodes_among
 from bench.faults.fault import Effect, Fault, Place, listed
 from bench.model import Node
 from bench.scenario.values import Duration
