@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,6 +16,7 @@ from bench.backends import sandbox
 from bench.errors import FaultError
 
 _CHAINS = (("INPUT", "--source"), ("OUTPUT", "--destination"))
+_QUEUES = "/proc/net/netfilter/nfnetlink_queue"
 _READY_S = 30.0
 
 
@@ -66,6 +68,7 @@ class DelayedNode:
         """Start the process that holds them, then lead packets to it. Raises FaultError."""
         self._enter = list(enter)
         self._name = name
+        self.ended = False
         self._rules = [
             [chain, side, ",".join(those), "--jump", "NFQUEUE", "--queue-num", str(queue), "--queue-bypass"]
             for queue, ((chain, side), those) in enumerate(zip(_CHAINS, (sources, targets), strict=True))
@@ -88,16 +91,34 @@ class DelayedNode:
         if self._line() != "ready":
             self._process.kill()
             raise FaultError(f"Packets of {name} cannot be held: {self._process.communicate()[1].strip()}.")
+        laid = []
         try:
-            self._change("--append")
+            for rule in self._rules:
+                self._change("--append", rule)
+                laid.append(rule)
         except FaultError:
             self._process.kill()
+            with suppress(FaultError):  # the first failure is told
+                for rule in laid:
+                    self._change("--delete", rule)
             raise
 
     def end(self) -> dict[str, Held]:
-        """Let packets pass again; return what was done to them, by direction (in, out)."""
-        self._change("--delete")
-        self._process.terminate()
+        """Let packets pass again; return what was done to them, by direction (in, out).
+
+        Raises FaultError if a rule is still listed, or a queue still served.
+        """
+        try:
+            for rule in self._rules:
+                self._change("--delete", rule)
+        finally:
+            self._process.terminate()
+            held = self._told()
+        self._must_be_gone()
+        self.ended = True
+        return held
+
+    def _told(self) -> dict[str, Held]:
         try:
             said, _ = self._process.communicate(timeout=_READY_S)
             told: dict[str, dict[str, Any]] = json.loads(said)
@@ -111,13 +132,20 @@ class DelayedNode:
             for name, one in told.items()
         }
 
-    def _change(self, verb: str) -> None:
-        for rule in self._rules:
-            done = subprocess.run(
-                [*self._enter, "iptables", "--wait", verb, *rule], capture_output=True, text=True, check=False
+    def _must_be_gone(self) -> None:
+        if "NFQUEUE" in self._do("iptables", "--wait", "--list-rules") or self._do("cat", _QUEUES).strip():
+            raise FaultError(f"The packet filter of {self._name} still leads packets to a queue.")
+
+    def _change(self, verb: str, rule: Sequence[str]) -> None:
+        self._do("iptables", "--wait", verb, *rule)
+
+    def _do(self, *command: str) -> str:
+        done = subprocess.run([*self._enter, *command], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise FaultError(
+                f"Changing or reading the packet filter of {self._name} failed: {done.stderr.strip()}."
             )
-            if done.returncode:
-                raise FaultError(f"Changing the packet filter of {self._name} failed: {done.stderr.strip()}.")
+        return done.stdout
 
     def _line(self) -> str:
         return self._process.stdout.readline().strip() if self._process.stdout is not None else ""

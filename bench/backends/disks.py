@@ -156,18 +156,28 @@ class Disk:
         self._mount()
 
     def fill(self) -> int:
-        """Take all its free space and return how many bytes that was. Raises FaultError if writes still work."""
+        """Take all its free space and return how many bytes that was.
+
+        Raises FaultError, and gives the space back, if writes still work.
+        """
         filler = self._folder / _FILLER
         free = shutil.disk_usage(self._folder).free
-        with filler.open("wb") as file:
-            os.posix_fallocate(file.fileno(), 0, max(free - _SLACK_BYTES, 1))
-            file.seek(0, os.SEEK_END)
-            _write_until_full(file.fileno())
+        try:
+            with filler.open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, max(free - _SLACK_BYTES, 1))
+                file.seek(0, os.SEEK_END)
+                _write_until_full(file.fileno())
+        except OSError as error:
+            self.free()
+            raise FaultError(f"Filling the disk at {self._folder} failed: {error}.") from error
+        except FaultError:
+            self.free()
+            raise
         return filler.stat().st_size
 
     def free(self) -> None:
         """Give the space back."""
-        (self._folder / _FILLER).unlink()
+        (self._folder / _FILLER).unlink(missing_ok=True)
 
     def close(self) -> None:
         """Unmount it and delete its image."""

@@ -315,7 +315,11 @@ class ProcessBackend:
         """See abilities.Fillable."""
         disk = self._disk(node)
         self._away.add(node.name)  # it may end of this, and that is no surprise
-        filled = disk.fill()
+        try:
+            filled = disk.fill()
+        except FaultError:
+            self._away.discard(node.name)
+            raise
         return (
             f"The disk of {node.name} took {filled / 2**20:,.0f} MiB and then refused a write: no space left."
         )

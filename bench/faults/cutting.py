@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from bench.backends.netns import PacketRules
 from bench.errors import BenchError, FaultError
-from bench.faults.fault import Effect, Place
+from bench.faults.fault import Effect, Place, heal_each, strike_each
 from bench.model import Node
 
 CLIENT = "client"
@@ -80,9 +80,12 @@ class Cutter:
         return cls(place, nodes, peers.names, rules, double)
 
     def begin(self) -> None:
-        """Put the rules in force."""
-        for node in self.nodes:
-            self.place.backend.cut(node, self.rules[node.name])
+        """Put the rules in force: on all nodes or, where one refuses them, on none."""
+        strike_each(
+            self.nodes,
+            lambda node: self.place.backend.cut(node, self.rules[node.name]),
+            lambda node: self.place.backend.mend(node, self.rules[node.name]),
+        )
         self._in_force = True
 
     def end(self) -> None:
@@ -90,8 +93,12 @@ class Cutter:
         if not self._in_force:
             return
         self._in_force = False
-        for node in self.nodes:
+        heal_each(self.nodes, self._mend)
+
+    def _mend(self, node: Node) -> None:
+        try:
             self._counted += self.place.backend.struck(node, self.rules[node.name])
+        finally:
             self.place.backend.mend(node, self.rules[node.name])
 
     def effect(self, seen: str, end: Callable[[], None] | None = None) -> Effect:

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
-from bench.errors import FaultError
-from bench.faults.fault import Effect, Place
+from bench.errors import BenchError, FaultError
+from bench.faults.fault import Effect, Place, raise_any
 from bench.model import Node
+
+_Given = TypeVar("_Given")
 
 
 def end(place: Place, nodes: Sequence[Node], *, kill: bool) -> Effect:
-    """End nodes, all at once; the effect's `heal` starts them again."""
-    with ThreadPoolExecutor(len(nodes)) as pool:
-        statuses = list(pool.map(lambda node: place.backend.end_node(node, kill=kill), nodes))
-    still = [node.name for node in nodes if place.backend.listens(node)]
+    """End nodes, all at once; the effect's `heal` starts them again. Where one does not end, none stays so."""
+    statuses, failed = _at_once(nodes, lambda node: int(place.backend.end_node(node, kill=kill)))
+    still = [node.name for node in nodes if node.name in statuses and place.backend.listens(node)]
     if still:
-        raise FaultError(f"{', '.join(still)} still took connections after the process had ended.")
-    said = ", ".join(
-        f"{node.name} ended with status {status}" for node, status in zip(nodes, statuses, strict=True)
-    )
+        failed.append(FaultError(f"{', '.join(still)} still took connections after the process had ended."))
+    if failed:
+        _at_once([node for node in nodes if node.name in statuses], place.backend.start_node)
+        raise_any(failed)
+    said = ", ".join(f"{name} ended with status {status}" for name, status in statuses.items())
     return Effect(f"{said}; nothing listens on its port.", lambda those: _start(place, those))
 
 
 def _start(place: Place, nodes: Sequence[Node]) -> str:
-    with ThreadPoolExecutor(len(nodes)) as pool:
-        list(pool.map(place.backend.start_node, nodes))
+    _, failed = _at_once(nodes, place.backend.start_node)
+    raise_any(failed)
     return f"{', '.join(node.name for node in nodes)} started again; the ports are open."
+
+
+def _at_once(
+    nodes: Sequence[Node], do: Callable[[Node], _Given]
+) -> tuple[dict[str, _Given], list[BenchError]]:
+    """Do something with all nodes at once; return what each gave, by name, and what failed."""
+    given: dict[str, _Given] = {}
+    failed: list[BenchError] = []
+    with ThreadPoolExecutor(max(1, len(nodes))) as pool:
+        for node, done in [(node, pool.submit(do, node)) for node in nodes]:
+            try:
+                given[node.name] = done.result()
+            except BenchError as error:
+                failed.append(error)
+    return given, failed

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from bench.backends.disks import why_no_disk
+from bench.errors import BenchError, FaultError
 from bench.model import Node
+
+_Seen = TypeVar("_Seen")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,46 @@ class Effect:
     seen: str
     heal: Callable[[Sequence[Node]], str]
     proof: Callable[[], str | None] = field(default=lambda: "")
+
+
+def strike_each(
+    nodes: Sequence[Node], strike: Callable[[Node], _Seen], undo: Callable[[Node], object]
+) -> dict[str, _Seen]:
+    """Strike nodes one after the other; return what each gave, by name. When one raises, those before it are undone."""
+    seen: dict[str, _Seen] = {}
+    for number, node in enumerate(nodes):
+        try:
+            seen[node.name] = strike(node)
+        except Exception:
+            for one in nodes[:number]:
+                with suppress(BenchError):  # the first failure is told
+                    undo(one)
+            raise
+    return seen
+
+
+def heal_each(nodes: Sequence[Node], heal: Callable[[Node], _Seen]) -> dict[str, _Seen]:
+    """Heal nodes one after the other, those behind one that raises too; return what each gave, by name.
+
+    Raises the failure, or FaultError with all of them.
+    """
+    seen: dict[str, _Seen] = {}
+    failed: list[BenchError] = []
+    for node in nodes:
+        try:
+            seen[node.name] = heal(node)
+        except BenchError as error:
+            failed.append(error)
+    raise_any(failed)
+    return seen
+
+
+def raise_any(failed: Sequence[BenchError]) -> None:
+    """Raise what failed, as it is or, where there is more than one, together as FaultError."""
+    if len(failed) == 1:
+        raise failed[0]
+    if failed:
+        raise FaultError(" ".join(map(str, failed))) from failed[0]
 
 
 def listed(names: str | list[str]) -> list[str]:
@@ -79,4 +123,4 @@ class Fault(BaseModel, ABC):
 
     @abstractmethod
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
-        """Strike these nodes; return once the effect has been seen."""
+        """Strike these nodes; return once the effect has been seen. What raises leaves none of them struck."""

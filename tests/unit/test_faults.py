@@ -3,12 +3,13 @@
 import random
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
 
 from bench.analysis.faults.availability import BIN_NS, dip
+from bench.backends.delayed import Held, Link
 from bench.backends.netns import PacketRules
 from bench.errors import FaultError, LoadError
 from bench.faults import Site, Timeline, read_steps, targets
@@ -33,30 +34,37 @@ class Recorder:
         self.rules: set[str] = set()
         self.packets = 7
         self.up = False
+        self.refuses: set[str] = set()
+        self.held: dict[str, dict[str, Held]] = {}
+
+    def ask(self, what: str) -> None:
+        self.asked.append(what)
+        if what in self.refuses:
+            raise FaultError(f"It refused to {what}.")
 
     def end_node(self, node: Node, *, kill: bool) -> int:
-        self.asked.append(f"{'kill' if kill else 'stop'} {node.name}")
+        self.ask(f"{'kill' if kill else 'stop'} {node.name}")
         return -9 if kill else 0
 
     def start_node(self, node: Node) -> None:
-        self.asked.append(f"start {node.name}")
+        self.ask(f"start {node.name}")
 
     def listens(self, node: Node) -> bool:
         return self.up
 
     def pause_node(self, node: Node) -> str:
-        self.asked.append(f"pause {node.name}")
+        self.ask(f"pause {node.name}")
         return "T"
 
     def resume_node(self, node: Node) -> str:
-        self.asked.append(f"resume {node.name}")
+        self.ask(f"resume {node.name}")
         return "S"
 
     def cut(self, node: Node, rules: PacketRules) -> None:
         self.rules.add(rules.name)
         verb = "double" if rules.double else "cut"
         said = (node.name, len(rules.sources), len(rules.targets), f"{rules.share:g}")
-        self.asked.append(" ".join([verb, *map(str, said)]))
+        self.ask(" ".join([verb, *map(str, said)]))
 
     def struck(self, node: Node, rules: PacketRules) -> int:
         assert rules.name in self.rules
@@ -64,7 +72,37 @@ class Recorder:
 
     def mend(self, node: Node, rules: PacketRules) -> None:
         assert rules.name in self.rules
-        self.asked.append(f"mend {node.name}")
+        self.ask(f"mend {node.name}")
+
+    def slow_network(self, node: Node, sources: Sequence[str], targets: Sequence[str], link: Link) -> Any:
+        self.ask(f"slow {node.name} {link.delay_s:g}")
+        return Slowed(self, node.name)
+
+    def hold_fsyncs(self, node: Node, seconds: float) -> None:
+        self.ask(f"hold {node.name} {seconds:g}")
+
+    def held_fsyncs(self, node: Node) -> tuple[int, float]:
+        return 0, 0.0
+
+    def fill_disk(self, node: Node) -> str:
+        self.ask(f"fill {node.name}")
+        return f"{node.name} is full."
+
+    def free_disk(self, node: Node) -> str:
+        self.ask(f"free {node.name}")
+        return f"{node.name} has room."
+
+
+class Slowed:
+    """A node whose packets are held, until it is told to end."""
+
+    def __init__(self, backend: Recorder, name: str) -> None:
+        self.backend = backend
+        self.name = name
+
+    def end(self) -> dict[str, Held]:
+        self.backend.ask(f"end {self.name}")
+        return self.backend.held.get(self.name, {})
 
 
 class Reads:
@@ -317,6 +355,70 @@ def test_a_step_of_several_times_comes_as_often_with_jitter() -> None:
 
     assert [record["name"] for record in line.records] == ["again, 1", "again, 2", "again, 3"]
     assert backend.asked == ["pause broker-2", "resume broker-2"] * 3
+
+
+def done(backend: Recorder, step: dict[str, Any]) -> dict[str, Any]:
+    """The record of one step, struck at once and healed with the load."""
+    line = timeline(backend, {"when": {"acks": 1}, **step})
+    line.told(figures(1))
+    line.finish()
+    return line.records[0]
+
+
+@pytest.mark.parametrize(
+    ("step", "refused", "asked"),
+    [
+        ({"pause": "followers"}, "pause broker-3", ["pause broker-1", "pause broker-3", "resume broker-1"]),
+        ({"full-disk": "followers"}, "fill broker-3", ["fill broker-1", "fill broker-3", "free broker-1"]),
+        (
+            {"slow-disk": {"target": "followers", "fsync": "5ms"}},
+            "hold broker-3 0.005",
+            ["hold broker-1 0.005", "hold broker-3 0.005", "hold broker-1 0"],
+        ),
+        (
+            {"slow-network": {"target": "followers", "delay": "5ms"}},
+            "slow broker-3 0.005",
+            ["slow broker-1 0.005", "slow broker-3 0.005", "end broker-1"],
+        ),
+        (
+            {"isolate": {"target": "followers", "from": "leader"}},
+            "cut broker-3 1 1 1",
+            ["cut broker-1 1 1 1", "cut broker-3 1 1 1", "mend broker-1"],
+        ),
+        ({"kill": "followers"}, "kill broker-3", ["kill broker-1", "kill broker-3", "start broker-1"]),
+    ],
+)
+def test_a_fault_that_fails_at_its_second_node_leaves_none_struck(
+    step: dict[str, Any], refused: str, asked: list[str]
+) -> None:
+    backend = Recorder()
+    backend.refuses.add(refused)
+
+    with pytest.raises(FaultError, match=f"It refused to {refused}"):
+        done(backend, step)
+    assert sorted(backend.asked) == sorted(asked)
+    assert backend.asked[-1] == asked[-1]
+
+
+@pytest.mark.parametrize(
+    ("step", "verb"),
+    [
+        ({"pause": "all broker"}, "resume"),
+        ({"full-disk": "all broker"}, "free"),
+        ({"slow-network": {"target": "all broker", "delay": "5ms"}}, "end"),
+        ({"isolate": {"target": "all broker", "from": "client"}}, "mend"),
+        ({"kill": "all broker"}, "start"),
+    ],
+)
+def test_a_heal_that_fails_at_two_nodes_is_tried_at_all_and_tells_both(
+    step: dict[str, Any], verb: str
+) -> None:
+    backend = Recorder()
+    backend.refuses |= {f"{verb} broker-1", f"{verb} broker-2"}
+
+    with pytest.raises(FaultError, match=rf"refused to {verb} broker-1\. It refused to {verb} broker-2\."):
+        done(backend, step)
+    assert {f"{verb} broker-{number}" for number in (1, 2, 3)} <= set(backend.asked)
 
 
 def test_a_cut_that_drops_nothing_is_not_proven() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from bench.backends.abilities import Fillable
-from bench.faults.fault import Effect, Fault, Place
+from bench.faults.fault import Effect, Fault, Place, heal_each, strike_each
 from bench.model import Node
 
 
@@ -24,5 +24,9 @@ class FullDisk(Fault):
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        seen = " ".join(place.backend.fill_disk(node) for node in nodes)
-        return Effect(seen, lambda those: " ".join(place.backend.free_disk(node) for node in those))
+
+        def free(those: Sequence[Node]) -> str:
+            return " ".join(heal_each(those, place.backend.free_disk).values())
+
+        seen = strike_each(nodes, place.backend.fill_disk, place.backend.free_disk)
+        return Effect(" ".join(seen.values()), free)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from bench.backends.abilities import Pausable
 from bench.errors import FaultError
-from bench.faults.fault import Effect, Fault, Place
+from bench.faults.fault import Effect, Fault, Place, heal_each, strike_each
 from bench.model import Node
 
 _STOPPED = "T"
@@ -23,14 +23,20 @@ class Pause(Fault):
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        states = {node.name: place.backend.pause_node(node) for node in nodes}
-        if awake := [name for name, state in states.items() if state != _STOPPED]:
-            raise FaultError(f"{', '.join(awake)} went on after SIGSTOP.")
-        return Effect(f"{', '.join(states)}: the kernel shows state T.", lambda those: _resume(place, those))
 
+        def pause(node: Node) -> None:
+            if place.backend.pause_node(node) != _STOPPED:
+                place.backend.resume_node(node)
+                raise FaultError(f"{node.name} went on after SIGSTOP.")
 
-def _resume(place: Place, nodes: Sequence[Node]) -> str:
-    states = {node.name: place.backend.resume_node(node) for node in nodes}
-    if asleep := [name for name, state in states.items() if state == _STOPPED]:
-        raise FaultError(f"{', '.join(asleep)} stayed frozen after SIGCONT.")
-    return ", ".join(f"{name}: state {state}" for name, state in states.items()) + "."
+        def resume(node: Node) -> str:
+            state: str = place.backend.resume_node(node)
+            if state == _STOPPED:
+                raise FaultError(f"{node.name} stayed frozen after SIGCONT.")
+            return f"{node.name}: state {state}"
+
+        names = ", ".join(strike_each(nodes, pause, resume))
+        return Effect(
+            f"{names}: the kernel shows state T.",
+            lambda those: ", ".join(heal_each(those, resume).values()) + ".",
+        )

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from bench.backends import fsync_gate
 from bench.backends.abilities import FsyncHolder
-from bench.faults.fault import Effect, Fault, Place
+from bench.faults.fault import Effect, Fault, Place, strike_each
 from bench.model import Node
 from bench.scenario.values import Duration
 
@@ -34,8 +34,11 @@ class SlowDisk(Fault):
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
         before = {node.name: place.backend.held_fsyncs(node)[0] for node in nodes}
-        for node in nodes:
-            place.backend.hold_fsyncs(node, self.fsync)
+        strike_each(
+            nodes,
+            lambda node: place.backend.hold_fsyncs(node, self.fsync),
+            lambda node: place.backend.hold_fsyncs(node, 0.0),
+        )
         names = ", ".join(before)
 
         def heal(those: Sequence[Node]) -> str:

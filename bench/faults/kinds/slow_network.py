@@ -9,9 +9,8 @@ from pydantic import Field, model_validator
 
 from bench.backends.abilities import Delayable
 from bench.backends.delayed import DelayedNode, Held, Link, why_no_queue
-from bench.errors import FaultError
 from bench.faults.cutting import CLIENT, Peers, nodes_among
-from bench.faults.fault import Effect, Fault, Place, listed
+from bench.faults.fault import Effect, Fault, Place, heal_each, listed, strike_each
 from bench.model import Node
 from bench.scenario.values import Duration
 
@@ -57,23 +56,23 @@ class SlowNetwork(Fault):
         peers = Peers.of(place, nodes, others, as_group=False)
         link = Link(self.delay or 0.0, self.jitter or 0.0, (self.mbit_per_s or 0.0) * 1e6 / 8)
         delayed: dict[str, DelayedNode] = {}
-        try:
-            for node in nodes:
-                ways = peers.sources[node.name], peers.targets[node.name]
-                delayed[node.name] = place.backend.slow_network(node, *ways, link)
-        except FaultError:
-            for one in delayed.values():
-                one.end()
-            raise
         held: dict[str, dict[str, Held]] = {}
 
+        def slow(node: Node) -> None:
+            ways = peers.sources[node.name], peers.targets[node.name]
+            delayed[node.name] = place.backend.slow_network(node, *ways, link)
+
+        def end(node: Node) -> None:
+            held[node.name] = delayed[node.name].end()
+
         def heal(_nodes: Sequence[Node]) -> str:
-            held.update({name: one.end() for name, one in delayed.items()})
+            heal_each(nodes, end)
             return "Packets pass as before."
 
         def proof() -> str | None:
             return _told(held)
 
+        strike_each(nodes, slow, end)
         between = f"{', '.join(delayed)} and {', '.join(peers.names)}"
         return Effect(f"Packets between {between} are held: {self._words()}.", heal, proof)
 
