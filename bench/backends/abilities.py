@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from bench.backends.delayed import DelayedNode, Link
-from bench.backends.netns import PacketRules
+from bench.backends.netns import PacketRules, Packets
 from bench.model import Node
 
 
@@ -45,11 +45,22 @@ class Partitionable(Protocol):
     def cut(self, node: Node, rules: PacketRules) -> None:
         """Put rules in force for a node's packets; those of one node add up."""
 
-    def struck(self, node: Node, rules: PacketRules) -> int:
-        """Return how many packets these rules have dropped or doubled so far."""
+    def struck(self, node: Node, rules: PacketRules) -> Packets:
+        """Return how many packets these rules have met so far, and dropped or doubled."""
 
     def mend(self, node: Node, rules: PacketRules) -> None:
-        """Take these rules away, and no others."""
+        """Take these rules away, and no others. Raises FaultError if the packet filter lists them still."""
+
+
+@runtime_checkable
+class Reachable(Protocol):
+    """Tells which packets pass, so that the end of a fault of the network is seen."""
+
+    def answers(self, node: Node, addresses: Sequence[str], patience_s: float) -> Mapping[str, float]:
+        """Return which of the addresses answer in time to a packet from a node, and after how many seconds."""
+
+    def hindered(self, address: str) -> bool:
+        """Tell whether packets of the node at this address are dropped, doubled or held by any fault now."""
 
 
 @runtime_checkable
@@ -69,8 +80,14 @@ class FsyncHolder(Protocol):
     def hold_fsyncs(self, node: Node, seconds: float) -> None:
         """Hold each fsync and fdatasync of a node for so long from now on; 0 no more."""
 
-    def held_fsyncs(self, node: Node) -> tuple[int, float]:
-        """Return how many were held so far, and the median of how long, in nanoseconds."""
+    def held_fsyncs(self, node: Node, since: int = 0) -> tuple[int, float]:
+        """Return how many were held so far, and the median of how long, in nanoseconds.
+
+        `since` leaves so many of the first out, in both.
+        """
+
+    def release_fsyncs(self, nodes: Sequence[Node]) -> str:
+        """Hold no fsync of these nodes any more; return how that was seen once none waits. Raises FaultError."""
 
 
 @runtime_checkable
@@ -94,5 +111,11 @@ class Fillable(Protocol):
     def fill_disk(self, node: Node) -> str:
         """Leave no free block on the node's disk; return how that was seen. The node may end by itself then."""
 
+    def full_disk(self, node: Node) -> str | None:
+        """Return how it was seen that the node's disk has no room now or that the node ended; None where neither is so.
+
+        A server that ends gives back what it had reserved, and nobody writes there any more.
+        """
+
     def free_disk(self, node: Node) -> str:
-        """Make room again and start the node if it has ended; return how that was seen."""
+        """Make room again and start the node if it has ended; return how that was seen. Raises FaultError."""

@@ -28,6 +28,7 @@ _DISK_BYTES = 2 << 30
 """Size of a node's own disk; the image is sparse."""
 _TRIED_BYTES = 16 << 20
 _FILLER = ".filler"
+_PROBE = ".probe"
 _SLACK_BYTES = 4 << 20
 _EXT4_SHUTDOWN = 0x8004587D
 _WITHOUT_LOG_FLUSH = 2
@@ -147,7 +148,7 @@ class Disk:
     def must_be_off(self, name: str) -> None:
         """Raise FaultError if anything can still be written."""
         with suppress(OSError):
-            (self._folder / ".probe").write_bytes(b"x")
+            (self._folder / _PROBE).write_bytes(b"x")
             raise FaultError(f"The disk of {name} still took a write after its power was cut.")
 
     def remount(self) -> None:
@@ -174,6 +175,24 @@ class Disk:
             self.free()
             raise
         return filler.stat().st_size
+
+    def is_full(self) -> bool:
+        """Tell whether it has no room for one block more."""
+        probe = self._folder / _PROBE
+        try:
+            with probe.open("wb") as file:
+                os.write(file.fileno(), bytes(_BYTES))
+                os.fsync(file.fileno())
+        except OSError as error:
+            return error.errno == errno.ENOSPC
+        else:
+            return False
+        finally:
+            probe.unlink(missing_ok=True)
+
+    def free_bytes(self) -> int:
+        """Return how much room it has by its own account."""
+        return shutil.disk_usage(self._folder).free
 
     def free(self) -> None:
         """Give the space back."""

@@ -19,11 +19,12 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from statistics import median
 
-from bench.errors import ClusterError
+from bench.errors import ClusterError, FaultError
 
 _MACHINES = {"x86_64": (0xC000003E, 317, (74, 75)), "aarch64": (0xC00000B7, 277, (82, 83))}
 """By machine: the kernel's name for it (AUDIT_ARCH), and the numbers of seccomp and of fsync and fdatasync."""
@@ -35,6 +36,8 @@ _RECEIVE, _SEND = 0xC0502100, 0xC0182101
 _QUESTION_BYTES = 80
 _CONTINUE = 1
 _TURN_S = 0.2
+_LOOK_S = 0.02
+_RELEASED_S = 5.0
 
 
 def command(there: socket.socket, *inner: str) -> list[str]:
@@ -64,6 +67,8 @@ class FsyncGate:
     delay_ns: int = 0
     held_ns: list[int] = field(default_factory=list)
     """How long each call was held, of those for which there was a delay."""
+    holding: int = 0
+    """How many calls are held now."""
     _over: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -82,9 +87,10 @@ class FsyncGate:
         gate._thread.start()
         return gate
 
-    def typical_ns(self) -> float:
-        """Return the median of how long calls were held; 0 when none was."""
-        return median(self.held_ns) if self.held_ns else 0.0
+    def typical_ns(self, since: int = 0) -> float:
+        """Return the median of how long calls were held, without the first `since` of them; 0 when none was."""
+        held_ns = self.held_ns[since:]
+        return median(held_ns) if held_ns else 0.0
 
     def close(self) -> None:
         """Stop answering: right once the process is gone."""
@@ -100,9 +106,11 @@ class FsyncGate:
             now_ns = time.monotonic_ns()
             while waiting and waiting[0][0] <= now_ns:
                 due_ns, came_ns, question = heapq.heappop(waiting)
-                self._answer(question)
+                answered = self._answer(question)
                 if due_ns > came_ns:
-                    self.held_ns.append(time.monotonic_ns() - came_ns)
+                    self.holding -= 1
+                    if answered:
+                        self.held_ns.append(time.monotonic_ns() - came_ns)
             turn_s = min(_TURN_S, (waiting[0][0] - time.monotonic_ns()) / 1e9) if waiting else _TURN_S
             if not select.select([self.listener], [], [], max(0.0, turn_s))[0]:
                 continue
@@ -111,7 +119,9 @@ class FsyncGate:
                 self._over.wait(0.001)
                 continue
             came_ns = time.monotonic_ns()
-            heapq.heappush(waiting, (came_ns + self.delay_ns, came_ns, asked))
+            due_ns = came_ns + self.delay_ns
+            self.holding += due_ns > came_ns
+            heapq.heappush(waiting, (due_ns, came_ns, asked))
 
     def _question(self) -> int | None:
         """Return the next question's id; None when whoever asked is gone."""
@@ -122,11 +132,32 @@ class FsyncGate:
             return None
         return int(struct.unpack_from("=Q", buffer)[0])
 
-    def _answer(self, question: int) -> None:
+    def _answer(self, question: int) -> bool:
+        """Let a call be carried out; False when whoever asked was killed while it waited."""
         try:
             fcntl.ioctl(self.listener, _SEND, struct.pack("=QqiI", question, 0, 0, _CONTINUE))
         except OSError:
-            return  # killed while it waited
+            return False
+        return True
+
+
+def release(gates: Mapping[str, FsyncGate]) -> str:
+    """Let each gate hold no further call; return how that was seen, once none is held. Raises FaultError."""
+    deadline = time.monotonic() + max(gate.delay_ns for gate in gates.values()) / 1e9 + _RELEASED_S
+    for gate in gates.values():
+        gate.delay_ns = 0
+    before, now = -1, _held(gates)
+    while now != before or any(gate.holding for gate in gates.values()):
+        if time.monotonic() > deadline:
+            raise FaultError(f"Fsyncs of {', '.join(gates)} were held after they were to be held no more.")
+        time.sleep(_LOOK_S)
+        before, now = now, _held(gates)
+    delays = ", ".join(f"{name} {gate.delay_ns / 1e6:g} ms" for name, gate in gates.items())
+    return f"The gates now hold an fsync for: {delays}; none waits there."
+
+
+def _held(gates: Mapping[str, FsyncGate]) -> int:
+    return sum(len(gate.held_ns) for gate in gates.values())
 
 
 def _filter() -> int:

@@ -2,21 +2,49 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
+import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from bench.backends import sandbox
+from bench.backends import reach, sandbox
 from bench.backends.delayed import DelayedNode, Link
 from bench.errors import FaultError, SetupError
 from bench.model import Node
 
 _DICE = 100_000
+_DOUBLED = 0x64757000
+"""Mark of a packet and of its copy, which would else be counted, and doubled, as one that the node sent."""
+_CHAIN = re.compile(r"chain (\w+) \{(.*?)\n\t\}", re.DOTALL)
+_COUNTER = re.compile(r"counter packets (\d+) bytes \d+(.*)")
 _CLIENT_HOST = 254
 """Last byte of the client side's own address on each bridge."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packets:
+    """Packets of a node that were meant by its rules, `met`, and those of them that were dropped or doubled.
+
+    `came_in` were struck on their way to the node, `went_out` on their way from it.
+    """
+
+    met: int = 0
+    came_in: int = 0
+    went_out: int = 0
+
+    @property
+    def struck(self) -> int:
+        """All that were dropped or doubled."""
+        return self.came_in + self.went_out
+
+    def __add__(self, other: Packets) -> Packets:
+        """Return both together."""
+        return Packets(self.met + other.met, self.came_in + other.came_in, self.went_out + other.went_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +71,41 @@ class PacketRules:
         )
         if self.double:
             yield self._chain("output")
+            yield self._rule("output", f"meta mark {_DOUBLED} accept")
+            yield self._rule("output", f"ip daddr {_any(self.targets)} counter")
             for one in self.targets:
-                yield f'add rule ip {self.name} output ip daddr {one} {chance}counter dup to {one} device "eth0"'
+                doubled = f'counter meta mark set {_DOUBLED} dup to {one} device "eth0"'
+                yield self._rule("output", f"ip daddr {one} {chance}{doubled}")
             return
         for chain, side, those in (("input", "saddr", self.sources), ("output", "daddr", self.targets)):
             if those:
                 yield self._chain(chain)
-                yield f"add rule ip {self.name} {chain} ip {side} {{ {', '.join(those)} }} {chance}counter drop"
+                yield self._rule(chain, f"ip {side} {_any(those)} counter")
+                yield self._rule(chain, f"ip {side} {_any(those)} {chance}counter drop")
 
     def _chain(self, hook: str) -> str:
         return f"add chain ip {self.name} {hook} {{ type filter hook {hook} priority 0; }}"
+
+    def _rule(self, chain: str, rule: str) -> str:
+        return f"add rule ip {self.name} {chain} {rule}"
+
+    @staticmethod
+    def counted(listing: str) -> Packets:
+        """Return what the counters of such rules say, as nft lists them."""
+        total = Packets()
+        for chain, rules in _CHAIN.findall(listing):
+            for count, verdict in _COUNTER.findall(rules):
+                if not verdict.strip():
+                    total += Packets(met=int(count))
+                elif chain == "input":
+                    total += Packets(came_in=int(count))
+                else:
+                    total += Packets(went_out=int(count))
+        return total
+
+
+def _any(addresses: Sequence[str]) -> str:
+    return f"{{ {', '.join(addresses)} }}"
 
 
 @cache
@@ -77,6 +130,8 @@ class Network:
     def __init__(self, nodes: Iterable[Node]) -> None:
         """Lay the bridge and every node's namespace. Raises SetupError with what `ip` said."""
         self._nodes = list(nodes)
+        self._in_force: dict[str, set[str]] = defaultdict(set)
+        self._delayed: dict[str, DelayedNode] = {}
         prefix = self._nodes[0].address.rpartition(".")[0]
         self.client = f"{prefix}.{_CLIENT_HOST}"
         self._bridge = f"br{prefix.rpartition('.')[2]}"
@@ -105,19 +160,40 @@ class Network:
     def cut(self, node: Node, rules: PacketRules) -> None:
         """Put rules in force in the node's own namespace, as a table of their own."""
         self._nft(node, rules.script())
+        self._in_force[node.name].add(rules.name)
 
     def slow(self, node: Node, sources: Sequence[str], targets: Sequence[str], link: Link) -> DelayedNode:
         """Hold packets that come to a node from `sources`, and those that go to `targets`."""
-        return DelayedNode(self.enter(node), node.name, sources, targets, link)
+        self._delayed[node.name] = DelayedNode(self.enter(node), node.name, sources, targets, link)
+        return self._delayed[node.name]
 
-    def struck(self, node: Node, rules: PacketRules) -> int:
-        """Return how many packets these rules have dropped or doubled."""
-        told = self._nft(node, f"list table ip {rules.name}")
-        return sum(int(count) for count in re.findall(r"counter packets (\d+)", told))
+    def struck(self, node: Node, rules: PacketRules) -> Packets:
+        """Return how many packets these rules have met, and dropped or doubled."""
+        return rules.counted(self._nft(node, f"list table ip {rules.name}"))
 
     def mend(self, node: Node, rules: PacketRules) -> None:
-        """Take these rules away."""
+        """Take these rules away. Raises FaultError if the packet filter still lists them."""
         self._nft(node, f"delete table ip {rules.name}")
+        if f"table ip {rules.name}\n" in self._nft(node, "list tables ip"):
+            raise FaultError(f"The packet filter of {node.name} still lists rules that were taken away.")
+        self._in_force[node.name].discard(rules.name)
+
+    def hindered(self, address: str) -> bool:
+        """Tell whether any rule strikes packets in the namespace of the node at this address now."""
+        names = [node.name for node in self._nodes if node.address == address]
+        return any(self._in_force[name] or self._is_delayed(name) for name in names)
+
+    def _is_delayed(self, name: str) -> bool:
+        return name in self._delayed and not self._delayed[name].ended
+
+    def answers(self, node: Node, addresses: Sequence[str], patience_s: float) -> dict[str, float]:
+        """Return which addresses answer to a packet from a node, and after how many seconds (reach.py)."""
+        command = [*self.enter(node), sys.executable, "-IS", reach.__file__, str(patience_s), *addresses]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise FaultError(f"Asking for answers from {node.name} failed: {done.stderr.strip()}.")
+        answered: dict[str, float] = json.loads(done.stdout)
+        return answered
 
     def _nft(self, node: Node, lines: str) -> str:
         command = [*self.enter(node), "nft", "-f", "-"]

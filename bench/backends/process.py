@@ -20,7 +20,7 @@ from bench.backends import fsync_gate, power
 from bench.backends.delayed import DelayedNode, Link
 from bench.backends.disks import Disk
 from bench.backends.fsync_gate import FsyncGate
-from bench.backends.netns import Network, PacketRules
+from bench.backends.netns import Network, PacketRules, Packets
 from bench.backends.supervision import Back, Noted, Supervision
 from bench.errors import BenchError, ClusterError, FaultError, NodeDiedError, SetupError
 from bench.model import Node
@@ -223,13 +223,21 @@ class ProcessBackend:
         """See abilities.Partitionable."""
         self._net().cut(node, rules)
 
-    def struck(self, node: Node, rules: PacketRules) -> int:
+    def struck(self, node: Node, rules: PacketRules) -> Packets:
         """See abilities.Partitionable."""
         return self._net().struck(node, rules)
 
     def mend(self, node: Node, rules: PacketRules) -> None:
         """See abilities.Partitionable."""
         self._net().mend(node, rules)
+
+    def answers(self, node: Node, addresses: Sequence[str], patience_s: float) -> Mapping[str, float]:
+        """See abilities.Reachable."""
+        return self._net().answers(node, addresses, patience_s)
+
+    def hindered(self, address: str) -> bool:
+        """See abilities.Reachable."""
+        return self._net().hindered(address)
 
     def slow_network(
         self, node: Node, sources: Sequence[str], targets: Sequence[str], link: Link
@@ -241,10 +249,14 @@ class ProcessBackend:
         """See abilities.FsyncHolder."""
         self._gate(node).delay_ns = round(seconds * 1e9)
 
-    def held_fsyncs(self, node: Node) -> tuple[int, float]:
+    def held_fsyncs(self, node: Node, since: int = 0) -> tuple[int, float]:
         """See abilities.FsyncHolder."""
         gate = self._gate(node)
-        return len(gate.held_ns), gate.typical_ns()
+        return len(gate.held_ns) - since, gate.typical_ns(since)
+
+    def release_fsyncs(self, nodes: Sequence[Node]) -> str:
+        """See abilities.FsyncHolder."""
+        return fsync_gate.release({node.name: self._gate(node) for node in nodes})
 
     def fsync_cost(self, node: Node, folder: Path, seconds: float) -> dict[str, int]:
         """Measure what one fsync costs in a folder of a node, when each is held for so long; see disks.fsync_cost."""
@@ -324,18 +336,31 @@ class ProcessBackend:
             f"The disk of {node.name} took {filled / 2**20:,.0f} MiB and then refused a write: no space left."
         )
 
+    def full_disk(self, node: Node) -> str | None:
+        """See abilities.Fillable."""
+        disk = self._disk(node)
+        free_bytes = disk.free_bytes()
+        if disk.is_full():
+            return f"Until then the disk of {node.name} had no room: {free_bytes:,} bytes were free, a write failed."
+        status = self._processes[node.name].poll()
+        if status is None:
+            return None
+        return f"{node.name} had ended with status {status} by then, which left {free_bytes:,} bytes free on its disk."
+
     def free_disk(self, node: Node) -> str:
         """See abilities.Fillable."""
-        self._disk(node).free()
+        disk = self._disk(node)
+        disk.free()
+        if disk.is_full():
+            raise FaultError(f"The disk of {node.name} took no write after room was made on it.")
+        room = f"A write to the disk of {node.name} succeeded, {disk.free_bytes() / 2**20:,.0f} MiB are free"
         try:
             status = self._processes[node.name].wait(_ENDS_S)  # it may be about to end in order
         except subprocess.TimeoutExpired:
             self._away.discard(node.name)
-            return f"The disk of {node.name} takes writes again; the node had gone on."
+            return f"{room}; the node had gone on."
         self.start_node(node)
-        return (
-            f"The disk of {node.name} takes writes again; it had ended with status {status} and was started."
-        )
+        return f"{room}; the node had ended with status {status}, was started, and its port is open."
 
     def _disk(self, node: Node) -> Disk:
         found = [disk for folder, disk in self._disks.items() if folder.is_relative_to(node.directory)]

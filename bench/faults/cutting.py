@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from bench.backends.netns import PacketRules
+from bench.backends.netns import PacketRules, Packets
 from bench.errors import BenchError, FaultError
 from bench.faults.fault import Effect, Place, heal_each, strike_each
 from bench.model import Node
 
 CLIENT = "client"
 _NUMBERS = itertools.count(1)
+_ENOUGH_PACKETS = 1000
+"""From so many packets on the share of them that was struck is held against the one that was asked for."""
+_LEAST_OF_SHARE = 0.5
+_PATIENCE_S = 3.0
+_TRIED_S = 0.2
+"""How long a node waits for an answer that must not come."""
 
 
 def nodes_among(others: Sequence[str]) -> list[str]:
@@ -55,6 +63,65 @@ class Peers:
         )
 
 
+def passing(place: Place, nodes: Sequence[Node], peers: Callable[[Node], Sequence[str]]) -> str:
+    """Let each node ask its peers (addresses) for an answer; return how that was seen.
+
+    Pairs whose packets another fault strikes now are not asked, and named. Raises FaultError for one without an answer.
+    """
+    names = {place.client: CLIENT} | {node.address: node.name for node in place.nodes}
+    asked, unasked = _pairs(place, nodes, peers)
+    answers = _answers(place, nodes, asked)
+    silent = [
+        f"{node.name} and {names[one]}"
+        for node in nodes
+        for one in asked[node.name]
+        if one not in answers[node.name]
+    ]
+    if silent:
+        raise FaultError(f"The fault is over, and no packet passes between {', '.join(silent)}.")
+    said = [
+        f"{name} got an answer from {', '.join(names[one] for one in those)} within "
+        f"{max(answers[name].values()) * 1000:.1f} ms."
+        for name, those in asked.items()
+        if those
+    ]
+    if unasked:
+        pairs = ", ".join(f"{name} and {names[one]}" for name, one in unasked)
+        said.append(f"Another fault strikes packets between {pairs}: these were not asked.")
+    return " ".join(said)
+
+
+def _pairs(
+    place: Place, nodes: Sequence[Node], peers: Callable[[Node], Sequence[str]]
+) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
+    """Return whom each node is to ask, by its name, and the pairs that another fault strikes."""
+    asked: dict[str, list[str]] = {node.name: [] for node in nodes}
+    unasked = []
+    for node in nodes:
+        struck = place.backend.hindered(node.address)
+        for one in peers(node):
+            if struck or place.backend.hindered(one):
+                unasked.append((node.name, one))
+            else:
+                asked[node.name].append(one)
+    return asked, unasked
+
+
+def _answers(
+    place: Place, nodes: Sequence[Node], asked: Mapping[str, Sequence[str]]
+) -> dict[str, Mapping[str, float]]:
+    """Return who answered to each node, and after how long."""
+
+    def one(node: Node) -> Mapping[str, float]:
+        found: Mapping[str, float] = {}
+        if asked[node.name]:
+            found = place.backend.answers(node, asked[node.name], _PATIENCE_S)
+        return found
+
+    with ThreadPoolExecutor(len(nodes)) as pool:
+        return dict(zip([node.name for node in nodes], pool.map(one, nodes), strict=True))
+
+
 @dataclass(slots=True)
 class Cutter:
     """Lays rules on the packets of nodes (by name), and counts what they did."""
@@ -63,8 +130,10 @@ class Cutter:
     nodes: Sequence[Node]
     others: Sequence[str]
     rules: Mapping[str, PacketRules]
+    share: float
     double: bool
-    _counted: int = 0
+    _counted: dict[str, Packets] = field(default_factory=lambda: defaultdict(Packets))
+    _tried: dict[str, Packets] = field(default_factory=dict)
     _in_force: bool = False
 
     @classmethod
@@ -77,7 +146,7 @@ class Cutter:
             node.name: PacketRules(name, peers.sources[node.name], peers.targets[node.name], share, double)
             for node in nodes
         }
-        return cls(place, nodes, peers.names, rules, double)
+        return cls(place, nodes, peers.names, rules, share, double)
 
     def begin(self) -> None:
         """Put the rules in force: on all nodes or, where one refuses them, on none."""
@@ -95,30 +164,86 @@ class Cutter:
         self._in_force = False
         heal_each(self.nodes, self._mend)
 
+    def _end_tried(self) -> None:
+        try:
+            self._try_silent()
+        finally:
+            self.end()
+
     def _mend(self, node: Node) -> None:
         try:
-            self._counted += self.place.backend.struck(node, self.rules[node.name])
+            self._counted[node.name] += self._struck(node)
         finally:
             self.place.backend.mend(node, self.rules[node.name])
+
+    def _try_silent(self) -> None:
+        """Send packets from nodes of which none was dropped, where others show that the cut mattered.
+
+        They are to be dropped, and are told apart from the node's own. Where nobody had anything to send there is
+        nothing to show.
+        """
+        if self.share < 1 or self.double or not self._in_force:
+            return
+        counts = {node.name: self._struck(node) for node in self.nodes}
+        if not any(count.struck for count in counts.values()):
+            return
+        for node in [one for one in self.nodes if not counts[one.name].struck]:
+            if not self.place.backend.answers(node, self._peers(node), _TRIED_S):
+                self._tried[node.name] = self._struck(node)
+
+    def _struck(self, node: Node) -> Packets:
+        struck: Packets = self.place.backend.struck(node, self.rules[node.name])
+        return struck
 
     def effect(self, seen: str, end: Callable[[], None] | None = None) -> Effect:
         """Return the effect that these rules are, ended by `end`."""
 
         def heal(_nodes: Sequence[Node]) -> str:
-            (end or self.end)()
-            return "The rules are gone."
+            (end or self._end_tried)()
+            names = ", ".join(node.name for node in self.nodes)
+            gone = f"The packet filter of {names} lists the rules no more."
+            return f"{gone} {passing(self.place, self.nodes, self._peers)}"
 
         return Effect(f"{seen} {self._between()}.", heal, self._proof)
+
+    def _peers(self, node: Node) -> list[str]:
+        rules = self.rules[node.name]
+        return list(dict.fromkeys([*rules.sources, *rules.targets]))
 
     def _between(self) -> str:
         return f"{', '.join(sorted(node.name for node in self.nodes))} and {', '.join(self.others)}"
 
     def _proof(self) -> str | None:
-        """Packets that were dropped are the evidence; rules alone would be none."""
-        still = self.nodes if self._in_force else []
-        now = sum(self.place.backend.struck(node, self.rules[node.name]) for node in still)
-        count = self._counted + now
-        return f"{count:,} packets were {'doubled' if self.double else 'dropped'}." if count else None
+        """Packets that were dropped or doubled are the evidence, on each node; rules alone would be none."""
+        self._try_silent()
+        counts = {node.name: self._count(node) for node in self.nodes}
+        total = sum(count.struck for name, count in counts.items() if name not in self._tried)
+        if not total or not all(map(self._shown, counts.values())):
+            return None
+        own = ", ".join(
+            f"{name} {self._said(count)}" for name, count in counts.items() if name not in self._tried
+        )
+        tried = "".join(
+            f" {name} had sent and got nothing; {self._said(self._tried[name])} sent from it to try were dropped too."
+            for name in self._tried
+        )
+        return f"{total:,} packets were {'doubled' if self.double else 'dropped'}: {own}.{tried}"
+
+    def _count(self, node: Node) -> Packets:
+        now = self._struck(node) if self._in_force else Packets()
+        return self._counted[node.name] + now
+
+    def _shown(self, count: Packets) -> bool:
+        """Tell whether a node's packets show the fault: chance may spare few, not many, and all cannot be spared."""
+        if self.share >= 1:
+            return count.struck > 0
+        enough = count.met >= _ENOUGH_PACKETS
+        return count.met > 0 and (not enough or count.struck >= _LEAST_OF_SHARE * self.share * count.met)
+
+    def _said(self, count: Packets) -> str:
+        if self.share >= 1 and not self.double:
+            return f"{count.struck:,} ({count.came_in:,} coming in, {count.went_out:,} going out)"
+        return f"{count.struck:,} of {count.met:,} ({count.struck / count.met:.1%})"
 
 
 @dataclass(slots=True)

@@ -131,9 +131,37 @@ def test_a_full_disk_refuses_its_node_and_no_other(backend: ProcessBackend, node
         (full.directory / "data" / "more").write_bytes(bytes(1 << 16))
     (other.directory / "data" / "more").write_bytes(bytes(1 << 16))
 
-    effect.heal([full])
+    assert "A write to the disk of keeper-1 succeeded" in effect.heal([full])
     (full.directory / "data" / "more").write_bytes(bytes(1 << 16))
     assert backend.listens(full)
+    assert "Until then the disk of keeper-1 had no room" in str(effect.proof())
+
+
+@pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
+def test_a_server_that_ended_of_a_full_disk_may_leave_room_on_it(tmp_path: Path) -> None:
+    node = echo("writer-1", 1, tmp_path, WRITE.replace('b"x"', "bytes(8192)"))
+    with running([node], [node.directory / "data"]) as backend:
+        effect = strike("full-disk", backend, [node], node)
+        deadline = time.monotonic() + 20
+        while backend.pids() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        with (node.directory / "data" / ".filler").open("r+b") as filler:
+            filler.truncate(1 << 20)
+        effect.heal([node])
+
+        assert str(effect.proof()).startswith("writer-1 had ended with status 3 by then, which left ")
+
+
+@pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
+def test_a_disk_on_which_somebody_made_room_was_not_full_to_the_end(
+    backend: ProcessBackend, nodes: list[Node]
+) -> None:
+    effect = strike("full-disk", backend, nodes, nodes[0])
+    with (nodes[0].directory / "data" / ".filler").open("r+b") as filler:
+        filler.truncate(1 << 20)
+    effect.heal([nodes[0]])
+
+    assert effect.proof() is None
 
 
 def round_trip_s(node: Node) -> float:
@@ -169,6 +197,27 @@ def test_what_an_fsync_costs_is_measured_behind_a_gate_like_the_nodes(
     assert held["p50"] - plain["p50"] >= 15e6
     assert held["calls"] == 25
     assert list(folder.glob(".fsync*")) == []
+
+
+def test_a_slow_disk_to_which_nothing_was_synced_is_not_proven(tmp_path: Path) -> None:
+    node = echo("keeper-1", 1, tmp_path)
+    with running([node], gated=True) as backend:
+        effect = strike("slow-disk", backend, [node], node, fsync="5ms")
+
+        assert effect.heal([node]) == "The gates now hold an fsync for: keeper-1 0 ms; none waits there."
+        assert effect.proof() is None
+
+
+def test_a_slow_disk_tells_what_it_held(tmp_path: Path) -> None:
+    node = echo("writer-1", 1, tmp_path, "import os, sys; os.makedirs(sys.argv[1])" + WRITE)
+    with running([node], gated=True) as backend:
+        effect = strike("slow-disk", backend, [node], node, fsync="5ms")
+        deadline = time.monotonic() + 20
+        while effect.proof() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        effect.heal([node])
+
+        assert "were held: writer-1" in str(effect.proof())
 
 
 @pytest.mark.parametrize("key", list(kinds()))

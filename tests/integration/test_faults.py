@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,12 @@ import pytest
 from bench.backends import supervision
 from bench.backends.delayed import Link
 from bench.backends.disks import Disk, why_no_power_cut
-from bench.backends.netns import PacketRules
+from bench.backends.netns import PacketRules, Packets
 from bench.backends.process import ProcessBackend
 from bench.backends.supervision import Supervision
 from bench.errors import FaultError, NodeDiedError
 from bench.model import Node
-from tests.integration.echo import echo, running
-
-ASK = """
-import socket, sys
-with socket.create_connection((sys.argv[1], 7), timeout=0.5) as one:
-    one.sendall(b"x")
-    sys.exit(one.recv(1) != b"x")
-"""
+from tests.integration.echo import DATAGRAMS, echo, namespace_socket, reaches, running
 
 
 @pytest.fixture
@@ -55,37 +48,6 @@ def answers(node: Node) -> bool:
             return one.recv(1) == b"x"
     except OSError:
         return False
-
-
-def reaches(one: Node, other: Node) -> bool:
-    """Whether a node gets an answer from another."""
-    command = ["nsenter", f"--net=/run/netns/{one.name}", sys.executable, "-c", ASK, other.address]
-    return subprocess.run(command, check=False, capture_output=True).returncode == 0
-
-
-DATAGRAMS = """
-import socket, sys
-with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
-    for number in range(50):
-        one.sendto(b"%d" % number, (sys.argv[1], 9))
-"""
-
-
-@contextmanager
-def namespace_socket(node: Node) -> Iterator[socket.socket]:
-    """A datagram socket at a node's port 9, made in the node's own namespace and handed out."""
-    here, there = socket.socketpair()
-    code = (
-        "import socket, sys; u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.bind(('', 9)); "
-        "socket.send_fds(socket.socket(fileno=int(sys.argv[1])), [b'.'], [u.fileno()])"
-    )
-    command = ["nsenter", f"--net=/run/netns/{node.name}", sys.executable, "-c", code, str(there.fileno())]
-    with here, there:
-        subprocess.run(command, check=True, pass_fds=(there.fileno(),))
-        _, descriptors, _, _ = socket.recv_fds(here, 1, 1)
-    with socket.socket(fileno=descriptors[0]) as made:
-        made.setblocking(False)
-        yield made
 
 
 def round_trip_s(node: Node) -> float:
@@ -186,7 +148,7 @@ def test_a_cut_pair_exchanges_nothing_while_others_do(backend: ProcessBackend, n
     backend.cut(one, rules("rules", other.address))
     assert not reaches(one, other)
     assert not reaches(other, one)
-    assert backend.struck(one, rules("rules")) > 0
+    assert backend.struck(one, rules("rules")).struck > 0
     assert reaches(one, third)
     assert reaches(third, other)
     assert answers(one)
@@ -225,7 +187,7 @@ def test_a_cut_in_one_direction_lets_the_other_pass(backend: ProcessBackend, nod
     backend.cut(one, rules("rules", other.address, inbound=False))
 
     assert not reaches(one, other)
-    assert backend.struck(one, rules("rules")) > 0
+    assert backend.struck(one, rules("rules")).struck > 0
     assert not reaches(other, one)  # the answer does not get out
 
 
@@ -238,7 +200,9 @@ def test_a_lossy_link_loses_about_its_share(backend: ProcessBackend, nodes: list
         backend.cut(one, rules("rules", backend.client, outbound=False, share=0.2))
         for _ in range(5000):
             datagrams.sendto(b"x", (one.address, 9))
-    assert 800 < backend.struck(one, rules("rules")) < 1200  # 1000 expected, and 28 is one standard deviation
+    assert (
+        800 < backend.struck(one, rules("rules")).struck < 1200
+    )  # 1000 expected, and 28 is one standard deviation
 
 
 def test_a_doubling_node_sends_twice_what_it_sends(backend: ProcessBackend, nodes: list[Node]) -> None:
@@ -252,7 +216,7 @@ def test_a_doubling_node_sends_twice_what_it_sends(backend: ProcessBackend, node
         with suppress(BlockingIOError):
             while True:
                 came.append(received.recv(10))
-    assert backend.struck(one, rules("rules")) >= 50
+    assert backend.struck(one, rules("rules")) == Packets(met=50, went_out=50)
     assert sorted(came) == sorted([b"%d" % number for number in range(50)] * 2)
 
     backend.mend(one, rules("rules"))
@@ -328,8 +292,12 @@ def test_a_slow_disk_holds_each_fsync_and_others_do_not(tmp_path: Path) -> None:
         assert count > 10
         assert 20e6 <= typical_ns < 40e6
         assert backend.held_fsyncs(nodes[1])[0] == 0
-        backend.hold_fsyncs(nodes[0], 0.0)
-        time.sleep(0.1)
+        assert backend.held_fsyncs(nodes[0], count - 1)[0] >= 1
+
+        assert (
+            backend.release_fsyncs([nodes[0]])
+            == "The gates now hold an fsync for: sync-1 0 ms; none waits there."
+        )
         later = backend.held_fsyncs(nodes[0])[0]
         time.sleep(0.3)
         assert backend.held_fsyncs(nodes[0])[0] == later

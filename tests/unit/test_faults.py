@@ -10,20 +10,20 @@ import pytest
 
 from bench.analysis.faults.availability import BIN_NS, dip
 from bench.backends.delayed import Held, Link
-from bench.backends.netns import PacketRules
+from bench.backends.netns import PacketRules, Packets
 from bench.errors import FaultError, LoadError
 from bench.faults import Site, Timeline, read_steps, targets
 from bench.faults.step import StepError
 from bench.model import Node, TopicState
 
 
-def node(name: str) -> Node:
+def node(name: str, host: int) -> Node:
     from pathlib import Path  # noqa: PLC0415
 
-    return Node(name, name.partition("-")[0], "10.0.0.1", (), Path(name), Path(name), (1,), 0)
+    return Node(name, name.partition("-")[0], f"10.0.0.{host}", (), Path(name), Path(name), (1,), 0)
 
 
-NODES = [node("broker-1"), node("broker-2"), node("broker-3"), node("controller-1")]
+NODES = [node("broker-1", 1), node("broker-2", 2), node("broker-3", 3), node("controller-1", 4)]
 
 
 class Recorder:
@@ -32,10 +32,15 @@ class Recorder:
     def __init__(self) -> None:
         self.asked: list[str] = []
         self.rules: set[str] = set()
-        self.packets = 7
+        self.packets: dict[str, Packets] = {}
         self.up = False
         self.refuses: set[str] = set()
+        self.silent: set[str] = set()
+        self.tries: dict[str, Packets] = {}
+        self.hinders: set[str] = set()
+        self.fsyncs: dict[str, tuple[int, float]] = {}
         self.held: dict[str, dict[str, Held]] = {}
+        self.full: set[str] = set()
 
     def ask(self, what: str) -> None:
         self.asked.append(what)
@@ -66,13 +71,22 @@ class Recorder:
         said = (node.name, len(rules.sources), len(rules.targets), f"{rules.share:g}")
         self.ask(" ".join([verb, *map(str, said)]))
 
-    def struck(self, node: Node, rules: PacketRules) -> int:
+    def struck(self, node: Node, rules: PacketRules) -> Packets:
         assert rules.name in self.rules
-        return self.packets
+        return self.packets.get(node.name, Packets(met=100, came_in=4, went_out=3))
 
     def mend(self, node: Node, rules: PacketRules) -> None:
         assert rules.name in self.rules
         self.ask(f"mend {node.name}")
+
+    def answers(self, node: Node, addresses: Sequence[str], patience_s: float) -> Mapping[str, float]:
+        if patience_s < 1 and node.name in self.tries:
+            self.packets[node.name] = self.tries.pop(node.name)
+            return {}
+        return dict.fromkeys(set(addresses) - self.silent, 0.0002)
+
+    def hindered(self, address: str) -> bool:
+        return address in self.hinders
 
     def slow_network(self, node: Node, sources: Sequence[str], targets: Sequence[str], link: Link) -> Any:
         self.ask(f"slow {node.name} {link.delay_s:g}")
@@ -81,15 +95,25 @@ class Recorder:
     def hold_fsyncs(self, node: Node, seconds: float) -> None:
         self.ask(f"hold {node.name} {seconds:g}")
 
-    def held_fsyncs(self, node: Node) -> tuple[int, float]:
-        return 0, 0.0
+    def held_fsyncs(self, node: Node, since: int = 0) -> tuple[int, float]:
+        count, median = self.fsyncs.get(node.name, (0, 0.0))
+        return count - since, median
+
+    def release_fsyncs(self, nodes: Sequence[Node]) -> str:
+        self.ask(f"release {', '.join(node.name for node in nodes)}")
+        return "None waits."
 
     def fill_disk(self, node: Node) -> str:
         self.ask(f"fill {node.name}")
+        self.full.add(node.name)
         return f"{node.name} is full."
+
+    def full_disk(self, node: Node) -> str | None:
+        return f"{node.name} was still full." if node.name in self.full else None
 
     def free_disk(self, node: Node) -> str:
         self.ask(f"free {node.name}")
+        self.full.discard(node.name)
         return f"{node.name} has room."
 
 
@@ -221,7 +245,11 @@ def test_a_timed_heal_does_not_wait_for_the_load() -> None:
     line.finish()
 
     assert backend.asked == ["cut broker-2 3 0 1", "mend broker-2"]
-    assert "7 packets were dropped." in line.records[0]["seen"]
+    assert "7 packets were dropped: broker-2 7 (4 coming in, 3 going out)." in line.records[0]["seen"]
+    assert line.records[0]["heal_seen"] == (
+        "The packet filter of broker-2 lists the rules no more. "
+        "broker-2 got an answer from broker-1, broker-3, client within 0.2 ms."
+    )
 
 
 def test_an_unstable_network_loses_a_share_or_flaps_and_is_whole_afterwards() -> None:
@@ -365,6 +393,175 @@ def done(backend: Recorder, step: dict[str, Any]) -> dict[str, Any]:
     return line.records[0]
 
 
+def test_a_cut_that_drops_nothing_of_one_of_its_nodes_is_not_proven() -> None:
+    backend = Recorder()
+    backend.packets["broker-3"] = Packets(met=50)
+    cut = done(backend, {"isolate": {"target": "followers", "from": "leader"}})
+
+    assert not cut["proven"]
+
+    backend.packets["broker-3"] = Packets(met=50, went_out=1)
+    cut = done(backend, {"isolate": {"target": "followers", "from": "leader"}})
+
+    assert cut["proven"]
+    assert "8 packets were dropped: broker-1 7 (4 coming in, 3 going out), broker-3 1 (0" in cut["seen"]
+
+
+def test_a_node_that_had_nothing_to_send_is_tried_where_others_had() -> None:
+    backend = Recorder()
+    backend.packets["broker-3"] = Packets(met=0)
+    backend.tries["broker-3"] = Packets(met=2, went_out=2)
+    cut = done(backend, {"isolate": {"target": "followers", "from": "leader"}})
+
+    assert cut["proven"]
+    assert cut["seen"].endswith(
+        "7 packets were dropped: broker-1 7 (4 coming in, 3 going out). broker-3 had sent and got nothing; "
+        "2 (0 coming in, 2 going out) sent from it to try were dropped too."
+    )
+
+
+def test_a_cut_through_which_nobody_had_anything_to_send_is_not_tried() -> None:
+    backend = Recorder()
+    backend.packets = {"broker-1": Packets(), "broker-3": Packets()}
+    backend.tries["broker-3"] = Packets(met=2, went_out=2)
+
+    assert not done(backend, {"isolate": {"target": "followers", "from": "leader"}})["proven"]
+
+
+@pytest.mark.parametrize(
+    ("packets", "proven"),
+    [
+        (Packets(met=0), False),
+        (Packets(met=900, went_out=4), True),  # too few to judge their share by
+        (Packets(met=900), True),
+        (Packets(met=2000, came_in=20, went_out=30), True),  # half of the share
+        (Packets(met=2000, came_in=20, went_out=29), False),
+    ],
+)
+def test_a_loss_far_below_what_was_asked_for_is_not_proven(packets: Packets, proven: bool) -> None:
+    backend = Recorder()
+    backend.packets["broker-2"] = packets
+    lossy = done(backend, {"unstable-network": {"target": ["broker-1", "broker-2"], "loss": 0.05}})
+
+    assert lossy["proven"] is proven
+    if proven:
+        assert f"broker-1 7 of 100 (7.0%), broker-2 {packets.struck} of {packets.met:,}" in lossy["seen"]
+
+
+def held(p50_ms: float, packets: int = 10) -> Held:
+    return Held(packets, 100 * packets, round(p50_ms * 1e6), round(p50_ms * 2e6), 0)
+
+
+NOTHING = held(0, packets=0)
+
+
+@pytest.mark.parametrize(
+    ("second", "settings", "proven"),
+    [
+        ({"in": NOTHING, "out": held(20.1)}, {"delay": "20ms"}, True),
+        ({"in": NOTHING, "out": NOTHING}, {"delay": "20ms"}, False),
+        ({"in": held(21), "out": held(17.9)}, {"delay": "20ms"}, False),
+        ({"in": held(21), "out": held(17.9)}, {"delay": "20ms", "jitter": "5ms"}, True),
+        ({"in": held(21), "out": held(13)}, {"delay": "20ms", "jitter": "5ms"}, False),
+        ({"in": held(0.1), "out": held(0.1)}, {"mbit_per_s": 100}, True),
+        ({"in": NOTHING, "out": NOTHING}, {"mbit_per_s": 100}, False),
+    ],
+)
+def test_a_slow_network_is_proven_by_every_node(
+    second: dict[str, Held], settings: dict[str, Any], proven: bool
+) -> None:
+    backend = Recorder()
+    backend.held = {"broker-1": {"in": held(30), "out": held(30)}, "broker-3": second}
+    slow = done(backend, {"slow-network": {"target": "followers", "from": "leader", **settings}})
+
+    assert slow["proven"] is proven
+    if proven:
+        assert "packets were held (broker-1 20, broker-3 " in slow["seen"]
+    assert "lists no rule and no queue any more. broker-1 got an answer from broker-2" in slow["heal_seen"]
+
+
+@pytest.mark.parametrize(("second", "proven"), [((3, 5.2e6), True), ((3, 4.4e6), False), ((0, 0.0), False)])
+def test_a_slow_disk_is_proven_by_every_node(second: tuple[int, float], proven: bool) -> None:
+    backend = Recorder()
+    line = timeline(
+        backend,
+        {
+            "when": {"acks": 1},
+            "slow-disk": {"target": "followers", "fsync": "5ms"},
+            "heal": {"after": "50ms"},
+        },
+    )
+    line.told(figures(1))
+    until(lambda: bool(line.records) and line.records[0]["effect_ns"])
+    backend.fsyncs = {"broker-1": (2, 5.1e6), "broker-3": second}
+    line.finish()
+
+    (record,) = line.records
+    assert record["proven"] is proven
+    assert record["heal_seen"] == "None waits."
+    if proven:
+        assert record["seen"].endswith("5 were held: broker-1 2 (median 5.1 ms), broker-3 3 (median 5.2 ms).")
+
+
+def test_fsyncs_that_were_held_before_prove_nothing() -> None:
+    backend = Recorder()
+    backend.fsyncs = {"broker-2": (8, 5e6)}
+
+    assert not done(backend, {"slow-disk": {"target": "leader", "fsync": "5ms"}})["proven"]
+
+
+def test_a_disk_that_got_room_meanwhile_was_not_full_to_the_end() -> None:
+    backend = Recorder()
+    full = done(backend, {"full-disk": "followers"})
+    assert full["proven"]
+    assert full["seen"].endswith("broker-1 was still full. broker-3 was still full.")
+
+    line = timeline(backend, {"when": {"acks": 1}, "full-disk": "followers"})
+    line.told(figures(1))
+    until(lambda: bool(line.records) and line.records[0]["effect_ns"])
+    backend.full.discard("broker-3")
+    line.finish()
+    assert not line.records[0]["proven"]
+
+
+def test_a_disk_that_is_never_freed_is_looked_at_in_the_end() -> None:
+    full = done(Recorder(), {"full-disk": "leader", "heal": "never"})
+
+    assert full["proven"]
+    assert full["seen"] == "broker-2 is full. broker-2 was still full."
+
+
+def test_a_pair_that_stays_silent_is_not_healed() -> None:
+    backend = Recorder()
+    backend.silent.add("10.0.0.3")
+
+    with pytest.raises(FaultError, match=r"no packet passes between broker-2 and broker-3\.$"):
+        done(backend, {"isolate": {"target": "leader", "from": "all broker"}})
+
+
+def test_a_pair_that_another_fault_strikes_is_not_asked() -> None:
+    backend = Recorder()
+    backend.silent.add("10.0.0.3")
+    backend.hinders.add("10.0.0.3")
+    cut = done(backend, {"isolate": {"target": "leader", "from": "all broker"}})
+
+    assert cut["heal_seen"].endswith(
+        "broker-2 got an answer from broker-1 within 0.2 ms. "
+        "Another fault strikes packets between broker-2 and broker-3: these were not asked."
+    )
+
+
+def test_a_node_that_another_fault_strikes_asks_nobody() -> None:
+    backend = Recorder()
+    backend.hinders.add("10.0.0.2")
+    cut = done(backend, {"isolate": {"target": "leader", "from": "client"}})
+
+    assert cut["heal_seen"] == (
+        "The packet filter of broker-2 lists the rules no more. "
+        "Another fault strikes packets between broker-2 and client: these were not asked."
+    )
+
+
 @pytest.mark.parametrize(
     ("step", "refused", "asked"),
     [
@@ -419,16 +616,6 @@ def test_a_heal_that_fails_at_two_nodes_is_tried_at_all_and_tells_both(
     with pytest.raises(FaultError, match=rf"refused to {verb} broker-1\. It refused to {verb} broker-2\."):
         done(backend, step)
     assert {f"{verb} broker-{number}" for number in (1, 2, 3)} <= set(backend.asked)
-
-
-def test_a_cut_that_drops_nothing_is_not_proven() -> None:
-    backend = Recorder()
-    backend.packets = 0
-    line = timeline(backend, {"when": {"acks": 1}, "isolate": {"target": "leader", "from": "all broker"}})
-    line.told(figures(1))
-    line.finish()
-
-    assert not line.records[0]["proven"]
 
 
 def test_what_is_never_healed_stays_and_is_proven_all_the_same() -> None:

@@ -1,7 +1,8 @@
 """A data disk that fills up: every further write fails with ENOSPC, until it is healed.
 
 The node's data lie on a file system of their own, which one file fills to its last block. A server may end by itself
-then; healing deletes the file and starts the node again if it did.
+then. Healing looks whether the disk is still full, deletes the file and starts the node again if it ended. A server
+that made room for itself and went on was not under this fault to its end.
 """
 
 from __future__ import annotations
@@ -24,9 +25,21 @@ class FullDisk(Fault):
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
+        full: dict[str, str | None] = {}
 
-        def free(those: Sequence[Node]) -> str:
-            return " ".join(heal_each(those, place.backend.free_disk).values())
+        def look(node: Node) -> str | None:
+            if node.name not in full:
+                full[node.name] = place.backend.full_disk(node)
+            return full[node.name]
+
+        def free(node: Node) -> str:
+            look(node)
+            freed: str = place.backend.free_disk(node)
+            return freed
+
+        def proof() -> str | None:
+            seen = [look(node) for node in nodes]
+            return None if None in seen else " ".join(filter(None, seen))
 
         seen = strike_each(nodes, place.backend.fill_disk, place.backend.free_disk)
-        return Effect(" ".join(seen.values()), free)
+        return Effect(" ".join(seen.values()), lambda those: " ".join(heal_each(those, free).values()), proof)

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from bench.backends.abilities import Partitionable
+from bench.backends.abilities import Partitionable, Reachable
 from bench.backends.netns import why_no_rules
 from bench.faults.cutting import Cutter, Peers, nodes_among
 from bench.faults.fault import Effect, Fault, Place, listed
@@ -19,7 +19,7 @@ class Isolate(Fault):
     """Cut nodes off from other nodes (`from`: targets, roles, or `client`), in both directions or in one."""
 
     key: ClassVar[str] = "isolate"
-    needs: ClassVar[tuple[type, ...]] = (Partitionable,)
+    needs: ClassVar[tuple[type, ...]] = (Partitionable, Reachable)
 
     others: str | list[str] = Field(alias="from")
     direction: Literal["both", "in", "out"] = "both"

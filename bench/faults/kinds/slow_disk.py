@@ -11,6 +11,9 @@ from bench.faults.fault import Effect, Fault, Place, strike_each
 from bench.model import Node
 from bench.scenario.values import Duration
 
+_LEAST_OF_DELAY = 0.9
+"""A median shorter than this part of what was asked for shows no such disk."""
+
 
 class SlowDisk(Fault):
     """Let every fsync of nodes take `fsync` longer.
@@ -39,19 +42,21 @@ class SlowDisk(Fault):
             lambda node: place.backend.hold_fsyncs(node, self.fsync),
             lambda node: place.backend.hold_fsyncs(node, 0.0),
         )
-        names = ", ".join(before)
 
         def heal(those: Sequence[Node]) -> str:
-            for node in those:
-                place.backend.hold_fsyncs(node, 0.0)
-            return f"No fsync of {', '.join(node.name for node in those)} is held any more."
+            return str(place.backend.release_fsyncs(those))
 
         def proof() -> str | None:
-            held = [place.backend.held_fsyncs(node) for node in nodes]
-            counts = [count - before[node.name] for node, (count, _) in zip(nodes, held, strict=True)]
-            if not any(counts):
+            held = {node.name: place.backend.held_fsyncs(node, before[node.name]) for node in nodes}
+            if not all(count and median >= self._least_ns for count, median in held.values()):
                 return None
-            typical = ", ".join(f"{median / 1e6:.1f}" for _, median in held)
-            return f"{sum(counts):,} were held; their median by node is {typical} ms."
+            by_node = ", ".join(
+                f"{name} {count:,} (median {median / 1e6:.1f} ms)" for name, (count, median) in held.items()
+            )
+            return f"{sum(count for count, _ in held.values()):,} were held: {by_node}."
 
-        return Effect(f"Each fsync of {names} is held for {self.fsync * 1000:g} ms.", heal, proof)
+        return Effect(f"Each fsync of {', '.join(before)} is held for {self.fsync * 1000:g} ms.", heal, proof)
+
+    @property
+    def _least_ns(self) -> float:
+        return _LEAST_OF_DELAY * self.fsync * 1e9

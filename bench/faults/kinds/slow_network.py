@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from bench.backends.abilities import Delayable
+from bench.backends.abilities import Delayable, Reachable
 from bench.backends.delayed import DelayedNode, Held, Link, why_no_queue
-from bench.faults.cutting import CLIENT, Peers, nodes_among
+from bench.faults.cutting import CLIENT, Peers, nodes_among, passing
 from bench.faults.fault import Effect, Fault, Place, heal_each, listed, strike_each
 from bench.model import Node
 from bench.scenario.values import Duration
+
+_LEAST_OF_DELAY = 0.9
+"""A median shorter than this part of what was asked for shows no such way."""
 
 
 class SlowNetwork(Fault):
@@ -23,7 +26,7 @@ class SlowNetwork(Fault):
     """
 
     key: ClassVar[str] = "slow-network"
-    needs: ClassVar[tuple[type, ...]] = (Delayable,)
+    needs: ClassVar[tuple[type, ...]] = (Delayable, Reachable)
     must_heal: ClassVar[bool] = True
 
     others: str | list[str] | None = Field(default=None, alias="from")
@@ -65,16 +68,27 @@ class SlowNetwork(Fault):
         def end(node: Node) -> None:
             held[node.name] = delayed[node.name].end()
 
+        def meant(node: Node) -> list[str]:
+            return list(dict.fromkeys([*peers.sources[node.name], *peers.targets[node.name]]))
+
         def heal(_nodes: Sequence[Node]) -> str:
             heal_each(nodes, end)
-            return "Packets pass as before."
+            gone = f"The packet filter of {', '.join(delayed)} lists no rule and no queue any more."
+            return f"{gone} {passing(place, nodes, meant)}"
 
         def proof() -> str | None:
-            return _told(held)
+            return _told(held) if held and all(map(self._shown, held.values())) else None
 
         strike_each(nodes, slow, end)
+
         between = f"{', '.join(delayed)} and {', '.join(peers.names)}"
         return Effect(f"Packets between {between} are held: {self._words()}.", heal, proof)
+
+    def _shown(self, directions: Mapping[str, Held]) -> bool:
+        """Tell whether packets of a node were held, and as long as asked."""
+        medians = [one.p50_ns for one in directions.values() if one.packets]
+        shortest_s = (self.delay or 0.0) - (self.jitter or 0.0)
+        return bool(medians) and min(medians) >= _LEAST_OF_DELAY * shortest_s * 1e9
 
     def _words(self) -> str:
         said = [
@@ -85,17 +99,16 @@ class SlowNetwork(Fault):
         return ", ".join(filter(None, said))
 
 
-def _told(held: dict[str, dict[str, Held]]) -> str | None:
-    """Say what was measured of the packets held, None where there were none."""
+def _told(held: Mapping[str, Mapping[str, Held]]) -> str:
+    """Say what was measured of the packets held; there are some of each node."""
     all_of_them = [one for directions in held.values() for one in directions.values() if one.packets]
-    if not all_of_them:
-        return None
-    count = sum(one.packets for one in all_of_them)
+    counts = {name: sum(one.packets for one in directions.values()) for name, directions in held.items()}
+    by_node = ", ".join(f"{name} {count:,}" for name, count in counts.items())
     low, high = min(one.p50_ns for one in all_of_them), max(one.p50_ns for one in all_of_them)
     worst = max(one.p99_ns for one in all_of_them)
     overruns = sum(max(one.overruns for one in directions.values()) for directions in held.values())
     dropped = f" {overruns:,} times packets were dropped, as too many came at once." if overruns else ""
     return (
-        f"{count:,} packets were held; by node and direction the median is {low / 1e6:.2f} to {high / 1e6:.2f} ms, "
-        f"the 99th percentile at most {worst / 1e6:.2f} ms.{dropped}"
+        f"{sum(counts.values()):,} packets were held ({by_node}); by node and direction the median is "
+        f"{low / 1e6:.2f} to {high / 1e6:.2f} ms, the 99th percentile at most {worst / 1e6:.2f} ms.{dropped}"
     )

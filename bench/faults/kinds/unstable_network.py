@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from bench.backends.abilities import Partitionable
+from bench.backends.abilities import Partitionable, Reachable
 from bench.backends.netns import why_no_rules
 from bench.faults.cutting import CLIENT, Cutter, Flapping, Peers, nodes_among
 from bench.faults.fault import Effect, Fault, Place, listed
@@ -24,7 +24,7 @@ class UnstableNetwork(Fault):
     """
 
     key: ClassVar[str] = "unstable-network"
-    needs: ClassVar[tuple[type, ...]] = (Partitionable,)
+    needs: ClassVar[tuple[type, ...]] = (Partitionable, Reachable)
     must_heal: ClassVar[bool] = True
 
     others: str | list[str] | None = Field(default=None, alias="from")
