@@ -82,7 +82,11 @@ class Struck:
         self.record["heal_asked_ns"] = self.record["heal_asked_ns"] or time.monotonic_ns()
         left = [node for node in self._left if node not in those]
         self._left = []  # whatever happens in there, it is not undone twice
-        seen = self._effect.heal(those)
+        try:
+            seen = self._effect.heal(those)
+        except FaultError as error:
+            self.record["heal_seen"] = " ".join(filter(None, [self.record["heal_seen"], str(error)]))
+            raise
         self._left = left
         self.record["heal_seen"] = " ".join(filter(None, [self.record["heal_seen"], seen]))
         if not left:

@@ -17,6 +17,7 @@ from bench.model import Case
 from bench.run import wiring
 from bench.run.cluster import nodes
 from bench.scenario import Loaded
+from bench.systems.processing import PROCESSOR
 
 
 def checked(loaded: Loaded, case: Case) -> Case:
@@ -33,8 +34,11 @@ def checked(loaded: Loaded, case: Case) -> Case:
     except StepError as refusal:
         raise _error(loaded, case, refusal.path, str(refusal)) from None
     system = wiring.system(case.system)
-    allowed = targets.allowed(nodes(case.cluster, Path("/nodes")), system.parts)
+    every = nodes(case.cluster, Path("/nodes"))
+    stored = [node for node in every if node.role != PROCESSOR]
     for number, step in enumerate(steps):
+        on_disks = step.fault is not None and step.fault.needs_disks
+        allowed = targets.allowed(stored if on_disks else every, system.parts)
         _check_targets(loaded, case, number, step, allowed)
         _check_state(loaded, case, number, step, system.states)
     faults = [step.fault for step in steps if step.fault is not None]
@@ -49,11 +53,14 @@ def checked(loaded: Loaded, case: Case) -> Case:
 
 
 def _check_targets(loaded: Loaded, case: Case, number: int, step: Step, allowed: Sequence[str]) -> None:
-    for name in step.fault.names() if step.fault is not None else ():
+    if step.fault is None:
+        return
+    for name in step.fault.names():
         if targets.base(name) not in allowed and targets.earlier(name) is None:
             near = difflib.get_close_matches(name, allowed, 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            message = f"{case.system} has no target {name!r}{hint}; one of {', '.join(allowed)}"
+            what = f"no target {name!r} with a disk of its own" if step.fault.needs_disks else f"no target {name!r}"
+            message = f"{case.system} has {what}{hint}; one of {', '.join(allowed)}"
             raise _error(loaded, case, (number,), message)
 
 

@@ -162,13 +162,20 @@ class Bench:
             yield
             return
 
-        def noted(name: str, status: int) -> None:
+        def note(name: str, kind: str, seen: str) -> None:
             now_ns = time.monotonic_ns()
-            seen = f"It ended by itself with status {status} and is started again after {RESTART_S:.0f} s."
-            ended = {"name": f"{name} ended", "kind": "ended", "nodes": [name], "seen": seen}
-            records.append({**ended, "asked_ns": now_ns, "effect_ns": now_ns})
+            what = {"name": f"{name} {kind}", "kind": kind, "nodes": [name], "seen": seen}
+            records.append({**what, "asked_ns": now_ns, "effect_ns": now_ns})
 
-        with self.cluster.backend.supervised(noted):
+        def ended(name: str, status: int) -> None:
+            note(
+                name, "ended", f"It ended by itself with status {status}; a start is due in {RESTART_S:.0f} s."
+            )
+
+        def back(name: str) -> None:
+            note(name, "started", "It was started again; its port is open.")
+
+        with self.cluster.backend.supervised(ended, back):
             yield
 
     def _process(self, case: Case, source: Topic, target: Topic) -> None:

@@ -52,6 +52,17 @@ def test_a_target_that_the_cluster_does_not_have_is_refused_with_its_place(
     assert "faults" in str(refused.value)
 
 
+@pytest.mark.parametrize("kind", ["power-loss", "full-disk"])
+def test_an_application_has_no_disk_to_break(tmp_path: Path, kind: str) -> None:
+    text = scenario(tmp_path, f"{{when: {{after: 1s}}, {kind}: processor}}")
+    file = Path(text)
+    application = "processor: {commit: before}\n    faults:"
+    file.write_text(file.read_text().replace("faults:", application, 1))
+
+    with pytest.raises(ScenarioError, match="kafka has no target 'processor' with a disk of its own"):
+        outside.prepare(text, "standard", (), 1)
+
+
 def test_a_state_that_a_system_does_not_tell_is_refused(tmp_path: Path) -> None:
     text = scenario(tmp_path, "{when: {after: 1s}, mark: true}")
     file = Path(text)
