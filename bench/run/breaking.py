@@ -59,7 +59,11 @@ def _check_targets(loaded: Loaded, case: Case, number: int, step: Step, allowed:
         if targets.base(name) not in allowed and targets.earlier(name) is None:
             near = difflib.get_close_matches(name, allowed, 1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
-            what = f"no target {name!r} with a disk of its own" if step.fault.needs_disks else f"no target {name!r}"
+            what = (
+                f"no target {name!r} with a disk of its own"
+                if step.fault.needs_disks
+                else f"no target {name!r}"
+            )
             message = f"{case.system} has {what}{hint}; one of {', '.join(allowed)}"
             raise _error(loaded, case, (number,), message)
 

@@ -169,7 +169,9 @@ class Bench:
 
         def ended(name: str, status: int) -> None:
             note(
-                name, "ended", f"It ended by itself with status {status}; a start is due in {RESTART_S:.0f} s."
+                name,
+                "ended",
+                f"It ended by itself with status {status}; a start is due in {RESTART_S:.0f} s.",
             )
 
         def back(name: str) -> None:
