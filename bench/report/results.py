@@ -61,8 +61,6 @@ _REQUIRED = {
         "healed_ns",
         "ack_gap_ns",
         "back_ns",
-        "first_received_ns",
-        "copies_back_how",
     ),
     "messages": ("trial", "kind", "producer", "sequence", "partition", "ledger", "entry", "batch_index"),
 }

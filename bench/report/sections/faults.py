@@ -206,13 +206,13 @@ def _row(fault: pd.Series, labels: dict[str, str]) -> Row:
         Cell(numbers.percent(fault["dip_depth"])),
         number_cell(fault["dip_messages"]),
         Cell(_seconds(fault["back_ns"])),
-        Cell(_seconds(fault["first_received_ns"])),
+        Cell(_seconds(fault.get("first_received_ns"))),
         Cell(_seconds(fault["live_gap_ns"])),
         Cell(numbers.percent(fault["live_dip_depth"])),
         number_cell(fault["live_dip_messages"]),
         Cell(_seconds(fault["live_back_ns"])),
         Cell(_seconds(fault["copies_back_ns"])),
-        Cell(fault["copies_back_how"] or numbers.NOTHING),
+        Cell(fault.get("copies_back_how") or numbers.NOTHING),
         lost if fault["verdict"] == "valid" else Cell(str(fault["verdict"]), "warn"),
     ))  # fmt: skip
 
