@@ -101,9 +101,9 @@ class Fault(BaseModel, ABC):
     must_heal: ClassVar[bool] = False
     """Whether it lives in something that must be ended: `heal: never` is refused."""
     heals_singly: ClassVar[bool] = False
+    """Whether it can be undone for one of its nodes and go on for the others."""
     takes_away: ClassVar[bool] = False
     """Whether what a node keeps cannot be had until it is healed."""
-    """Whether it can be undone for one of its nodes and go on for the others."""
 
     target: str | list[str]
 

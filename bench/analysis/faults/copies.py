@@ -28,7 +28,7 @@ def back(changes: Changes, steps: Sequence[Step], fault: Step, until_ns: int) ->
     """
     asked_ns: int = fault["asked_ns"]
     states = list(_states(changes))
-    before = next((known for at_ns, known in reversed(states) if at_ns <= asked_ns), None)
+    before = _at(states, asked_ns)
     if before is None or _untold(states, fault):
         return None
     healed = _healed(steps, fault) if fault.get("away") else {}
@@ -39,7 +39,7 @@ def back(changes: Changes, steps: Sequence[Step], fault: Step, until_ns: int) ->
     for now_ns in (asked_ns, *sorted(at_ns for at_ns in moments if at_ns > asked_ns)):
         if now_ns >= until_ns and there is not None:
             break
-        known = next(known for at_ns, known in reversed(states) if at_ns <= now_ns)
+        known = _at(states, now_ns) or before
         away = {node for node, at_ns in healed.items() if at_ns is None or at_ns > now_ns}
         missing = _fallen_behind(before, known) | _kept(away, known, keepers)
         if now_ns < until_ns:
@@ -109,6 +109,11 @@ def _states(changes: Changes) -> Iterator[tuple[int, Known]]:
     for change in changes:
         known = {**known, **{int(one["partition"]): one for one in change["partitions"]}}
         yield int(change["at_ns"]), known
+
+
+def _at(states: Sequence[tuple[int, Known]], now_ns: int) -> Known | None:
+    """Return what was known at a time, None before anything was."""
+    return next((known for at_ns, known in reversed(states) if at_ns <= now_ns), None)
 
 
 def _keepers(states: Sequence[tuple[int, Known]]) -> set[Copy]:

@@ -187,14 +187,8 @@ def _bounded(rows: Sequence[Row], metric: str, bound: float, sign: str, about: s
         for_it = sum((value <= bound) if sign == "<=" else (value >= bound) for value in known)
         against = len(known) - for_it
         verdict = NOT if against else HELD if values and for_it == len(values) else UNDECIDED
-        yield {
-            "what": f"{case}: {about}{metric} {sign} {bound:g}",
-            "rounds_for": for_it,
-            "rounds_against": against,
-            "rounds": len(values),
-            **dict.fromkeys(("ratio_median", "ratio_low", "ratio_high")),
-            "verdict": verdict,
-        }
+        what = f"{case}: {about}{metric} {sign} {bound:g}"
+        yield _counted(what, for_it, against, len(values), verdict)
 
 
 def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterator[Comparison]:
@@ -204,14 +198,21 @@ def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterato
         for_it = sum(value is not None and value >= bound for value in values)
         known = [value for value in values if value is not None]
         none = len(known) == len(values) >= ENOUGH_TRIALS
-        yield {
-            "what": f"{case}: {about}{metric} >= {bound:g} in one trial or more",
-            "rounds_for": for_it,
-            "rounds_against": len(known) - for_it,
-            "rounds": len(values),
-            **dict.fromkeys(("ratio_median", "ratio_low", "ratio_high")),
-            "verdict": HELD if for_it else NOT if none else UNDECIDED,
-        }
+        what = f"{case}: {about}{metric} >= {bound:g} in one trial or more"
+        verdict = HELD if for_it else NOT if none else UNDECIDED
+        yield _counted(what, for_it, len(known) - for_it, len(values), verdict)
+
+
+def _counted(what: str, for_it: int, against: int, rounds: int, verdict: str) -> Comparison:
+    """Return a comparison with a bound: it has no ratio."""
+    return {
+        "what": what,
+        "rounds_for": for_it,
+        "rounds_against": against,
+        "rounds": rounds,
+        **dict.fromkeys(("ratio_median", "ratio_low", "ratio_high")),
+        "verdict": verdict,
+    }
 
 
 def _overall(verdicts: Sequence[str]) -> str:
