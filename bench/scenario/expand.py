@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
-from bench.model import Case, Cluster, Jit, Load, Scalar, Settings, text
+from bench.model import EMULATED_FSYNC, Case, Cluster, Jit, Load, Scalar, Settings, text
 from bench.scenario.schema import Scenario, SystemSpec
-from bench.scenario.values import Properties
+from bench.scenario.values import AS_IS, Properties
 
 Key: TypeAlias = tuple[str, str]
 """Who owns a setting (load, topic, broker, producer …) and its name."""
@@ -57,13 +57,21 @@ def _settings(scenario: Scenario, spec: SystemSpec) -> dict[Key, Scalar | list[S
         "producer": spec.producer,
         "consumer": spec.consumer,
         "processor": spec.processor,
-        "disk": scenario.disk.model_dump() if scenario.disk else {},
+        "disk": _disk(scenario),
     }
     return {
         (owner, name): value  # type: ignore[misc]  # the schema has checked every value
         for owner, settings in owners.items()
         for name, value in settings.items()
     }
+
+
+def _disk(scenario: Scenario) -> Mapping[str, object]:
+    """Give what an fsync is to cost. One emulated cost is a sweep of one: it stands with every number of it."""
+    if scenario.disk is None:
+        return {}
+    cost = scenario.disk.emulated_fsync
+    return {EMULATED_FSYNC: cost if isinstance(cost, list) or cost == AS_IS else [cost]}
 
 
 def _names(swept: Mapping[Key, object]) -> dict[Key, str]:

@@ -20,11 +20,11 @@ _MS = 1e-6
 def price(
     results: Results, parts: Sequence[sweep.Part], column: str, y_label: str, factor: float = 1.0
 ) -> Figure | None:
-    """Draw a column of trials over the cost of an fsync; None where that was not swept.
+    """Draw a column of trials over the cost of an fsync; None where they all had one and the same.
 
     A dot is a trial, a line joins the medians of the cases that differ in the disk only.
     """
-    if not results.plan_sweeps(EMULATED_FSYNC):
+    if EMULATED_FSYNC not in results.trials or len(results.trials[EMULATED_FSYNC].unique()) == 1:
         return None
     line = _line_of(parts)
     points = _points(results, column, factor).assign(line=lambda known: known["case"].map(line))
