@@ -125,7 +125,10 @@ def compare(
     ] = None,
     out: _Out = run_folder.OUT,
 ) -> None:
-    """Say which cases of a run are better or worse than another's: exit status 1 where one is worse, 2 if refused."""
+    """Say which cases of a run are better or worse than another's.
+
+    The exit status is 1 where one is worse, 2 if the runs are refused, 3 if of no case anything can be told.
+    """
     rule = comparing.Rule(metric, _share(threshold), accept or ())
     try:
         one, other = (run_folder.find(name, out).path for name in (first, second))
@@ -134,7 +137,8 @@ def compare(
     except (BenchError, OSError) as refusal:  # 1 is for a worse run
         typer.echo(f"error: {refusal}", err=True)
         raise typer.Exit(2) from None
-    raise typer.Exit(1 if comparison.counts[Change.WORSE] else 0)
+    untold = comparison.counts[Change.UNTOLD] == len(comparison.cases)
+    raise typer.Exit(1 if comparison.counts[Change.WORSE] else 3 if untold else 0)
 
 
 def _share(text: str) -> float:

@@ -71,7 +71,8 @@ class Interval:
 class Compared:
     """One case in two runs. `ratio` is the second run's value over the first's, with its 95 % interval.
 
-    `trials` are the valid ones of both. Without values in one of them only the names are there.
+    `trials` are the valid ones of both. Without values in one of them only the names are there. `reason` says why a
+    case is worse where its ratio does not.
     """
 
     system: str
@@ -81,6 +82,7 @@ class Compared:
     ratio: float | None
     interval: Interval | None
     change: Change
+    reason: str = ""
 
 
 class Jit(StrEnum):

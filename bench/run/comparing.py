@@ -60,7 +60,8 @@ class Rule:
 def compare(first: Path, second: Path, rule: Rule) -> Comparison:
     """Compare two run folders.
 
-    Raises UnlikeError where they differ in something that the rule does not accept, ReportError without results.
+    Raises UnlikeError where they differ in something that the rule does not accept, or have no case in common,
+    ReportError without results.
     """
     from bench.analysis.statistics import comparison  # noqa: PLC0415 - SciPy and pandas load only when needed
     from bench.report import results  # noqa: PLC0415 - as above
@@ -72,6 +73,9 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
     one, other = results.read(first), results.read(second)
     unlike = differences(one.manifest, other.manifest, (one.trial_files, other.trial_files))
     _refuse([difference for difference in unlike if not accepted(difference, rule.accept)])
+    had, has = {*one.trials["case"]}, {*other.trials["case"]}
+    if not had & has:
+        raise UnlikeError(f"no case is in both runs: the first has {_some(had)}, the second {_some(has)}")
     cases = comparison.compare(_rows(one), _rows(other), rule.metric, rule.threshold)
     return page.Comparison(
         first=one,
@@ -79,7 +83,7 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
         metric=rule.metric,
         threshold=rule.threshold,
         cases=cases,
-        only=(_missing(one, other), _missing(other, one)),
+        new=sorted(has - had),
         accepted=[(difference.key, difference.first, difference.second) for difference in unlike],
     )
 
@@ -98,8 +102,9 @@ def _rows(found: Results) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in found.trials.to_dict("records")]
 
 
-def _missing(one: Results, other: Results) -> list[str]:
-    return sorted({*one.trials["case"]} - {*other.trials["case"]})
+def _some(cases: Iterable[str]) -> str:
+    named = sorted(cases)
+    return ", ".join(named[:_MANY]) + (f" and {len(named) - _MANY} more" if len(named) > _MANY else "")
 
 
 def _refuse(unlike: Sequence[Difference]) -> None:

@@ -23,7 +23,7 @@ RATE = "throughput_msgs_per_s"
 
 
 def rows(values: list[float], metric: str = RATE, **others: Any) -> list[dict[str, Any]]:
-    fixed = {"system": "kafka", "case": "kafka", "verdict": "valid", **others}
+    fixed = {"system": "kafka", "case": "kafka", "verdict": "valid", "lost": 0, **others}
     return [{**fixed, metric: value} for value in values]
 
 
@@ -104,6 +104,29 @@ def test_a_tenth_slower_is_seen_in_nine_of_ten_cases() -> None:
     )
 
 
+def test_a_case_without_a_valid_trial_in_the_second_run_is_worse() -> None:
+    first = rows([100.0] * 5)
+    (invalid,) = compare(first, rows([100.0] * 5, verdict="invalid"), RATE, 0.05)
+    (missing,) = compare(first, rows([100.0] * 5, case="another"), RATE, 0.05)
+    (neither,) = compare(rows([1.0], verdict="invalid"), rows([1.0], verdict="invalid"), RATE, 0.05)
+
+    assert (
+        (invalid.change, invalid.reason)
+        == (missing.change, missing.reason)
+        == (Change.WORSE, "no valid trial")
+    )
+    assert neither.change == Change.UNTOLD
+
+
+def test_what_only_the_second_run_lost_makes_it_worse() -> None:
+    first, losing = rows([100.0] * 5), rows([100.0] * 5, lost=3)
+    (found,) = compare(first, losing, RATE, 0.05)
+    (alike,) = compare(losing, losing, RATE, 0.05)
+
+    assert (found.change, found.reason) == (Change.WORSE, "lost 15")
+    assert alike.change == Change.SAME
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("runs")
@@ -116,7 +139,7 @@ def test_two_runs_are_compared_on_a_page(runs: tuple[Path, Path], tmp_path: Path
     done = CliRunner().invoke(app, ["compare", first, second, "--out", str(tmp_path)])
 
     assert done.exception is None or isinstance(done.exception, SystemExit)
-    assert done.exit_code in {0, 1}
+    assert done.exit_code in {0, 1, 3}
     page = (tmp_path / "compare-one-other" / "compare.html").read_text()
     assert "2 cases of throughput_msgs_per_s" in page
     assert "memory loss=0.001" in page
@@ -135,6 +158,27 @@ def test_a_slower_run_has_a_status_of_its_own(runs: tuple[Path, Path], tmp_path:
 
     assert done.exit_code == 1
     assert "2 worse" in done.output
+
+
+def test_runs_without_a_case_in_common_are_refused(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    import pandas as pd  # noqa: PLC0415
+
+    table = changed(runs[1], tmp_path) / "results" / "trials.parquet"
+    pd.read_parquet(table).assign(case="kafka acks=9").to_parquet(table)
+
+    with pytest.raises(
+        UnlikeError, match=r"no case is in both runs: the first has memory .*, the second kafka acks=9"
+    ):
+        comparing.compare(runs[0], table.parents[1], comparing.Rule(RATE, 0.05))
+
+
+def test_a_comparison_that_tells_nothing_has_a_status_of_its_own(tmp_path: Path) -> None:
+    short = Sketch(systems=("memory",), rounds=2, messages=500)
+    folders = [str(build(tmp_path / name, short)) for name in ("one", "other")]
+
+    done = CliRunner().invoke(app, ["compare", *folders, "--out", str(tmp_path)])
+
+    assert done.exit_code == 3
 
 
 def changed(run: Path, folder: Path, **values: Any) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -21,19 +22,39 @@ def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold:
     every trial of the one to every trial of the other (Hodges and Lehmann 1963), and the interval that of the exact
     rank test (Mann and Whitney 1947): it assumes nothing of the distribution but its shape. A case is better or worse
     where the interval leaves 1 out and the ratio is beyond the threshold; there is no difference where the whole
-    interval is within it; else nobody can tell.
+    interval is within it; else nobody can tell. A case is also worse where only the second run lost acknowledged
+    messages, or has no valid trial of it.
     """
-    one, other = _values(first, metric), _values(second, metric)
-    return [_compared(key, one[key], other[key], metric, threshold) for key in one if key in other]
-
-
-def _values(rows: Iterable[Row], metric: str) -> dict[tuple[str, str], list[float]]:
-    found: dict[tuple[str, str], list[float]] = {}
-    for row in rows:
-        values = found.setdefault((row["system"], row["case"]), [])
-        if row["verdict"] == "valid" and _known(row.get(metric)):
-            values.append(float(row[metric]))
+    one, other = _by_case(first), _by_case(second)
+    found = []
+    for key, rows in one.items():
+        found.append(
+            _compared(key, _values(rows, metric), _values(other.get(key, ()), metric), metric, threshold)
+        )
+        if reason := _fell(rows, other.get(key, ())):
+            found[-1] = replace(found[-1], change=Change.WORSE, reason=reason)
     return found
+
+
+def _by_case(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        valid = found.setdefault((row["system"], row["case"]), [])
+        if row["verdict"] == "valid":
+            valid.append(row)
+    return found
+
+
+def _values(rows: Iterable[Row], metric: str) -> list[float]:
+    return [float(row[metric]) for row in rows if _known(row.get(metric))]
+
+
+def _fell(first: Sequence[Row], second: Sequence[Row]) -> str:
+    """Say why the second run's valid trials of a case are worse, whatever their figures; empty where they are not."""
+    if first and not second:
+        return "no valid trial"
+    lost = [sum(row["lost"] for row in rows if _known(row.get("lost"))) for rows in (first, second)]
+    return f"lost {lost[1]:,.0f}" if lost[1] and not lost[0] else ""
 
 
 def _known(value: float | None) -> bool:

@@ -22,14 +22,14 @@ _TONES = {Change.BETTER: "good", Change.WORSE: "bad", Change.UNTOLD: "warn"}
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What the page shows. `only` are the cases that the first has alone, and the second."""
+    """What the page shows. `new` are the cases that only the second run has."""
 
     first: Results
     second: Results
     metric: str
     threshold: float
     cases: Sequence[Compared]
-    only: tuple[Sequence[str], Sequence[str]]
+    new: Sequence[str]
     accepted: Sequence[tuple[str, str, str]]
 
     @property
@@ -45,7 +45,7 @@ class Comparison:
             for word in (Change.WORSE, Change.BETTER, Change.SAME, Change.UNTOLD)
             if self.counts[word]
         ]
-        return f"{numbers.plural(len(self.cases), 'case')} of {self.metric}: {', '.join(said) or 'none in both runs'}."
+        return f"{numbers.plural(len(self.cases), 'case')} of {self.metric}: {', '.join(said)}."
 
 
 def table(comparison: Comparison) -> Table:
@@ -77,7 +77,7 @@ def _row(case: Compared, metric: str) -> Row:
             Cell(" / ".join(map(str, case.trials))),
             Cell(numbers.NOTHING if case.ratio is None else f"{case.ratio:.3f}", "strong"),
             Cell(interval),
-            Cell(case.change, _TONES.get(case.change, "plain")),
+            Cell(f"{case.change}{case.reason and f': {case.reason}'}", _TONES.get(case.change, "plain")),
         )
     )
 
