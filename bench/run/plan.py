@@ -155,9 +155,15 @@ def _ordered(possible: list[Case], rounds: int, seed: int) -> list[Trial]:
 
 
 def _turned(members: list[Case], number: int, rounds: int) -> list[Case]:
-    """Begin a round as far into the cases as it is into the rounds."""
-    first = number * len(members) // rounds
-    return members[first:] + members[:first]
+    """Give a round its row of a square of Williams (1949), as far down as it is into the rounds.
+
+    So each case has early and late places alike, and another case before it from round to round: what a case leaves
+    behind does not always fall on the same one.
+    """
+    count = len(members)
+    first = number * count // rounds
+    zigzag = ((place + 1) // 2 if place % 2 else -(place // 2) for place in range(count))
+    return [members[(first + step) % count] for step in zigzag]
 
 
 def cluster_key(cluster: Cluster) -> str:

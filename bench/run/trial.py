@@ -92,8 +92,8 @@ class Bench:
         A fresh JVM compiles what it is asked to do often, and each trial would be faster than the one before (seen:
         four times as fast after 18 trials). So the load goes on, in rounds of turns of up to three of the cases, so
         that every path is taken: with many synchronous producers, since what counts is how many requests the servers
-        see, then with the case's own; with its consumers and with telemetry. Returns a round's acknowledgements and the
-        share of a core that compilers took in it.
+        see, then with the case's own; with its consumers and with telemetry. Returns a round's acknowledgements, the
+        share of a core that compilers took in it, and whether that is rest.
         """
         chosen = [cases[turn * (len(cases) - 1) // max(1, _TURNS - 1)] for turn in range(_TURNS)]
         turn_s = min(_TURN_MOST_S, most_s / (2 * _TURNS))
@@ -104,7 +104,7 @@ class Bench:
             acks = sum(self._turn(case, turn_s, working) for case in chosen)
             now = time.monotonic()
             share = compilers.took_s() / (now - last)
-            rounds.append({"acks": acks, "compilers": round(share, 3)})
+            rounds.append({"acks": acks, "compilers": round(share, 3), "rested": share < _REST})
             if share < _REST or now - begun + (now - last) > most_s:
                 return rounds
             last = now

@@ -10,6 +10,8 @@ from bench.model import NANOS
 Row = dict[str, object]
 
 _MACHINE, _CLIENT = "machine", "client"
+_KEEPERS = {"broker", "bookie"}
+"""Roles whose fsyncs are of messages; a controller's are of the cluster's metadata."""
 
 
 def usage(rows: Sequence[Used], messages_per_s: float | None, bytes_per_s: float | None) -> Row:
@@ -19,9 +21,8 @@ def usage(rows: Sequence[Used], messages_per_s: float | None, bytes_per_s: float
     machine = {row.metric: row.value for row in rows if row.role == _MACHINE}
     servers = [row for row in rows if row.role not in {_MACHINE, _CLIENT}]
     client = [row for row in rows if row.role == _CLIENT]
-    keepers = {row.node for row in servers if row.metric == "bytes_in" and row.value > 0}
-    flushes = _sum((row for row in servers if row.node in keepers), "flushes")
-    flush_s = _sum((row for row in servers if row.node in keepers), "flush_s")
+    keepers = [row for row in servers if row.role in _KEEPERS]
+    flushes, flush_s = _sum(keepers, "flushes"), _sum(keepers, "flush_s")
     cpu = _sum(servers, "cpu_s")
     client_cpu = _sum(client, "cpu_s")
     busy = _sum((row for row in rows if row.role == _MACHINE), "cpu_busy_s", "cpu_steal_s")
