@@ -15,7 +15,7 @@ import pandas as pd
 
 from bench.analysis.statistics.interval import median_interval
 from bench.analysis.tables import FAULTS, TELEMETRY
-from bench.model import BUSY, COUNTERS, NANOS, RATES, TIMES, USAGE
+from bench.model import BROKEN, BUSY, COUNTERS, NANOS, RATES, TIMES, USAGE
 from tests import report_documents as documents
 from tests.report_sketch import FSYNC_NS, SWEPT, WARM_UP_S, WINDOW_S, Row, Sketch, case_name, typical_rate
 
@@ -60,7 +60,7 @@ def build(run: Path, sketch: Sketch | None = None) -> Path:
         ),
         timeline=pd.DataFrame(timeline, columns=_TIMELINE_COLUMNS),
         percentiles=pd.DataFrame(percentiles, columns=["trial", "measure", "quantile", "value_ns"]),
-        errors=pd.DataFrame(columns=["trial", "outcome", "error", "count"]),
+        errors=pd.DataFrame(columns=["trial", "outcome", "error", "count", "present"]),
         messages=pd.DataFrame(messages, columns=_MESSAGE_COLUMNS),
         faults=pd.DataFrame(columns=list(FAULTS)),
     )
@@ -104,6 +104,7 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
             **dict.fromkeys((*RATES, *TIMES)),
             **dict.fromkeys(COUNTERS, 0),
             **dict.fromkeys((*USAGE, "bottleneck", "bottleneck_evidence", "other_cpu", "fsync_ns")),
+            **dict.fromkeys(BROKEN),
             "e2e_messages": 0,
         }
         state = {"state": "failed", "verdict": "invalid", "reason": reason, "window_s": None}
@@ -135,6 +136,7 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
         "flags": "trend" if trial["trial"] in sketch.drifting else None,
         **_usage(min(0.92, 0.3 + rate / 80_000)),
         "other_cpu": 1.2 if trial["trial"] in sketch.crowded else 0.1,
+        **dict.fromkeys(BROKEN),
         "machine_probe_ns": 4_000_000 if trial["trial"] in sketch.slowed else 2_500_000,
     }
     for measure, times in latencies.items():

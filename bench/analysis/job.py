@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from bench.analysis import tables
 from bench.analysis.account.delivery import accounts, messages
-from bench.analysis.account.offenders import OFFENCES, displaced, listed, offenders
+from bench.analysis.account.offenders import OFFENCES, STRAY, displaced, listed, offenders, present
 from bench.analysis.account.order import out_of_order, verify_rows
 from bench.analysis.cases import case_rows
 from bench.analysis.contract import recorded
@@ -127,12 +127,12 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         used=_by_trial(telemetry.used(stepped)),
     )
     whole = [trial.trial for trial in folder.trials if trial.verified]
-    parts = [offenders(every, log, verify, whole)] if _any_offender(counted) else []
+    parts = [offenders(every, log, verify, whole)] if _any(counted, OFFENCES) else []
     parts += [displaced(late)] if counted.out_of_order else []
     return _Measured(
         counted=counted,
         timeline=list(timeline(folder.trials, first_ns, tallies, live, service)),
-        errors=errors(tallies),
+        errors=errors(tallies, present(log, verify) if _any(counted, STRAY) else {}),
         telemetry=tables.frame(telemetry.over_time(stepped), tables.TELEMETRY),
         offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
         faults=fault_rows(folder.trials, first_ns, availability(spark, log, folder.trials)),
@@ -147,9 +147,9 @@ def _by_trial(rows: Iterable[_Counted]) -> dict[int, list[_Counted]]:
     return found
 
 
-def _any_offender(counted: Counted) -> bool:
-    """Whether a second look at the messages can find anything at all."""
-    return any(account.get(kind) for account in counted.accounts.values() for kind in OFFENCES)
+def _any(counted: Counted, kinds: Sequence[str]) -> bool:
+    """Whether a second look at the messages can find any of some kinds at all."""
+    return any(account.get(kind) for account in counted.accounts.values() for kind in kinds)
 
 
 def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) -> None:
@@ -205,6 +205,6 @@ def _figure(folder: RunFolder, *, closed: bool, broken: bool) -> str:
     """Name the figure that answers what the run asked."""
     if broken:
         return "timeline"
-    if EMULATED_FSYNC in folder.settings:
+    if len({trial.settings.get(EMULATED_FSYNC) for trial in folder.trials}) > 1:
         return "price"
     return "throughput" if closed else "response"

@@ -85,7 +85,7 @@ TELEMETRY: _Fields = {
     "value": _REAL,
 }
 PERCENTILES: _Fields = {"trial": _INT, "measure": _TEXT, "quantile": _REAL, "value_ns": _LONG}
-ERRORS: _Fields = {"trial": _INT, "outcome": _TEXT, "error": _TEXT, "count": _LONG}
+ERRORS: _Fields = {"trial": _INT, "outcome": _TEXT, "error": _TEXT, "count": _LONG, "present": _LONG}
 MESSAGES: _Fields = {
     "trial": _INT,
     "kind": _TEXT,

@@ -12,34 +12,23 @@ from rich.console import RenderableType
 from bench.report import pdf
 from bench.report.pages import html, terminal, trials
 
-__all__ = ["terminal_table", "write_html", "write_report"]
+__all__ = ["terminal_table", "write_report"]
 
 
-def write_report(run: Path) -> tuple[Path, Path]:
-    """Write the trials' pages, report.html and report.pdf into the run folder, each whole or not at all.
+def write_report(run: Path, *, of_trials: bool = True) -> tuple[Path, Path]:
+    """Write report.html, report.pdf and a page `of_trials` each into the run folder, each whole or not at all.
 
-    Returns the paths of the latter two.
+    Returns the paths of the first two. report.html leads to the trials' pages where there are some.
 
     Raises ReportError where the results are missing or garbled, or the PDF cannot be printed.
     """
-    trials.write(run)
-    page = write_html(run)
-    on_paper = run / "report.pdf"
-    hidden = on_paper.with_name(f".{on_paper.name}")
-    pdf.write(page.read_text(encoding="utf-8"), hidden)
-    hidden.rename(on_paper)
-    return page, on_paper
-
-
-def write_html(run: Path) -> Path:
-    """Write report.html, whole or not at all, with links to the trials' pages where there are some.
-
-    Raises ReportError as write_report does.
-    """
-    path = run / "report.html"
-    hidden = path.with_name(f".{path.name}")
-    hidden.write_text(html.render(run), encoding="utf-8")
-    return hidden.rename(path)
+    if of_trials:
+        trials.write(run)
+    page = html.render(run)
+    on_screen, on_paper = run / ".report.html", run / ".report.pdf"
+    on_screen.write_text(page, encoding="utf-8")
+    pdf.write(page, on_paper)
+    return on_screen.rename(run / "report.html"), on_paper.rename(run / "report.pdf")
 
 
 def terminal_table(run: Path) -> RenderableType:

@@ -29,7 +29,7 @@ _REQUIRED = {
     "trials": (
         *("trial", "round", "system", "case", "state", "verdict", "reason", "throughput_msgs_per_s"),
         *("service_p50_ns", "service_p99_ns", "e2e_p50_ns", "e2e_p99_ns", "sent", "acked", "lost"),
-        *("bottleneck", "bottleneck_evidence", "other_cpu", "fsync_ns"),
+        *("bottleneck", "bottleneck_evidence", "other_cpu", "fsync_ns", "unavailable_ns", "reader_stall_ns"),
     ),
     "cases": (
         *("system", "case", "rounds", "trials", "guarantee"),
@@ -60,6 +60,7 @@ _REQUIRED = {
         "effect_ns",
         "healed_ns",
         "ack_gap_ns",
+        "live_gap_ns",
         "back_ns",
     ),
     "messages": ("trial", "kind", "producer", "sequence", "partition", "ledger", "entry", "batch_index"),

@@ -77,11 +77,13 @@ class Table:
 def without_empty(table: Table) -> Table:
     """The table without columns in which no cell says anything."""
     said = [
-        any(row.cells[place].text != numbers.NOTHING for row in table.rows)
+        any(row.cells[place].text != numbers.NOTHING for row in table.rows if not row.heading)
         for place in range(len(table.columns))
     ]
     columns = tuple(compress(table.columns, said))
-    rows = tuple(replace(row, cells=tuple(compress(row.cells, said))) for row in table.rows)
+    rows = tuple(
+        row if row.heading else replace(row, cells=tuple(compress(row.cells, said))) for row in table.rows
+    )
     return Table(table.title, columns, rows, table.system)
 
 

@@ -12,7 +12,7 @@ from bench.scenario import families
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "reports" / "published"
 
-_KEPT = ("manifest.json", "plan.json", "scenario.yaml", "report.pdf")
+_KEPT = ("manifest.json", "plan.json", "scenario.yaml")
 _FOR_PEOPLE = ("trials.csv", "cases.csv", "errors.csv", "faults.csv")
 """Tables that are kept as text too; the others as Parquet only."""
 
@@ -21,9 +21,10 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
     """Copy runs to where they are read, each whole or not at all, and renew the index; return its path.
 
     Kept is what a report is made of, so that published runs can be compared: results, trial.json, manifest; not the
-    event log, the servers' logs and the trials' pages. Raises BenchError for a run without a report.
+    event log, the servers' logs and the trials' pages. The report is written anew, also that of a published run. Raises
+    BenchError for a run without results.
     """
-    from bench.report import write_html  # noqa: PLC0415 - what draws loads only when something is drawn
+    from bench.report import write_report  # noqa: PLC0415 - what draws loads only when something is drawn
     from bench.report.pages import published  # noqa: PLC0415 - what draws loads only when something is drawn
 
     for run in runs:
@@ -31,7 +32,7 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
         fresh = to / f".{run.path.name}"
         shutil.rmtree(fresh, ignore_errors=True)
         _copy(run.path, fresh)
-        write_html(fresh)
+        write_report(fresh, of_trials=False)
         shutil.rmtree(to / run.path.name, ignore_errors=True)
         fresh.rename(to / run.path.name)
     return published.write(to, families())
@@ -40,7 +41,7 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
 def _check(run: Path) -> None:
     missing = [name for name in (*_KEPT, "results/trials.parquet") if not (run / name).is_file()]
     if missing:
-        raise BenchError(f"{run} has no {', '.join(missing)}: write its report first: bench report {run}")
+        raise BenchError(f"{run} has no {', '.join(missing)}: analyse it first: bench report {run}")
 
 
 def _copy(run: Path, to: Path) -> None:

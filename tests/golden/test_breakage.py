@@ -188,6 +188,16 @@ def test_a_gap_counts_for_the_fault_before_the_next_one_until_that_was_asked_for
     assert second["ack_gap_ns"] == seconds(13.01) - seconds(9.91)
 
 
+def test_a_fault_within_anothers_dip_has_none_of_its_own(results: Path) -> None:
+    """The first second with 18 acknowledgements of 20 is that from 12.1 s on, as it ends with what was held up."""
+    rows = pq.read_table(results / "faults.parquet").to_pylist()
+    first, second = (row for row in rows if row["trial"] == 2)
+
+    assert first["back_ns"] == seconds(3.1)
+    for name in ("rate_before", "dip_depth", "dip_messages", "back_ns"):
+        assert (second[name], second[f"live_{name}"]) == (None, None)
+
+
 def test_copies_are_back_when_all_that_were_in_sync_are_so_again(fault: Row) -> None:
     assert fault["copies_back_ns"] == seconds(16) - seconds(KILLED_S)
     assert fault["copies_back_how"] == "node back"

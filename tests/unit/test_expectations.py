@@ -45,6 +45,7 @@ def test_five_rounds_that_agree_hold() -> None:
         "ratio_median": 1.5,
         "ratio_low": 1.5,
         "ratio_high": 1.5,
+        "values": None,
         "verdict": "held",
     }
 
@@ -297,7 +298,13 @@ def test_a_setting_that_hardly_matters(other: float, verdict: str) -> None:
     rows = [*rates("0", [10.0] * 5), *rates("1", [other] * 5)]
     found = judge(claim, rows, ["acks"])
     assert found["verdict"] == verdict
-    assert found["comparisons"][0]["what"] == "acks=0 within 10% of acks=1"
+    assert found["comparisons"][0]["what"] == "acks=1 within 10% of acks=0"
+
+
+def test_small_steps_that_add_up_are_not_steady() -> None:
+    claim = {**STEADY, "steady": {"acks": [0, 1, "all"]}, "decreasing": None}
+    rows = [*rates("0", [10.0] * 5), *rates("1", [9.2] * 5), *rates("all", [8.5] * 5)]
+    assert verdicts(judge(claim, rows, ["acks"])) == ["held", "did not hold"]
 
 
 def test_the_two_sides_of_a_ratio_may_have_metrics_of_their_own() -> None:

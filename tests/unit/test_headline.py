@@ -29,6 +29,8 @@ def trial(
     *,
     unread: int = 0,
     twice: int = 0,
+    failed: int = 0,
+    present: int = 0,
 ) -> Row:
     return {
         "case": name,
@@ -37,6 +39,10 @@ def trial(
         "lost": lost,
         "unread": unread,
         "duplicates": twice,
+        "failed": failed,
+        "unknown": 0,
+        "fail_present": present,
+        "unknown_present": 0,
     }
 
 
@@ -134,6 +140,20 @@ def test_what_lost_most_is_told_first() -> None:
 
     assert kafka == "Kafka: acks=1 lost 9 of 1,000; acks=all doubled 2 of 1,000."
     assert pulsar == "Pulsar: its one configuration doubled 7 of 1,000."
+
+
+def test_refused_messages_that_are_there_are_counted() -> None:
+    cases = [case("kafka", 4.0, 1)]
+    (some,) = headline(
+        cases,
+        [trial("kafka", failed=30, present=2), trial("kafka", failed=10)] * 3,
+        closed=False,
+        broken=True,
+    )
+    (none,) = headline(cases, [trial("kafka", failed=30)] * 5, closed=False, broken=True)
+
+    assert some.endswith("; 6 of the 120 sends that were refused or never answered are in the log.")
+    assert none.endswith("; none of the 150 sends that were refused or never answered is in the log.")
 
 
 def test_where_something_broke_in_a_closed_loop_the_price_follows() -> None:

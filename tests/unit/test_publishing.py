@@ -20,7 +20,6 @@ def run(tmp_path: Path) -> RunFolder:
     """A run with everything that it leaves behind: event log, logs, pages, report."""
     path = build(tmp_path / "20261121-120000-acks-sweep-standard", Sketch(systems=("memory",), rounds=1))
     (path / "scenario.yaml").write_text("name: acks-sweep\n")
-    (path / "report.pdf").write_bytes(b"%PDF-")
     for left in (
         "trials/0000/sends/0.parquet",
         "trials/0000/telemetry/samples.parquet",
@@ -67,7 +66,6 @@ def test_the_index_leads_to_every_report(run: RunFolder, tmp_path: Path) -> None
 def test_an_older_run_of_a_scenario_stays_in_its_history(run: RunFolder, tmp_path: Path) -> None:
     older = build(tmp_path / "20261120-120000-acks-sweep-standard", Sketch(systems=("memory",), rounds=2))
     (older / "scenario.yaml").touch()
-    (older / "report.pdf").touch()
     publish([RunFolder(older)], tmp_path / "published")
 
     page = publish([run], tmp_path / "published").read_text()
@@ -85,13 +83,24 @@ def test_publishing_again_replaces_and_no_run_renews_the_index_alone(run: RunFol
     assert publish([], tmp_path / "published").read_text() == first
 
 
-def test_a_run_without_a_report_is_refused_with_what_to_do(run: RunFolder, tmp_path: Path) -> None:
-    (run.path / "report.pdf").unlink()
+def test_a_run_without_results_is_refused_with_what_to_do(run: RunFolder, tmp_path: Path) -> None:
+    (run.path / "results" / "trials.parquet").unlink()
 
-    with pytest.raises(BenchError, match=r"has no report\.pdf: write its report first: bench report"):
+    with pytest.raises(BenchError, match=r"has no results/trials\.parquet: analyse it first: bench report"):
         publish([run], tmp_path / "published")
 
     assert not list((tmp_path / "published").glob("*"))
+
+
+def test_a_published_run_is_published_again_with_the_report_of_today(run: RunFolder, tmp_path: Path) -> None:
+    publish([run], tmp_path / "published")
+    there = tmp_path / "published" / run.path.name
+    (there / "report.html").write_text("of yesterday")
+
+    publish([RunFolder(there)], tmp_path / "published")
+
+    assert "<h1" in (there / "report.html").read_text()
+    assert (there / "report.pdf").read_bytes().startswith(b"%PDF-")
 
 
 def test_what_could_not_be_read_stands_beside_what_was_lost(run: RunFolder, tmp_path: Path) -> None:

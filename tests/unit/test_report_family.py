@@ -35,7 +35,7 @@ def test_the_latest_run_of_each_scenario_counts(tmp_path: Path) -> None:
 
     page = on_screen.read_text()
     assert f'href="../{latest.name}/report.html"' in page
-    assert "Not run yet: two." in text(page)
+    assert "No run of the present rules here yet: two." in text(page)
     assert " 61 " not in text(page)
     assert on_paper.read_bytes().startswith(b"%PDF")
 

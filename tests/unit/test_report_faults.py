@@ -50,11 +50,11 @@ def test_every_kind_of_step_is_told_in_words() -> None:
     assert told == {
         "both killed (after 80,000 acknowledged sends)": "bookie-1 ended with status -9. bookie-1 started again.",
         "the reader begins (after the load)": (
-            "1.0 s after both killed. 80,000 messages had come, the last at partition 0, ledger 3, entry 79999, "
-            "then nothing for 10.0 s; 308,790 came in all, and the end was reached."
+            "1.0 s after both killed was in force. 80,000 messages had come, the last at partition 0, ledger 3, "
+            "entry 79999, then nothing for 10.0 s; 308,790 came in all, and the end was reached."
         ),
-        "one back (undo)": "12.0 s after both killed. bookie-1 started again.",
-        "copied again (when copies are complete)": "20.0 s after both killed.",
+        "one back (undo)": "12.0 s after both killed was in force. bookie-1 started again.",
+        "copied again (when copies are complete)": "20.0 s after both killed was in force.",
         "never due (after 9,000,000 acknowledged sends)": "Nothing was seen. It was not healed.",
     }
 

@@ -11,11 +11,14 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from bench.analysis.account.delivery import MESSAGE, MESSAGE_KINDS, is_kind
 from bench.analysis.account.order import POSITION
 from bench.analysis.log import EventLog
+from bench.model import Outcome
 
 LIMIT = 10_000
 """At most so many rows of a trial and kind are listed."""
 
-OFFENCES = ("lost", "fail_present", "unknown_present", "unknown_absent", "duplicates", "foreign")
+STRAY = ("fail_present", "unknown_present")
+"""The counters of messages that were not acknowledged and are there."""
+OFFENCES = ("lost", *STRAY, "unknown_absent", "duplicates", "foreign")
 """The counters of an account that is not clean."""
 
 _PLACE = ("partition", *POSITION)
@@ -51,6 +54,14 @@ def displaced(out_of_order: DataFrame) -> DataFrame:
         "*", F.lit("out_of_order").alias("kind"), F.lit(None).cast("string").alias("error")
     )
     return _columns(_first(rows, *_PLACE))
+
+
+def present(log: EventLog, verify: DataFrame) -> dict[tuple[int, str, str | None], int]:
+    """Count the sends that were not acknowledged and are in the log, by trial, outcome and error."""
+    unsure = log.sends.where(F.col("outcome") != Outcome.OK.label).select(*MESSAGE, "outcome", "error")
+    there = unsure.join(verify.select(*MESSAGE), [*MESSAGE], "left_semi")
+    rows = there.groupBy("trial", "outcome", "error").count().collect()
+    return {(row.trial, row.outcome, row.error): row["count"] for row in rows}
 
 
 def listed(parts: Sequence[DataFrame]) -> DataFrame:

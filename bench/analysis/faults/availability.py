@@ -22,6 +22,8 @@ _NEVER_NS = 2**63 - 1
 _BACK = 0.9
 """The rate is back once a second of it reaches this share of the rate before."""
 
+DIP = ("rate_before", "dip_depth", "dip_messages", "back_ns")
+
 Row = dict[str, object]
 
 
@@ -161,12 +163,29 @@ def _bins(events: DataFrame) -> dict[int, dict[int, int]]:
 
 def fault_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int], found: Availability) -> list[Row]:
     """Give the rows of the table `faults`."""
-    return [
-        _row(trial, number, fault, first_ns.get(trial.trial, 0), found)
-        for trial in trials
-        for number, fault in enumerate(trial.faults)
-        if "proven" in fault
-    ]
+    rows = []
+    for trial in trials:
+        busy_ns = {"": 0, "live_": 0}
+        for number, fault in enumerate(trial.faults):
+            if "proven" in fault:
+                rows.append(_row(trial, number, fault, first_ns.get(trial.trial, 0), found))
+                _spare(rows[-1], int(fault["asked_ns"] or 0), busy_ns)
+    return rows
+
+
+def _spare(row: Row, asked_ns: int, busy_ns: dict[str, int]) -> None:
+    """Take a fault's dip from its row if it struck while the rate was not back from an earlier one.
+
+    What came since is part of that one's dip, and there is no rate before to hold it against. `busy_ns`: until when
+    the rate of acknowledgements, and of live receives, is not back.
+    """
+    for rate, until_ns in busy_ns.items():
+        names = [f"{rate}{name}" for name in DIP]
+        if asked_ns < until_ns:
+            row |= dict.fromkeys(names)
+        elif row.get(f"{rate}rate_before") is not None:
+            back_ns = row[f"{rate}back_ns"]
+            busy_ns[rate] = asked_ns + back_ns if isinstance(back_ns, int) else _NEVER_NS
 
 
 def breakage(trial: TrialRecord, rows: Iterable[Row]) -> Row:
@@ -231,7 +250,7 @@ def dip(bins: Mapping[int, int], asked_ns: int, until_ns: int, end_ns: int | Non
     earlier = [bins.get(number, 0) for number in range(max(at - _BEFORE_BINS, min(bins, default=at)), at)]
     later = [bins.get(number, 0) for number in range(at, last + 1)]
     usual = mean(earlier) if earlier else 0
-    row: Row = dict.fromkeys(("rate_before", "dip_depth", "dip_messages", "back_ns"))
+    row: Row = dict.fromkeys(DIP)
     if not usual or len(later) < _SECOND_BINS:
         return row
     seconds = [sum(later[start : start + _SECOND_BINS]) for start in range(len(later) - _SECOND_BINS + 1)]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
@@ -16,6 +16,8 @@ from bench.model import NANOS, Outcome
 
 OUTCOMES = tuple(outcome.label for outcome in Outcome)
 STAGES = ("live", "verify")
+Told: TypeAlias = tuple[int, str, str | None]
+"""A trial, how sends ended in it, and what the client said to it."""
 
 
 class Tally(NamedTuple):
@@ -91,14 +93,12 @@ def throughput(tallies: Iterable[Tally], window: Window | None) -> dict[str, flo
     return dict(zip(names, (seconds, sends / seconds, size / seconds), strict=True))
 
 
-def errors(tallies: Sequence[Tally]) -> list[dict[str, object]]:
-    """Give the rows of the table `errors`: most frequent first within a trial."""
-    counts: Counter[tuple[int, str, str | None]] = Counter()
+def errors(tallies: Sequence[Tally], present: Mapping[Told, int]) -> list[dict[str, object]]:
+    """Give the rows of the table `errors`, with how many are in the log: most frequent first within a trial."""
+    counts: Counter[Told] = Counter()
     for row in tallies:
         if row.outcome != "ok":
             counts[row.trial, row.outcome, row.error] += row.sends
     ordered = sorted(counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1], item[0][2] or ""))
-    return [
-        {"trial": trial, "outcome": outcome, "error": error, "count": count}
-        for (trial, outcome, error), count in ordered
-    ]
+    names = ("trial", "outcome", "error", "count", "present")
+    return [dict(zip(names, (*told, count, present.get(told, 0)), strict=True)) for told, count in ordered]

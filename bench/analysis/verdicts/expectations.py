@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from scipy import stats
 
@@ -16,6 +16,14 @@ Comparison = dict[str, Any]
 Pairs: TypeAlias = Sequence[tuple[float, float]]
 """The metric on both sides of a comparison, round by round."""
 Decide: TypeAlias = Callable[[str, str, Pairs], Comparison]
+
+
+class Rule(NamedTuple):
+    """Which values of a setting are compared with each other, and how that is decided."""
+
+    pair: Callable[[Sequence[str]], Iterable[tuple[str, str]]]
+    decide: Decide
+
 
 HELD, NOT, UNDECIDED = "held", "did not hold", "undecided"
 
@@ -50,11 +58,12 @@ def _comparisons(expectation: Row, rows: Sequence[Row], settings: Sequence[str])
         return
     chosen = [row for row in rows if _meant(row, expectation)]
     if expectation.get("decreasing"):
-        yield from _ordered(chosen, settings, metric, expectation["decreasing"], _falls)
+        yield from _ordered(chosen, settings, metric, expectation["decreasing"], Rule(pairwise, _falls))
     elif expectation.get("increasing"):
-        yield from _ordered(chosen, settings, metric, expectation["increasing"], _rises)
+        yield from _ordered(chosen, settings, metric, expectation["increasing"], Rule(pairwise, _rises))
     elif expectation.get("steady"):
-        yield from _ordered(chosen, settings, metric, expectation["steady"], _stays(expectation["within"]))
+        rule = Rule(_with_first, _stays(expectation["within"]))
+        yield from _ordered(chosen, settings, metric, expectation["steady"], rule)
     elif expectation.get("at_most") is not None:
         yield from _bounded(chosen, metric, expectation["at_most"], "<=", _about(expectation))
     elif expectation.get("at_least") is not None:
@@ -94,9 +103,9 @@ def _ordered(
     settings: Sequence[str],
     metric: str,
     along: Mapping[str, Sequence[Any]],
-    decide: Decide,
+    rule: Rule,
 ) -> Iterator[Comparison]:
-    """Compare neighbours along one setting, in each group of trials whose other settings are equal."""
+    """Compare values of one setting, in each group of trials whose other settings are equal."""
     ((setting, values),) = along.items()
     others = [name for name in settings if name != setting]
     for group, members in _grouped(rows, lambda row: tuple(row.get(name) for name in others)).items():
@@ -105,10 +114,15 @@ def _ordered(
         fixed = " ".join(
             f"{name}={value}" for name, value in zip(others, group, strict=True) if value is not None
         )
-        for left, right in pairwise(present):
+        for left, right in rule.pair(present):
             pairs = _paired(_by_round(by_value[left], metric), _by_round(by_value[right], metric))
-            comparison = decide(f"{setting}={left}", f"{setting}={right}", pairs)
+            comparison = rule.decide(f"{setting}={left}", f"{setting}={right}", pairs)
             yield comparison | {"what": f"{fixed}: {comparison['what']}" if fixed else comparison["what"]}
+
+
+def _with_first(values: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Pair every value with the first: steps of which each is small may add up."""
+    return ((value, values[0]) for value in values[1:])
 
 
 def _grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
@@ -167,6 +181,7 @@ def _decided(what: str, pairs: Pairs, for_it: int, against: int) -> Comparison:
         "ratio_median": ratio.median if ratio else None,
         "ratio_low": interval.low if interval else None,
         "ratio_high": interval.high if interval else None,
+        "values": None,
         "verdict": _signs(for_it, against, len(pairs)),
     }
 
@@ -188,7 +203,7 @@ def _bounded(rows: Sequence[Row], metric: str, bound: float, sign: str, about: s
         against = len(known) - for_it
         verdict = NOT if against else HELD if values and for_it == len(values) else UNDECIDED
         what = f"{case}: {about}{metric} {sign} {bound:g}"
-        yield _counted(what, for_it, against, len(values), verdict)
+        yield _counted(what, for_it, against, values, verdict)
 
 
 def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterator[Comparison]:
@@ -200,17 +215,20 @@ def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterato
         none = len(known) == len(values) >= ENOUGH_TRIALS
         what = f"{case}: {about}{metric} >= {bound:g} in one trial or more"
         verdict = HELD if for_it else NOT if none else UNDECIDED
-        yield _counted(what, for_it, len(known) - for_it, len(values), verdict)
+        yield _counted(what, for_it, len(known) - for_it, values, verdict)
 
 
-def _counted(what: str, for_it: int, against: int, rounds: int, verdict: str) -> Comparison:
-    """Return a comparison with a bound: it has no ratio."""
+def _counted(
+    what: str, for_it: int, against: int, values: Sequence[float | None], verdict: str
+) -> Comparison:
+    """Return a comparison with a bound: it has no ratio, but the value of each valid trial."""
     return {
         "what": what,
         "rounds_for": for_it,
         "rounds_against": against,
-        "rounds": rounds,
+        "rounds": len(values),
         **dict.fromkeys(("ratio_median", "ratio_low", "ratio_high")),
+        "values": list(values),
         "verdict": verdict,
     }
 

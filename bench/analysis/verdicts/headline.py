@@ -47,13 +47,27 @@ def _worth(system: str, cases: Sequence[Row], valid: Sequence[Row]) -> str:
     said = {label: _marred(rows) for label, rows in ordered if rows}
     if not said:
         return f"{name}: nothing can be said, no trial is valid."
-    acked = sum(row["acked"] for rows in found.values() for row in rows)
+    every = [row for rows in found.values() for row in rows]
+    acked = sum(row["acked"] for row in every)
     clean = [label for label, harm in said.items() if not harm]
     if len(clean) == len(said):
-        return f"{name}: of {acked:,} acknowledged messages none was lost and none doubled."
+        return f"{name}: of {acked:,} acknowledged messages none was lost and none doubled{_strays(every)}."
     harmed = "; ".join(f"{label} {harm}" for label, harm in said.items() if harm)
     kept = f"; with {', '.join(clean)} none was lost and none doubled" if clean else ""
-    return f"{name}: {harmed}{kept}."
+    return f"{name}: {harmed}{kept}{_strays(every)}."
+
+
+def _strays(rows: Sequence[Row]) -> str:
+    """Say how many of the sends that were not acknowledged are there all the same; empty where all were."""
+    unsure = sum(row["failed"] + row["unknown"] for row in rows)
+    there = sum(row["fail_present"] + row["unknown_present"] for row in rows)
+    if not unsure:
+        return ""
+    return f"; {there or 'none'} of the {unsure:,} sends that were refused or never answered {_are(there)} in the log"
+
+
+def _are(number: int) -> str:
+    return "are" if number > 1 else "is"
 
 
 def _marred(rows: Sequence[Row]) -> str:

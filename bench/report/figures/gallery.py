@@ -93,12 +93,13 @@ def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
         "Strong line: the trial whose throughput is its case's median. Thin line and shading: median and "
         "range over all valid trials. Grey: warm-up, not counted. The last, partial second is not drawn."
     )
-    bad = " A red cross marks a second in which a send failed or stayed unknown."
-    unhappy = (results.timeline[["failed", "unknown"]].to_numpy() > 0).any()
+    bad = " A red cross marks a second in which a send failed or stayed unknown, or nothing was acknowledged."
+    seconds = results.timeline[results.timeline["in_window"].astype(bool)]
+    unhappy = (seconds[["failed", "unknown"]].to_numpy() > 0).any() or (seconds["acked"] == 0).any()
     struck = (
-        " Dotted line and red shading: a fault, until it was healed. At the top: a red tick for every other step and "
-        "for nodes that ended by themselves, a grey triangle where a partition was seen to be served by another node, "
-        "or by none."
+        " Dotted line and red shading: a fault, until it was healed; a peak after it is what had been held up. At the "
+        "top: a red tick for every other step and for nodes that ended by themselves, a grey triangle where a "
+        "partition was seen to be served by another node, or by none."
         if len(results.faults)
         else ""
     )
@@ -154,7 +155,8 @@ def _order(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     count = numbers.plural(len(results.trials), "trial")
     alt = f"{count} in the order run, the throughput of each relative to its case's median."
     caption = (
-        "A slope over the run, or a round that lies apart, would mean that the machine changed meanwhile."
+        "A slope over the run, or a round that lies apart, would mean that the machine changed meanwhile"
+        f"{', or that the faults did not do alike' if len(results.faults) else ''}."
         + _crosses(results, "trial")
     )
     return _drawn(figure, "order", "Every trial in the order it ran", alt, caption)

@@ -15,6 +15,9 @@ from bench.report.figures import multiples
 from bench.report.figures.scale import fitting
 from bench.report.results import Json, Results
 
+_NAMES_AT = (0.91, 0.48)
+"""Where the names of faults hang, in turn: of two that follow at once both can be read."""
+
 
 def timeline(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     """Draw the figure; None where no valid trial has a timeline.
@@ -76,7 +79,7 @@ def _lines(cell: multiples.Cell, seconds: pd.DataFrame, results: Results) -> mul
         _unhappy(cell, shown)
         trial = representative(of_case)
         faults = results.faults[results.faults["trial"] == trial]
-        broken(cell.axes, faults, int(seconds["second"].max()) + 1)
+        broken(cell.axes, faults, int(seconds["second"].max()) + 1, named=True)
         _happened(cell, results.trial_files[trial], results.first_send_ns(trial))
         ends[case] = (float(level.index[-1]), float(level["acked"].iloc[-1]))
         warm_ups.append(_warm_up(shown))
@@ -101,13 +104,30 @@ def _warm_up(shown: pd.DataFrame) -> int:
     return int(inside.min()) if len(inside) else 0
 
 
-def broken(axes: Axes, faults: pd.DataFrame, right: int) -> None:
-    """Shade the time in which something was broken, from when it was asked for, and mark when that was."""
-    for _, fault in faults[faults["effect_ns"].notna()].iterrows():
+def broken(axes: Axes, faults: pd.DataFrame, right: int, *, named: bool) -> None:
+    """Shade the time in which something was broken, from when it was asked for; mark when that was, and name it."""
+    shown = faults[faults["effect_ns"].notna()]
+    for number, (_, fault) in enumerate(shown.iterrows()):
         begins = fault["asked_ns"] / NANOS
         ends = min(fault["healed_ns"] / NANOS if pd.notna(fault["healed_ns"]) else right, right)
         axes.axvspan(begins, max(begins, ends), color=style.BAD, alpha=0.08, zorder=0, linewidth=0)
         axes.axvline(begins, color=style.BAD, linewidth=0.8, linestyle=":")
+        if named:
+            _name(axes, str(fault["fault"]), (begins, _NAMES_AT[number % len(_NAMES_AT)]))
+
+
+def _name(axes: Axes, words: str, at: tuple[float, float]) -> None:
+    axes.annotate(
+        words,
+        at,
+        xycoords=axes.get_xaxis_transform(),
+        xytext=(1.5, 0),
+        textcoords="offset points",
+        rotation=90,
+        va="top",
+        fontsize=5,
+        color=style.BAD,
+    )
 
 
 def _happened(cell: multiples.Cell, document: Json, first_ns: int | None) -> None:
@@ -141,8 +161,8 @@ def _moves(history: Sequence[Json]) -> Iterator[int]:
 
 
 def _unhappy(cell: multiples.Cell, shown: pd.DataFrame) -> None:
-    """Mark seconds in which a send failed or its end stayed unknown."""
-    bad = shown[(shown["failed"] + shown["unknown"]) > 0]
+    """Mark seconds in which a send failed or its end stayed unknown, or nothing was acknowledged at all."""
+    bad = shown[(shown["failed"] + shown["unknown"] > 0) | (shown["acked"] == 0)]
     if len(bad):
         floor = [0.04] * len(bad)
         cell.axes.scatter(

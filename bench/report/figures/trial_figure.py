@@ -38,7 +38,8 @@ def trial(results: Results, number: int) -> Drawing | None:
     right = int(seconds.index.max()) + 1
     for axes in panels:
         axes.set_xlim(0, right)
-        broken(axes, results.faults[results.faults["trial"] == number], right)
+        faults = results.faults[results.faults["trial"] == number]
+        broken(axes, faults, right, named=axes is panels[0])
     return draw(
         figure,
         name=f"trial-{number}",

@@ -93,7 +93,15 @@ def _entry(found: Results, folder: Path) -> Entry:
         link=str(Path("..") / found.run.name / "report.html") if folder.parent == found.run.parent else "",
         run=found.run.name,
         about=", ".join(
-            filter(None, (manifest.get("profile"), str(manifest.get("started_utc", ""))[:10], _beside(found)))
+            filter(
+                None,
+                (
+                    manifest.get("profile"),
+                    str(manifest.get("started_utc", ""))[:10],
+                    _versions(found),
+                    _beside(found),
+                ),
+            )
         ),
         claims=expectations.claims(found.expectations),
         lines={part.system: worth.lines(found, part) for part in sweep.parts(found)},
@@ -101,4 +109,11 @@ def _entry(found: Results, folder: Path) -> Entry:
 
 
 def _beside(found: Results) -> str:
-    return "beside other work: its gaps are too long" if method.crowded(found) else ""
+    return "other work shared the cores: its gaps are too long" if len(method.crowded(found.trials)) else ""
+
+
+def _versions(found: Results) -> str:
+    versions = found.manifest.get("versions") or {}
+    return ", ".join(
+        f"{system.capitalize()} {versions[system]}" for system in _SYSTEMS if versions.get(system)
+    )

@@ -62,7 +62,7 @@ def _context(
         "steps": faults.by_round(found, parts),
         "evidence": faults.evidence(found),
         "history": faults.history(found),
-        "guarantees": [tables.guarantees(part) for part in parts],
+        "guarantees": [tables.guarantees(part, priced=found.faults.empty) for part in parts],
         "left_out": omissions.left_out(found),
         "not_counted": omissions.not_counted(found, parts),
         "flagged": certainty.flagged(found, parts),

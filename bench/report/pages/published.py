@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import pandas as pd
 
 from bench.report import numbers, sweep, templates
 from bench.report.results import Json
-from bench.report.sections import expectations
+from bench.report.sections import expectations, method
 from bench.report.table import Cell, Column, Row, Table
 
 _OTHERS = "others"
@@ -102,7 +101,7 @@ def _begun(run: Run) -> str:
 def _history(runs: Sequence[Run]) -> Table:
     """A row a run, the newest first."""
     systems = sweep.in_order(system for run in runs for system in run.cases["system"])
-    found = "lost / acknowledged" if runs[0].broken else "messages/s, all cases"
+    found = "lost / acknowledged" if runs[0].broken else "messages/s, least to most"
     columns = [
         Column("run", "links"),
         Column("profile", "name"),
@@ -126,7 +125,10 @@ def _history(runs: Sequence[Run]) -> Table:
                 Cell(str((run.manifest.get("versions") or {}).get(system) or numbers.NOTHING))
                 for system in systems
             ),
-            Cell(f"{machine.get('cpus', '?')} cores, {machine.get('virtual') or 'not virtual'}"),
+            Cell(
+                f"{machine.get('cpus', '?')} cores, {machine.get('virtual') or 'not virtual'}"
+                f"{', shared with other work' if len(method.crowded(run.trials)) else ''}"
+            ),
             Cell(", ".join(words for words, _ in run.claims) or numbers.NOTHING),
         ]
         rows.append(Row(tuple(cells), find=f"{run.folder} {run.manifest.get('title')}"))
@@ -134,7 +136,7 @@ def _history(runs: Sequence[Run]) -> Table:
 
 
 def _found(run: Run, system: str) -> Cell:
-    """What a run found of a system: what was lost, or the geometric mean of its cases' throughput."""
+    """What a run found of a system: what was lost, or the least and the most of its cases' throughput."""
     own = run.cases[run.cases["system"] == system]
     if run.broken:
         trials = run.trials[(run.trials["system"] == system) & (run.trials["verdict"] == "valid")]
@@ -146,5 +148,5 @@ def _found(run: Run, system: str) -> Cell:
     if not rates:
         return Cell(numbers.NOTHING)
     return Cell(
-        numbers.rate(statistics.geometric_mean(rates)), note=f"geometric mean of {len(rates)} cases' medians"
+        f"{numbers.rate(min(rates))} to {numbers.rate(max(rates))}", note=f"medians of {len(rates)} cases"
     )

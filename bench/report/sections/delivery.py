@@ -20,7 +20,6 @@ _GRAVITY = (
     "out_of_order",
     "fail_present",
     "unknown_present",
-    "unknown_absent",
 )
 _OFFENCES = tuple("duplicates" if kind == "duplicate" else kind for kind in _GRAVITY)
 _COLUMNS = (
@@ -114,11 +113,14 @@ def _missing(trial: pd.Series[Any]) -> float | None:
 
 def offending(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     """The first fifty offending messages of each kind, the gravest kinds first; None where there are none."""
-    if results.messages.empty:
+    grave = results.messages["kind"].map({kind: place for place, kind in enumerate(_GRAVITY)})
+    if not grave.notna().any():
         return None
-    rank = {kind: place for place, kind in enumerate(_GRAVITY)}
-    grave = results.messages["kind"].map(lambda kind: rank.get(kind, len(rank)))
-    ordered = results.messages.assign(grave=grave).sort_values(["grave", "trial", "producer", "sequence"])
+    ordered = (
+        results.messages.assign(grave=grave)
+        .dropna(subset="grave")
+        .sort_values(["grave", "trial", "producer", "sequence"])
+    )
     labels = _labels(results, parts)
     heads = ("producer", "sequence", "partition")
     columns = (
@@ -153,12 +155,18 @@ def errors(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
         Column("outcome", "name"),
         Column("error", "text"),
         Column("sends"),
+        Column("in the log"),
         Column("trials"),
     )
     rows = []
     for (name, outcome, error), group in summed:
         text = numbers.NOTHING if numbers.absent(error) else str(error)
-        counts = (number_cell(group["count"].sum()), number_cell(group["trial"].nunique()))
+        there = group["present"].sum() if "present" in group else None
+        counts = (
+            number_cell(group["count"].sum()),
+            number_cell(there, tone="warn"),
+            number_cell(group["trial"].nunique()),
+        )
         rows.append(Row((Cell(str(name)), Cell(str(outcome)), Cell(text), *counts)))
     return Table("Errors", columns, tuple(rows))
 
@@ -235,7 +243,7 @@ def _unconfirmed(results: Results) -> Iterator[Statement]:
 
 def _labels(results: Results, parts: Sequence[sweep.Part]) -> dict[int, str]:
     names = {
-        str(case["case"]): f"{part.title} {part.label(case)}"
+        str(case["case"]): " ".join(dict.fromkeys((part.title, part.label(case))))
         for part in parts
         for _, case in part.cases.iterrows()
     }

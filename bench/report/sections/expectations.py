@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bench.report import numbers
 from bench.report.results import Json, Results
-from bench.report.table import Cell, Column, Row, Table
+from bench.report.table import Cell, Column, Row, Table, without_empty
 
 TONES = {"held": "good", "did not hold": "bad"}
 MARKS = {"held": "✓", "did not hold": "✗"}
@@ -47,7 +47,7 @@ def expectations(results: Results) -> list[Expectation]:
             system=str(entry.get("system") or "").capitalize(),
             verdict=_word(entry.get("verdict")),
             summary=str(entry.get("summary") or ""),
-            comparisons=_comparisons(entry),
+            comparisons=without_empty(_comparisons(entry)),
         )
         for number, entry in enumerate(results.expectations, start=1)
     ]
@@ -74,6 +74,7 @@ def _comparisons(entry: Json) -> Table:
         Column("of", "number"),
         Column("median ratio", "number"),
         Column("95 % interval", "number"),
+        Column("seen, trial by trial", "text"),
         Column("verdict", "name"),
     )
     rows = []
@@ -88,11 +89,18 @@ def _comparisons(entry: Json) -> Table:
                     *(Cell(numbers.count(count)) for count in counts),
                     Cell(numbers.ratio(comparison.get("ratio_median"))),
                     Cell(_interval(comparison)),
+                    Cell(_seen(comparison, str(entry.get("metric") or ""))),
                     Cell(sign, TONES.get(verdict, "warn")),
                 )
             )
         )
     return Table("Comparisons", columns, tuple(rows))
+
+
+def _seen(comparison: Json, metric: str) -> str:
+    """Say what each trial came to, where it was held against a bound."""
+    shown = numbers.duration if metric.endswith("_ns") else numbers.count
+    return ", ".join(map(shown, comparison.get("values") or ())) or numbers.NOTHING
 
 
 def _interval(comparison: Json) -> str:

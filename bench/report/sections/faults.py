@@ -13,6 +13,7 @@ from bench.report.table import Cell, Column, Row, Table, number_cell, without_em
 
 _MORE = {"undo", "read", "look-up", "mark", "left out"}
 """Kinds of steps that are no faults: where there are none, the faults' own table says when each struck."""
+_TIMES = ("asked_ns", "effect_ns", "healed_ns", "first_failed_ns", "first_acked_ns", "ack_gap_ns")
 _SHOWN = 3
 """So many partitions and ledgers of one change are written out."""
 
@@ -82,7 +83,7 @@ def _after(before: Sequence[Json], step: Json) -> str:
     if not struck or not step.get("asked_ns"):
         return ""
     since_s = (step["asked_ns"] - struck[-1]["effect_ns"]) / 1e9
-    return f"{since_s:.1f} s after {struck[-1]['name']}. " if since_s >= 0 else ""
+    return f"{since_s:.1f} s after {struck[-1]['name']} was in force. " if since_s >= 0 else ""
 
 
 def _told(step: Json, after: str) -> Fact:
@@ -116,41 +117,44 @@ def _place(at: Sequence[int]) -> str:
 
 def _table(results: Results, part: sweep.Part) -> Table | None:
     trials = results.trials[results.trials["system"] == part.system]
-    found = results.faults.merge(trials[["trial", "round", "case", "verdict", "lost"]], on="trial")
+    found = results.faults.merge(trials[["trial", "round", "case", "verdict"]], on="trial")
     if found.empty:
         return None
     labels = {
         str(case["case"]): ", ".join(part.values(case)) or part.title for _, case in part.cases.iterrows()
     }
     columns = (
-        Column("case", "name"),
-        Column("round"),
+        Column("round", "name"),
         Column("fault", "name"),
         Column("nodes", "name"),
-        Column("at", "number", "time"),
+        Column("asked", "number", "time"),
+        Column("in force", "number", "time"),
         Column("healed", "number", "time"),
         Column("first failed", "number", "producers"),
         Column("first acked", "number", "producers"),
         Column("no ack", "number", "producers"),
-        Column("before /s", "number", "producers"),
+        Column("rate", "number", "producers"),
         Column("dip", "number", "producers"),
-        Column("missing", "number", "producers"),
+        Column("held up", "number", "producers"),
         Column("back", "number", "producers"),
         Column("first", "number", "consumers"),
         Column("none", "number", "consumers"),
         Column("dip", "number", "consumers"),
-        Column("missing", "number", "consumers"),
+        Column("held up", "number", "consumers"),
         Column("back", "number", "consumers"),
         Column("back", "number", "copies"),
         Column("how", "name", "copies"),
-        Column("lost"),
     )
-    rows = [_row(fault, labels) for _, fault in found.sort_values(["case", "round", "asked_ns"]).iterrows()]
+    rows: list[Row] = []
+    for case, faults in found.sort_values(["round", "asked_ns"]).groupby("case", sort=False):
+        if len(labels) > 1:
+            rows.append(Row((Cell(labels[str(case)], "strong"),), opens=bool(rows), heading=True))
+        rows += [_row(fault) for _, fault in faults.iterrows()]
     return without_empty(Table(part.title, columns, tuple(rows), part.system))
 
 
 def by_round(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
-    """Return when each step of a case came, round by round; a table a case whose steps do more than strike."""
+    """Return when each step of a case was asked for, round by round; a table a case whose steps do more than strike."""
     found = []
     for part in parts:
         for _, case in part.cases.iterrows():
@@ -191,16 +195,15 @@ def _done(document: Json, first_ns: int | None, name: str) -> Cell:
     return Cell(f"{at}{still}")
 
 
-def _row(fault: pd.Series, labels: dict[str, str]) -> Row:
-    lost = number_cell(fault["lost"], tone="bad")
+def _row(fault: pd.Series) -> Row:
+    verdict, number = str(fault["verdict"]), str(fault["round"] + 1)
     return Row((
-        Cell(labels.get(str(fault["case"]), str(fault["case"]))),
-        number_cell(fault["round"] + 1),
+        Cell(number) if verdict == "valid" else Cell(f"{number} {verdict}", "warn"),
         Cell(str(fault["fault"]), "plain" if fault["proven"] else "bad"),
         Cell(str(fault["nodes"])),
         *(
             Cell(_seconds(fault[name]))
-            for name in ("asked_ns", "healed_ns", "first_failed_ns", "first_acked_ns", "ack_gap_ns")
+            for name in _TIMES
         ),
         Cell(numbers.rate(fault["rate_before"])),
         Cell(numbers.percent(fault["dip_depth"])),
@@ -213,7 +216,6 @@ def _row(fault: pd.Series, labels: dict[str, str]) -> Row:
         Cell(_seconds(fault["live_back_ns"])),
         Cell(_seconds(fault["copies_back_ns"])),
         Cell(fault.get("copies_back_how") or numbers.NOTHING),
-        lost if fault["verdict"] == "valid" else Cell(str(fault["verdict"]), "warn"),
     ))  # fmt: skip
 
 

@@ -192,8 +192,10 @@ def _pace(pacing: str | list[list[float]]) -> str:
             "closed loop: a send waits for the one before it, so a slow server slows the load down, and the "
             "waiting that a fixed rate would bring is not in the times"
         )
-    steps = ", ".join(f"{rate:,.0f}/s for {seconds:g} s" for seconds, rate in pacing)
-    return f"open loop: {steps}; response time counts from when a send was due"
+    *earlier, (_, last) = pacing
+    steps = [f"{rate:,.0f}/s for {seconds:g} s" for seconds, rate in earlier]
+    steps += [f"then {last:,.0f}/s" if earlier else f"{last:,.0f}/s throughout"]
+    return f"open loop: {', '.join(steps)}; response time counts from when a send was due"
 
 
 def _processor(results: Results) -> Iterator[Fact]:
@@ -250,15 +252,34 @@ def _steadiness(results: Results) -> Iterator[Fact]:
         yield Fact("The machine's own speed", f"before each trial {'; '.join(said)}.")
 
 
-def crowded(results: Results) -> str | None:
+def crowded(trials: pd.DataFrame) -> pd.Series[float]:
+    """Return the cores that other work took in the trials in which it took enough of them to matter."""
+    others = pd.to_numeric(trials["other_cpu"])
+    return others[others >= _CROWDED]
+
+
+def beside(results: Results) -> str | None:
     """Return the warning that something else took part of the machine while trials ran, None where nothing did."""
-    others = pd.to_numeric(results.trials["other_cpu"])
-    those = others[others >= _CROWDED]
+    those = crowded(results.trials)
     if those.empty:
         return None
     return (
         f"Other work took up to {numbers.rate(those.max())} of the {cores(results)} while {len(those)} of "
         f"{numbers.plural(len(results.trials), 'trial')} ran: read what was counted, not rates, latencies and gaps."
+    )
+
+
+def cold(results: Results) -> str | None:
+    """Return the warning that servers were not warm when trials began; None where they were, or something broke."""
+    clusters = (results.manifest.get("timings_s") or {}).get("clusters") or ()
+    ends = [cluster["warm_up"][-1] for cluster in clusters if cluster.get("warm_up")]
+    those = [end["compilers"] for end in ends if not end.get("rested", True)]
+    if not those or len(results.faults):
+        return None
+    return (
+        f"On {len(those)} of {numbers.plural(len(ends), 'cluster start')} the warm-up's time was over while the "
+        f"servers' compilers still took up to {max(those):.2f} of a core: the first trials there are slower than the "
+        "later ones."
     )
 
 

@@ -18,7 +18,7 @@ _WORDS = {
     "cpu": "the CPU",
     "disk": "the disk",
     "network": "the network",
-    "broker": "the brokers' own work on a request",
+    "broker": "the time in the broker, its waiting for followers or bookies included",
     "none": "nothing: the rate asked for was kept",
     "unknown": "not to be told",
 }

@@ -29,6 +29,7 @@ _POINTS = {
     "e2e": (("p50", "p50"), ("p99", "p99")),
 }
 _HEADS = {"service": "service time, ms", "response": "response time, ms", "e2e": "end to end, ms"}
+_PRICE = (Column("median", "number", "messages/s"), Column("p99", "number", _HEADS["service"]))
 
 
 def measured(results: Results, part: sweep.Part) -> Table:
@@ -64,12 +65,11 @@ def _pages(results: Results, case: pd.Series[Any]) -> Cell:
     return Cell("", links=tuple((str(trial), trial_page(trial)) for trial in trials))
 
 
-def guarantees(part: sweep.Part) -> Table:
-    """What an acknowledgement promises, and under each promise what the configurations that give it cost."""
+def guarantees(part: sweep.Part, *, priced: bool) -> Table:
+    """What an acknowledgement promises, and under each promise the configurations that give it and what they cost."""
     columns = (
         *setting_columns(part),
-        Column("median", "number", "messages/s"),
-        Column("p99", "number", _HEADS["service"]),
+        *(_PRICE if priced else ()),
         Column("acknowledged", "number", "messages"),
         Column("lost", "number", "messages"),
     )
@@ -77,7 +77,9 @@ def guarantees(part: sweep.Part) -> Table:
     rows: list[Row] = []
     for promise in dict.fromkeys(promised):
         rows.append(Row((Cell(_sentence(str(promise)), "strong"),), opens=bool(rows), heading=True))
-        rows += [_price(part, case) for _, case in part.cases[promised == promise].iterrows()]
+        rows += [
+            _promised(part, case, priced=priced) for _, case in part.cases[promised == promise].iterrows()
+        ]
     return Table(part.title, columns, tuple(rows), part.system)
 
 
@@ -85,14 +87,10 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _price(part: sweep.Part, case: pd.Series[Any]) -> Row:
-    cells = (
-        Cell(numbers.rate(case["throughput_msgs_per_s"])),
-        Cell(numbers.ms(case["service_p99_ns"])),
-        number_cell(case["acked"]),
-        number_cell(case["lost"], tone="bad"),
-    )
-    return Row((*setting_cells(part, case, None), *cells))
+def _promised(part: sweep.Part, case: pd.Series[Any], *, priced: bool) -> Row:
+    price = (Cell(numbers.rate(case["throughput_msgs_per_s"])), Cell(numbers.ms(case["service_p99_ns"])))
+    counts = (number_cell(case["acked"]), number_cell(case["lost"], tone="bad"))
+    return Row((*setting_cells(part, case, None), *(price if priced else ()), *counts))
 
 
 def _times(results: Results) -> dict[str, Column]:

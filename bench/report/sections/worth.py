@@ -11,10 +11,13 @@ from bench.report.results import Results
 from bench.report.table import Cell, Column, Row, Table
 
 _COUNTS = (("lost", "bad"), ("duplicates", "warn"), ("out_of_order", "warn"))
-_BASE = {"kafka": ("producer", "acks"), "pulsar": ("topic", "quorums")}
-"""What names a configuration where the scenario does not sweep it."""
+_BASE = {
+    "kafka": (("producer", "acks"), ("topic", "replicas"), ("topic", "min.insync.replicas")),
+    "pulsar": (("topic", "quorums"),),
+}
+"""What names a configuration, also where the scenario does not sweep it."""
 _JAVA_NEVER = "9223372036854775807"
-HEADS = ("configuration", "trials", "lost", "twice", "disordered", "no ack, s")
+HEADS = ("configuration", "trials", "lost", "twice", "disordered", "no ack, s", "none read, s")
 
 
 def tables(found: Results) -> list[Table]:
@@ -41,21 +44,25 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell,
     cells += [_count(valid[name], tone) for name, tone in _COUNTS]
     if "unread" in valid.columns and valid["unread"].any():
         lost = "" if cells[2].text in {"0", numbers.NOTHING} else f"{cells[2].text}, "
-        cells[2] = Cell(f"{lost}{_span(valid['unread'], numbers.count)} unread", "bad" if lost else "warn")
-    gaps = valid["unavailable_ns"] if "unavailable_ns" in valid.columns else pd.Series(dtype=float)
-    cells.append(Cell(_span(gaps.dropna() / 1e9, "{:.1f}".format), "plain"))
+        cells[2] = Cell(f"{lost}{_span(valid['unread'], numbers.count)} unread", "bad")
+    for gaps in (valid["unavailable_ns"], _unread_ns(found, valid)):
+        cells.append(Cell(_span(gaps.dropna() / 1e9, "{:.1f}".format), "plain"))
     return tuple(cells)
+
+
+def _unread_ns(found: Results, valid: pd.DataFrame) -> pd.Series[Any]:
+    """Return for how long nothing came to a live consumer after a fault, or to the reader of a step, the longest."""
+    live = valid["trial"].map(found.faults.groupby("trial")["live_gap_ns"].max())
+    return pd.DataFrame({"live": live, "reader": valid["reader_stall_ns"]}).astype(float).max(axis=1)
 
 
 def _label(found: Results, part: sweep.Part, case: pd.Series[Any], trials: pd.DataFrame) -> str:
     swept = dict(zip(part.settings, part.values(case), strict=True))
-    room, name = _BASE.get(part.system, ("", ""))
-    said = []
-    if name not in swept and len(trials):
-        document = found.trial_files.get(int(trials["trial"].iloc[0]), {})
-        given = document.get("case", {}).get("configuration", {}).get(room, {}).get(name)
-        said = [_said(name, str(given))] if given is not None else []
-    return ", ".join([*said, *(_said(name, value) for name, value in swept.items())]) or part.title
+    document = found.trial_files.get(int(trials["trial"].iloc[0]), {}) if len(trials) else {}
+    configuration = document.get("case", {}).get("configuration", {})
+    base = {name: configuration.get(room, {}).get(name) for room, name in _BASE.get(part.system, ())}
+    unswept = {name: str(value) for name, value in base.items() if value is not None and name not in swept}
+    return ", ".join(_said(name, value) for name, value in (unswept | swept).items()) or part.title
 
 
 def _said(name: str, value: str) -> str:
