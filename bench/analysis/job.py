@@ -31,6 +31,7 @@ from bench.analysis.speed.quantiles import SCALE
 from bench.analysis.speed.throughput import Tally, errors, live_tally, tally
 from bench.analysis.speed.timeline import service_by_second, timeline
 from bench.analysis.statistics.rounds import rounds_for_difference
+from bench.analysis.statistics.sides import sides
 from bench.analysis.statistics.steadiness import flag, service_by_part
 from bench.analysis.trials import Counted, trial_row
 from bench.analysis.verdicts.expectations import judge
@@ -194,6 +195,7 @@ def _summary(
     return {
         "headline": headline(cases, trials, closed=closed, broken=broken),
         "rounds_needed": None if broken else rounds_for_difference(trials, closed=closed),
+        "sides": None if broken else sides(trials, folder.plan.swept),
         "figure": _figure(folder, closed=closed, broken=broken),
         "analysis_s": round(elapsed_s, 1),
         "messages": sum(row.get("sent") or 0 for row in trials),

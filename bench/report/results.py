@@ -114,31 +114,33 @@ class Results:
 
 def read(run: Path) -> Results:
     """Read a run's results. Raises ReportError naming the file that is missing or garbled."""
-    tables = {name: _table(run, name) for name in _REQUIRED}
+    tables = {name: table(run, name) for name in _REQUIRED}
     return Results(
         run=run,
-        manifest=_object(run / "manifest.json"),
-        plan=_object(run / "plan.json"),
+        manifest=document(run / "manifest.json"),
+        plan=document(run / "plan.json"),
         expectations=tuple(_list(run / "results" / "expectations.json")),
-        summary=_object(run / "results" / "summary.json"),
+        summary=document(run / "results" / "summary.json"),
         trial_files=_trial_files(run),
         **tables,
     )
 
 
-def _table(run: Path, name: str) -> pd.DataFrame:
+def table(run: Path, name: str) -> pd.DataFrame:
+    """Read one table of a run. Raises ReportError where it is missing, or lacks a column."""
     path = run / "results" / f"{name}.parquet"
-    table = _readable(path, pd.read_parquet)
-    missing = [column for column in _REQUIRED[name] if column not in table.columns]
+    found = _readable(path, pd.read_parquet)
+    missing = [column for column in _REQUIRED[name] if column not in found.columns]
     if missing:
         raise ReportError(
             f"{path} has no column {', '.join(missing)}: it was not written by this version of the analysis. "
             f"{_again(path)}"
         )
-    return table
+    return found
 
 
-def _object(path: Path) -> Json:
+def document(path: Path) -> Json:
+    """Read a JSON object. Raises ReportError where it is missing or garbled."""
     content = _json(path)
     if not isinstance(content, dict):
         raise ReportError(f"{path} holds a {type(content).__name__}, not a JSON object. {_again(path)}")
@@ -172,5 +174,5 @@ def _again(path: Path) -> str:
 
 def _trial_files(run: Path) -> dict[int, Json]:
     return {
-        int(path.parent.name): _object(path) for path in sorted((run / "trials").glob("[0-9]*/trial.json"))
+        int(path.parent.name): document(path) for path in sorted((run / "trials").glob("[0-9]*/trial.json"))
     }

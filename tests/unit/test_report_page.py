@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
+from bench.report import numbers
 from bench.report.pages import html
 from tests.report_data import build
 from tests.report_sketch import Sketch
+
+TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 @pytest.fixture(scope="module")
@@ -226,3 +230,39 @@ def test_scenario_text_cannot_break_the_page(tmp_path: Path) -> None:
 
     assert page.count("<script") == 1  # its own
     assert "&lt;script&gt;" in page
+
+
+def test_both_systems_stand_side_by_side_where_they_sweep_the_same(tmp_path: Path) -> None:
+    run = build(tmp_path / "20261121-120000-acks-sweep-standard", Sketch(rounds=1))
+    found = {"first": 2000.0, "second": 1000.0, "rounds": 5, "ratio": 2.0, "low": 1.9, "high": 2.1}
+    unknown = dict.fromkeys(found)
+    point = {"values": {"level": "survives one node"}, "throughput_msgs_per_s": found}
+    point |= {"service_p99_ns": unknown, "e2e_p99_ns": unknown}
+    told = {"systems": ["kafka", "pulsar"], "settings": ["level"], "points": [point]}
+    summary = run / "results" / "summary.json"
+    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"sides": told}))
+
+    page = html.render(run)
+
+    section = page[page.index('<section id="sides">') : page.index('<section id="throughput">')]
+    words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", section))
+    assert f"survives one node 2,000 1,000 2{TIMES} 1.9{TIMES} {numbers.NOTHING} 2.1{TIMES}" in words
+    assert "end to end" not in section
+
+
+def test_promises_lead_to_what_became_of_them_where_something_broke(tmp_path: Path) -> None:
+    run = build(tmp_path / "20261121-120000-acks-sweep-standard", Sketch(rounds=1))
+    broken = build(tmp_path / "20261122-120000-power-loss-standard", Sketch(rounds=1, lost={0: 61}))
+    for name, changes in (
+        ("manifest.json", {"scenario": "power-loss", "title": "The power goes"}),
+        ("results/summary.json", {"figure": "timeline"}),
+    ):
+        file = broken / name
+        file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+
+    page = html.render(run)
+
+    assert "Where something broke" in page
+    assert f'href="../{broken.name}/report.html"' in page
+    assert "The power goes (standard)" in page
+    assert "Where something broke" not in html.render(build(tmp_path / "alone" / "run", Sketch(rounds=1)))

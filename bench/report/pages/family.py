@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from bench.errors import ReportError
-from bench.report import pdf, results, style, sweep, templates
+from bench.report import beside, pdf, results, style, sweep, templates
 from bench.report.results import Results
 from bench.report.sections import expectations, method, worth
 from bench.report.table import Cell
@@ -42,7 +42,7 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
     Of each scenario the latest run with results below `out` counts. Raises ReportError when there is none.
     """
     folder = out / f"family-{family}"
-    entries = [_entry(found, folder) for name in scenarios if (found := _latest(out, name)) is not None]
+    entries = [_entry(results.read(run), folder) for name in scenarios if (run := beside.latest(out, name))]
     if not entries:
         raise ReportError(
             f"{out}: there is no run with results of family {family!r}; run one of its scenarios first."
@@ -65,24 +65,6 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
     on_screen.write_text(page, encoding="utf-8")
     pdf.write(page, on_paper)
     return on_screen, on_paper
-
-
-def _latest(out: Path, scenario: str) -> Results | None:
-    """Return the newest run of a scenario that has results, of `quick` only where there is no other.
-
-    Names of run folders begin with their time.
-    """
-    quick = None
-    for run in sorted(out.glob(f"*-{scenario}-*"), reverse=True):
-        if not (run / "results").is_dir():
-            continue
-        found = results.read(run)
-        if found.manifest.get("scenario") != scenario:
-            continue
-        if found.manifest.get("profile") != "quick":
-            return found
-        quick = quick or found
-    return quick
 
 
 def _entry(found: Results, folder: Path) -> Entry:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,12 @@ from bench.report.sections import (
     expectations,
     faults,
     front,
+    kept,
     manifest,
     method,
     omissions,
     resources,
+    sides,
     tables,
     worth,
 )
@@ -34,7 +36,7 @@ def render(run: Path) -> str:
 
 
 def _context(
-    found: results.Results, parts: Sequence[sweep.Part], drawings: Mapping[str, Drawing]
+    found: results.Results, parts: list[sweep.Part], drawings: Mapping[str, Drawing]
 ) -> dict[str, Any]:
     first = front.front(found, drawings)
     return {
@@ -62,6 +64,8 @@ def _context(
         "steps": faults.by_round(found, parts),
         "evidence": faults.evidence(found),
         "history": faults.history(found),
+        "sides": sides.sides(found),
+        "kept": kept.kept(found, parts),
         "guarantees": [tables.guarantees(part, priced=found.faults.empty) for part in parts],
         "left_out": omissions.left_out(found),
         "not_counted": omissions.not_counted(found, parts),

@@ -1,0 +1,62 @@
+"""Both systems side by side, where a scenario sweeps the same of them: ratios of like with like, paired by round."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bench.analysis.statistics.interval import paired_ratio
+
+Row = Mapping[str, Any]
+Point = tuple[str, ...]
+"""A value of each swept setting."""
+
+METRICS = ("throughput_msgs_per_s", "service_p99_ns", "e2e_p99_ns")
+
+
+def sides(trials: Sequence[Row], swept: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
+    """Compare two systems at every point of the sweep that both have; None where they do not sweep the same.
+
+    `trials` are rows of the table, `swept` names each system's settings. A ratio is the first system's value over the
+    second's: the median over the rounds in which both have one, and its interval from five on.
+    """
+    if len(swept) != 2 or len({frozenset(names) for names in swept.values()}) != 1:
+        return None
+    (first, settings), (second, _) = swept.items()
+    ones, others = (_points(trials, system, settings) for system in (first, second))
+    points = [_point(settings, point, ones[point], others[point]) for point in ones if point in others]
+    return {"systems": [first, second], "settings": list(settings), "points": points} if points else None
+
+
+def _points(trials: Iterable[Row], system: str, settings: Sequence[str]) -> dict[Point, list[Row]]:
+    found: dict[Point, list[Row]] = {}
+    for row in trials:
+        if row["system"] == system and row["verdict"] == "valid":
+            found.setdefault(tuple(row[name] for name in settings), []).append(row)
+    return found
+
+
+def _point(
+    settings: Sequence[str], point: Point, ones: Sequence[Row], others: Sequence[Row]
+) -> dict[str, Any]:
+    compared = {metric: _compared(_by_round(ones, metric), _by_round(others, metric)) for metric in METRICS}
+    return {"values": dict(zip(settings, point, strict=True)), **compared}
+
+
+def _by_round(rows: Iterable[Row], metric: str) -> dict[int, float]:
+    return {row["round"]: row[metric] for row in rows if row.get(metric) is not None}
+
+
+def _compared(one: Mapping[int, float], other: Mapping[int, float]) -> dict[str, Any]:
+    rounds = sorted(one.keys() & other.keys())
+    ratio = paired_ratio([(one[number], other[number]) for number in rounds])
+    interval = ratio.interval if ratio else None
+    return {
+        "first": statistics.median(one.values()) if one else None,
+        "second": statistics.median(other.values()) if other else None,
+        "rounds": len(rounds),
+        "ratio": ratio.median if ratio else None,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+    }

@@ -1,0 +1,61 @@
+"""Whether promises were kept where something broke: other runs, of the same guarantees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from bench.report import beside, numbers, sweep
+from bench.report.beside import Other
+from bench.report.results import Results
+from bench.report.table import Cell, Column, Row, Table, number_cell
+
+
+def kept(found: Results, parts: list[sweep.Part]) -> list[Table]:
+    """Return a table a system: under each promise of this run's cases, what became of it where something broke.
+
+    From the latest run of each scenario in the same folder; none for a run in which something broke itself.
+    """
+    others = list(beside.broken(found.run.resolve().parent)) if found.faults.empty else []
+    return [table for part in parts if (table := _table(part, others)).rows]
+
+
+def _table(part: sweep.Part, others: list[Other]) -> Table:
+    columns = (
+        Column("scenario", "text"),
+        Column("configuration", "name"),
+        Column("valid / all", "number", "trials"),
+        Column("acknowledged", "number", "messages"),
+        Column("lost", "number", "messages"),
+    )
+    rows: list[Row] = []
+    for promise in dict.fromkeys(part.cases["guarantee"].dropna()):
+        tried = [row for other in others for row in _rows(part.system, str(promise), other)]
+        if tried:
+            rows += [Row((Cell(_sentence(str(promise)), "strong"),), opens=bool(rows), heading=True), *tried]
+    return Table(part.title, columns, tuple(rows), part.system)
+
+
+def _rows(system: str, promise: str, other: Other) -> list[Row]:
+    cases = other.cases
+    same = cases[(cases["system"] == system) & (cases["guarantee"] == promise)]
+    return [_row(case, other) for _, case in same.iterrows()]
+
+
+def _row(case: pd.Series[Any], other: Other) -> Row:
+    name = str(case["case"]).removeprefix(str(case["system"])).strip()
+    link = (("report", f"../{other.run.name}/report.html"),)
+    return Row(
+        (
+            Cell(f"{other.manifest.get('title')} ({other.manifest.get('profile')})", links=link),
+            Cell(name or numbers.NOTHING),
+            Cell(f"{case['rounds']} / {case['trials']}"),
+            number_cell(case["acked"]),
+            number_cell(case["lost"], tone="bad"),
+        )
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

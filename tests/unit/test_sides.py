@@ -1,0 +1,63 @@
+"""Both systems at the same points of a sweep: medians, and ratios paired by round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bench.analysis.statistics.sides import sides
+
+Row = dict[str, Any]
+
+
+def rows(system: str, level: str, rates: list[float], **others: Any) -> list[Row]:
+    fixed = {"system": system, "level": level, "verdict": "valid", **others}
+    return [
+        {**fixed, "round": number, "throughput_msgs_per_s": rate, "service_p99_ns": 10.0, "e2e_p99_ns": None}
+        for number, rate in enumerate(rates)
+    ]
+
+
+BOTH = {"kafka": ["level"], "pulsar": ["level"]}
+
+
+def test_ratios_are_paired_by_round() -> None:
+    """Round by round 2, 4, 2, 2, 5: the median is 2, where the medians' ratio is 5."""
+    trials = [
+        *rows("kafka", "one node", [20.0, 40.0, 60.0, 80.0, 50.0]),
+        *rows("pulsar", "one node", [10.0, 10.0, 30.0, 40.0, 10.0]),
+        *rows("kafka", "Kafka's defaults", [99.0] * 5),
+    ]
+
+    found = sides(trials, BOTH)
+
+    assert found is not None
+    assert (found["systems"], found["settings"]) == (["kafka", "pulsar"], ["level"])
+    (point,) = found["points"]
+    assert point["values"] == {"level": "one node"}
+    rate = point["throughput_msgs_per_s"]
+    assert (rate["first"], rate["second"], rate["rounds"], rate["ratio"]) == (50.0, 10.0, 5, 2.0)
+    assert 2.0 <= rate["low"] <= rate["high"] <= 5.0
+    assert point["service_p99_ns"]["ratio"] == pytest.approx(1.0)
+    assert point["e2e_p99_ns"]["ratio"] is None
+
+
+def test_a_round_without_a_valid_trial_on_both_sides_is_left_out() -> None:
+    trials = [*rows("kafka", "a", [20.0, 90.0]), *rows("pulsar", "a", [10.0])]
+    trials += [row | {"round": 1} for row in rows("pulsar", "a", [1.0], verdict="invalid")]
+
+    found = sides(trials, BOTH)
+
+    assert found is not None
+    (point,) = found["points"]
+    rate = point["throughput_msgs_per_s"]
+    assert (rate["rounds"], rate["ratio"], rate["low"]) == (1, 2.0, None)
+
+
+def test_systems_that_do_not_sweep_the_same_are_not_compared() -> None:
+    trials = [*rows("kafka", "a", [20.0]), *rows("pulsar", "a", [10.0])]
+
+    assert sides(trials, {"kafka": ["level"], "pulsar": ["level", "quorums"]}) is None
+    assert sides(trials, {"kafka": ["level"]}) is None
+    assert sides(rows("kafka", "a", [1.0]), BOTH) is None
