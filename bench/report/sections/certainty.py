@@ -42,6 +42,18 @@ def interval(results: Results) -> str:
     return said if few.startswith("0 ") else f"{said} {few} with fewer valid trials: no interval there."
 
 
+def width(results: Results) -> str:
+    """How wide the throughputs' intervals are, the middle one and the widest; empty where there is none."""
+    name, cases = "throughput_msgs_per_s", results.cases
+    halves = ((cases[f"{name}_ci_high"] - cases[f"{name}_ci_low"]) / 2 / cases[name]).dropna()
+    if halves.empty:
+        return ""
+    return (
+        f"Half of the throughputs' intervals reach at most {halves.median():.1%} of the median to either side, the "
+        f"widest {halves.max():.1%}."
+    )
+
+
 def needed(results: Results) -> str:
     """How many rounds a difference of 5 % would take; empty where the run cannot tell."""
     found = results.summary.get("rounds_needed")

@@ -49,7 +49,17 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
         Fact("Measured window", "; ".join(_distinct(map(_window_words, _loads(results)))) or numbers.NOTHING),
         Fact(
             "Rounds",
-            " ".join(filter(None, (certainty.interval(results), certainty.needed(results), _order(results)))),
+            " ".join(
+                filter(
+                    None,
+                    (
+                        certainty.interval(results),
+                        certainty.width(results),
+                        certainty.needed(results),
+                        _order(results),
+                    ),
+                )
+            ),
         ),
         Fact("Client", _client(results)),
         *_steadiness(results),
@@ -130,13 +140,17 @@ def pacing(results: Results) -> str:
 
 def _run(results: Results) -> str:
     manifest, suite = results.manifest, results.manifest.get("bench", {})
-    measuring = manifest.get("timings_s", {}).get("measuring")
+    taken = manifest.get("timings_s") or {}
+    measuring, total = taken.get("measuring"), taken.get("total")
+    share = (
+        f" of {numbers.seconds(total)} ({numbers.percent(measuring / total)})" if measuring and total else ""
+    )
     changes = ", ".join(map(str, manifest.get("overrides") or ()))
     seed = manifest.get("seed", "?")
     words = [
         f"scenario {manifest.get('scenario')}, profile {manifest.get('profile')}, seed {seed}",
         f"changed on the command line: {changes}" if changes else "",
-        f"{numbers.seconds(measuring)} of measuring" if measuring else "",
+        f"measured for {numbers.seconds(measuring)}{share}" if measuring else "",
         f"bench {suite.get('version', '?')}, git {str(suite.get('git') or '?')[:12]}",
         "the checkout had uncommitted changes" if suite.get("dirty") else "",
     ]
