@@ -52,8 +52,8 @@ class Ratio(Strict):
 class Expectation(Strict):
     """A claim that the data can decide, in exactly one form.
 
-    Forms: decreasing, increasing, steady, at_most, at_least, once_at_least, ratio. `steady`: the metric differs between
-    neighbours along a setting by `within` at most (0.1: 10 %). `once_at_least`: in one trial of each case or more. A
+    Forms: decreasing, increasing, steady, at_most, at_least, once_at_least, ratio. `steady`: along a setting the metric
+    differs from that at its first value by `within` at most (0.1: 10 %). `once_at_least`: in one trial or more. A
     `ratio` names its systems itself. The metric is a column of results/trials; with `fault`, the name of a step, one of
     that fault in results/faults; `errors` counts the sends that ended with `error`, the client's own name for it;
     `step_ns` is the time from the step `since` to the step `until`.

@@ -319,3 +319,17 @@ def test_the_two_sides_of_a_ratio_may_have_metrics_of_their_own() -> None:
     found = judge(claim, rows, ["acks"])
     assert found["verdict"] == "held"
     assert found["comparisons"][0]["what"] == "acks=all e2e_p50_ns over acks=all service_p50_ns: at least 1"
+
+
+def test_what_can_happen_has_happened_where_one_case_showed_it() -> None:
+    once = bound(once_at_least=1) | {"metric": "duplicates"}
+    rows = [
+        *trials("duplicates", {"acks": "1"}, [0] * 5),
+        *trials("duplicates", {"acks": "all"}, [0, 0, 231, 0, 0]),
+    ]
+    found = judge(once, rows, ["acks"])
+
+    assert found["verdict"] == "held"
+    (comparison,) = found["comparisons"]
+    assert comparison["what"] == "2 cases: duplicates >= 1 in one trial or more"
+    assert (comparison["rounds_for"], comparison["rounds"]) == (1, 10)

@@ -139,7 +139,9 @@ def test_five_rounds_give_an_interval(page: str) -> None:
 
 
 def test_a_run_says_how_many_rounds_a_small_difference_would_take(page: str) -> None:
-    assert re.search(r"Half of the throughputs.{1,5} intervals reach at most [\d.]+% of the median to either side", page)
+    assert re.search(
+        r"Half of the throughputs.{1,5} intervals reach at most [\d.]+% of the median to either side", page
+    )
     assert "half of the pairs would need up to 14 rounds like these, nine in ten up to 31." in page
 
 

@@ -207,15 +207,18 @@ def _bounded(rows: Sequence[Row], metric: str, bound: float, sign: str, about: s
 
 
 def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterator[Comparison]:
-    """Look for one valid trial of each case that reaches a bound; that none does takes enough of them to say."""
-    for case, members in _grouped(rows, lambda row: row["case"]).items():
-        values = [row.get(metric) for row in members if _counts(row)]
-        for_it = sum(value is not None and value >= bound for value in values)
-        known = [value for value in values if value is not None]
-        none = len(known) == len(values) >= ENOUGH_TRIALS
-        what = f"{case}: {about}{metric} >= {bound:g} in one trial or more"
-        verdict = HELD if for_it else NOT if none else UNDECIDED
-        yield _counted(what, for_it, len(known) - for_it, values, verdict)
+    """Look for one valid trial, of whichever case, that reaches a bound; that none does takes enough of them to say."""
+    if not rows:
+        return
+    values = [row.get(metric) for row in rows if _counts(row)]
+    known = [value for value in values if value is not None]
+    for_it = sum(value >= bound for value in known)
+    none = len(known) == len(values) >= ENOUGH_TRIALS
+    cases = dict.fromkeys(row["case"] for row in rows)
+    where = next(iter(cases)) if len(cases) == 1 else f"{len(cases)} cases"
+    what = f"{where}: {about}{metric} >= {bound:g} in one trial or more"
+    verdict = HELD if for_it else NOT if none else UNDECIDED
+    yield _counted(what, for_it, len(known) - for_it, values, verdict)
 
 
 def _counted(
