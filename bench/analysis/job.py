@@ -26,7 +26,7 @@ from bench.analysis.log import EventLog, check_log
 from bench.analysis.resources import telemetry
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.spark import spark_session
-from bench.analysis.speed.latency import MEASURES, distributions
+from bench.analysis.speed.latency import MEASURES, distributions, told
 from bench.analysis.speed.quantiles import SCALE
 from bench.analysis.speed.throughput import Tally, errors, live_tally, tally
 from bench.analysis.speed.timeline import service_by_second, timeline
@@ -116,14 +116,16 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     stepped = telemetry.steps(log.samples, windowed).persist()
     every, verify = messages(log).persist(), verify_rows(log)
     late = out_of_order(verify)
+    measured = distributions(
+        sends, windowed.messages(every), any_open=any(trial.open_loop for trial in folder.trials)
+    )
     counted = Counted(
         logged=log.recorded,
         recorded=found,
         tallies=_by_trial(tallies),
         accounts=accounts(every),
-        distributions=distributions(
-            sends, windowed.messages(every), any_open=any(trial.open_loop for trial in folder.trials)
-        ),
+        distributions=told(measured, {trial.trial for trial in folder.trials if trial.faults}),
+        seen={trial: one.count for (trial, measure), one in measured.items() if measure == "e2e"},
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
         used=_by_trial(telemetry.used(stepped)),
     )

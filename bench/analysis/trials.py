@@ -19,12 +19,16 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """All that Spark counted, by trial. `logged` are the trials that have an event log, be it empty."""
+    """All that Spark counted, by trial. `logged` are the trials that have an event log, be it empty.
+
+    `seen` are the messages sent in the window that live consumers had.
+    """
 
     logged: Collection[int]
     recorded: Mapping[int, Recorded]
     tallies: Mapping[int, Sequence[Tally]]
     distributions: Mapping[tuple[int, str], Distribution]
+    seen: Mapping[int, int]
     accounts: Mapping[int, Mapping[str, int]]
     out_of_order: Mapping[int, int]
     used: Mapping[int, Sequence[Used]]
@@ -82,8 +86,7 @@ def _latency(trial: TrialRecord, counted: Counted) -> Row:
         distribution = counted.distributions.get((trial.trial, measure))
         row |= distribution.figures(measure) if distribution else {}
     if trial.trial in counted.logged:
-        seen = counted.distributions.get((trial.trial, "e2e"))
-        row["e2e_messages"] = seen.count if seen else 0
+        row["e2e_messages"] = counted.seen.get(trial.trial, 0)
     return row
 
 

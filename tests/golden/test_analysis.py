@@ -105,6 +105,13 @@ def end_to_end() -> TrialLog:
     return TrialLog(sent, seen, window=(seconds(1), seconds(10)))
 
 
+def half_seen() -> TrialLog:
+    """Of four messages live consumers had three when they were given up."""
+    sent = [ok(i, 1 + i, 0.1) for i in range(4)]
+    seen = [receive("live", row, row["sent_ns"] + seconds(0.2)) for row in sent[:3]]
+    return TrialLog(sent, [*seen, *read_back(sent)], window=(seconds(1), seconds(10)))
+
+
 def incomplete() -> TrialLog:
     """The full read broke off: nothing can be called lost."""
     sent = [ok(0, 0.0, 0.1), ok(1, 0.1, 0.1), ok(2, 0.2, 0.1, outcome="unknown")]
@@ -175,6 +182,7 @@ TRIALS = [
     positions,
     lanes,
     end_to_end,
+    half_seen,
     incomplete,
     failed,
     silent,
@@ -326,6 +334,12 @@ def test_end_to_end_time_is_that_of_the_first_sight(results: Path) -> None:
         seconds(0.4),
         seconds(0.3),
     ]
+
+
+def test_end_to_end_time_is_not_told_of_a_part_of_the_messages(results: Path) -> None:
+    row = trial(results, half_seen)
+    assert (row["e2e_messages"], row["e2e_p50_ns"]) == (3, None)
+    assert not [one for one in rows(results, "percentiles", half_seen) if one["measure"] == "e2e"]
 
 
 def test_nothing_is_lost_where_the_full_read_broke_off(results: Path) -> None:

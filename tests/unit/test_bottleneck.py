@@ -11,6 +11,7 @@ IDLE = {
     "machine_cpu_share": 0.6,
     "machine_disk_share": 0.2,
     "network_share": 0.1,
+    "system": "kafka",
     "throughput_msgs_per_s": 500.0,
     "service_mean_ns": 2_000_000,
     "request_ns": 400_000.0,
@@ -34,6 +35,9 @@ def verdict(rate: float | None = None, *, broken: bool = False, **changed: Any) 
         ({"machine_cpu_share": 0.93}, "cpu"),
         ({"machine_disk_share": 0.95}, "disk"),
         ({"flush_ns": 1_000_000.0}, "disk"),
+        ({"flush_ns": 500_000.0}, "unknown"),
+        ({"flush_ns": 500_000.0, "flushes_per_message": 3.0}, "disk"),  # the follower's after the leader's
+        ({"flush_ns": 500_000.0, "flushes_per_message": 3.0, "system": "pulsar"}, "unknown"),  # all at once
         ({"network_share": 0.97}, "network"),
         ({"request_ns": 1_500_000.0}, "broker"),
         ({"request_ns": 1_499_999.0}, "unknown"),  # servers count whole milliseconds

@@ -31,9 +31,15 @@ def trial(
     twice: int = 0,
     failed: int = 0,
     present: int = 0,
+    number: int = 0,
+    rate: float | None = None,
+    p99_ns: int | None = None,
 ) -> Row:
     return {
         "case": name,
+        "round": number,
+        "throughput_msgs_per_s": rate,
+        "response_p99_ns": p99_ns,
         "verdict": verdict,
         "acked": 1000,
         "lost": lost,
@@ -53,19 +59,35 @@ SWEEP = [
 ]
 
 
+ROUNDS = [
+    one
+    for number, factor in enumerate((20.0, 25.0, 30.0, 26.0, 24.0))
+    for one in (
+        trial("kafka acks=0", number=number, rate=2_000 * factor, p99_ns=400_000),
+        trial("kafka acks=all", number=number, rate=2_000.0, p99_ns=round(400_000 * factor)),
+    )
+]
+
+
 def test_a_sweep_is_told_by_its_cheapest_and_its_dearest_configuration() -> None:
-    first, second = headline(SWEEP, [trial()], closed=True)
+    first, second = headline(SWEEP, ROUNDS, closed=True)
     assert first == (
         "Kafka: of 3 configurations acks=0 is the cheapest with 50,000 messages/s (p99 service time 400 µs), "
-        "acks=all the dearest with 2,000 messages/s (p99 service time 3.1 ms): 25.0 times the throughput."
+        "acks=all the dearest with 2,000 messages/s (p99 service time 3.1 ms): "
+        "25.0 (20.0 to 30.0) times the throughput."
     )
-    assert second == "No acknowledged message was lost of 1,000 acknowledged in 1 valid trial."
+    assert second == "No acknowledged message was lost of 10,000 acknowledged in 10 valid trials."
+
+
+def test_without_a_round_in_common_there_is_no_ratio() -> None:
+    first, *_ = headline(SWEEP, [ROUNDS[0], ROUNDS[3]], closed=True)
+    assert first.endswith(": no ratio can be given.")
 
 
 def test_an_open_loop_is_told_by_its_response_time() -> None:
-    first, *_ = headline(SWEEP, [trial()], closed=False)
+    first, *_ = headline(SWEEP, ROUNDS, closed=False)
     assert "acks=0 is the cheapest" in first
-    assert first.endswith("7.8 times the latency.")
+    assert first.endswith("25.0 (20.0 to 30.0) times the latency.")
 
 
 def test_one_configuration_is_told_by_its_figures() -> None:

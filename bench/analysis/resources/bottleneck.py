@@ -15,6 +15,8 @@ NONE, UNKNOWN = "none", "unknown"
 
 _MOST = 0.5
 """What takes more than this share of a send's time is what the next send waits for."""
+_BOTH = 1.5
+"""From so many fsyncs a message on, leader and follower sync each of them."""
 _COARSE_NS = 500_000
 """Servers count requests in whole milliseconds, Kafka rounded, Pulsar cut off: a mean may be so much too long."""
 _KEPT = 0.98
@@ -57,10 +59,17 @@ def _waits(row: Row) -> Iterator[tuple[str, str]]:
         yield UNKNOWN, f"no time in the broker is known; {cores}"
         return
     passed = f"of {duration(mean_ns)} that a send took on average, {duration(row['request_ns'])} passed in the broker"
-    if _at_least(row, "flush_ns", _MOST * mean_ns):
-        yield DISK, f"{passed}; one fsync took {duration(row['flush_ns'])}"
+    serial = _in_a_row(row)
+    if _at_least(row, "flush_ns", _MOST * mean_ns / serial):
+        each = "one fsync" if serial == 1 else "each of two fsyncs in a row"
+        yield DISK, f"{passed}; {each} took {duration(row['flush_ns'])}"
     mostly = _at_least(row, "request_ns", _MOST * mean_ns + _COARSE_NS)
     yield BROKER if mostly else UNKNOWN, f"{passed}; {cores}"
+
+
+def _in_a_row(row: Row) -> int:
+    """How many fsyncs a send waits for, one after the other: Kafka's followers fetch what their leader has synced."""
+    return 2 if row["system"] == "kafka" and (row.get("flushes_per_message") or 0) >= _BOTH else 1
 
 
 def _at_least(row: Row, name: str, level: float) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -11,6 +11,9 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from bench.analysis.speed.quantiles import SCALE, quantiles
 
 MEASURES = ("service", "response", "e2e")
+
+_SEEN = 0.99
+"""End-to-end times are told where live consumers had so large a share of what was acknowledged."""
 
 CURVE = (
     range(0, SCALE, 1_000),
@@ -73,6 +76,23 @@ def distributions(
         values = values.unionAll(_measured(counted, "response"))
     rows = quantiles(values, ["trial", "measure"], CURVE).collect()
     return _gathered((row.trial, MEASURES[row.measure], *row[2:]) for row in rows)
+
+
+def told(
+    found: Mapping[tuple[int, str], Distribution], broken: Collection[int]
+) -> dict[tuple[int, str], Distribution]:
+    """Leave end-to-end times out where live consumers had too few of the messages: those would be the fast ones.
+
+    Under faults (`broken` trials) consumers lack what was lost, or was not read in time: there they stay.
+    """
+    acked = {
+        trial: distribution.count for (trial, measure), distribution in found.items() if measure == "service"
+    }
+    return {
+        (trial, measure): distribution
+        for (trial, measure), distribution in found.items()
+        if measure != "e2e" or trial in broken or distribution.count >= _SEEN * acked.get(trial, 0)
+    }
 
 
 def _measured(frame: DataFrame, measure: str) -> DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from bench.analysis.statistics.interval import paired_ratio
 from bench.analysis.words import duration
 from bench.model import ENOUGH_TRIALS
 
@@ -20,10 +21,10 @@ def headline(cases: Sequence[Row], trials: Sequence[Row], *, closed: bool, broke
     """
     systems = dict.fromkeys(case["system"] for case in cases)
     by_system = {name: [case for case in cases if case["system"] == name] for name in systems}
-    prices = [_system(name, those, closed=closed) for name, those in by_system.items()]
+    valid = [row for row in trials if row["verdict"] == "valid"]
+    prices = [_system(name, those, valid, closed=closed) for name, those in by_system.items()]
     if not broken:
         return [*prices, _loss(cases, trials), *_caveats(cases, trials)]
-    valid = [row for row in trials if row["verdict"] == "valid"]
     rows = {name: [row for case in those for row in _of(case, valid)] for name, those in by_system.items()}
     ranked = sorted(by_system, key=lambda name: _gone(rows[name]), reverse=True)
     worths = [_worth(name, by_system[name], rows[name]) for name in ranked]
@@ -82,7 +83,7 @@ def _marred(rows: Sequence[Row]) -> str:
     return f"{' and '.join(words)} of {acked:,}" if words else ""
 
 
-def _system(system: str, cases: Sequence[Row], *, closed: bool) -> str:
+def _system(system: str, cases: Sequence[Row], valid: Sequence[Row], *, closed: bool) -> str:
     name = system.capitalize()
     metric = "throughput_msgs_per_s" if closed else "response_p99_ns"
     said = [case for case in cases if case[metric] is not None]
@@ -96,7 +97,7 @@ def _system(system: str, cases: Sequence[Row], *, closed: bool) -> str:
     return (
         f"{name}: of {len(ordered)} configurations {_label(best)} is the cheapest with "
         f"{_speed(best, closed=closed)}, {_label(worst)} the dearest with {_speed(worst, closed=closed)}: "
-        f"{_factor(best[metric], worst[metric], closed=closed)}."
+        f"{_factor(_of(best, valid), _of(worst, valid), closed=closed)}."
     )
 
 
@@ -120,11 +121,18 @@ def _tail(case: Row, *, closed: bool) -> str:
     return f"p99 {measure} time {'unknown' if value is None else duration(value)}"
 
 
-def _factor(best: float, worst: float, *, closed: bool) -> str:
-    low, high = min(best, worst), max(best, worst)
-    if low <= 0:
-        return "one of them carried nothing" if closed else "no ratio can be given"
-    return f"{high / low:.1f} times the {'throughput' if closed else 'latency'}"
+def _factor(best: Sequence[Row], worst: Sequence[Row], *, closed: bool) -> str:
+    """Say how many times as much the one is: the median over the rounds that both have, with its interval."""
+    metric, what = ("throughput_msgs_per_s", "throughput") if closed else ("response_p99_ns", "latency")
+    high, low = (
+        {row["round"]: row[metric] for row in rows if row[metric] is not None}
+        for rows in ((best, worst) if closed else (worst, best))
+    )
+    ratio = paired_ratio([(high[number], low[number]) for number in sorted(high.keys() & low.keys())])
+    if ratio is None:
+        return "no ratio can be given"
+    span = f" ({ratio.interval.low:.1f} to {ratio.interval.high:.1f})" if ratio.interval else ""
+    return f"{ratio.median:.1f}{span} times the {what}"
 
 
 def _loss(cases: Sequence[Row], trials: Sequence[Row]) -> str:
