@@ -67,6 +67,7 @@ class MachineRecord(_Record):
 class DiskRecord(_Record):
     emulated_fsync: str
     fsync_ns: dict[str, dict[str, int]] = Field(default_factory=dict)
+    held: dict[str, dict[str, int]] = Field(default_factory=dict)
 
     @property
     def typical_ns(self) -> int | None:

@@ -19,6 +19,8 @@ class EmulatedDisks:
     backend: ProcessBackend
     servers: Sequence[tuple[Node, Path]]
     _measured: dict[Scalar, dict[str, dict[str, int]]] = field(default_factory=dict)
+    _held: dict[str, int] = field(default_factory=dict)
+    """How many fsyncs of each server were held before the present trial."""
 
     def become(self, disk: Settings) -> dict[str, Any] | None:
         """Let every fsync take as much longer as a case's `disk` says; return what trial.json keeps of it.
@@ -31,6 +33,7 @@ class EmulatedDisks:
         seconds = added_fsync_s(asked)
         for node, _ in self.servers:
             self.backend.hold_fsyncs(node, seconds)
+            self._held[node.name], _ = self.backend.held_fsyncs(node)
         if asked not in self._measured:
             self._measured[asked] = {
                 node.name: self.backend.fsync_cost(node, folder, seconds)
@@ -38,3 +41,16 @@ class EmulatedDisks:
                 if folder.is_dir()
             }
         return {EMULATED_FSYNC: asked, "fsync_ns": self._measured[asked]}
+
+    def held(self) -> dict[str, dict[str, int]]:
+        """Return how many fsyncs of each server were held in the trial, and the median of how long, in ns."""
+        told = {
+            name: self.backend.held_fsyncs(node, self._held[name])
+            for node, _ in self.servers
+            if (name := node.name)
+        }
+        return {
+            name: {"calls": calls, "p50": round(typical_ns)}
+            for name, (calls, typical_ns) in told.items()
+            if calls
+        }

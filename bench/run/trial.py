@@ -81,6 +81,8 @@ class Bench:
             document["machine"] = probe()
             document["disk"] = self.cluster.disks.become(trial.case.disk)
             document |= self._measured(trial, working, live, document)
+            if document["disk"]:
+                document["disk"] |= {"held": self.cluster.disks.held()}
         except BenchError as error:
             document |= record.failed(str(error))
         self.folder.close_trial(trial.number, document)

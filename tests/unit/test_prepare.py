@@ -117,6 +117,17 @@ def test_an_emulated_disk_is_swept_on_both_systems_behind_gates(tmp_path: Path) 
     assert len({trial.case.cluster.system for trial in plan.trials}) == 2
 
 
+def test_one_emulated_disk_stands_in_the_names_too(tmp_path: Path) -> None:
+    plan = outside.prepare(with_disk(tmp_path, "5ms"), "standard", (), 1)
+    as_is = outside.prepare(with_disk(tmp_path, "as is"), "standard", (), 1)
+
+    assert {trial.case.name for trial in plan.trials} == {
+        "kafka emulated_fsync=5ms",
+        "pulsar emulated_fsync=5ms",
+    }
+    assert {trial.case.name for trial in as_is.trials} == {"kafka", "pulsar"}
+
+
 @pytest.mark.parametrize("disk", ["5", "fast", "[as is, as is]", "0ms", "[]"])
 def test_a_disk_that_means_nothing_is_refused(tmp_path: Path, disk: str) -> None:
     with pytest.raises(ScenarioError, match="disk"):
