@@ -120,9 +120,7 @@ def _table(results: Results, part: sweep.Part) -> Table | None:
     found = results.faults.merge(trials[["trial", "round", "case", "verdict"]], on="trial")
     if found.empty:
         return None
-    labels = {
-        str(case["case"]): ", ".join(part.values(case)) or part.title for _, case in part.cases.iterrows()
-    }
+    labels = {str(case["case"]): part.label(case) for _, case in part.cases.iterrows()}
     columns = (
         Column("round", "name"),
         Column("fault", "name"),

@@ -279,6 +279,8 @@ def _steadiness(results: Results) -> Iterator[Fact]:
 
 def crowded(trials: pd.DataFrame) -> pd.Series[float]:
     """Return the cores that other work took in the trials in which it took enough of them to matter."""
+    if "other_cpu" not in trials.columns:  # an index leads to runs from before it was measured, too
+        return pd.Series(dtype=float)
     others = pd.to_numeric(trials["other_cpu"])
     return others[others >= _CROWDED]
 
