@@ -981,6 +981,26 @@ def test_a_rate_still_down_when_the_next_fault_strikes_is_looked_at_until_it_is_
     assert found["dip_depth"] == 1.0
 
 
+def test_the_way_back_is_that_from_the_worst_second() -> None:
+    """A second at 8 a bin at once, and one of nothing four seconds later, when a session is over."""
+    found = dip(
+        bins(*[10] * 50, *[8] * 10, *[10] * 30, *[0] * 10, *[10] * 30), 1050 * BIN_NS, NEVER_NS, 1130 * BIN_NS
+    )
+
+    assert found["dip_depth"] == 1.0
+    assert found["back_ns"] == 59 * BIN_NS  # the second that begins with one empty bin
+    assert found["dip_messages"] == 10 * 2 + 9 * 10
+
+
+def test_a_fall_no_deeper_than_twice_what_came_before_is_none() -> None:
+    """Before it, seconds lie between 80 and 120 of 100: 70 is no dip, 50 is."""
+    before = [*[10] * 20, *[8] * 10, *[12] * 10, *[10] * 10]
+    for bin_count, back_ns in ((7, 0), (5, 18 * BIN_NS)):
+        after = [*[bin_count] * 10, *[10] * 30]
+        found = dip(bins(*before, *after), 1050 * BIN_NS, NEVER_NS, 1090 * BIN_NS)
+        assert (found["back_ns"], found["dip_depth"]) == (back_ns, pytest.approx(1 - bin_count / 10))
+
+
 def test_nothing_is_said_where_nothing_came_before_or_after() -> None:
     assert dip({}, 1050 * BIN_NS, NEVER_NS, None)["rate_before"] is None
     assert dip(bins(*[10] * 55), 1050 * BIN_NS, NEVER_NS, 1055 * BIN_NS)["back_ns"] is None

@@ -21,6 +21,8 @@ _SECOND_BINS = NANOS // BIN_NS
 _NEVER_NS = 2**63 - 1
 _BACK = 0.9
 """The rate is back once a second of it reaches this share of the rate before."""
+_NOISE = 2
+"""A second is no dip that differs by up to so many times as much as any before the fault."""
 
 DIP = ("rate_before", "dip_depth", "dip_messages", "back_ns")
 
@@ -241,40 +243,42 @@ def dip(bins: Mapping[int, int], asked_ns: int, until_ns: int, end_ns: int | Non
     """Hold the rate after a fault was asked for against the rate before it, by bins of 100 ms.
 
     The same is asked of what live consumers received. Before: the mean over up to five seconds. Depth: how much of it
-    the worst second lost. Area: what the seconds until the rate was back lack of acknowledgements. Back: the end of the
-    first second that reaches 90 % of the rate before, once it had fallen; 0 where it never fell below, null where it
-    never came back. Seconds count that end before `until_ns`, and those until the rate is back if it fell before then.
+    the worst second lost that ended before `until_ns`. It fell where that is more than a tenth, and more than twice what
+    any second before differed from the mean by. Back: the end of the first second after the worst that reaches 90 % of
+    the rate before; 0 where it did not fall, null where it never came back. Area: what the seconds until then lack,
+    also where the next fault struck meanwhile.
     """
     at = asked_ns // BIN_NS
     last = max(bins, default=at) if end_ns is None else end_ns // BIN_NS - 1
     earlier = [bins.get(number, 0) for number in range(max(at - _BEFORE_BINS, min(bins, default=at)), at)]
     later = [bins.get(number, 0) for number in range(at, last + 1)]
-    usual = mean(earlier) if earlier else 0
+    usual = mean(earlier) * _SECOND_BINS if earlier else 0.0
     row: Row = dict.fromkeys(DIP)
     if not usual or len(later) < _SECOND_BINS:
         return row
-    seconds = [sum(later[start : start + _SECOND_BINS]) for start in range(len(later) - _SECOND_BINS + 1)]
-    wanted = _BACK * usual * _SECOND_BINS
+    seconds = _seconds(later)
     own = seconds[: max(1, until_ns // BIN_NS - at - _SECOND_BINS + 1)]
-    fallen = next((start for start, count in enumerate(own) if count < wanted), None)
-    row["rate_before"] = usual * _SECOND_BINS
-    if fallen is None:
-        return row | {"dip_depth": _lost(own, usual), "dip_messages": 0, "back_ns": 0}
-    back = next((start for start in range(fallen, len(seconds)) if seconds[start] >= wanted), None)
+    worst = own.index(min(own))
+    depth = max(0.0, 1 - own[worst] / usual)
+    row |= {"rate_before": usual, "dip_depth": depth, "dip_messages": 0, "back_ns": 0}
+    if depth <= max([1 - _BACK, *(_NOISE * abs(second / usual - 1) for second in _seconds(earlier))]):
+        return row
+    wanted = _BACK * usual
+    back = next((start for start in range(worst, len(seconds)) if seconds[start] >= wanted), None)
     until = len(later) if back is None else back
-    row["dip_depth"] = _lost(seconds[: max(until, len(own))], usual)
     return row | {
-        "dip_messages": round(_lacking(later[:until], usual)),
+        "dip_depth": 1 - min(seconds[worst : until + 1]) / usual,
+        "dip_messages": round(_lacking(later[:until], usual / _SECOND_BINS)),
         "back_ns": None if back is None else (back + _SECOND_BINS) * BIN_NS,
     }
+
+
+def _seconds(bins: Sequence[int]) -> list[int]:
+    """Add bins up to seconds, one beginning at each bin that has a whole second after it."""
+    return [sum(bins[start : start + _SECOND_BINS]) for start in range(len(bins) - _SECOND_BINS + 1)]
 
 
 def _lacking(bins: Sequence[int], usual: float) -> float:
     """Add up what each second lacks of the rate before; what comes on top in another makes up for nothing."""
     seconds = [bins[start : start + _SECOND_BINS] for start in range(0, len(bins), _SECOND_BINS)]
     return sum(max(0.0, usual * len(second) - sum(second)) for second in seconds)
-
-
-def _lost(seconds: Sequence[int], usual: float) -> float:
-    """How much of the rate before the worst of some seconds lost, from 0 to 1."""
-    return max(0.0, 1 - min(seconds) / (usual * _SECOND_BINS))
