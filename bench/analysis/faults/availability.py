@@ -243,10 +243,10 @@ def dip(bins: Mapping[int, int], asked_ns: int, until_ns: int, end_ns: int | Non
     """Hold the rate after a fault was asked for against the rate before it, by bins of 100 ms.
 
     The same is asked of what live consumers received. Before: the mean over up to five seconds. Depth: how much of it
-    the worst second lost that ended before `until_ns`. It fell where that is more than a tenth, and more than twice what
-    any second before differed from the mean by. Back: the end of the first second after the worst that reaches 90 % of
-    the rate before; 0 where it did not fall, null where it never came back. Area: what the seconds until then lack,
-    also where the next fault struck meanwhile.
+    the worst second lost that ended before `until_ns`. It fell where that is more than a tenth, and more than twice
+    what any second before differed from the mean by. Back: the end of the first second after the worst that reaches
+    90 % of the rate before; 0 where it did not fall, null where it never came back. Area: what the seconds until then
+    lack, also where the next fault struck meanwhile.
     """
     at = asked_ns // BIN_NS
     last = max(bins, default=at) if end_ns is None else end_ns // BIN_NS - 1
