@@ -16,7 +16,7 @@ from bench.report import style, sweep
 from bench.report.figures.scale import DOWN_IN, Scale
 
 _LEFT_IN, _TITLE_IN, _BLOCK_IN, _FOOT_IN, _CHARACTER_IN, _GAP_IN = 0.52, 0.2, 0.3, 0.38, 0.052, 0.1
-_COLUMNS = 3
+_COLUMNS, _FLAT_IN = 3, 0.9
 
 Ends: TypeAlias = Mapping[str, tuple[float, float]]
 """Where each case's line ends, in the panel's coordinates."""
@@ -32,10 +32,15 @@ class Cell:
     dashes: Mapping[str, object]
 
 
-def grid(blocks: Sequence[sweep.Panels], x_label: str, y_label: str, y: Scale) -> tuple[Figure, list[Cell]]:
-    """Lay the panels out; the caller draws the lines and calls `name_lines`."""
+def grid(
+    blocks: Sequence[sweep.Panels], x_label: str, y_label: str, y: Scale, *, flat: bool = False
+) -> tuple[Figure, list[Cell]]:
+    """Lay the panels out; the caller draws the lines and calls `name_lines`.
+
+    `flat` keeps the panels of several blocks low, where time goes far to the right: so a page has room beside them.
+    """
     columns = min(_COLUMNS, max(len(block.shown) for block in blocks))
-    height = {1: 1.9, 2: 1.4, 3: 1.02}[columns]
+    height = _FLAT_IN if flat and len(blocks) > 1 else {1: 1.9, 2: 1.4, 3: 1.02}[columns]
     rows = [-(-len(block.shown) // columns) for block in blocks]
     total = sum(_BLOCK_IN + _FOOT_IN + count * (height + _TITLE_IN) for count in rows)
     figure = Figure(figsize=(style.WIDTH_IN, total))
