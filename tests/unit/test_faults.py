@@ -993,9 +993,14 @@ def test_the_way_back_is_that_from_the_worst_second() -> None:
 
 
 def test_a_fall_no_deeper_than_twice_what_came_before_is_none() -> None:
-    """Before it, seconds lie between 80 and 120 of 100: 70 is no dip, 50 is."""
-    before = [*[10] * 20, *[8] * 10, *[12] * 10, *[10] * 10]
-    for bin_count, back_ns in ((7, 0), (5, 18 * BIN_NS)):
+    """Before it, seconds lie between 80 and 120 of 100: 70 is no dip, 50 is; between 50 and 150: 50 is none, 40 is."""
+    calm, wild = ([*[10] * 20, *[10 - by] * 10, *[10 + by] * 10, *[10] * 10] for by in (2, 5))
+    for before, bin_count, back_ns in (
+        (calm, 7, 0),
+        (calm, 5, 18 * BIN_NS),
+        (wild, 5, 0),
+        (wild, 4, 19 * BIN_NS),
+    ):
         after = [*[bin_count] * 10, *[10] * 30]
         found = dip(bins(*before, *after), 1050 * BIN_NS, NEVER_NS, 1090 * BIN_NS)
         assert (found["back_ns"], found["dip_depth"]) == (back_ns, pytest.approx(1 - bin_count / 10))

@@ -21,8 +21,8 @@ _SECOND_BINS = NANOS // BIN_NS
 _NEVER_NS = 2**63 - 1
 _BACK = 0.9
 """The rate is back once a second of it reaches this share of the rate before."""
-_NOISE = 2
-"""A second is no dip that differs by up to so many times as much as any before the fault."""
+_NOISE, _MOST_NOISE = 2, 0.5
+"""A second is no dip that lost up to so many times what any before the fault differed by, unless more than so much."""
 
 DIP = ("rate_before", "dip_depth", "dip_messages", "back_ns")
 
@@ -243,10 +243,10 @@ def dip(bins: Mapping[int, int], asked_ns: int, until_ns: int, end_ns: int | Non
     """Hold the rate after a fault was asked for against the rate before it, by bins of 100 ms.
 
     The same is asked of what live consumers received. Before: the mean over up to five seconds. Depth: how much of it
-    the worst second lost that ended before `until_ns`. It fell where that is more than a tenth, and more than twice
-    what any second before differed from the mean by. Back: the end of the first second after the worst that reaches
-    90 % of the rate before; 0 where it did not fall, null where it never came back. Area: what the seconds until then
-    lack, also where the next fault struck meanwhile.
+    the worst second lost that ended before `until_ns`. It fell where that is more than a tenth, and more than half or
+    than twice what any second before differed from the mean by. Back: the end of the first second after the worst that
+    reaches 90 % of the rate before; 0 where it did not fall, null where it never came back. Area: what seconds until
+    then lack, also where the next fault struck meanwhile.
     """
     at = asked_ns // BIN_NS
     last = max(bins, default=at) if end_ns is None else end_ns // BIN_NS - 1
@@ -261,7 +261,8 @@ def dip(bins: Mapping[int, int], asked_ns: int, until_ns: int, end_ns: int | Non
     worst = own.index(min(own))
     depth = max(0.0, 1 - own[worst] / usual)
     row |= {"rate_before": usual, "dip_depth": depth, "dip_messages": 0, "back_ns": 0}
-    if depth <= max([1 - _BACK, *(_NOISE * abs(second / usual - 1) for second in _seconds(earlier))]):
+    noise = max((_NOISE * abs(second / usual - 1) for second in _seconds(earlier)), default=0.0)
+    if depth <= max(1 - _BACK, min(noise, _MOST_NOISE)):
         return row
     wanted = _BACK * usual
     back = next((start for start in range(worst, len(seconds)) if seconds[start] >= wanted), None)
