@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -13,48 +14,50 @@ from bench.errors import ReportError
 from bench.report import results
 from bench.report.results import Json
 
-_SCENARIO, _PROFILE = "scenario", "profile"
+
+class Run(NamedTuple):
+    """A run folder with its manifest."""
+
+    path: Path
+    manifest: Json
+
+    @property
+    def quick(self) -> bool:
+        """Whether it stands in only where there is no other."""
+        return self.manifest.get("profile") == "quick"
 
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A run in which something broke, by its small tables."""
+    """A run in which something broke, with its cases."""
 
-    run: Path
+    path: Path
     manifest: Json
     cases: pd.DataFrame
 
 
-def latest(out: Path, scenario: str) -> Path | None:
-    """Return the newest run of a scenario that has results, of `quick` only where there is no other.
+def latest(out: Path) -> dict[str, Run]:
+    """Return the newest run of each scenario that has results, of `quick` only where there is no other.
 
     Names of run folders begin with their time. Raises ReportError where a manifest is garbled.
     """
-    quick = None
-    for run in sorted(out.glob(f"[!.]*-{scenario}-*"), reverse=True):
-        if not (run / "results").is_dir():
+    found: dict[str, Run] = {}
+    for path in sorted(out.glob("[0-9]*")):
+        if not (path / "results").is_dir():
             continue
-        manifest = results.document(run / "manifest.json")
-        if manifest.get(_SCENARIO) != scenario:
-            continue
-        if manifest.get(_PROFILE) != "quick":
-            return run
-        quick = quick or run
-    return quick
+        run = Run(path, results.document(path / "manifest.json"))
+        scenario = str(run.manifest.get("scenario"))
+        if scenario not in found or found[scenario].quick or not run.quick:
+            found[scenario] = run
+    return found
 
 
 def broken(out: Path) -> Iterator[Other]:
     """Give the latest run of each scenario in which something broke, by the scenarios' names.
 
-    What this version of the suite cannot read is left out: it is not what the report is about.
+    One whose results this version of the suite cannot read is left out: it is not what the report is about.
     """
-    manifests = (
-        run / "manifest.json" for run in out.iterdir() if (run / "results" / "summary.json").is_file()
-    )
-    scenarios = {str(results.document(file).get(_SCENARIO)) for file in manifests if file.is_file()}
-    for scenario in sorted(scenarios):
-        run = latest(out, scenario)
-        if run is None or results.document(run / "results" / "summary.json").get("figure") != "timeline":
-            continue
+    for _, run in sorted(latest(out).items()):
         with suppress(ReportError):
-            yield Other(run, results.document(run / "manifest.json"), results.table(run, "cases"))
+            if results.document(run.path / "results" / "summary.json").get("figure") == "timeline":
+                yield Other(*run, results.table(run.path, "cases"))

@@ -75,6 +75,18 @@ def ratio(value: float | None) -> str:
     return NOTHING if value is None or absent(value) else f"{_three(value)}\N{MULTIPLICATION SIGN}"
 
 
+def between(low: float | None, high: float | None) -> str:
+    """From which ratio to which an interval reaches: 1.9x - 2.1x."""
+    if low is None or high is None:
+        return NOTHING
+    return f"{ratio(low)} {NOTHING} {ratio(high)}"
+
+
+def sentence(text: str) -> str:
+    """The same, as it begins a line."""
+    return text[:1].upper() + text[1:]
+
+
 def spread(low: float, high: float) -> float:
     """How many times the low the high is; infinite where the low is 0."""
     return high / low if low > 0 else math.inf

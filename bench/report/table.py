@@ -74,6 +74,11 @@ class Table:
         return spans if any(name for name, *_ in spans) else []
 
 
+def heading(text: str, *, opens: bool) -> Row:
+    """One wide cell above the rows of a group; `opens` where it is not the first."""
+    return Row((Cell(text, "strong"),), opens=opens, heading=True)
+
+
 def without_empty(table: Table) -> Table:
     """The table without columns in which no cell says anything."""
     said = [

@@ -44,13 +44,9 @@ class EmulatedDisks:
 
     def held(self) -> dict[str, dict[str, int]]:
         """Return how many fsyncs of each server were held in the trial, and the median of how long, in ns."""
-        told = {
-            name: self.backend.held_fsyncs(node, self._held[name])
-            for node, _ in self.servers
-            if (name := node.name)
-        }
-        return {
-            name: {"calls": calls, "p50": round(typical_ns)}
-            for name, (calls, typical_ns) in told.items()
-            if calls
-        }
+        told = {}
+        for node, _ in self.servers:
+            calls, typical_ns = self.backend.held_fsyncs(node, self._held[node.name])
+            if calls:
+                told[node.name] = {"calls": calls, "p50": round(typical_ns)}
+        return told

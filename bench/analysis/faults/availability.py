@@ -165,14 +165,16 @@ def _bins(events: DataFrame) -> dict[int, dict[int, int]]:
 
 def fault_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int], found: Availability) -> list[Row]:
     """Give the rows of the table `faults`."""
-    rows = []
-    for trial in trials:
-        busy_ns = {"": 0, "live_": 0}
-        for number, fault in enumerate(trial.faults):
-            if "proven" in fault:
-                rows.append(_row(trial, number, fault, first_ns.get(trial.trial, 0), found))
-                _spare(rows[-1], int(fault["asked_ns"] or 0), busy_ns)
-    return rows
+    return [row for trial in trials for row in _rows(trial, first_ns.get(trial.trial, 0), found)]
+
+
+def _rows(trial: TrialRecord, first_ns: int, found: Availability) -> Iterator[Row]:
+    busy_ns = {"": 0, "live_": 0}
+    for number, fault in enumerate(trial.faults):
+        if "proven" in fault:
+            row = _row(trial, number, fault, first_ns, found)
+            _spare(row, int(fault["asked_ns"] or 0), busy_ns)
+            yield row
 
 
 def _spare(row: Row, asked_ns: int, busy_ns: dict[str, int]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -26,14 +25,7 @@ def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold:
     messages, or has no valid trial of it.
     """
     one, other = _by_case(first), _by_case(second)
-    found = []
-    for key, rows in one.items():
-        found.append(
-            _compared(key, _values(rows, metric), _values(other.get(key, ()), metric), metric, threshold)
-        )
-        if reason := _fell(rows, other.get(key, ())):
-            found[-1] = replace(found[-1], change=Change.WORSE, reason=reason)
-    return found
+    return [_compared(key, rows, other.get(key, []), metric, threshold) for key, rows in one.items()]
 
 
 def _by_case(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
@@ -62,15 +54,17 @@ def _known(value: float | None) -> bool:
 
 
 def _compared(
-    key: tuple[str, str], first: Sequence[float], second: Sequence[float], metric: str, threshold: float
+    key: tuple[str, str], first: Sequence[Row], second: Sequence[Row], metric: str, threshold: float
 ) -> Compared:
-    counts = len(first), len(second)
-    if not first or not second:
-        return Compared(*key, counts, None, None, None, Change.UNTOLD)
-    ratio, interval = shift(first, second)
-    change = _change(ratio, interval, threshold, more_is_better=metric in RATES)
-    medians = statistics.median(first), statistics.median(second)
-    return Compared(*key, counts, medians, ratio, interval, change)
+    one, other = _values(first, metric), _values(second, metric)
+    counts, reason = (len(one), len(other)), _fell(first, second)
+    if not one or not other:
+        return Compared(*key, counts, None, None, None, Change.WORSE if reason else Change.UNTOLD, reason)
+    ratio, interval = shift(one, other)
+    change = Change.WORSE if reason else _change(ratio, interval, threshold, more_is_better=metric in RATES)
+    return Compared(
+        *key, counts, (statistics.median(one), statistics.median(other)), ratio, interval, change, reason
+    )
 
 
 def _change(ratio: float, interval: Interval | None, threshold: float, *, more_is_better: bool) -> Change:

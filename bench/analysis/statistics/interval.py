@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -62,6 +63,16 @@ class Ratio:
 
     median: float
     interval: Interval | None
+
+
+def by_round(rows: Iterable[Mapping[str, Any]], metric: str) -> dict[int, float]:
+    """Return a column of some trials of one case by their rounds, of those that have a value."""
+    return {row["round"]: row[metric] for row in rows if row.get(metric) is not None}
+
+
+def paired(one: Mapping[int, float], other: Mapping[int, float]) -> list[tuple[float, float]]:
+    """Pair the values of both sides by round; a round without a value on both is left out."""
+    return [(one[number], other[number]) for number in sorted(one.keys() & other.keys())]
 
 
 def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio | None:

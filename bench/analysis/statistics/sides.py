@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.statistics.interval import paired_ratio
+from bench.analysis.statistics.interval import by_round, paired, paired_ratio
 
 Row = Mapping[str, Any]
 Point = tuple[str, ...]
@@ -40,22 +40,18 @@ def _points(trials: Iterable[Row], system: str, settings: Sequence[str]) -> dict
 def _point(
     settings: Sequence[str], point: Point, ones: Sequence[Row], others: Sequence[Row]
 ) -> dict[str, Any]:
-    compared = {metric: _compared(_by_round(ones, metric), _by_round(others, metric)) for metric in METRICS}
+    compared = {metric: _compared(by_round(ones, metric), by_round(others, metric)) for metric in METRICS}
     return {"values": dict(zip(settings, point, strict=True)), **compared}
 
 
-def _by_round(rows: Iterable[Row], metric: str) -> dict[int, float]:
-    return {row["round"]: row[metric] for row in rows if row.get(metric) is not None}
-
-
 def _compared(one: Mapping[int, float], other: Mapping[int, float]) -> dict[str, Any]:
-    rounds = sorted(one.keys() & other.keys())
-    ratio = paired_ratio([(one[number], other[number]) for number in rounds])
+    pairs = paired(one, other)
+    ratio = paired_ratio(pairs)
     interval = ratio.interval if ratio else None
     return {
         "first": statistics.median(one.values()) if one else None,
         "second": statistics.median(other.values()) if other else None,
-        "rounds": len(rounds),
+        "rounds": len(pairs),
         "ratio": ratio.median if ratio else None,
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,

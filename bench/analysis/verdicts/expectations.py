@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from scipy import stats
 
-from bench.analysis.statistics.interval import paired_ratio
+from bench.analysis.statistics.interval import by_round, paired, paired_ratio
 from bench.model import ENOUGH_TRIALS, text
 
 Row = Mapping[str, Any]
@@ -94,7 +94,7 @@ def _ratios(rows: Sequence[Row], metric: str, ratio: Row) -> Iterator[Comparison
     upper, lower = (side.get("metric") or metric for side in (ratio["of"], ratio["to"]))
     for left, right in product(of, to):
         what = f"{left} over {right}" if upper == lower else f"{left} {upper} over {right} {lower}"
-        pairs = _paired(_by_round(of[left], upper), _by_round(to[right], lower))
+        pairs = paired(_by_round(of[left], upper), _by_round(to[right], lower))
         yield _by_bounds(f"{what}: {said}", pairs, low, high)
 
 
@@ -115,7 +115,7 @@ def _ordered(
             f"{name}={value}" for name, value in zip(others, group, strict=True) if value is not None
         )
         for left, right in rule.pair(present):
-            pairs = _paired(_by_round(by_value[left], metric), _by_round(by_value[right], metric))
+            pairs = paired(_by_round(by_value[left], metric), _by_round(by_value[right], metric))
             comparison = rule.decide(f"{setting}={left}", f"{setting}={right}", pairs)
             yield comparison | {"what": f"{fixed}: {comparison['what']}" if fixed else comparison["what"]}
 
@@ -132,13 +132,8 @@ def _grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[R
     return groups
 
 
-def _paired(one: Mapping[int, float], other: Mapping[int, float]) -> list[tuple[float, float]]:
-    """Pair the values of both sides by round; a round without a valid value on both is left out."""
-    return [(one[number], other[number]) for number in sorted(one.keys() & other.keys())]
-
-
 def _by_round(rows: Iterable[Row], metric: str) -> dict[int, float]:
-    return {row["round"]: row[metric] for row in rows if _counts(row) and row.get(metric) is not None}
+    return by_round(filter(_counts, rows), metric)
 
 
 def _counts(row: Row) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.statistics.interval import paired_ratio
+from bench.analysis.statistics.interval import by_round, paired, paired_ratio
 from bench.analysis.words import duration
 from bench.model import ENOUGH_TRIALS
 
@@ -124,11 +124,8 @@ def _tail(case: Row, *, closed: bool) -> str:
 def _factor(best: Sequence[Row], worst: Sequence[Row], *, closed: bool) -> str:
     """Say how many times as much the one is: the median over the rounds that both have, with its interval."""
     metric, what = ("throughput_msgs_per_s", "throughput") if closed else ("response_p99_ns", "latency")
-    high, low = (
-        {row["round"]: row[metric] for row in rows if row[metric] is not None}
-        for rows in ((best, worst) if closed else (worst, best))
-    )
-    ratio = paired_ratio([(high[number], low[number]) for number in sorted(high.keys() & low.keys())])
+    high, low = (by_round(rows, metric) for rows in ((best, worst) if closed else (worst, best)))
+    ratio = paired_ratio(paired(high, low))
     if ratio is None:
         return "no ratio can be given"
     span = f" ({ratio.interval.low:.1f} to {ratio.interval.high:.1f})" if ratio.interval else ""

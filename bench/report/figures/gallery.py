@@ -94,8 +94,8 @@ def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
         "range over all valid trials. Grey: warm-up, not counted. The last, partial second is not drawn."
     )
     bad = " A red cross marks a second in which a send failed or stayed unknown, or nothing was acknowledged."
-    seconds = results.timeline[results.timeline["in_window"].astype(bool)]
-    unhappy = (seconds[["failed", "unknown"]].to_numpy() > 0).any() or (seconds["acked"] == 0).any()
+    inside = results.timeline[results.timeline["in_window"].astype(bool)]
+    unhappy = timeline.unhappy(inside).any()
     struck = (
         " Dotted line and red shading: a fault, until it was healed; a peak after it is what had been held up. At the "
         "top: a red tick for every other step and for nodes that ended by themselves, a grey triangle where a "

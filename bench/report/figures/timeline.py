@@ -160,9 +160,14 @@ def _moves(history: Sequence[Json]) -> Iterator[int]:
                 yield change["at_ns"]
 
 
+def unhappy(seconds: pd.DataFrame) -> pd.Series[bool]:
+    """Tell in which seconds a send failed or its end stayed unknown, or nothing was acknowledged at all."""
+    return (seconds["failed"] + seconds["unknown"] > 0) | (seconds["acked"] == 0)
+
+
 def _unhappy(cell: multiples.Cell, shown: pd.DataFrame) -> None:
-    """Mark seconds in which a send failed or its end stayed unknown, or nothing was acknowledged at all."""
-    bad = shown[(shown["failed"] + shown["unknown"] > 0) | (shown["acked"] == 0)]
+    """Mark the seconds that were not well."""
+    bad = shown[unhappy(shown)]
     if len(bad):
         floor = [0.04] * len(bad)
         cell.axes.scatter(

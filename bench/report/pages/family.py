@@ -42,7 +42,8 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
     Of each scenario the latest run with results below `out` counts. Raises ReportError when there is none.
     """
     folder = out / f"family-{family}"
-    entries = [_entry(results.read(run), folder) for name in scenarios if (run := beside.latest(out, name))]
+    runs = beside.latest(out)
+    entries = [_entry(results.read(runs[name].path), folder) for name in scenarios if name in runs]
     if not entries:
         raise ReportError(
             f"{out}: there is no run with results of family {family!r}; run one of its scenarios first."
@@ -69,28 +70,21 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
 
 def _entry(found: Results, folder: Path) -> Entry:
     manifest = found.manifest
+    begun = str(manifest.get("started_utc", ""))
     return Entry(
         name=str(manifest["scenario"]),
         title=str(manifest.get("title") or manifest["scenario"]),
         link=str(Path("..") / found.run.name / "report.html") if folder.parent == found.run.parent else "",
         run=found.run.name,
         about=", ".join(
-            filter(
-                None,
-                (
-                    manifest.get("profile"),
-                    str(manifest.get("started_utc", ""))[:10],
-                    _versions(found),
-                    _beside(found),
-                ),
-            )
+            filter(None, (manifest.get("profile"), begun[:10], _versions(found), _crowded(found)))
         ),
         claims=expectations.claims(found.expectations),
         lines={part.system: worth.lines(found, part) for part in sweep.parts(found)},
     )
 
 
-def _beside(found: Results) -> str:
+def _crowded(found: Results) -> str:
     return "other work shared the cores: its gaps are too long" if len(method.crowded(found.trials)) else ""
 
 

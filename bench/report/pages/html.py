@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,7 @@ def render(run: Path) -> str:
 
 
 def _context(
-    found: results.Results, parts: list[sweep.Part], drawings: Mapping[str, Drawing]
+    found: results.Results, parts: Sequence[sweep.Part], drawings: Mapping[str, Drawing]
 ) -> dict[str, Any]:
     first = front.front(found, drawings)
     return {

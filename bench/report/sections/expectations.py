@@ -88,7 +88,7 @@ def _comparisons(entry: Json) -> Table:
                     Cell(str(comparison.get("what", ""))),
                     *(Cell(numbers.count(count)) for count in counts),
                     Cell(numbers.ratio(comparison.get("ratio_median"))),
-                    Cell(_interval(comparison)),
+                    Cell(numbers.between(comparison.get("ratio_low"), comparison.get("ratio_high"))),
                     Cell(_seen(comparison, str(entry.get("metric") or ""))),
                     Cell(sign, TONES.get(verdict, "warn")),
                 )
@@ -101,13 +101,6 @@ def _seen(comparison: Json, metric: str) -> str:
     """Say what each trial came to, where it was held against a bound."""
     shown = numbers.duration if metric.endswith("_ns") else numbers.count
     return ", ".join(map(shown, comparison.get("values") or ())) or numbers.NOTHING
-
-
-def _interval(comparison: Json) -> str:
-    low, high = comparison.get("ratio_low"), comparison.get("ratio_high")
-    if low is None or high is None:
-        return numbers.NOTHING
-    return f"{numbers.ratio(low)} {numbers.NOTHING} {numbers.ratio(high)}"
 
 
 def _word(verdict: object) -> str:

@@ -9,7 +9,7 @@ import pandas as pd
 from bench.report import numbers, sweep
 from bench.report.results import Json, Results
 from bench.report.sections.method import Fact
-from bench.report.table import Cell, Column, Row, Table, number_cell, without_empty
+from bench.report.table import Cell, Column, Row, Table, heading, number_cell, without_empty
 
 _MORE = {"undo", "read", "look-up", "mark", "left out"}
 """Kinds of steps that are no faults: where there are none, the faults' own table says when each struck."""
@@ -146,7 +146,7 @@ def _table(results: Results, part: sweep.Part) -> Table | None:
     rows: list[Row] = []
     for case, faults in found.sort_values(["round", "asked_ns"]).groupby("case", sort=False):
         if len(labels) > 1:
-            rows.append(Row((Cell(labels[str(case)], "strong"),), opens=bool(rows), heading=True))
+            rows.append(heading(labels[str(case)], opens=bool(rows)))
         rows += [_row(fault) for _, fault in faults.iterrows()]
     return without_empty(Table(part.title, columns, tuple(rows), part.system))
 

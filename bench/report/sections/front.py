@@ -73,7 +73,7 @@ def _warnings(results: Results) -> tuple[str, ...]:
     warnings += resources.limits(results)
     if flagged := certainty.flag_counts(results):
         warnings.append(flagged)
-    said = (method.cold(results), method.unsteady(results), method.beside(results))
+    said = (method.cold(results), method.unsteady(results), method.crowding(results))
     warnings += [warning for warning in said if warning]
     if results.manifest.get("profile") == "quick":
         warnings.append("Profile `quick`: too short for decisions, good for trying things out.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -9,10 +10,10 @@ import pandas as pd
 from bench.report import beside, numbers, sweep
 from bench.report.beside import Other
 from bench.report.results import Results
-from bench.report.table import Cell, Column, Row, Table, number_cell
+from bench.report.table import Cell, Column, Row, Table, heading, number_cell
 
 
-def kept(found: Results, parts: list[sweep.Part]) -> list[Table]:
+def kept(found: Results, parts: Sequence[sweep.Part]) -> list[Table]:
     """Return a table a system: under each promise of this run's cases, what became of it where something broke.
 
     From the latest run of each scenario in the same folder; none for a run in which something broke itself.
@@ -21,7 +22,7 @@ def kept(found: Results, parts: list[sweep.Part]) -> list[Table]:
     return [table for part in parts if (table := _table(part, others)).rows]
 
 
-def _table(part: sweep.Part, others: list[Other]) -> Table:
+def _table(part: sweep.Part, others: Sequence[Other]) -> Table:
     columns = (
         Column("scenario", "text"),
         Column("configuration", "name"),
@@ -33,7 +34,7 @@ def _table(part: sweep.Part, others: list[Other]) -> Table:
     for promise in dict.fromkeys(part.cases["guarantee"].dropna()):
         tried = [row for other in others for row in _rows(part.system, str(promise), other)]
         if tried:
-            rows += [Row((Cell(_sentence(str(promise)), "strong"),), opens=bool(rows), heading=True), *tried]
+            rows += [heading(numbers.sentence(str(promise)), opens=bool(rows)), *tried]
     return Table(part.title, columns, tuple(rows), part.system)
 
 
@@ -45,7 +46,7 @@ def _rows(system: str, promise: str, other: Other) -> list[Row]:
 
 def _row(case: pd.Series[Any], other: Other) -> Row:
     name = str(case["case"]).removeprefix(str(case["system"])).strip()
-    link = (("report", f"../{other.run.name}/report.html"),)
+    link = (("report", f"../{other.path.name}/report.html"),)
     return Row(
         (
             Cell(f"{other.manifest.get('title')} ({other.manifest.get('profile')})", links=link),
@@ -55,7 +56,3 @@ def _row(case: pd.Series[Any], other: Other) -> Row:
             number_cell(case["lost"], tone="bad"),
         )
     )
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

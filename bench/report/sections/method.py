@@ -285,7 +285,7 @@ def crowded(trials: pd.DataFrame) -> pd.Series[float]:
     return others[others >= _CROWDED]
 
 
-def beside(results: Results) -> str | None:
+def crowding(results: Results) -> str | None:
     """Return the warning that something else took part of the machine while trials ran, None where nothing did."""
     those = crowded(results.trials)
     if those.empty:

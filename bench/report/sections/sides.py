@@ -34,11 +34,5 @@ def _row(point: Json) -> Row:
     for name, _, shown in _SHOWN:
         one = point[name]
         cells += [Cell(shown(one["first"])), Cell(shown(one["second"]))]
-        cells += [Cell(numbers.ratio(one["ratio"]), "strong"), Cell(_interval(one))]
+        cells += [Cell(numbers.ratio(one["ratio"]), "strong"), Cell(numbers.between(one["low"], one["high"]))]
     return Row(tuple(cells))
-
-
-def _interval(one: Json) -> str:
-    if one["low"] is None:
-        return numbers.NOTHING
-    return f"{numbers.ratio(one['low'])} {numbers.NOTHING} {numbers.ratio(one['high'])}"

@@ -16,6 +16,7 @@ from bench.report.table import (
     Row,
     Table,
     case_table,
+    heading,
     number_cell,
     setting_cells,
     setting_columns,
@@ -76,15 +77,11 @@ def guarantees(part: sweep.Part, *, priced: bool) -> Table:
     promised = part.cases["guarantee"].fillna("No promise is stated.")
     rows: list[Row] = []
     for promise in dict.fromkeys(promised):
-        rows.append(Row((Cell(_sentence(str(promise)), "strong"),), opens=bool(rows), heading=True))
+        rows.append(heading(numbers.sentence(str(promise)), opens=bool(rows)))
         rows += [
             _promised(part, case, priced=priced) for _, case in part.cases[promised == promise].iterrows()
         ]
     return Table(part.title, columns, tuple(rows), part.system)
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _promised(part: sweep.Part, case: pd.Series[Any], *, priced: bool) -> Row:
