@@ -232,7 +232,9 @@ ENDS = ("low", "high", "ci_low", "ci_high")
 """What stands beside a case's median, as ends of columns: range and interval."""
 
 RATES = ("throughput_msgs_per_s", "throughput_bytes_per_s")
-TIMES = tuple(f"{measure}_{point}_ns" for measure in ("service", "response", "e2e") for point in _TIMES)
+TIMES = tuple(
+    f"{measure}_{point}_ns" for measure in ("service", "response", "queue", "e2e") for point in _TIMES
+)
 COUNTERS = (
     "sent",
     "acked",
@@ -248,8 +250,12 @@ COUNTERS = (
     "out_of_order",
     "foreign",
 )
-BROKEN = ("unavailable_ns", "reader_stall_ns", "copies_missing_ns", "moves")
-"""What faults did to a trial: the longest of each time, and how often another node came to serve a partition."""
+BROKEN = (
+    *("unavailable_ns", "reader_stall_ns", "copies_missing_ns", "moves"),
+    *("lost_first_ns", "lost_last_ns"),
+)
+"""What faults did to a trial: the longest of each time, how often another node came to serve a partition, and from when
+to when what was lost had been sent, counted from the first fault."""
 SHARES = (
     *("machine_cpu_share", "machine_disk_share", "network_share"),
     *("servers_cpu", "client_cpu", "other_cpu", "gc_share"),

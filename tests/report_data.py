@@ -114,6 +114,7 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
     latencies = {"service": service}
     if sketch.open_loop:
         latencies["response"] = service * draw.uniform(1.0, 3.0, sketch.messages)
+        latencies["queue"] = latencies["response"] - service
     if sketch.e2e:
         latencies["e2e"] = service + _times(draw, 1_400_000, sketch.messages)
     row = {

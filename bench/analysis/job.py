@@ -21,6 +21,7 @@ from bench.analysis.account.order import out_of_order, verify_rows
 from bench.analysis.cases import case_rows
 from bench.analysis.contract import recorded
 from bench.analysis.faults.availability import availability, breakage, fault_rows
+from bench.analysis.faults.served import served_rows
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import EventLog, check_log
 from bench.analysis.resources import telemetry
@@ -56,6 +57,7 @@ class _Measured:
     telemetry: Any
     offenders: Any
     faults: list[dict[str, object]]
+    served: list[dict[str, object]]
     parts: dict[int, dict[int, float]]
 
 
@@ -139,6 +141,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         telemetry=tables.frame(telemetry.over_time(stepped), tables.TELEMETRY),
         offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
         faults=fault_rows(folder.trials, first_ns, availability(spark, log, folder.trials)),
+        served=list(served_rows(folder.trials, first_ns)),
         parts=service_by_part(sends),
     )
 
@@ -159,7 +162,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     settings = folder.settings
     trials = [trial_row(trial, settings, measured.counted) for trial in folder.trials]
     for trial, row in zip(folder.trials, trials, strict=True):
-        row.update(breakage(trial, measured.faults))
+        row.update(breakage(trial, measured.faults, measured.counted.accounts.get(trial.trial, {})))
     flag(trials, measured.parts, {trial.trial for trial in folder.trials if trial.faults})
     cases = case_rows(folder.trials, trials, settings)
     tables.write_table(results, "trials", tables.table(trials, tables.trial_fields(settings)))
@@ -170,6 +173,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "errors", tables.table(measured.errors, tables.ERRORS))
     tables.write_table(results, "messages", measured.offenders)
     tables.write_table(results, "faults", tables.table(measured.faults, tables.FAULTS))
+    tables.write_table(results, "served", tables.table(measured.served, tables.SERVED))
     found = Found(trials, measured.faults, measured.errors)
     judged = [
         judge(expectation, meant(expectation, folder.trials, found), settings)

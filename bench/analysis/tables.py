@@ -39,6 +39,7 @@ _TRIAL_TAIL: _Fields = {
     **dict.fromkeys(COUNTERS, _LONG),
     "account_complete": _BOOL,
     **dict.fromkeys(BROKEN, _LONG),
+    "unavailable_ended": _TEXT,
     "cpu_share": _REAL,
     "loop_lag_max_ns": _LONG,
     "recorder_backlog_max": _LONG,
@@ -110,7 +111,10 @@ FAULTS: _Fields = {
     "proven": _BOOL,
     **dict.fromkeys(("asked_ns", "effect_ns", "healed_ns"), _LONG),
     **dict.fromkeys(("first_failed_ns", "first_acked_ns", "first_received_ns"), _LONG),
-    **dict.fromkeys(("ack_gap_ns", "live_gap_ns"), _LONG),
+    "ack_gap_ns": _LONG,
+    "ack_gap_ended": _TEXT,
+    "live_gap_ns": _LONG,
+    "live_gap_ended": _TEXT,
     "rate_before": _REAL,
     "dip_depth": _REAL,
     "dip_messages": _LONG,
@@ -123,6 +127,17 @@ FAULTS: _Fields = {
     "copies_back_how": _TEXT,
 }
 
+SERVED: _Fields = {
+    "trial": _INT,
+    "at_ns": _LONG,
+    "partition": _INT,
+    "served_by": _TEXT,
+    "in_sync": _TEXT,
+    "epoch": _LONG,
+    "high_watermark": _LONG,
+    "ledgers": _TEXT,
+}
+
 OTHERS: Mapping[str, _Fields] = {
     "timeline": TIMELINE,
     "telemetry": TELEMETRY,
@@ -130,6 +145,7 @@ OTHERS: Mapping[str, _Fields] = {
     "errors": ERRORS,
     "messages": MESSAGES,
     "faults": FAULTS,
+    "served": SERVED,
 }
 """All tables but `trials` and `cases`, whose columns depend on what is swept."""
 

@@ -29,7 +29,7 @@ class Counted:
     tallies: Mapping[int, Sequence[Tally]]
     distributions: Mapping[tuple[int, str], Distribution]
     seen: Mapping[int, int]
-    accounts: Mapping[int, Mapping[str, int]]
+    accounts: Mapping[int, Mapping[str, int | None]]
     out_of_order: Mapping[int, int]
     used: Mapping[int, Sequence[Used]]
 

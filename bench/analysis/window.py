@@ -33,10 +33,12 @@ class Windows:
         """Give every send with what follows from its times.
 
         Adds acked, in_window and window_part (by sent_ns), sent_second, done_second and done_in_window (by
-        done_ns; where that is null, by sent_ns and outside), service_ns (null unless acked) and response_ns
-        (null in a closed loop too).
+        done_ns; where that is null, by sent_ns and outside), service_ns (null unless acked), response_ns and
+        queue_ns (null in a closed loop too).
         """
-        sent, done, acked = F.col("sent_ns"), F.col("done_ns"), F.col("outcome") == "ok"
+        sent, done, due = F.col("sent_ns"), F.col("done_ns"), F.col("due_ns")
+        acked = F.col("outcome") == "ok"
+        scheduled = acked & ~F.col("closed")
         return self.over(log.sends).select(
             "trial",
             "outcome",
@@ -49,7 +51,8 @@ class Windows:
             second(sent).alias("sent_second"),
             second(F.coalesce(done, sent)).alias("done_second"),
             F.when(acked, done - sent).alias("service_ns"),
-            F.when(acked & ~F.col("closed"), done - F.col("due_ns")).alias("response_ns"),
+            F.when(scheduled, done - due).alias("response_ns"),
+            F.when(scheduled, sent - due).alias("queue_ns"),
         )
 
     def messages(self, messages: DataFrame) -> DataFrame:

@@ -70,6 +70,13 @@ def percent(value: float | None) -> str:
     return NOTHING if value is None or absent(value) else f"{value:.0%}"
 
 
+def share(value: float | None) -> str:
+    """A percentage that does not tell a little as nothing: 0%, 0.02%, 3.1%, 38%."""
+    if value is None or absent(value):
+        return NOTHING
+    return f"{value:.0%}" if value >= 0.1 else f"{float(f'{value * 100:.2g}'):g}%"
+
+
 def ratio(value: float | None) -> str:
     """How many times as much: 2.1x."""
     return NOTHING if value is None or absent(value) else f"{_three(value)}\N{MULTIPLICATION SIGN}"

@@ -59,9 +59,7 @@ _REQUIRED = {
         "asked_ns",
         "effect_ns",
         "healed_ns",
-        "ack_gap_ns",
-        "live_gap_ns",
-        "back_ns",
+        *("ack_gap_ns", "ack_gap_ended", "live_gap_ns", "live_gap_ended", "rate_before", "back_ns"),
     ),
     "messages": ("trial", "kind", "producer", "sequence", "partition", "ledger", "entry", "batch_index"),
 }
@@ -94,7 +92,8 @@ class Results:
     def first_send_ns(self, trial: int) -> int | None:
         """When a trial's first send was, on the clock of its trial.json; None where no fault's two times tell it."""
         struck = self.faults[self.faults["trial"] == trial]
-        asked = [step["asked_ns"] for step in self.trial_files[trial].get("faults") or () if "proven" in step]
+        steps = [step for step in self.trial_files[trial].get("faults") or () if "proven" in step]
+        asked = [step["asked_ns"] for step in steps if step.get("asked_ns") is not None]
         return None if struck.empty or not asked else int(asked[0] - struck["asked_ns"].min())
 
     def plan_sweeps(self, setting: str) -> bool:

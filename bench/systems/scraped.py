@@ -19,7 +19,8 @@ COUNTERS = (
 took, fsyncs and the time that they took, changes of a set of replicas in sync, time in garbage collection."""
 
 GAUGES = ("under_replicated", "heap_bytes")
-"""Levels: partitions or ledgers that lack a copy, as this server knows it; heap in use."""
+"""Levels: what lacks a copy, as this server knows it (a Kafka broker: of the partitions that it leads; every bookie: of
+all ledgers); heap in use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,12 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """Where a server shows its figures (Prometheus' text format), and which series make up each common name."""
+    """Where a server shows its figures (Prometheus' text format), and which series make up each common name.
+
+    `listed` has, for common names that are in no series, the address of a list in JSON whose length counts; not found
+    is an empty one.
+    """
 
     url: str
     series: Mapping[str, tuple[Series, ...]]
+    listed: Mapping[str, str] = field(default_factory=dict)

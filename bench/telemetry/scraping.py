@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
+import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from bench.systems.scraped import Scrape, Series
@@ -13,13 +14,18 @@ _Samples = Mapping[str, list[tuple[Mapping[str, str], float]]]
 
 
 class Reader:
-    """Reads what a scrape of one server returned."""
+    """Asks one server for its figures, and reads what it returns."""
 
     def __init__(self, scrape: Scrape) -> None:
         """Look for the series of this scrape only: a bookie shows 2,000."""
         self._scrape = scrape
         names = {name for every in scrape.series.values() for one in every for name in _names(one)}
         self._beginnings = tuple(f"{name}{after}" for name in sorted(names) for after in " {")
+
+    def ask(self, http: httpx.Client) -> list[tuple[str, float]]:
+        """Return each common name with its value. Raises httpx.HTTPError or ValueError where the server has none."""
+        figures = list(self.read(http.get(self._scrape.url).raise_for_status().text))
+        return figures + [(common, _length(http.get(url))) for common, url in self._scrape.listed.items()]
 
     def read(self, text: str) -> Iterator[tuple[str, float]]:
         """Give each common name with its value; what the server does not show is left out."""
@@ -32,6 +38,10 @@ class Reader:
             values = [value for one in every if (value := _value(one, samples)) is not None]
             if values:
                 yield common, sum(values)
+
+
+def _length(answer: httpx.Response) -> float:
+    return 0.0 if answer.status_code == httpx.codes.NOT_FOUND else len(answer.raise_for_status().json())
 
 
 def _names(series: Series) -> Iterable[str]:

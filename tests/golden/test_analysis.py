@@ -374,10 +374,12 @@ def test_response_time_counts_from_when_a_send_was_due(results: Path) -> None:
     row = trial(results, open_loop)
     assert row["service_max_ns"] == seconds(0.02)
     assert row["response_max_ns"] == seconds(0.07)
+    assert [row["queue_min_ns"], row["queue_max_ns"]] == [0, seconds(0.05)]
 
 
-def test_a_closed_loop_has_no_response_time(results: Path) -> None:
-    assert trial(results, edges)["response_p50_ns"] is None
+def test_a_closed_loop_has_no_response_and_no_queue_time(results: Path) -> None:
+    row = trial(results, edges)
+    assert [row["response_p50_ns"], row["queue_p50_ns"]] == [None, None]
 
 
 def test_the_timeline_has_every_second_also_the_silent_one(results: Path) -> None:

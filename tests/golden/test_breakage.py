@@ -71,6 +71,7 @@ def killed() -> TrialLog:
         "away": True,
         "asked_ns": seconds(KILLED_S),
         "effect_ns": seconds(KILLED_S + 0.2),
+        "heal_asked_ns": seconds(BACK_S - 0.5),
         "healed_ns": seconds(BACK_S),
         "proven": True,
     }
@@ -111,6 +112,7 @@ def struck_twice() -> TrialLog:
         "name": "follower killed",
         "asked_ns": seconds(15.05),
         "effect_ns": seconds(15.1),
+        "heal_asked_ns": None,
         "healed_ns": None,
     }
     return replace(once, round=1, others={**once.others, "faults": [first, reader, second]})
@@ -124,12 +126,22 @@ def struck_meanwhile() -> TrialLog:
     return replace(once, round=2, others={**once.others, "faults": [first, reader, second]})
 
 
+def lost_two() -> TrialLog:
+    """The same, and of partition 0 what was sent at 9.5 s and at 10.1 s is not there."""
+    once = killed()
+    gone = {("verify", 0, 95), ("verify", 0, 101)}
+    there = [
+        row for row in once.receives or () if (row["stage"], row["producer"], row["sequence"]) not in gone
+    ]
+    return replace(once, receives=there, round=3, configuration={"producer": {"acks": 0}})
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
     assert spark is not None
     run = write_run(
         tmp_path_factory.mktemp("runs") / "broken",
-        [killed(), struck_twice(), struck_meanwhile()],
+        [killed(), struck_twice(), struck_meanwhile(), lost_two()],
         expectations=[KEEPS, MOVES, LATER],
     )
     analyse(run)
@@ -154,6 +166,46 @@ def test_the_gap_is_that_of_the_partition_that_stood_still(fault: Row) -> None:
     """Its last acknowledgement before came at 9.91 s, the next at 13.01 s; the other partition never paused."""
     assert fault["ack_gap_ns"] == seconds(13.01) - seconds(9.91)
     assert fault["live_gap_ns"] == seconds(25) - seconds(19.915)  # the other partition's consumer, at the end
+
+
+def test_a_gap_tells_what_may_have_ended_it(results: Path) -> None:
+    """The healing is asked for at 12.5 s; where another kill comes at 11 s it has the rest of the gap."""
+    rows = pq.read_table(results / "faults.parquet").to_pylist()
+    ended = [(row["trial"], row["fault"], row["ack_gap_ended"]) for row in rows]
+
+    assert ended == [
+        (0, "leader killed", "healing"),
+        (1, "leader killed", "healing"),
+        (1, "follower killed", None),
+        (2, "leader killed", "next fault"),
+        (2, "follower killed", "healing"),
+        (3, "leader killed", "healing"),
+    ]
+    assert rows[0]["live_gap_ended"] is None
+    trials = pq.read_table(results / "trials.parquet").to_pylist()
+    assert [trial["unavailable_ended"] for trial in trials] == ["healing"] * 4
+
+
+def test_what_was_lost_has_the_time_of_sending_as_seen_from_the_fault(results: Path) -> None:
+    *others, last = pq.read_table(results / "trials.parquet").to_pylist()
+    assert [last[name] for name in ("lost", "lost_first_ns", "lost_last_ns")] == [
+        2,
+        -seconds(0.5),
+        seconds(0.1),
+    ]
+    assert {row["lost_first_ns"] for row in others} == {None}
+
+
+def test_what_serves_and_keeps_a_partition_is_a_table(results: Path) -> None:
+    rows = [row for row in pq.read_table(results / "served.parquet").to_pylist() if row["trial"] == 0]
+
+    assert [(row["at_ns"], row["served_by"], row["in_sync"]) for row in rows] == [
+        (0, "broker-2", "broker-2 broker-1"),
+        (seconds(11), None, ""),
+        (seconds(14), "broker-1", "broker-1"),
+        (seconds(16), "broker-1", "broker-1 broker-2"),
+    ]
+    assert {row["ledgers"] for row in rows} == {None}
 
 
 def test_the_first_failure_and_the_first_success_count_from_when_it_was_asked_for(fault: Row) -> None:

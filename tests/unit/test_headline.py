@@ -29,6 +29,9 @@ def trial(
     *,
     unread: int = 0,
     twice: int = 0,
+    disordered: int = 0,
+    sent_ns: tuple[int, int] | None = None,
+    gap: tuple[int, str | None] | None = None,
     failed: int = 0,
     present: int = 0,
     number: int = 0,
@@ -45,6 +48,9 @@ def trial(
         "lost": lost,
         "unread": unread,
         "duplicates": twice,
+        "out_of_order": disordered,
+        **(dict(zip(("lost_first_ns", "lost_last_ns"), sent_ns, strict=True)) if sent_ns else {}),
+        **(dict(zip(("unavailable_ns", "unavailable_ended"), gap, strict=True)) if gap else {}),
         "failed": failed,
         "unknown": 0,
         "fail_present": present,
@@ -148,10 +154,45 @@ def test_where_something_broke_the_worth_of_an_ack_comes_first() -> None:
     assert headline(SWEEP, trials, closed=False, broken=True) == [
         (
             "Kafka: acks=0 lost 60 and doubled 3 of 2,000; acks=1 left unread 400 of 1,000; "
-            "with acks=all none was lost and none doubled."
+            "with acks=all none was lost, doubled or disordered."
         ),
         "1 of 5 trials is not valid and left out.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("first_s", "last_s", "said"),
+    [
+        (-8.02, -0.5, "sent 8.02 s to 500 ms before the first fault"),
+        (-8.02, 1.5, "sent from 8.02 s before to 1.5 s after the first fault"),
+        (0.25, 1.5, "sent 250 ms to 1.5 s after the first fault"),
+    ],
+)
+def test_what_was_lost_is_told_with_when_it_had_been_sent(first_s: float, last_s: float, said: str) -> None:
+    sent = round(first_s * 1e9), round(last_s * 1e9)
+    trials = [trial("kafka", lost=3, sent_ns=sent), trial("kafka", disordered=2)]
+
+    (found,) = headline([case("kafka", 4.0, 1)], trials, closed=False, broken=True)[:1]
+
+    assert found == f"Kafka: its one configuration lost 3 and disordered 2 of 2,000 ({said})."
+
+
+def test_how_long_nothing_was_acknowledged_is_told_with_what_ended_it() -> None:
+    gaps = [
+        (9_300_000_000, "healing"),
+        (10_650_000_000, "healing"),
+        (400_000_000, None),
+        (27_000_000_000, "no end"),
+    ]
+    trials = [trial("kafka", gap=gap) for gap in gaps]
+
+    (found, *_) = headline([case("kafka", 4.0, 1)], trials, closed=False, broken=True)
+
+    assert found == (
+        "Kafka: of 4,000 acknowledged messages none was lost, doubled or disordered; the longest time without an "
+        "acknowledgement was 400 ms to 27 s (until something was healed in 2 of 4 trials, with no end before the "
+        "load's in 1 of 4 trials)."
+    )
 
 
 def test_what_lost_most_is_told_first() -> None:
@@ -180,7 +221,7 @@ def test_refused_messages_that_are_there_are_counted() -> None:
 
 def test_where_something_broke_in_a_closed_loop_the_price_follows() -> None:
     worth, price = headline(SWEEP, [trial()], closed=True, broken=True)
-    assert worth == "Kafka: of 1,000 acknowledged messages none was lost and none doubled."
+    assert worth == "Kafka: of 1,000 acknowledged messages none was lost, doubled or disordered."
     assert "acks=0 is the cheapest" in price
 
 

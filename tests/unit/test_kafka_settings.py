@@ -161,3 +161,13 @@ def test_a_processors_misspelt_setting_is_shown_with_the_nearest_name() -> None:
     assert settings.unknown(replace(SOUND, processor={"comit": "after"})) == [
         ("processor", "comit", ["commit"])
     ]
+
+
+def test_never_is_what_kafka_writes_for_it() -> None:
+    given: Settings = {"replicas": 3, "flush.messages": "never", "flush.ms": 5, "cleanup.policy": "never"}
+
+    assert settings.topic_settings(given) == {
+        "flush.messages": 9_223_372_036_854_775_807,
+        "flush.ms": 5,
+        "cleanup.policy": "never",
+    }

@@ -103,12 +103,14 @@ def test_a_published_run_is_published_again_with_the_report_of_today(run: RunFol
     assert (there / "report.pdf").read_bytes().startswith(b"%PDF-")
 
 
-def test_what_could_not_be_read_stands_beside_what_was_lost(run: RunFolder, tmp_path: Path) -> None:
-    summary, trials = run.path / "results" / "summary.json", run.path / "results" / "trials.parquet"
+def test_the_index_says_in_how_many_cases_messages_were_lost_or_not_read(
+    run: RunFolder, tmp_path: Path
+) -> None:
+    summary, cases = run.path / "results" / "summary.json", run.path / "results" / "cases.parquet"
     summary.write_text(json.dumps(json.loads(summary.read_text()) | {"figure": "timeline"}))
-    table = pd.read_parquet(trials)
-    table.assign(unread=[8, *[0] * (len(table) - 1)], lost=0, acked=100).to_parquet(trials)
+    table = pd.read_parquet(cases)
+    table.assign(unread=[8, *[0] * (len(table) - 1)], lost=[*[0] * (len(table) - 1), 3]).to_parquet(cases)
 
     page = publish([run], tmp_path / "published").read_text()
 
-    assert f"0 and 8 unread / {100 * (table['verdict'] == 'valid').sum():,}" in page
+    assert f"lost and unread in 2 of {len(table)} cases" in page

@@ -2,6 +2,7 @@ import os
 import time
 from pathlib import Path
 
+import httpx
 import pyarrow.parquet as pq
 import pytest
 
@@ -52,6 +53,35 @@ def test_a_mean_times_its_count_is_a_sum() -> None:
 
 def test_what_a_server_does_not_show_is_left_out() -> None:
     assert read(nothing=(Series("not_there"),), half=(Series("produce_ms_mean", times="not_there"),)) == {}
+
+
+def web(answers: dict[str, httpx.Response]) -> httpx.Client:
+    return httpx.Client(transport=httpx.MockTransport(lambda request: answers[request.url.path]))
+
+
+def test_a_list_counts_by_its_length_and_is_empty_where_it_is_not_found() -> None:
+    scrape = Scrape(
+        "http://a/metrics",
+        {"requests": (Series("produce_ms_count"),)},
+        {"under_replicated": "http://a/ledgers", "none": "http://a/gone"},
+    )
+    answers = {
+        "/metrics": httpx.Response(200, text=TEXT),
+        "/ledgers": httpx.Response(200, json=[3, 7]),
+        "/gone": httpx.Response(404, text="No under replicated ledgers found"),
+    }
+
+    with web(answers) as http:
+        assert Reader(scrape).ask(http) == [("requests", 400.0), ("under_replicated", 2), ("none", 0.0)]
+
+
+@pytest.mark.parametrize("refused", ["/metrics", "/ledgers"])
+def test_a_server_that_refuses_has_no_figures(refused: str) -> None:
+    answers = {"/metrics": httpx.Response(200, text=TEXT), "/ledgers": httpx.Response(200, json=[])}
+    answers[refused] = httpx.Response(503)
+
+    with web(answers) as http, pytest.raises(httpx.HTTPStatusError):
+        Reader(Scrape("http://a/metrics", {}, {"under_replicated": "http://a/ledgers"})).ask(http)
 
 
 def test_a_rhythm_without_a_window_is_even() -> None:

@@ -73,12 +73,14 @@ def is_kind(kind: str) -> Column:
 MESSAGE_KINDS = ("lost", "fail_present", "unknown_present", "unknown_absent", "duplicate", "foreign")
 
 
-def accounts(messages: DataFrame) -> dict[int, dict[str, int]]:
+def accounts(messages: DataFrame) -> dict[int, dict[str, int | None]]:
     """Count every trial's messages: the counters of `trials` but out_of_order, and `repeated`.
 
-    `repeated` counts messages that stand in the sends more than once, which breaks the log's contract.
+    `repeated` counts messages that stand in the sends more than once, which breaks the log's contract. Beside them
+    lost_first and lost_last: when the first and the last of the lost ones was sent, null without any.
     """
     sends, copies, outcome = F.col("sends"), F.col("copies"), F.col("outcome")
+    lost_ns = F.when(is_kind("lost"), F.col("sent_ns"))
     rows = (
         messages.groupBy("trial")
         .agg(
@@ -95,6 +97,8 @@ def accounts(messages: DataFrame) -> dict[int, dict[str, int]]:
             F.sum(F.when(is_kind("duplicate"), copies - 1).otherwise(0)).alias("duplicates"),
             F.sum(F.when(sends == 0, copies).otherwise(0)).alias("foreign"),
             F.count_if(sends > 1).alias("repeated"),
+            F.min(lost_ns).alias("lost_first"),
+            F.max(lost_ns).alias("lost_last"),
         )
         .collect()
     )

@@ -24,6 +24,12 @@ _BACK = 0.9
 _NOISE, _MOST_NOISE = 2, 0.5
 """A second is no dip that lost up to so many times what any before the fault differed by, unless more than so much."""
 
+NO_END, HEALING, RESTART, NEXT = "no end", "healing", "restart", "next fault"
+"""What a gap may have ended by: nothing, until the load was over; something that was healed within it; a server that
+had ended by itself and was started again within it; the next fault, which has the rest. Else it ended by itself."""
+_STARTED = "started"
+"""The kind of an entry among a trial's steps: a server was started again."""
+
 DIP = ("rate_before", "dip_depth", "dip_messages", "back_ns")
 
 Row = dict[str, object]
@@ -57,7 +63,8 @@ class Availability:
 
 def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> Availability:
     """Look at the trials with faults; the others cost nothing."""
-    struck = {(one.trial, one.fault): one for trial in trials for one in _struck(trial)}
+    broken = [trial for trial in trials if trial.faults]
+    struck = {(one.trial, one.fault): one for trial in broken for one in _struck(trial)}
     if not struck:
         return Availability({}, {}, {}, {})
     rows = [astuple(one) for one in struck.values()]
@@ -70,13 +77,13 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
     acks = sends.where(F.col("outcome") == "ok").select("trial", "partition", "sent_ns", told)
     received = F.col("received_ns").alias("at_ns")
     seen = live.select("trial", "partition", "sent_ns", received)
-    ends = _ends(sends)
+    ends, mended = _ends(sends), {trial.trial: list(_mended(trial)) for trial in broken}
     for found in (
         _first_failed(sends, faults),
         _first_new(acks, faults, "first_acked_ns"),
         _first_new(seen, faults, "first_received_ns"),
-        _gap(acks, ends, faults, "ack_gap_ns"),
-        _gap(seen, ends, faults, "live_gap_ns"),
+        _gap(acks, ends, faults, mended, "ack_gap"),
+        _gap(seen, ends, faults, mended, "live_gap"),
     ):
         for key, row in found.items():
             figures[key] |= row
@@ -130,8 +137,23 @@ def _ends(sends: DataFrame) -> DataFrame:
     return sends.groupBy("trial").agg(F.max(F.coalesce("done_ns", "sent_ns")).alias("at_ns"))
 
 
-def _gap(events: DataFrame, ends: DataFrame, faults: DataFrame, name: str) -> dict[tuple[int, int], Row]:
-    """Find the longest time that any one partition had no event.
+def _mended(trial: TrialRecord) -> Iterator[tuple[str, int]]:
+    """Give when the healing of each fault of a trial was asked for, and when servers were started again."""
+    for step in trial.faults:
+        how = RESTART if step["kind"] == _STARTED else HEALING
+        at_ns = step["asked_ns"] if how == RESTART else step.get("heal_asked_ns")
+        if at_ns is not None:
+            yield how, at_ns
+
+
+def _gap(
+    events: DataFrame,
+    ends: DataFrame,
+    faults: DataFrame,
+    mended: Mapping[int, Sequence[tuple[str, int]]],
+    name: str,
+) -> dict[tuple[int, int], Row]:
+    """Find the longest time that any one partition had no event, and what may have ended it.
 
     Those count that ended after the fault was asked for and began before the next one was, and only until then.
     """
@@ -139,20 +161,36 @@ def _gap(events: DataFrame, ends: DataFrame, faults: DataFrame, name: str) -> di
         events.groupBy("trial", "partition")
         .agg(F.max("at_ns").alias("last_ns"))
         .join(F.broadcast(ends.withColumnRenamed("at_ns", "end_ns")), "trial")
-        .select("trial", "partition", F.greatest("last_ns", "end_ns").alias("at_ns"))
+        .select("trial", "partition", F.greatest("last_ns", "end_ns").alias("at_ns"), F.lit(1).alias("last"))
     )
-    before = F.lag("at_ns").over(Window.partitionBy("trial", "partition").orderBy("at_ns"))
-    every = events.select("trial", "partition", "at_ns").unionByName(last)
-    gaps = every.select("trial", "at_ns", (F.col("at_ns") - before).alias("gap_ns"))
-    begun = F.col("at_ns") - F.col("gap_ns")
+    before = F.lag("at_ns").over(Window.partitionBy("trial", "partition").orderBy("at_ns", "last"))
+    every = events.select("trial", "partition", "at_ns", F.lit(0).alias("last")).unionByName(last)
+    gaps = every.select("trial", "at_ns", "last", before.alias("begun_ns"))
+    length = F.least("at_ns", "until_ns") - F.col("begun_ns")
     rows = (
         gaps.join(F.broadcast(faults), "trial")
-        .where((F.col("at_ns") >= F.col("asked_ns")) & (begun < F.col("until_ns")))
+        .where("at_ns >= asked_ns and begun_ns < until_ns")
         .groupBy("trial", "fault")
-        .agg(F.max(F.least("at_ns", "until_ns") - begun).alias("gap_ns"))
+        .agg(F.max(F.struct(length.alias("gap_ns"), "begun_ns", "at_ns", "last", "until_ns")).alias("gap"))
         .collect()
     )
-    return {(row.trial, row.fault): {name: row.gap_ns} for row in rows}
+    return {
+        (row.trial, row.fault): {
+            f"{name}_ns": row.gap.gap_ns,
+            f"{name}_ended": _ended(row.gap, mended[row.trial]),
+        }
+        for row in rows
+    }
+
+
+def _ended(gap: Any, mended: Iterable[tuple[str, int]]) -> str | None:  # noqa: ANN401 - a row of Spark
+    """Name what may have ended a gap; None where it ended by itself."""
+    end_ns = min(gap.at_ns, gap.until_ns)
+    if gap.last and gap.at_ns == end_ns:
+        return NO_END
+    within = {how for how, at_ns in mended if gap.begun_ns < at_ns < end_ns}
+    known = [how for how in (HEALING, RESTART) if how in within]
+    return known[0] if known else NEXT if gap.at_ns > end_ns else None
 
 
 def _bins(events: DataFrame) -> dict[int, dict[int, int]]:
@@ -192,26 +230,36 @@ def _spare(row: Row, asked_ns: int, busy_ns: dict[str, int]) -> None:
             busy_ns[rate] = asked_ns + back_ns if isinstance(back_ns, int) else _NEVER_NS
 
 
-def breakage(trial: TrialRecord, rows: Iterable[Row]) -> Row:
+def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int | None]) -> Row:
     """Give the longest of what a trial's faults did, for its row in `trials`; null where nothing can be said.
 
-    A reader's stall is the longest time in which nothing came to the reader that a step started.
+    A reader's stall is the longest time in which nothing came to the reader that a step started. `account` has when
+    the first and the last of the lost messages was sent.
     """
     mine = [row for row in rows if row["trial"] == trial.trial]
+    first_ns = min((one.asked_ns for one in _struck(trial)), default=None)
+    longest = max(mine, key=_gap_ns, default={})
     readers = [step for step in trial.faults if step["kind"] == "read"]
     stalls = [stall["to_ns"] - stall["from_ns"] for step in readers for stall in step["stalls"]]
     return {
-        "unavailable_ns": _longest(mine, "ack_gap_ns"),
+        "unavailable_ns": longest.get("ack_gap_ns"),
+        "unavailable_ended": longest.get("ack_gap_ended"),
         "reader_stall_ns": max(stalls, default=0) if readers else None,
         "copies_missing_ns": copies.missing_ns(
             trial.history, trial.faults, [(trial.faults[one.fault], one.until_ns) for one in _struck(trial)]
         ),
         "moves": copies.moves(trial.history) if mine else None,
+        **{
+            f"lost_{which}_ns": at_ns - first_ns
+            for which in ("first", "last")
+            if trial.verified and first_ns is not None and (at_ns := account.get(f"lost_{which}")) is not None
+        },
     }
 
 
-def _longest(rows: Iterable[Row], name: str) -> int | None:
-    return max((value for row in rows if isinstance(value := row.get(name), int)), default=None)
+def _gap_ns(row: Row) -> int:
+    value = row.get("ack_gap_ns")
+    return value if isinstance(value, int) else 0
 
 
 def _row(

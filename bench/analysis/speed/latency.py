@@ -1,4 +1,4 @@
-"""Service, response and end-to-end time: from messages to each trial's figures and curves."""
+"""Service, response, queue and end-to-end time: from messages to each trial's figures and curves."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.speed.quantiles import SCALE, quantiles
 
-MEASURES = ("service", "response", "e2e")
+MEASURES = ("service", "response", "queue", "e2e")
 
 _SEEN = 0.99
 """End-to-end times are told where live consumers had so large a share of what was acknowledged."""
@@ -67,13 +67,13 @@ def distributions(
 ) -> dict[tuple[int, str], Distribution]:
     """Compute every distribution of every trial, by (trial, measure).
 
-    `sends` and `messages` are as Windows gives them. Without an open loop there are no response times, and
-    `any_open` saves looking for them.
+    `sends` and `messages` are as Windows gives them. Without an open loop there are no response and queue times,
+    and `any_open` saves looking for them.
     """
     counted, seen = sends.where("acked and in_window"), messages.where("in_window")
     values = _measured(counted, "service").unionAll(_measured(seen, "e2e"))
     if any_open:
-        values = values.unionAll(_measured(counted, "response"))
+        values = values.unionAll(_measured(counted, "response")).unionAll(_measured(counted, "queue"))
     rows = quantiles(values, ["trial", "measure"], CURVE).collect()
     return _gathered((row.trial, MEASURES[row.measure], *row[2:]) for row in rows)
 

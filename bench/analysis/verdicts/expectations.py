@@ -245,7 +245,8 @@ def _summary(verdict: str, comparisons: Sequence[Comparison]) -> str:
         word: sum(comparison["verdict"] == word for comparison in comparisons)
         for word in (HELD, NOT, UNDECIDED)
     }
-    over = _rounds([comparison["rounds"] for comparison in comparisons])
+    unit = "round" if comparisons[0]["values"] is None else "trial"
+    over = _span([comparison["rounds"] for comparison in comparisons], unit)
     if verdict == HELD:
         return f"held in {total} of {_comparisons_of(total)} over {over}"
     if verdict == NOT:
@@ -274,7 +275,7 @@ def _comparisons_of(number: int) -> str:
     return f"{number} comparison{'' if number == 1 else 's'}"
 
 
-def _rounds(numbers: Sequence[int]) -> str:
+def _span(numbers: Sequence[int], unit: str) -> str:
     low, high = min(numbers), max(numbers)
     span = str(low) if low == high else f"{low} to {high}"
-    return f"{span} round{'' if span == '1' else 's'}"
+    return f"{span} {unit}{'' if span == '1' else 's'}"

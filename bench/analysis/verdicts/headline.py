@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,14 @@ from bench.analysis.words import duration
 from bench.model import ENOUGH_TRIALS
 
 Row = Mapping[str, Any]
+
+_UNHARMED = "none was lost, doubled or disordered"
+_ENDED = (
+    ("healing", "until something was healed"),
+    ("restart", "until a server that had ended was started again"),
+    ("no end", "with no end before the load's"),
+)
+"""What a time without acknowledgements may have ended by, beside itself (results/faults), as a headline says it."""
 
 
 def headline(cases: Sequence[Row], trials: Sequence[Row], *, closed: bool, broken: bool = False) -> list[str]:
@@ -51,11 +60,27 @@ def _worth(system: str, cases: Sequence[Row], valid: Sequence[Row]) -> str:
     every = [row for rows in found.values() for row in rows]
     acked = sum(row["acked"] for row in every)
     clean = [label for label, harm in said.items() if not harm]
+    beside = f"{_strays(every)}{_stood_still(every)}."
     if len(clean) == len(said):
-        return f"{name}: of {acked:,} acknowledged messages none was lost and none doubled{_strays(every)}."
+        return f"{name}: of {acked:,} acknowledged messages {_UNHARMED}{beside}"
     harmed = "; ".join(f"{label} {harm}" for label, harm in said.items() if harm)
-    kept = f"; with {', '.join(clean)} none was lost and none doubled" if clean else ""
-    return f"{name}: {harmed}{kept}{_strays(every)}."
+    kept = f"; with {', '.join(clean)} {_UNHARMED}" if clean else ""
+    return f"{name}: {harmed}{kept}{beside}"
+
+
+def _stood_still(rows: Sequence[Row]) -> str:
+    """Say for how long nothing was acknowledged, and in how many trials that was not the system's own time."""
+    gaps = [row["unavailable_ns"] for row in rows if row.get("unavailable_ns") is not None]
+    if not gaps:
+        return ""
+    low, high = duration(min(gaps)), duration(max(gaps))
+    ended = Counter(row.get("unavailable_ended") for row in rows)
+    said = [
+        f"{words} in {ended[how]} of {_number(len(rows), 'trial')}" for how, words in _ENDED if ended[how]
+    ]
+    span = low if low == high else f"{low} to {high}"
+    beside = f" ({', '.join(said)})" if said else ""
+    return f"; the longest time without an acknowledgement was {span}{beside}"
 
 
 def _strays(rows: Sequence[Row]) -> str:
@@ -72,15 +97,34 @@ def _are(number: int) -> str:
 
 
 def _marred(rows: Sequence[Row]) -> str:
-    """Say what acknowledged messages of a case were lost, not read or doubled; empty where none was."""
+    """Say what acknowledged messages of a case were lost, not read, doubled or disordered; empty where none was."""
     acked = sum(row["acked"] for row in rows)
-    counts = {
-        "lost": sum(row["lost"] or 0 for row in rows),
-        "left unread": sum(row["unread"] or 0 for row in rows),
-        "doubled": sum(row["duplicates"] or 0 for row in rows),
+    names = {
+        "lost": "lost",
+        "unread": "left unread",
+        "duplicates": "doubled",
+        "out_of_order": "disordered",
     }
+    counts = {word: sum(row[name] or 0 for row in rows) for name, word in names.items()}
     words = [f"{word} {count:,}" for word, count in counts.items() if count]
-    return f"{' and '.join(words)} of {acked:,}" if words else ""
+    if not words:
+        return ""
+    listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
+    return f"{listed} of {acked:,}{_sent(rows)}"
+
+
+def _sent(rows: Sequence[Row]) -> str:
+    """Say when what was lost had been sent, as seen from the first fault; empty where nothing was lost."""
+    firsts = [row["lost_first_ns"] for row in rows if row.get("lost_first_ns") is not None]
+    lasts = [row["lost_last_ns"] for row in rows if row.get("lost_last_ns") is not None]
+    if not firsts:
+        return ""
+    first, last = min(firsts), max(lasts)
+    if last <= 0:
+        return f" (sent {duration(-first)} to {duration(-last)} before the first fault)"
+    if first >= 0:
+        return f" (sent {duration(first)} to {duration(last)} after the first fault)"
+    return f" (sent from {duration(-first)} before to {duration(last)} after the first fault)"
 
 
 def _system(system: str, cases: Sequence[Row], valid: Sequence[Row], *, closed: bool) -> str:

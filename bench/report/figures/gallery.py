@@ -90,20 +90,19 @@ def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
         lambda value: f"{numbers.rate(value)} messages/s in the measured window",
     )
     caption = (
-        "Strong line: the trial whose throughput is its case's median. Thin line and shading: median and "
-        "range over all valid trials. Grey: warm-up, not counted. The last, partial second is not drawn."
+        "Strong line: the trial whose throughput is its case's median. Thin line and shading: median and range "
+        "over all valid trials. Grey: warm-up."
     )
-    bad = " A red cross marks a second in which a send failed or stayed unknown, or nothing was acknowledged."
     inside = results.timeline[results.timeline["in_window"].astype(bool)]
-    unhappy = timeline.unhappy(inside).any()
+    bad = " Crosses: seconds in which a send failed or stayed unknown, or nothing was acknowledged."
     struck = (
-        " Dotted line and red shading: a fault, until it was healed; a peak after it is what had been held up. At the "
-        "top: a red tick for every other step and for nodes that ended by themselves, a grey triangle where a "
-        "partition was seen to be served by another node, or by none."
-        if len(results.faults)
-        else ""
+        " Red: a fault, until healed; what peaks after it had been held up. At the top, ticks: other steps, and nodes "
+        "that ended by themselves; triangles: a partition was seen to be served by another node, or by none; dots: "
+        "other nodes keep it."
     )
-    caption += struck + (bad if unhappy else "") + _panels_chosen(parts)
+    caption += struck if len(results.faults) else ""
+    caption += bad if timeline.unhappy(inside).any() else ""
+    caption += _panels_chosen(parts)
     return _drawn(figure, "timeline", "Throughput over time", alt, caption)
 
 

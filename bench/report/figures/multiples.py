@@ -16,7 +16,7 @@ from bench.report import style, sweep
 from bench.report.figures.scale import DOWN_IN, Scale
 
 _LEFT_IN, _TITLE_IN, _BLOCK_IN, _FOOT_IN, _CHARACTER_IN, _GAP_IN = 0.52, 0.2, 0.3, 0.38, 0.052, 0.1
-_COLUMNS, _FLAT_IN = 3, 0.9
+_COLUMNS, _FLAT_IN, _TIGHT_IN = 3, 0.86, 0.1
 
 Ends: TypeAlias = Mapping[str, tuple[float, float]]
 """Where each case's line ends, in the panel's coordinates."""
@@ -32,28 +32,45 @@ class Cell:
     dashes: Mapping[str, object]
 
 
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """How many panels stand side by side; in inches, how high each and its title are, and the place for names."""
+
+    columns: int
+    height: float
+    title: float
+    right: float
+
+
 def grid(
     blocks: Sequence[sweep.Panels], x_label: str, y_label: str, y: Scale, *, flat: bool = False
 ) -> tuple[Figure, list[Cell]]:
     """Lay the panels out; the caller draws the lines and calls `name_lines`.
 
-    `flat` keeps the panels of several blocks low, where time goes far to the right: so a page has room beside them.
+    `flat` keeps the panels of several blocks low and close, one below the other along one x axis, where time goes far
+    to the right: so a page has room beside them.
     """
     columns = min(_COLUMNS, max(len(block.shown) for block in blocks))
-    height = _FLAT_IN if flat and len(blocks) > 1 else {1: 1.9, 2: 1.4, 3: 1.02}[columns]
+    flat = flat and len(blocks) > 1
+    height = _FLAT_IN if flat else {1: 1.9, 2: 1.4, 3: 1.02}[columns]
+    title = _TITLE_IN if any(panel.title for block in blocks for panel in block.shown) else _TIGHT_IN
+    feet = [_TIGHT_IN if flat and block is not blocks[-1] else _FOOT_IN for block in blocks]
     rows = [-(-len(block.shown) // columns) for block in blocks]
-    total = sum(_BLOCK_IN + _FOOT_IN + count * (height + _TITLE_IN) for count in rows)
+    total = sum(_BLOCK_IN + foot + count * (height + title) for count, foot in zip(rows, feet, strict=True))
     figure = Figure(figsize=(style.WIDTH_IN, total))
+    longest = max(
+        (len(label) for block in blocks for panel in block.shown for label in panel.lines), default=0
+    )
     cells: list[Cell] = []
     top = total
-    for block, count in zip(blocks, rows, strict=True):
+    for block, count, foot in zip(blocks, rows, feet, strict=True):
         _block_heads(figure, block, top, y.label(y_label))
-        for index, axes in enumerate(_block_axes(figure, block, columns, height, top - _BLOCK_IN)):
-            _set_up(
-                axes, y, x_label if index + columns >= len(block.shown) else "", left=index % columns == 0
-            )
+        room = _Room(columns, height, title, longest * _CHARACTER_IN + 0.12)
+        for index, axes in enumerate(_block_axes(figure, block, room, top - _BLOCK_IN)):
+            last = index + columns >= len(block.shown) and foot == _FOOT_IN
+            _set_up(axes, y, x_label if last else "", left=index % columns == 0)
             cells.append(_cell(block.shown[index], axes))
-        top -= _BLOCK_IN + _FOOT_IN + count * (height + _TITLE_IN)
+        top -= _BLOCK_IN + foot + count * (height + title)
     return figure, cells
 
 
@@ -128,18 +145,14 @@ def _about(block: sweep.Panels, y_label: str) -> str:
     return f"{y_label}; a line for each {block.line_setting}" if block.line_setting else y_label
 
 
-def _block_axes(
-    figure: Figure, block: sweep.Panels, columns: int, height: float, top: float
-) -> Iterator[Axes]:
+def _block_axes(figure: Figure, block: sweep.Panels, room: _Room, top: float) -> Iterator[Axes]:
     across, down = figure.get_size_inches()
-    longest = max((len(label) for panel in block.shown for label in panel.lines), default=0)
-    right = longest * _CHARACTER_IN + 0.12
-    width = (across - _LEFT_IN - columns * right - (columns - 1) * _GAP_IN) / columns
+    width = (across - _LEFT_IN - room.columns * room.right - (room.columns - 1) * _GAP_IN) / room.columns
     for index in range(len(block.shown)):
-        row, column = divmod(index, columns)
-        x = _LEFT_IN + column * (width + right + _GAP_IN)
-        y = top - row * (height + _TITLE_IN) - _TITLE_IN - height
-        yield figure.add_axes((x / across, y / down, width / across, height / down))
+        row, column = divmod(index, room.columns)
+        x = _LEFT_IN + column * (width + room.right + _GAP_IN)
+        y = top - (row + 1) * (room.height + room.title)
+        yield figure.add_axes((x / across, y / down, width / across, room.height / down))
 
 
 def _set_up(axes: Axes, y: Scale, x_label: str, *, left: bool) -> None:

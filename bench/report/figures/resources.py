@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +19,7 @@ _MB = 1e6
 _CLIENT, _MACHINE, _OTHERS = "client", "machine", "others"
 _GREYS = {_CLIENT: "#8b95a3", _OTHERS: "#d3d8de"}
 _LEFT_IN, _GAP_IN, _TOP_IN, _ROW_IN, _BETWEEN_IN, _FOOT_IN = 0.52, 0.16, 0.62, 0.92, 0.14, 0.36
-_TITLE_CHARACTERS = 34
+_CHARACTER_IN = 0.049
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,9 @@ def resources(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
             if place == 0:
                 axes.set_ylabel(quantity.label, labelpad=3)
             if row == 0:
-                _heads(axes, column, table)
+                _title(axes, column, round(width / _CHARACTER_IN))
+                if place == 0 or columns[place - 1].part is not column.part:
+                    _heads(axes, column, table)
             if row == len(QUANTITIES) - 1:
                 axes.set_xlabel("seconds since the first send", labelpad=2)
     return figure
@@ -138,8 +139,14 @@ def _colours(system: str, table: pd.DataFrame) -> dict[str, str]:
     return {role: shades.get(role) or _GREYS[role] for role in table.columns}
 
 
+def _title(axes: Axes, column: _Column, most: int) -> None:
+    """The case above a column; of a long name the end, which is what differs."""
+    title = column.title if len(column.title) <= most else f"…{column.title[1 - most :]}"
+    axes.annotate(title, (0, 1), (0, 19), xycoords="axes fraction", textcoords="offset points", fontsize=6.5)
+
+
 def _heads(axes: Axes, column: _Column, table: pd.DataFrame) -> None:
-    """The system and the case above a column, and the roles in their colours."""
+    """The system above the first of its columns, and the roles in their colours."""
     base = style.look(column.part.system).base
     axes.annotate(
         column.part.title,
@@ -151,8 +158,6 @@ def _heads(axes: Axes, column: _Column, table: pd.DataFrame) -> None:
         fontsize=8.5,
         fontweight="semibold",
     )
-    title = textwrap.shorten(column.title, _TITLE_CHARACTERS, placeholder=" …")
-    axes.annotate(title, (0, 1), (0, 19), xycoords="axes fraction", textcoords="offset points", fontsize=6.5)
     at = 0.0
     for role, colour in _colours(column.part.system, table).items():
         axes.annotate(

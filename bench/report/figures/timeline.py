@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -56,6 +56,7 @@ def _second_axis(cell: multiples.Cell, right: int) -> None:
 def _lines(cell: multiples.Cell, seconds: pd.DataFrame, results: Results) -> multiples.Ends:
     ends: dict[str, tuple[float, float]] = {}
     warm_ups = []
+    named: set[str] = set()
     for case in cell.panel.lines.values():
         of_case = seconds[seconds["case"] == case]
         if of_case.empty:
@@ -78,7 +79,8 @@ def _lines(cell: multiples.Cell, seconds: pd.DataFrame, results: Results) -> mul
         )
         _unhappy(cell, shown)
         trial = representative(of_case)
-        faults = results.faults[results.faults["trial"] == trial]
+        faults = results.faults[(results.faults["trial"] == trial) & ~results.faults["fault"].isin(named)]
+        named.update(faults["fault"])  # cases of one panel are struck alike, at nearly the same time
         broken(cell.axes, faults, int(seconds["second"].max()) + 1, named=True)
         _happened(cell, results.trial_files[trial], results.first_send_ns(trial))
         ends[case] = (float(level.index[-1]), float(level["acked"].iloc[-1]))
@@ -135,13 +137,18 @@ def _happened(cell: multiples.Cell, document: Json, first_ns: int | None) -> Non
     if first_ns is None:
         return
     steps = [step["asked_ns"] for step in document["faults"] if "proven" not in step]
-    moves = list(_moves(document.get("history") or ()))
-    for times, marker, colour in ((steps, "|", style.BAD), (moves, "v", style.SOFT)):
+    history = document.get("history") or ()
+    moves, copies = list(_changes(history, _server)), list(_changes(history, _keepers))
+    for times, marker, size, colour in (
+        (steps, "|", 14, style.BAD),
+        ([at_ns for at_ns in copies if at_ns not in moves], ".", 10, style.SOFT),
+        (moves, "v", 14, style.SOFT),
+    ):
         cell.axes.scatter(
             [(at_ns - first_ns) / NANOS for at_ns in times],
             [0.96] * len(times),
             marker=marker,
-            s=14,
+            s=size,
             linewidth=0.8,
             color=colour,
             transform=cell.axes.get_xaxis_transform(),
@@ -149,15 +156,27 @@ def _happened(cell: multiples.Cell, document: Json, first_ns: int | None) -> Non
         )
 
 
-def _moves(history: Sequence[Json]) -> Iterator[int]:
-    """Give the times at which a partition was seen to be served by another node, or by none."""
-    served: dict[int, object] = {}
+def _changes(history: Sequence[Json], of: Callable[[Json], object]) -> Iterator[int]:
+    """Give the times at which something of a partition was seen to be otherwise than before."""
+    known: dict[int, object] = {}
     for change in history:
         for one in change["partitions"]:
-            now = one.get("leader", one.get("owner"))
-            if served.setdefault(one["partition"], now) != now:
-                served[one["partition"]] = now
+            now = of(one)
+            if known.setdefault(one["partition"], now) != now:
+                known[one["partition"]] = now
                 yield change["at_ns"]
+
+
+def _server(partition: Json) -> object:
+    return partition.get("leader", partition.get("owner"))
+
+
+def _keepers(partition: Json) -> object:
+    """Which nodes keep it now: the replicas in sync, or where the last entry of its last ledger lies."""
+    if "ledgers" not in partition:
+        return sorted(partition.get("in_sync") or ())
+    ledgers = partition["ledgers"]
+    return ledgers[-1]["segments"][-1][1] if ledgers and ledgers[-1]["segments"] else None
 
 
 def unhappy(seconds: pd.DataFrame) -> pd.Series[bool]:

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from bench.errors import ReportError
-from bench.report import beside, pdf, results, style, sweep, templates
+from bench.report import beside, numbers, pdf, results, style, sweep, templates
 from bench.report.results import Results
 from bench.report.sections import expectations, method, worth
 from bench.report.table import Cell
@@ -85,7 +85,9 @@ def _entry(found: Results, folder: Path) -> Entry:
 
 
 def _crowded(found: Results) -> str:
-    return "other work shared the cores: its gaps are too long" if len(method.crowded(found.trials)) else ""
+    those = len(method.crowded(found.trials))
+    every = numbers.plural(len(found.trials), "trial")
+    return f"other work shared the cores in {those} of {every}: gaps may be too long" if those else ""
 
 
 def _versions(found: Results) -> str:

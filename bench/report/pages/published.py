@@ -101,7 +101,7 @@ def _begun(run: Run) -> str:
 def _history(runs: Sequence[Run]) -> Table:
     """A row a run, the newest first."""
     systems = sweep.in_order(system for run in runs for system in run.cases["system"])
-    found = "lost / acknowledged" if runs[0].broken else "messages/s, least to most"
+    found = "lost" if runs[0].broken else "messages/s, least to most"
     columns = [
         Column("run", "links"),
         Column("profile", "name"),
@@ -139,11 +139,12 @@ def _found(run: Run, system: str) -> Cell:
     """What a run found of a system: what was lost, or the least and the most of its cases' throughput."""
     own = run.cases[run.cases["system"] == system]
     if run.broken:
-        trials = run.trials[(run.trials["system"] == system) & (run.trials["verdict"] == "valid")]
-        lost, unread, acked = (trials[name].sum() for name in ("lost", "unread", "acked"))
-        beside = f" and {numbers.count(unread)} unread" if unread else ""
-        text = f"{numbers.count(lost)}{beside} / {numbers.count(acked)}"
-        return Cell(text, "bad" if lost or unread else "plain")
+        lost, unread = (own.loc[own[name] > 0, "case"] for name in ("lost", "unread"))
+        hurt = len({*lost, *unread})
+        if not hurt:
+            return Cell("none")
+        words = " and ".join(word for word, those in (("lost", lost), ("unread", unread)) if len(those))
+        return Cell(f"{words} in {hurt} of {numbers.plural(len(own), 'case')}", "bad")
     rates = [rate for rate in own["throughput_msgs_per_s"].dropna() if rate > 0]
     if not rates:
         return Cell(numbers.NOTHING)

@@ -21,7 +21,7 @@ _BEYOND = (
     "\N{EN DASH}\N{MICRO SIGN}\N{MULTIPLICATION SIGN}\N{LEFTWARDS ARROW}\N{RIGHTWARDS ARROW}\N{MIDDLE DOT}"
 )
 """What pages are written with beside what every keyboard has."""
-_TIMES = {"service": "Service time", "response": "Response time", "e2e": "End to end"}
+_TIMES = {"service": "Service time", "response": "Response time", "queue": "Queue time", "e2e": "End to end"}
 _POINTS = ("p50", "p90", "p99", "p99_9", "max")
 
 
@@ -69,6 +69,7 @@ def _context(found: Results, row: pd.Series[Any], order: list[int]) -> dict[str,
         "errors": found.errors[found.errors["trial"] == trial].to_dict("records"),
         "checks": document.get("verdicts") or (),
         "faults": faults.steps(document),
+        "history": faults.changed(found, trial),
         "settings": _settings(document),
         "logs": _logs(found.run, document),
     }

@@ -42,6 +42,11 @@ def interval(results: Results) -> str:
     return said if few.startswith("0 ") else f"{said} {few} with fewer valid trials: no interval there."
 
 
+def spans(results: Results) -> str:
+    """What stands behind the spans on the first page of a run in which something broke."""
+    return f"{numbers.plural(results.rounds, 'round')}: spans are the least and the most of a case's valid trials"
+
+
 def width(results: Results) -> str:
     """How wide the throughputs' intervals are, the middle one and the widest; empty where there is none."""
     name, cases = "throughput_msgs_per_s", results.cases

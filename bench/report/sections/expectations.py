@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.report import numbers
@@ -24,6 +24,7 @@ class Expectation:
     system: str
     verdict: str
     summary: str
+    counted: str
     comparisons: Table
 
     @property
@@ -47,6 +48,7 @@ def expectations(results: Results) -> list[Expectation]:
             system=str(entry.get("system") or "").capitalize(),
             verdict=_word(entry.get("verdict")),
             summary=str(entry.get("summary") or ""),
+            counted=_counted(entry.get("comparisons") or ()),
             comparisons=without_empty(_comparisons(entry)),
         )
         for number, entry in enumerate(results.expectations, start=1)
@@ -66,10 +68,19 @@ def tally(every: list[Expectation]) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
 
 
+def _counted(comparisons: Sequence[Json]) -> str:
+    """Say in how many trials a bound was kept; empty for what is decided by rounds."""
+    if not comparisons or any(one.get("values") is None for one in comparisons):
+        return ""
+    kept, every = (sum(int(one[name]) for one in comparisons) for name in ("rounds_for", "rounds"))
+    return f"{kept} of {numbers.plural(every, 'trial')}"
+
+
 def _comparisons(entry: Json) -> Table:
+    unit = "trials" if _counted(entry.get("comparisons") or ()) else "rounds"
     columns = (
         Column("comparison", "name"),
-        Column("rounds for", "number"),
+        Column(f"{unit} for", "number"),
         Column("against", "number"),
         Column("of", "number"),
         Column("median ratio", "number"),

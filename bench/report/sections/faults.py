@@ -43,15 +43,21 @@ def history(results: Results) -> list[Fact]:
     """Return who served and kept the topic, change by change, in each case's first trial with faults."""
     told: dict[str, list[Fact]] = {}
     for trial, document in results.trial_files.items():
-        case, changes = str(document["case"]["name"]), document.get("history") or ()
-        first_ns = results.first_send_ns(trial)
-        if case in told or not changes or first_ns is None:
-            continue
-        told[case] = [
-            Fact(f"{case}, {(change['at_ns'] - first_ns) / 1e9:.1f} s", _changed(change["partitions"]))
-            for change in changes
-        ]
+        case, changes = str(document["case"]["name"]), changed(results, trial)
+        if changes and case not in told:
+            told[case] = [Fact(f"{case}, {one.term}", one.text) for one in changes]
     return [one for found in told.values() for one in found]
+
+
+def changed(results: Results, trial: int) -> list[Fact]:
+    """Return who served and kept the topic of one trial, change by change, from its first send."""
+    first_ns = results.first_send_ns(trial)
+    if first_ns is None:
+        return []
+    return [
+        Fact(f"{(change['at_ns'] - first_ns) / 1e9:.1f} s", _changed(change["partitions"]))
+        for change in results.trial_files[trial].get("history") or ()
+    ]
 
 
 def _changed(partitions: Sequence[Json]) -> str:

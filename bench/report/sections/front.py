@@ -58,14 +58,18 @@ def _caveats(results: Results) -> tuple[str, ...]:
         else "the cost of one fsync was not measured",
         method.pacing(results),
         "servers' default JIT" if jits == "the servers' own default JIT compilers" else jits,
-        certainty.interval(results).rstrip("."),
+        certainty.interval(results).rstrip(".") if results.faults.empty else certainty.spans(results),
     )
     return tuple(caveat for caveat in said if caveat)
 
 
 def _warnings(results: Results) -> tuple[str, ...]:
     others = len(results.trials) - len(results.valid)
-    warnings = [statement.text for statement in delivery.statements(results) if statement.tone == "bad"]
+    warnings = [
+        statement.text
+        for statement in delivery.statements(results)
+        if statement.tone == "bad" and results.faults.empty  # else the answer itself tells
+    ]
     if others:
         warnings.append(
             f"{others} of {numbers.plural(len(results.trials), 'trial')} do not count; see what was left out."

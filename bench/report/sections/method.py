@@ -143,10 +143,16 @@ def jit(results: Results) -> str:
 
 
 def pacing(results: Results) -> str:
-    """Closed or open loop, in three words for the first page."""
-    closed = {load.get("pacing") == "closed" for load in _loads(results)}
-    words = {True: "closed loop", False: "open loop"}
-    return " and ".join(words[kind] for kind in sorted(closed, reverse=True)) or "load unknown"
+    """Closed or open loop, in few words for the first page."""
+    return " and ".join(sorted(_distinct(map(_loop, _loads(results))))) or "load unknown"
+
+
+def _loop(load: Json) -> str:
+    steps = load.get("pacing")
+    if steps == "closed":
+        return "closed loop"
+    rates = _distinct(rate for _, rate in steps or ())
+    return f"open loop of {rates[0]:,.0f}/s" if len(rates) == 1 else "open loop"
 
 
 def _run(results: Results) -> str:
@@ -290,9 +296,11 @@ def crowding(results: Results) -> str | None:
     those = crowded(results.trials)
     if those.empty:
         return None
+    trials = ", ".join(str(trial) for trial in sorted(results.trials.loc[those.index, "trial"]))
     return (
-        f"Other work took up to {numbers.rate(those.max())} of the {cores(results)} while {len(those)} of "
-        f"{numbers.plural(len(results.trials), 'trial')} ran: read what was counted, not rates, latencies and gaps."
+        f"Other work took more than {_CROWDED:g} of the {cores(results)}, up to {numbers.rate(those.max())}, in "
+        f"{len(those)} of {numbers.plural(len(results.trials), 'trial')} ({trials}): of those read what was counted, "
+        "not rates, latencies and gaps."
     )
 
 
@@ -320,8 +328,8 @@ def unsteady(results: Results) -> str | None:
     if not found:
         return None
     return (
-        f"The machine itself changed its speed between trials: {', and '.join(found)}. Its host throttles it, or "
-        "others use it: compare within rounds, not across."
+        f"The machine itself did not run evenly: {', and '.join(found)} before one trial as before another. Compare "
+        "within rounds, not across."
     )
 
 

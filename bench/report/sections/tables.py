@@ -27,9 +27,15 @@ INTERVAL = "95 % interval"
 _POINTS = {
     "service": (("p50", "p50"), ("p99", "p99"), ("p99_9", "p99.9"), ("max", "max")),
     "response": (("p50", "p50"), ("p99", "p99"), ("p99_9", "p99.9")),
+    "queue": (("p99", "p99"),),
     "e2e": (("p50", "p50"), ("p99", "p99")),
 }
-_HEADS = {"service": "service time, ms", "response": "response time, ms", "e2e": "end to end, ms"}
+_HEADS = {
+    "service": "service time, ms",
+    "response": "response time, ms",
+    "queue": "queue, ms",
+    "e2e": "end to end, ms",
+}
 _PRICE = (Column("median", "number", "messages/s"), Column("p99", "number", _HEADS["service"]))
 
 
@@ -41,6 +47,7 @@ def measured(results: Results, part: sweep.Part) -> Table:
         Column("median", "number", "throughput, messages/s"),
         Column(ends, "number", "throughput, messages/s"),
         Column("limited by", "name", "throughput, messages/s"),
+        *([] if results.faults.empty else [Column("not acked", "number", "sends")]),
         *times.values(),
     ]
     shares = _client_shares(part)
@@ -51,13 +58,22 @@ def measured(results: Results, part: sweep.Part) -> Table:
     cells = []
     for _, case in part.cases.iterrows():
         limit = resources.limited_by(case, resources.evidence(results, case["case"]))
-        row = [_trials(case), *_throughput(case, ends), limit, *(_time(case, name) for name in times)]
+        row = [_trials(case), *_throughput(case, ends), limit]
+        if not results.faults.empty:
+            row.append(_not_acked(case))
+        row += [_time(case, name) for name in times]
         if shares is not None:
             row.append(_share(shares.get(case["case"])))
         if results.pages:
             row.append(_pages(results, case))
         cells.append(row)
     return case_table(part, columns, cells)
+
+
+def _not_acked(case: pd.Series[Any]) -> Cell:
+    """The share of sends that were refused or never answered: no figure of times has anything of them."""
+    share = (case["failed"] + case["unknown"]) / case["sent"] if case["sent"] else None
+    return Cell(numbers.share(share), "warn" if share else "quiet")
 
 
 def _pages(results: Results, case: pd.Series[Any]) -> Cell:

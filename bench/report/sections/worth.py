@@ -16,8 +16,17 @@ _BASE = {
     "pulsar": (("topic", "quorums"),),
 }
 """What names a configuration, also where the scenario does not sweep it."""
-_JAVA_NEVER = "9223372036854775807"
-HEADS = ("configuration", "trials", "lost", "twice", "disordered", "no ack, s", "none read, s")
+HEADS = (
+    "configuration",
+    "trials",
+    "acks/s before",
+    "lost",
+    "twice",
+    "disordered",
+    "no ack, s",
+    "none read, s",
+)
+_ENDED = (("healing", "till healed"), ("restart", "till restarted"), ("no end", "no end"))
 
 
 def tables(found: Results) -> list[Table]:
@@ -40,20 +49,55 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell,
     trials = part.trials[part.trials["case"] == case["case"]]
     valid = trials[trials["verdict"] == "valid"]
     counted = Cell(f"{len(valid)}/{len(trials)}", "plain" if len(valid) == len(trials) else "warn")
-    cells = [Cell(_label(found, part, case, trials), "plain"), counted]
-    cells += [_count(valid[name], tone) for name, tone in _COUNTS]
+    faults = found.faults[found.faults["trial"].isin(valid["trial"])]
+    lost, *others = (_count(valid[name], tone) for name, tone in _COUNTS)
     if "unread" in valid.columns and valid["unread"].any():
-        lost = "" if cells[2].text in {"0", numbers.NOTHING} else f"{cells[2].text}, "
-        cells[2] = Cell(f"{lost}{_span(valid['unread'], numbers.count)} unread", "bad")
-    for gaps in (valid["unavailable_ns"], _unread_ns(found, valid)):
-        cells.append(Cell(_span(gaps.dropna() / 1e9, "{:.1f}".format), "plain"))
-    return tuple(cells)
+        known = "" if lost.text in {"0", numbers.NOTHING} else f"{lost.text}, "
+        lost = Cell(f"{known}{_span(valid['unread'], numbers.count)} unread", "bad")
+    return (
+        Cell(_label(found, part, case, trials), "plain"),
+        counted,
+        Cell(_span(_before(faults), numbers.rate), "plain"),
+        lost,
+        *others,
+        _gap(_longest(faults, "ack_gap")),
+        _gap(_unread(_longest(faults, "live_gap"), valid)),
+    )
 
 
-def _unread_ns(found: Results, valid: pd.DataFrame) -> pd.Series[Any]:
-    """Return for how long nothing came to a live consumer after a fault, or to the reader of a step, the longest."""
-    live = valid["trial"].map(found.faults.groupby("trial")["live_gap_ns"].max())
-    return pd.DataFrame({"live": live, "reader": valid["reader_stall_ns"]}).astype(float).max(axis=1)
+def _before(faults: pd.DataFrame) -> pd.Series[Any]:
+    """Return the rate of acknowledgements before the first fault of each trial."""
+    return faults.sort_values("asked_ns").groupby("trial")["rate_before"].first().dropna()
+
+
+def _longest(faults: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return by trial the longest gap after any of its faults (`ns`), and what may have ended it."""
+    known = (
+        faults.dropna(subset=f"{name}_ns")
+        .sort_values(f"{name}_ns")
+        .groupby("trial")
+        .tail(1)
+        .set_index("trial")
+    )
+    return pd.DataFrame({"ns": known[f"{name}_ns"].astype(float), "ended": known[f"{name}_ended"]})
+
+
+def _unread(live: pd.DataFrame, valid: pd.DataFrame) -> pd.DataFrame:
+    """Take the longest time in which nothing came to the reader that a step began, in trials where that is longer."""
+    stalls = valid.set_index("trial")["reader_stall_ns"].dropna().astype(float)
+    longer = stalls[stalls > live["ns"].reindex(stalls.index).fillna(-1.0)]
+    return pd.concat([live.drop(longer.index, errors="ignore"), pd.DataFrame({"ns": longer, "ended": None})])
+
+
+def _gap(longest: pd.DataFrame) -> Cell:
+    """Say how long, in seconds, and in how many trials that was not the system's own time."""
+    counts = longest["ended"].value_counts()
+    said = [
+        words if counts[how] == len(longest) else f"{counts[how]} {words}"
+        for how, words in _ENDED
+        if how in counts
+    ]
+    return Cell(", ".join([_span(longest["ns"] / 1e9, "{:.1f}".format), *said]), "plain")
 
 
 def _label(found: Results, part: sweep.Part, case: pd.Series[Any], trials: pd.DataFrame) -> str:
@@ -68,7 +112,7 @@ def _label(found: Results, part: sweep.Part, case: pd.Series[Any], trials: pd.Da
 def _said(name: str, value: str) -> str:
     if name == "quorums":
         return value
-    return f"{name}={'never' if value == _JAVA_NEVER else value}"
+    return f"{name}={value}"
 
 
 def _count(values: pd.Series[Any], tone: str) -> Cell:

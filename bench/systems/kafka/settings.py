@@ -50,6 +50,9 @@ _CLIENTS_OWN = {
 }  # fmt: skip
 """What the suite must decide itself, or it can't keep its promises (every send ends, addresses fit)."""
 
+_NEVER_SAYS, _NEVER = frozenset({"flush.messages", "flush.ms"}), 2**63 - 1
+"""Topic properties that may be `never`, and how Kafka writes that."""
+
 _FRAMING_BYTES = 100
 """What a batch of one message adds to it, rounded up: 61 bytes of batch header, about 20 of record header."""
 _TOPIC_MAX_BYTES = 1_048_588
@@ -118,8 +121,12 @@ def _canonical(name: str) -> str:
 
 
 def topic_settings(settings: Settings) -> dict[str, Scalar]:
-    """Return the topic's own properties: all but what says how many copies it has."""
-    return {name: value for name, value in settings.items() if name not in {"replicas", "partitions"}}
+    """Return the topic's own properties, as Kafka takes them: all but what says how many copies it has."""
+    return {
+        name: _NEVER if value == "never" and name in _NEVER_SAYS else value
+        for name, value in settings.items()
+        if name not in {"replicas", "partitions"}
+    }
 
 
 def unknown(case: Case) -> list[tuple[str, str, list[str]]]:

@@ -19,15 +19,13 @@ from bench.systems.pulsar.metadata import CLUSTER
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, of_role
 from bench.systems.pulsar.ready import leads
 from bench.systems.pulsar.registered import Registered
-from bench.systems.pulsar.rest import Rest
+from bench.systems.pulsar.rest import BOOKIE_PORT, UNDER_REPLICATED, Rest
 from bench.systems.pulsar.topics import Quorums
 
 _THERE_S = 60.0
 _TURN_S = 0.05
 _AT_ONCE = 8
 _LOOK_S = 5.0
-_BOOKIE_PORT = 8000
-_RECOVERY = "api/v1/autorecovery"
 _NAMESPACE_TELLS = ("deduplicationEnabled", "message_ttl_in_seconds", "persistence", "retention_policies")
 
 
@@ -42,7 +40,7 @@ class PulsarAdmin:
         self._rest = Rest(self._brokers)
         self._single = {node.address: Rest([node], answer_s=_LOOK_S) for node in self._brokers}
         self._registered = Registered(of_role(nodes, ZOOKEEPER))
-        self._recovery = Rest(of_role(nodes, BOOKIE), port=_BOOKIE_PORT, answer_s=_LOOK_S)
+        self._recovery = Rest(of_role(nodes, BOOKIE), port=BOOKIE_PORT, answer_s=_LOOK_S)
         self._ledgers: dict[int, set[int]] = {}
 
     def create_topic(self, topic: Topic) -> None:
@@ -110,7 +108,7 @@ class PulsarAdmin:
         if word == "zookeeper leader":
             return [node.name for node in of_role(self._nodes, ZOOKEEPER) if leads(node)]
         if word == "auditor":
-            told = self._recovery.ask("Asking for the auditor", "GET", f"{_RECOVERY}/who_is_auditor")
+            told = self._recovery.ask("Asking for the auditor", "GET", "api/v1/autorecovery/who_is_auditor")
             return [self._name(found[0]) for found in re.findall(r"((\d+\.){3}\d+)", str(told))[:1]]
         if word == "oldest bookie":
             ledgers = self._registered.ledgers(topic, partition)
@@ -183,8 +181,7 @@ class PulsarAdmin:
         if len(self._ledgers) < topic.partitions:
             return None
         try:
-            path = f"{_RECOVERY}/list_under_replicated_ledger"
-            found = self._recovery.ask("Asking AutoRecovery", "GET", path, absent_is_fine=True)
+            found = self._recovery.ask("Asking AutoRecovery", "GET", UNDER_REPLICATED, absent_is_fine=True)
         except ClusterError:
             return None
         return bool(set().union(*self._ledgers.values()) & {int(ledger) for ledger in found or ()})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bench.model import Node
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER
+from bench.systems.pulsar.rest import BOOKIE_PORT, PORT, UNDER_REPLICATED
 from bench.systems.scraped import Scrape, Series
 
 _MS = 0.001
@@ -14,7 +15,7 @@ _JVM = {
     "gc_s": (Series("jvm_gc_collection_seconds_sum"),),
     "heap_bytes": (Series("jvm_memory_bytes_used", {"area": "heap"}),),
 }
-_WEB = {ZOOKEEPER: "8000/metrics", BOOKIE: "8000/metrics", BROKER: "8080/metrics/"}
+_WEB = {ZOOKEEPER: "8000/metrics", BOOKIE: f"{BOOKIE_PORT}/metrics", BROKER: f"{PORT}/metrics/"}
 _SERIES = {
     ZOOKEEPER: _JVM,
     BOOKIE: {
@@ -37,5 +38,8 @@ _SERIES = {
 
 
 def scrape(node: Node) -> Scrape:
-    """Return what to read of a node."""
-    return Scrape(f"http://{node.address}:{_WEB[node.role]}", _SERIES[node.role])
+    """Return what to read of a node; bookies also tell what AutoRecovery has on its list, each the same."""
+    listed = {}
+    if node.role == BOOKIE:
+        listed["under_replicated"] = f"http://{node.address}:{BOOKIE_PORT}/{UNDER_REPLICATED}"
+    return Scrape(f"http://{node.address}:{_WEB[node.role]}", _SERIES[node.role], listed)

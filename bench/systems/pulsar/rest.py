@@ -12,6 +12,10 @@ from bench.errors import ClusterError
 from bench.model import Node
 
 PORT = 8080
+BOOKIE_PORT = 8000
+UNDER_REPLICATED = "api/v1/autorecovery/list_under_replicated_ledger"
+"""What a bookie is asked for the ledgers on AutoRecovery's list; not found where there are none."""
+
 _ANSWER_S = 60.0
 _SHOWN = 500
 

@@ -1,0 +1,39 @@
+"""Who served and kept each partition over a trial with faults: the table `served`, from trial.json's `history`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from bench.analysis.folder import TrialRecord
+
+Row = dict[str, object]
+
+
+def served_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int]) -> Iterator[Row]:
+    """Give a row a change and partition; times count from the trial's first send."""
+    for trial in trials:
+        zero_ns = first_ns.get(trial.trial, 0)
+        for change in trial.history:
+            for one in change["partitions"]:
+                yield {"trial": trial.trial, "at_ns": change["at_ns"] - zero_ns, **_row(one)}
+
+
+def _row(partition: Mapping[str, Any]) -> Row:
+    kept = partition.get("in_sync")
+    return {
+        "partition": partition["partition"],
+        "served_by": partition.get("leader", partition.get("owner")),
+        "in_sync": None if kept is None else " ".join(kept),
+        "epoch": partition.get("epoch"),
+        "high_watermark": partition.get("high_watermark"),
+        "ledgers": _ledgers(partition["ledgers"]) if "ledgers" in partition else None,
+    }
+
+
+def _ledgers(ledgers: Iterable[Mapping[str, Any]]) -> str:
+    """Write ledgers with their segments, as `12: 0 bookie-1/bookie-2, 4711 bookie-1/bookie-3`."""
+    return "; ".join(
+        f"{one['ledger']}: " + ", ".join(f"{first} {'/'.join(bookies)}" for first, bookies in one["segments"])
+        for one in ledgers
+    )
