@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from scipy import stats
 
 from bench.analysis.statistics.interval import by_round, paired, paired_ratio
+from bench.analysis.words import duration
 from bench.model import ENOUGH_TRIALS, text
 
 Row = Mapping[str, Any]
@@ -197,7 +198,7 @@ def _bounded(rows: Sequence[Row], metric: str, bound: float, sign: str, about: s
         for_it = sum((value <= bound) if sign == "<=" else (value >= bound) for value in known)
         against = len(known) - for_it
         verdict = NOT if against else HELD if values and for_it == len(values) else UNDECIDED
-        what = f"{case}: {about}{metric} {sign} {bound:g}"
+        what = f"{case}: {about}{metric} {sign} {_bound(metric, bound)}"
         yield _counted(what, for_it, against, values, verdict)
 
 
@@ -211,9 +212,13 @@ def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterato
     none = len(known) == len(values) >= ENOUGH_TRIALS
     cases = dict.fromkeys(row["case"] for row in rows)
     where = next(iter(cases)) if len(cases) == 1 else f"{len(cases)} cases"
-    what = f"{where}: {about}{metric} >= {bound:g} in one trial or more"
+    what = f"{where}: {about}{metric} >= {_bound(metric, bound)} in one trial or more"
     verdict = HELD if for_it else NOT if none else UNDECIDED
     yield _counted(what, for_it, len(known) - for_it, values, verdict)
+
+
+def _bound(metric: str, bound: float) -> str:
+    return duration(bound) if metric.endswith("_ns") else f"{bound:g}"
 
 
 def _counted(

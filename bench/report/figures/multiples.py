@@ -16,7 +16,7 @@ from bench.report import style, sweep
 from bench.report.figures.scale import DOWN_IN, Scale
 
 _LEFT_IN, _TITLE_IN, _BLOCK_IN, _FOOT_IN, _CHARACTER_IN, _GAP_IN = 0.52, 0.2, 0.3, 0.38, 0.052, 0.1
-_COLUMNS, _FLAT_IN, _TIGHT_IN = 3, 0.86, 0.1
+_COLUMNS, _FLAT_IN, _TIGHT_IN = 3, 0.68, 0.08
 
 Ends: TypeAlias = Mapping[str, tuple[float, float]]
 """Where each case's line ends, in the panel's coordinates."""

@@ -108,7 +108,7 @@ def _warm_up(shown: pd.DataFrame) -> int:
 
 def broken(axes: Axes, faults: pd.DataFrame, right: int, *, named: bool) -> None:
     """Shade the time in which something was broken, from when it was asked for; mark when that was, and name it."""
-    shown = faults[faults["effect_ns"].notna()]
+    shown = faults[faults["effect_ns"].notna() & (faults["asked_ns"] < right * NANOS)]
     for number, (_, fault) in enumerate(shown.iterrows()):
         begins = fault["asked_ns"] / NANOS
         ends = min(fault["healed_ns"] / NANOS if pd.notna(fault["healed_ns"]) else right, right)
