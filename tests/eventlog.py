@@ -181,7 +181,6 @@ def _record(number: int, trial: TrialLog) -> Row:
         "window": window,
         "clock_error_ns": 0,
         "faults": [],
-        "skipped": [],
         "verdict": "valid",
         "verdicts": [],
         "effective": {"cluster": {}, "topic": {}, "roles": {}, "producer": {}},

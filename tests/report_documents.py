@@ -70,7 +70,6 @@ def write_trial(run: Path, trial: Row, row: Row, sketch: Sketch) -> None:
         "clock_error_ns": 0,
         "disk": _disk(trial, row),
         "faults": [],
-        "skipped": [],
         "verdict": row["verdict"],
         "verdicts": [{"check": "recorder", "verdict": row["verdict"], "reason": row["reason"] or "kept up"}],
         "effective": {} if failed else _effective(trial),

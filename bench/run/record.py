@@ -29,7 +29,6 @@ def blank(trial: Trial) -> dict[str, Any]:
         "disk": None,
         "faults": [],
         "history": [],
-        "skipped": [],
         "effective": None,
         "client": None,
         "verify": {"complete": False, "reason": "not begun"},

@@ -1,8 +1,13 @@
 """How a trial is judged by what its load, its faults and its full read gave."""
 
+import json
+from pathlib import Path
 from typing import Any
 
-from bench.run.record import finished
+from bench.model import Case, Cluster, Load, Pacing, Trial
+from bench.run.record import blank, finished
+
+EVENT_LOG = Path(__file__).parents[2] / "docs" / "event-log.md"
 
 SENT = {
     "sent": 3,
@@ -79,3 +84,15 @@ def test_a_fault_that_never_came_is_none() -> None:
 
     assert judged(WHOLE, fault(), left_out) == ("invalid", "These faults never came: killed again.")
     assert judged(WHOLE, fault(), left_out | {"strikes": []}) == ("valid", None)
+
+
+def test_the_event_logs_document_shows_every_key_of_a_trial() -> None:
+    load = Load(1, 100, Pacing(), 1, 0, 0.0, 1.0, None)
+    case = Case("kafka", "kafka", {}, Cluster("kafka", "4.3.1", {}), 1, {}, {}, {}, load)
+    made = blank(Trial(0, 0, case)) | finished(SENT, None, WHOLE, {}, ())
+
+    shown = EVENT_LOG.read_text().split("## `trial.json`")[1].split("```")[1].removeprefix("json")
+
+    told_below = {"disk"}  # where the scenario says what an fsync is to cost
+    added_by_the_trial = {"logs"}
+    assert set(json.loads(shown)) == (set(made) - told_below) | added_by_the_trial
