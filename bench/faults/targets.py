@@ -14,7 +14,7 @@ Ask = Callable[[str], list[str]]
 """A system's own parts (leader, owner, ensemble …): a part's name to the names of the nodes that play it now."""
 
 
-_PARTITION = re.compile(r" of \d+$")
+_PARTITION = re.compile(r"^(.+) of (\d+)$")
 _EARLIER = re.compile(r"^node (\d+) of (.+)$")
 
 
@@ -29,9 +29,10 @@ def allowed(nodes: Sequence[Node], parts: Sequence[str]) -> list[str]:
     return [*parts, *plural, *either, *(node.name for node in nodes)]
 
 
-def base(target: str) -> str:
-    """Return a target without the partition that it may end in: `leader of 3` is a leader."""
-    return _PARTITION.sub("", target)
+def of_partition(target: str) -> tuple[str, int] | None:
+    """Return part and partition of a target such as `leader of 3`, None for any other."""
+    found = _PARTITION.match(target)
+    return (found[1], int(found[2])) if found else None
 
 
 def earlier(target: str) -> tuple[int, str] | None:

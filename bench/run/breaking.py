@@ -13,11 +13,12 @@ from bench.errors import ScenarioError, SetupError
 from bench.faults import Step, read_steps, targets
 from bench.faults.fault import Fault
 from bench.faults.step import StepError
-from bench.model import Case
+from bench.model import Case, Node
 from bench.run import wiring
 from bench.run.cluster import nodes
 from bench.scenario import Loaded
 from bench.systems.processing import PROCESSOR
+from bench.systems.protocols import Parts
 
 
 def checked(loaded: Loaded, case: Case) -> Case:
@@ -33,14 +34,10 @@ def checked(loaded: Loaded, case: Case) -> Case:
         steps = read_steps(case.faults)
     except StepError as refusal:
         raise _error(loaded, case, refusal.path, str(refusal)) from None
-    system = wiring.system(case.system)
     every = nodes(case.cluster, Path("/nodes"))
-    stored = [node for node in every if node.role != PROCESSOR]
     for number, step in enumerate(steps):
-        on_disks = step.fault is not None and step.fault.needs_disks
-        allowed = targets.allowed(stored if on_disks else every, system.parts)
-        _check_targets(loaded, case, number, step, allowed)
-        _check_state(loaded, case, number, step, system.states)
+        _check_targets(loaded, case, number, step, every)
+        _check_state(loaded, case, number, step, wiring.system(case.system).states)
     faults = [step.fault for step in steps if step.fault is not None]
     if case.disk and any(fault.needs_gates for fault in faults):
         raise loaded.error(("disk",), f"{case.system} has a fault that slows disks; give one or the other")
@@ -52,20 +49,31 @@ def checked(loaded: Loaded, case: Case) -> Case:
     return replace(case, cluster=cluster)
 
 
-def _check_targets(loaded: Loaded, case: Case, number: int, step: Step, allowed: Sequence[str]) -> None:
+def _check_targets(loaded: Loaded, case: Case, number: int, step: Step, every: Sequence[Node]) -> None:
     if step.fault is None:
         return
+    parts = wiring.system(case.system).parts(case)
+    stored = [node for node in every if node.role != PROCESSOR]
+    allowed = targets.allowed(stored if step.fault.needs_disks else every, parts.every)
     for name in step.fault.names():
-        if targets.base(name) not in allowed and targets.earlier(name) is None:
-            near = difflib.get_close_matches(name, allowed, 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            what = (
-                f"no target {name!r} with a disk of its own"
-                if step.fault.needs_disks
-                else f"no target {name!r}"
-            )
-            message = f"{case.system} has {what}{hint}; one of {', '.join(allowed)}"
-            raise _error(loaded, case, (number,), message)
+        wrong = _wrong(name, allowed, parts, case.partitions)
+        if wrong is not None:
+            what = f"no target {name!r}{' with a disk of its own' if step.fault.needs_disks else ''}"
+            raise _error(loaded, case, (number,), f"{case.system} has {what}{wrong}")
+
+
+def _wrong(target: str, allowed: Sequence[str], parts: Parts, partitions: int) -> str | None:
+    """Return what is wrong with a target, None where nothing is."""
+    if target in allowed or targets.earlier(target) is not None:
+        return None
+    part, partition = targets.of_partition(target) or (target, 0)
+    if part in parts.of_partition:
+        return None if partition < partitions else f": topic.partitions is {partitions}, counted from 0"
+    if part in allowed:
+        return f"; only {', '.join(parts.of_partition)} can be that of one partition"
+    near = difflib.get_close_matches(target, allowed, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"{hint}; one of {', '.join(allowed)}"
 
 
 def _check_state(loaded: Loaded, case: Case, number: int, step: Step, known: Sequence[str]) -> None:

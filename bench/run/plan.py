@@ -90,8 +90,9 @@ class Plan:
 
 def plan(loaded: Loaded, seed: int) -> Plan:
     """Plan a run. Raises ScenarioError for unknown settings and for a system with no point that can exist."""
-    every = [breaking.checked(loaded, case) for case in cases(loaded.scenario, wiring.version)]
+    every = list(cases(loaded.scenario, wiring.version))
     possible, left_out = _sorted_out(loaded, every, wiring.system)
+    possible = [breaking.checked(loaded, case) for case in possible]
     swept = {case.system: list(case.swept) for case in every}
     trials = tuple(_ordered(possible, loaded.scenario.repeats, seed))
     return Plan(loaded, seed, trials, tuple(left_out), swept, tuple(case.name for case in possible))

@@ -35,6 +35,18 @@ class Received(NamedTuple):
     batch_index: int
 
 
+class Parts(NamedTuple):
+    """Whom a fault may strike by the part that it plays: of a partition (`leader of 3`), or of the whole cluster."""
+
+    of_partition: Sequence[str] = ()
+    of_cluster: Sequence[str] = ()
+
+    @property
+    def every(self) -> list[str]:
+        """All of them."""
+        return [*self.of_partition, *self.of_cluster]
+
+
 class Producer(Protocol):
     """One of `Producers`; a thread of its own uses it."""
 
@@ -100,7 +112,7 @@ class Admin(Protocol):
     def find(self, part: str, topic: Topic) -> list[str]:
         """Return the names of the nodes that play one of the system's `parts` now; [] when nobody does.
 
-        `part` may end in ` of N`, for partition N instead of 0. Raises ClusterError when nobody answers.
+        That of a partition may end in ` of N`, for partition N instead of 0. Raises ClusterError when nobody answers.
         """
 
     def layout(self, topic: Topic) -> list[dict[str, object]]:
@@ -137,8 +149,6 @@ class System(Protocol):
     """A system under test. Stateless: everything it needs comes in, so one instance serves a whole run."""
 
     name: str
-    parts: Sequence[str]
-    """Whom a fault may strike by the part that it plays: leader, owner, ensemble …"""
     states: Sequence[str]
     """What of a topic's state a step may wait for: in_sync, copies, topic."""
 
@@ -171,6 +181,9 @@ class System(Protocol):
 
     def scrape(self, node: Node) -> Scrape | None:
         """Return where a node shows its own figures, and under which names; None for one that does not."""
+
+    def parts(self, case: Case) -> Parts:
+        """Name the parts that nodes play in this case, such as leader, owner or ensemble."""
 
     def admin(self, cluster: Cluster, nodes: Sequence[Node]) -> Admin:
         """Connect an administrator."""

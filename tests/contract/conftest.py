@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.model import Cluster, Jit, Settings, Topic
+from bench.model import Case, Cluster, Jit, Load, Pacing, Settings, Topic
 from bench.run import wiring
 from bench.run.cluster import running
-from bench.systems.protocols import Admin, System
+from bench.systems.protocols import Admin, Parts, System
 from bench.systems.scraped import Scrape
 
 CLUSTERS: dict[str, Mapping[str, int]] = {
@@ -30,6 +30,7 @@ class LiveSystem:
     admin: Admin
     nodes: list[str]
     scrapes: Mapping[str, Scrape]
+    parts: Parts
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def topic(self, partitions: int) -> Topic:
@@ -53,8 +54,9 @@ def live_system(
     if CLUSTERS[name]:
         request.getfixturevalue("in_sandbox")
     cluster = Cluster(name, wiring.version(name), CLUSTERS[name], jit=Jit.C1)
+    load = Load(1, 100, Pacing(), 1, 0, 0.0, None, 1)
+    case = Case(name, name, {}, cluster, 2, TOPIC[name], {}, {}, load)
     folder: Path = tmp_path_factory.mktemp(name)
     with running(cluster, folder / "nodes", folder / "logs") as live:
-        yield LiveSystem(
-            live.system, live.endpoint, live.admin, [node.name for node in live.nodes], live.scrapes
-        )
+        names, parts = [node.name for node in live.nodes], live.system.parts(case)
+        yield LiveSystem(live.system, live.endpoint, live.admin, names, live.scrapes, parts)

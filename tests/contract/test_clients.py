@@ -14,7 +14,17 @@ import pytest
 
 from bench.errors import LoadError
 from bench.model import Outcome, Settings, Topic
-from bench.systems.protocols import NOT_GIVEN, Admin, Consumer, Done, Producer, Producers, Received, System
+from bench.systems.protocols import (
+    NOT_GIVEN,
+    Admin,
+    Consumer,
+    Done,
+    Parts,
+    Producer,
+    Producers,
+    Received,
+    System,
+)
 from bench.systems.scraped import COUNTERS, GAUGES, Scrape
 from bench.telemetry.scraping import Reader
 
@@ -28,6 +38,7 @@ class LiveSystem(Protocol):
     admin: Admin
     nodes: list[str]
     scrapes: Mapping[str, Scrape]
+    parts: Parts
 
     def topic(self, partitions: int) -> Topic: ...
 
@@ -328,11 +339,11 @@ def test_a_deleted_topic_comes_back_empty(live_system: LiveSystem) -> None:
 def test_every_part_is_played_by_nodes_of_the_cluster(live_system: LiveSystem) -> None:
     topic = live_system.topic(2)
 
-    for part in live_system.system.parts:
-        for asked in (part, f"{part} of 1"):
-            found = live_system.admin.find(asked, topic)
-            assert found or part == "bookie 3", asked  # the ensemble here has two
-            assert set(found) <= set(live_system.nodes)
+    parts = live_system.parts
+    for part in [*parts.every, *(f"{part} of 1" for part in parts.of_partition)]:
+        found = live_system.admin.find(part, topic)
+        assert found, part
+        assert set(found) <= set(live_system.nodes)
 
 
 def test_a_topic_of_a_whole_cluster_is_available_with_every_copy(live_system: LiveSystem) -> None:

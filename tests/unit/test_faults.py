@@ -912,7 +912,8 @@ def test_targets_are_names_roles_and_parts() -> None:
     assert names("all broker") == ["broker-1", "broker-2", "broker-3"]
     assert len(names("any broker")) == 1
     assert names("leader") == ["broker-3"]
-    assert targets.base("leader of 12") == "leader"
+    assert targets.of_partition("leader of 12") == ("leader", 12)
+    assert targets.of_partition("leader") is None
     assert "any controller" in targets.allowed(NODES, ("leader",))
 
 

@@ -19,8 +19,9 @@ systems:
     nodes: {{controller: 1, broker: 3}}
     faults: [{step}]
   pulsar:
-    nodes: {{zookeeper: 1, bookie: 3, broker: 2}}
+    nodes: {{zookeeper: 1, bookie: 5, broker: 2}}
 load: {{producers: 1, message_bytes: 100}}
+topic: {{partitions: 12}}
 duration: 5s
 repeats: 1
 """
@@ -39,6 +40,19 @@ def scenario(folder: Path, step: str) -> str:
         ("{when: {after: 1s}, kill: broker-4}", "did you mean 'broker-"),
         ("{when: {after: 1s}, kill: any bookie}", "kafka has no target 'any bookie'"),
         ("{when: {after: 1s}, explode: leader}", "there is no such step"),
+        (
+            "{when: {after: 1s}, kill: leader of 99}",
+            "kafka has no target 'leader of 99': topic.partitions is 12, counted from 0",
+        ),
+        ("{when: {after: 1s}, isolate: {target: leader, from: followers of 12}}", "'followers of 12': topic"),
+        ("{when: {after: 1s}, full-disk: leader of 12}", "'leader of 12' with a disk of its own: topic"),
+        (
+            "{when: {after: 1s}, kill: broker-1 of 3}",
+            "'broker-1 of 3'; only leader, follower, followers, replicas",
+        ),
+        ("{when: {after: 1s}, kill: any broker of 2}", "no target 'any broker of 2'; only leader"),
+        ("{when: {after: 1s}, kill: controller of 1}", "no target 'controller of 1'; only leader"),
+        ("{when: {after: 1s}, kill: owner of 1}", "no target 'owner of 1'; one of leader"),
     ],
 )
 def test_a_target_that_the_cluster_does_not_have_is_refused_with_its_place(
@@ -50,6 +64,54 @@ def test_a_target_that_the_cluster_does_not_have_is_refused_with_its_place(
     assert said in str(refused.value)
     assert "refused.yaml" in str(refused.value)
     assert "faults" in str(refused.value)
+
+
+def test_a_part_of_any_partition_there_is_can_be_struck(tmp_path: Path) -> None:
+    step = "{when: {after: 1s}, isolate: {target: leader of 11, from: [followers of 0, all controller]}}"
+
+    assert outside.prepare(scenario(tmp_path, step), "standard", (), 1).trials
+
+
+def of_pulsar(folder: Path, target: str, settings: str) -> str:
+    file = Path(scenario(folder, "{when: {after: 1s}, mark: true}"))
+    faults = f"    faults: [{{when: {{after: 1s}}, kill: {target}}}]\n    {settings}\nload:"
+    file.write_text(file.read_text().replace("load:", faults, 1))
+    return str(file)
+
+
+FOUR_OF_FIVE = "topic: {quorums: 4-3-2}"
+BY_BROKER = "broker: {managedLedgerDefaultEnsembleSize: 3}"
+
+
+@pytest.mark.parametrize(
+    ("target", "settings"),
+    [("bookie 4", FOUR_OF_FIVE), ("bookie 3 of 11", BY_BROKER), ("bookie 2", "heap_mib: {}")],
+)
+def test_as_many_bookies_can_be_named_as_an_ensemble_has(tmp_path: Path, target: str, settings: str) -> None:
+    assert outside.prepare(of_pulsar(tmp_path, target, settings), "standard", (), 1).trials
+
+
+@pytest.mark.parametrize(
+    ("target", "settings", "last"),
+    [("bookie 5", FOUR_OF_FIVE, 4), ("bookie 4 of 1", BY_BROKER, 3), ("bookie 3", "heap_mib: {}", 2)],
+)
+def test_a_bookie_beyond_the_ensemble_is_refused(
+    tmp_path: Path, target: str, settings: str, last: int
+) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        outside.prepare(of_pulsar(tmp_path, target, settings), "standard", (), 1)
+
+    assert f"pulsar has no target '{target}'" in str(refused.value)
+    assert f"bookie {last}, oldest bookie" in str(refused.value)
+
+
+def test_a_point_that_cannot_exist_is_left_out_whatever_its_faults(tmp_path: Path) -> None:
+    swept = of_pulsar(tmp_path, "bookie 2", "topic: {quorums: [1-2-2, 2-2-2]}")
+
+    plan = outside.prepare(swept, "standard", (), 1)
+
+    assert [point.settings for point in plan.left_out] == [{"quorums": "1-2-2"}]
+    assert "pulsar quorums=2-2-2" in {trial.case.name for trial in plan.trials}
 
 
 @pytest.mark.parametrize("kind", ["power-loss", "full-disk"])

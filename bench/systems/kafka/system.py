@@ -9,7 +9,7 @@ from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.kafka import config, full_read, hints, metrics, nodes, processor, ready, settings
 from bench.systems.kafka.admin import KafkaAdmin
 from bench.systems.kafka.client import KafkaConsumer, KafkaProducers
-from bench.systems.protocols import Admin, Consumer, Producers, Received
+from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
 from bench.systems.scraped import Scrape
 from bench.systems.servers import Servers
 
@@ -18,7 +18,6 @@ class Kafka:
     """See protocols.System."""
 
     name = "kafka"
-    parts: Sequence[str] = ("leader", "follower", "followers", "replicas", "controller")
     states: Sequence[str] = ("in_sync", "copies", "topic")
 
     def __init__(self, servers: Servers) -> None:
@@ -60,6 +59,10 @@ class Kafka:
     def scrape(self, node: Node) -> Scrape | None:
         """See protocols.System."""
         return metrics.scrape(node)
+
+    def parts(self, case: Case) -> Parts:  # noqa: ARG002
+        """See protocols.System."""
+        return Parts(of_partition=("leader", "follower", "followers", "replicas"), of_cluster=("controller",))
 
     def admin(self, cluster: Cluster, nodes: Sequence[Node]) -> Admin:
         """See protocols.System."""

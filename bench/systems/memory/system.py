@@ -9,14 +9,13 @@ from bench.errors import LoadError
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.memory import client, settings
 from bench.systems.memory.admin import MemoryAdmin
-from bench.systems.protocols import Admin, Consumer, Producers, Received
+from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
 
 
 class Memory:
     """Implements protocols.System without any server; topics live below `folder`, best on a tmpfs."""
 
     name = "memory"
-    parts: Sequence[str] = ()
     states: Sequence[str] = ()
 
     def __init__(self, folder: Path) -> None:
@@ -55,6 +54,10 @@ class Memory:
 
     def scrape(self, node: Node) -> None:
         """See protocols.System: there are no nodes."""
+
+    def parts(self, case: Case) -> Parts:  # noqa: ARG002
+        """See protocols.System: there are no nodes."""
+        return Parts()
 
     def admin(self, cluster: Cluster, nodes: Sequence[Node]) -> Admin:  # noqa: ARG002
         """See protocols.System."""

@@ -111,12 +111,16 @@ def _is_whole(value: Scalar) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def quorums(case: Case) -> Quorums | None:
+    """Return the quorums of a case's topic, its own or the broker's; None where they can't be read."""
+    return topics.quorums(case.topic) if topics.QUORUMS in case.topic else _of_broker(case)
+
+
 def _quorums(case: Case) -> Iterator[str]:
-    given = case.topic.get(topics.QUORUMS)
-    asked = _of_broker(case) if given is None else Quorums.parse(str(given))
+    asked = quorums(case)
     bookies = case.cluster.nodes.get(BOOKIE, 0)
     if asked is None:
-        yield f"quorums is E-Qw-Qa, three whole numbers such as 3-3-2, not {given}."
+        yield f"quorums is E-Qw-Qa, three whole numbers such as 3-3-2, not {case.topic.get(topics.QUORUMS)}."
         return
     if asked.ack < 1:
         yield f"Quorums {asked} can't be: the ack quorum is at least 1."

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench.model import Case, Cluster, Node, Settings, Topic
-from bench.systems.protocols import Admin, Consumer, Producers, Received
+from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
 from bench.systems.pulsar import config, full_read, hints, metrics, nodes, processor, ready, settings
 from bench.systems.pulsar.admin import PulsarAdmin
 from bench.systems.pulsar.client import PulsarConsumer, PulsarProducers
@@ -18,17 +18,6 @@ class Pulsar:
     """See protocols.System."""
 
     name = "pulsar"
-    parts: Sequence[str] = (
-        "owner",
-        "ensemble",
-        "write quorum",
-        "bookie 1",
-        "bookie 2",
-        "bookie 3",
-        "oldest bookie",
-        "zookeeper leader",
-        "auditor",
-    )
     states: Sequence[str] = ("copies", "topic")
 
     def __init__(self, servers: Servers) -> None:
@@ -66,6 +55,15 @@ class Pulsar:
     def scrape(self, node: Node) -> Scrape:
         """See protocols.System."""
         return metrics.scrape(node)
+
+    def parts(self, case: Case) -> Parts:
+        """See protocols.System. There are as many bookies to name as an ensemble has."""
+        quorums = settings.quorums(case)
+        numbered = [f"bookie {number + 1}" for number in range(quorums.ensemble if quorums else 0)]
+        return Parts(
+            of_partition=("owner", "ensemble", "write quorum", *numbered, "oldest bookie"),
+            of_cluster=("zookeeper leader", "auditor"),
+        )
 
     def admin(self, cluster: Cluster, nodes: Sequence[Node]) -> Admin:
         """See protocols.System."""
