@@ -2,17 +2,23 @@ import socket
 import struct
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.errors import ClusterError
-from bench.model import Node
-from bench.systems.kafka.admin import spread
+from bench.model import Cluster, Node, Topic
+from bench.systems.kafka import admin
+from bench.systems.kafka.admin import KafkaAdmin, spread
 from bench.systems.kafka.describe import node_settings
 
 
@@ -85,3 +91,130 @@ def test_a_refusal_carries_the_reason(controller: Node) -> None:
 def test_a_connection_that_ends_early_is_an_error(controller: Node) -> None:
     with pytest.raises(ClusterError, match="it closed the connection"):
         node_settings(controller)
+
+
+TOPIC = Topic("t", 1, {"replicas": 3})
+BROKERS = [
+    Node(f"broker-{number}", "broker", f"10.0.0.{number}", (), Path(), Path(), (9092,), 0)
+    for number in (1, 2, 3)
+]
+
+
+@dataclass
+class Broker:
+    """A broker, as its client sees it: who leads partition 0, who is in sync, and the epoch that it leads in itself."""
+
+    leader: int
+    in_sync: Sequence[int] = (1, 2, 3)
+    epoch: int | None = None
+    waited: list[float] = field(default_factory=list)
+    answers_from: int = 0
+
+    def list_topics(self, topic: str, timeout: float) -> Any:
+        self.waited.append(timeout)
+        if len(self.waited) <= self.answers_from:
+            raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+        known = SimpleNamespace(leader=self.leader, replicas=[2, 1, 3], isrs=list(self.in_sync))
+        return SimpleNamespace(topics={topic: SimpleNamespace(partitions={0: known})})
+
+    def list_offsets(self, asked: Mapping[TopicPartition, Any], request_timeout: float) -> Any:
+        told: Future[Any] = Future()
+        if self.epoch is None:
+            told.set_exception(KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION)))
+        else:
+            told.set_result(SimpleNamespace(leader_epoch=self.epoch, offset=100 + self.epoch))
+        return dict.fromkeys(asked, told)
+
+
+def silent() -> Broker:
+    return Broker(leader=0, answers_from=9)
+
+
+@pytest.fixture
+def asking(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """An administrator of three brokers that say this of the topic."""
+
+    def asking(*brokers: Broker) -> KafkaAdmin:
+        clients = {f"10.0.0.{number}:9092": broker for number, broker in enumerate(brokers, 1)}
+        monkeypatch.setattr(admin, "_client", clients.__getitem__)
+        return KafkaAdmin(Cluster("kafka", "4.3.1", {"broker": 3}), BROKERS)
+
+    return asking
+
+
+def found(asked: KafkaAdmin) -> dict[str, list[str]]:
+    return {part: asked.find(part, TOPIC) for part in ("leader", "follower", "followers", "replicas")}
+
+
+def test_parts_are_by_the_word_of_the_leader(asking: Any) -> None:
+    two = Broker(2, in_sync=(2, 3), epoch=0)
+
+    assert found(asking(Broker(2), two, Broker(2))) == {
+        "leader": ["broker-2"],
+        "follower": ["broker-3"],
+        "followers": ["broker-1", "broker-3"],
+        "replicas": ["broker-2", "broker-1", "broker-3"],
+    }
+
+
+@pytest.mark.parametrize("cut_off", [Broker(2, epoch=4), Broker(2, in_sync=(2,), epoch=4)])
+def test_one_that_is_cut_off_and_believes_that_it_leads_is_no_leader(asking: Any, cut_off: Broker) -> None:
+    asked = asking(Broker(3), cut_off, Broker(3, in_sync=(3, 1), epoch=5))
+
+    assert found(asked) == {
+        "leader": ["broker-3"],
+        "follower": ["broker-1"],
+        "followers": ["broker-2", "broker-1"],
+        "replicas": ["broker-2", "broker-1", "broker-3"],
+    }
+    assert asked.layout(TOPIC) == [
+        {
+            "partition": 0,
+            "leader": "broker-3",
+            "in_sync": ["broker-3", "broker-1"],
+            "epoch": 5,
+            "high_watermark": 105,
+        }
+    ]
+
+
+def test_a_leader_that_is_frozen_leads_by_the_word_of_most(asking: Any) -> None:
+    asked = asking(Broker(2), silent(), Broker(2, in_sync=(2, 3)))
+
+    assert asked.find("leader", TOPIC) == ["broker-2"]
+    assert asked.find("followers", TOPIC) == ["broker-1", "broker-3"]
+    assert asked.layout(TOPIC) == []
+
+
+def test_one_that_leads_and_does_not_tell_its_epoch_is_a_leader_in_no_layout(asking: Any) -> None:
+    asked = asking(Broker(2), Broker(2), Broker(2))
+
+    assert asked.find("leader", TOPIC) == ["broker-2"]
+    assert asked.layout(TOPIC) == []
+
+
+def test_nobody_leads_where_every_broker_that_answers_says_so(asking: Any) -> None:
+    asked = asking(Broker(-1), silent(), Broker(-1, in_sync=(3,)))
+
+    assert asked.find("leader", TOPIC) == []
+    assert asked.find("follower", TOPIC) == []
+    assert asked.find("replicas", TOPIC) == ["broker-2", "broker-1", "broker-3"]
+    assert asked.layout(TOPIC) == [
+        {"partition": 0, "leader": None, "in_sync": [], "epoch": -1, "high_watermark": None}
+    ]
+
+
+def test_a_partition_that_is_not_there_has_no_leader(asking: Any) -> None:
+    assert asking(Broker(2), Broker(2, epoch=0), Broker(2)).find("leader of 1", TOPIC) == []
+
+
+def test_brokers_that_are_slow_get_their_time_where_nobody_answers_at_once(asking: Any) -> None:
+    slow = Broker(1, epoch=0, answers_from=1)
+
+    assert asking(slow, silent(), silent()).find("leader of 0", TOPIC) == ["broker-1"]
+    assert slow.waited == [1.0, 30.0]
+
+
+def test_a_cluster_that_says_nothing_is_an_error(asking: Any) -> None:
+    with pytest.raises(ClusterError, match="Looking for the leader of t: no broker answered"):
+        asking(silent(), silent(), silent()).find("leader", TOPIC)

@@ -32,6 +32,8 @@ from bench.systems.properties import require
 
 _REQUEST_S = 30.0
 _LOOK_S = 2.0
+_FIND_S = 1.0
+"""How long a step waits for a broker to say who plays a part: one that is frozen or gone says nothing."""
 _TURN_S = 0.02
 
 _TOLD: Mapping[str, Sequence[str]] = {
@@ -109,54 +111,41 @@ class KafkaAdmin:
         _await_answers(endpoint(self._nodes), topic, len(brokers))
 
     def find(self, part: str, topic: Topic) -> list[str]:
-        """See protocols.Admin."""
+        """See protocols.Admin. Of a partition speaks the same broker as in `layout`.
+
+        While its leader does not answer, as it is frozen or gone and nobody leads in its place, it goes by the word of
+        most others.
+        """
         word, _, number = part.partition(" of ")
         if word == "controller" and of_role(self._nodes, ZOOKEEPER):
             elected = self._client().list_topics(timeout=_REQUEST_S).controller_id
             return [node.name for node in of_role(self._nodes, BROKER) if node_id(node) == elected]
         if word == "controller":
             return active_controller(self._nodes)
-        found = self._client().list_topics(topic.name, timeout=_REQUEST_S).topics[topic.name]
-        partition = found.partitions[int(number or 0)]
-        followers = [replica for replica in partition.replicas if replica != partition.leader]
-        ids = {
-            "leader": [partition.leader],
-            "followers": followers,
-            "follower": [replica for replica in followers if replica in partition.isrs][:1],
-            "replicas": list(partition.replicas),
-        }[word]
-        return [
-            node.name for replica in ids for node in of_role(self._nodes, BROKER) if node_id(node) == replica
-        ]
+        views = self._views(topic, _FIND_S) or self._views(topic, _REQUEST_S)
+        if not views:
+            raise ClusterError(f"Looking for the {part} of {topic.name}: no broker answered.")
+        partition = topics.reconciled(views).get(int(number or 0))
+        return [] if partition is None else _played(word, partition)
 
     def layout(self, topic: Topic) -> list[dict[str, object]]:
         """See protocols.Admin. Of a partition speaks who knows its highest leader epoch.
 
         Nobody leads it where every broker that answers says so.
         """
+        found = topics.reconciled(self._views(topic, _LOOK_S)).values()
+        return [_shown(one) for one in found if one.epoch is not None]
+
+    def _views(self, topic: Topic, within_s: float) -> list[dict[int, topics.Partition]]:
+        """Return what each broker says of the topic, without those that do not answer in time."""
         brokers = of_role(self._nodes, BROKER)
         names = {node_id(node): node.name for node in brokers}
-        with ThreadPoolExecutor(len(brokers)) as pool:
-            views = [view for view in pool.map(lambda node: self._view(node, topic, names), brokers) if view]
-        newest: dict[int, dict[str, object]] = {}
-        for one in (one for view in views for one in view.led):
-            known = newest.get(one["partition"])
-            if known is None or one["epoch"] > known["epoch"]:
-                newest[one["partition"]] = one
-        headless = set.intersection(*(view.headless for view in views)) if views else set[int]()
-        for number in headless - newest.keys():
-            newest[number] = {
-                "partition": number,
-                "leader": None,
-                "in_sync": [],
-                "epoch": -1,
-                "high_watermark": None,
-            }
-        return [newest[number] for number in sorted(newest)]
 
-    @staticmethod
-    def _view(node: Node, topic: Topic, names: Mapping[int, str]) -> topics.View | None:
-        return topics.view(_client(address(node)), node.name, topic, names)
+        def ask(node: Node) -> dict[int, topics.Partition] | None:
+            return topics.view(_client(address(node)), node.name, topic, names, within_s)
+
+        with ThreadPoolExecutor(len(brokers)) as pool:
+            return [view for view in pool.map(ask, brokers) if view]
 
     def state(self, topic: Topic) -> TopicState:
         """See protocols.Admin. The brokers may disagree, as one that is cut off believes what was so before.
@@ -244,6 +233,27 @@ class KafkaAdmin:
 def _client(servers: str) -> AdminClient:
     # log_level 0: what fails is said by the error raised, not by librdkafka on standard error.
     return AdminClient({"bootstrap.servers": servers, "log_level": 0})
+
+
+def _played(part: str, partition: topics.Partition) -> list[str]:
+    """Return who plays one of a partition's parts."""
+    followers = [name for name in partition.replicas if name != partition.leader]
+    return {
+        "leader": [partition.leader] if partition.leader is not None else [],
+        "followers": followers,
+        "follower": [name for name in followers if name in partition.in_sync][:1],
+        "replicas": partition.replicas,
+    }[part]
+
+
+def _shown(partition: topics.Partition) -> dict[str, object]:
+    return {
+        "partition": partition.number,
+        "leader": partition.leader,
+        "in_sync": partition.in_sync,
+        "epoch": partition.epoch,
+        "high_watermark": partition.high_watermark,
+    }
 
 
 def _leaders_and_isrs(broker: Node, topic: Topic) -> list[tuple[int, int]] | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, OffsetSpec, PartitionMetadata  # type: ignore[attr-defined]
 
 from bench.errors import ClusterError, LoadError
 from bench.model import Topic
@@ -18,7 +19,7 @@ from bench.systems.processing import PROCESSOR
 LOOK_UP_S = 30.0
 _TURN_S = 0.02
 _ANSWER_S = 1.0
-_VIEW_S = 2.0
+_NO_EPOCH = -1
 
 
 def group(topic: Topic) -> str:
@@ -91,36 +92,61 @@ def bounds(consumer: Consumer, topic: str, number: int) -> tuple[int, int] | str
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """What one broker says of a topic: the partitions that it leads itself, and those that nobody leads."""
+class Partition:
+    """A partition as a broker knows it, nodes by name. Only who leads it itself tells `epoch` and `high_watermark`."""
 
-    led: list[dict[str, Any]]
-    headless: set[int]
+    number: int
+    leader: str | None
+    replicas: list[str]
+    in_sync: list[str]
+    epoch: int | None = None
+    high_watermark: int | None = None
 
 
-def view(client: AdminClient, broker: str, topic: Topic, names: Mapping[int, str]) -> View | None:
-    """Ask the one broker that a client is connected to; `names` by number. None where it does not answer.
-
-    What it leads has epoch and high watermark as it has them; where it does not tell them, it is left out.
-    """
-    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+def view(
+    client: AdminClient, broker: str, topic: Topic, names: Mapping[int, str], within_s: float
+) -> dict[int, Partition] | None:
+    """Ask the one broker that a client is connected to; `names` by number. None where it does not answer."""
     try:
-        found = client.list_topics(topic.name, timeout=_VIEW_S).topics[topic.name].partitions
+        found = client.list_topics(topic.name, timeout=within_s).topics[topic.name].partitions
     except KafkaException:
         return None
-    mine = [number for number, one in found.items() if names.get(one.leader) == broker]
-    asked = {TopicPartition(topic.name, number): latest for number in mine}
-    led = []
-    for place, told in client.list_offsets(asked, request_timeout=_VIEW_S).items() if asked else ():
+    known = {number: _known(number, one, names) for number, one in found.items()}
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    asked = {
+        TopicPartition(topic.name, number): latest for number, one in known.items() if one.leader == broker
+    }
+    for place, told in client.list_offsets(asked, request_timeout=within_s).items() if asked else ():
         with suppress(KafkaException):
             end = told.result()
-            led.append(
-                {
-                    "partition": place.partition,
-                    "leader": broker,
-                    "in_sync": [names.get(replica, str(replica)) for replica in found[place.partition].isrs],
-                    "epoch": -1 if end.leader_epoch is None else end.leader_epoch,
-                    "high_watermark": end.offset,
-                }
-            )
-    return View(led, {number for number, one in found.items() if one.leader < 0})
+            epoch = _NO_EPOCH if end.leader_epoch is None else end.leader_epoch
+            known[place.partition] = replace(known[place.partition], epoch=epoch, high_watermark=end.offset)
+    return known
+
+
+def _known(number: int, told: PartitionMetadata, names: Mapping[int, str]) -> Partition:
+    leader = None if told.leader < 0 else names.get(told.leader, str(told.leader))
+    replicas, in_sync = ([names.get(one, str(one)) for one in those] for those in (told.replicas, told.isrs))
+    return Partition(number, leader, replicas, in_sync)
+
+
+def reconciled(views: Iterable[Mapping[int, Partition]]) -> dict[int, Partition]:
+    """Return each partition by the word of the broker that leads it itself, in the highest epoch.
+
+    Nobody leads it where every broker that answers says so. Else it goes by the word of most, and has no `epoch`: who
+    leads it by that does not answer.
+    """
+    said: dict[int, list[Partition]] = defaultdict(list)
+    for one in (one for known in views for one in known.values()):
+        said[one.number].append(one)
+    return {number: _newest(said[number]) for number in sorted(said)}
+
+
+def _newest(said: Sequence[Partition]) -> Partition:
+    led = [(one.epoch, one) for one in said if one.epoch is not None]
+    if led:
+        return max(led, key=itemgetter(0))[1]
+    if all(one.leader is None for one in said):
+        return replace(said[0], in_sync=[], epoch=_NO_EPOCH)
+    (leader, _), *_ = Counter(one.leader for one in said).most_common(1)
+    return next(one for one in said if one.leader == leader)
