@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from bench.backends.netns import PacketRules, Packets
 from bench.errors import BenchError, FaultError
-from bench.faults.fault import Effect, Place, heal_each, strike_each
+from bench.faults.fault import Effect, Place, Unproven, heal_each, strike_each
 from bench.model import Node
 
 CLIENT = "client"
@@ -213,13 +213,16 @@ class Cutter:
     def _between(self) -> str:
         return f"{', '.join(sorted(node.name for node in self.nodes))} and {', '.join(self.others)}"
 
-    def _proof(self) -> str | None:
+    def _proof(self) -> str | Unproven:
         """Packets that were dropped or doubled are the evidence, on each node; rules alone would be none."""
         self._try_silent()
         counts = {node.name: self._count(node) for node in self.nodes}
         total = sum(count.struck for name, count in counts.items() if name not in self._tried)
-        if not total or not all(map(self._shown, counts.values())):
-            return None
+        verb = "doubled" if self.double else "dropped"
+        doubts = [name for name, count in counts.items() if not total or not self._shown(count)]
+        if doubts:
+            said = (f"{name} {counts[name].struck:,} of {counts[name].met:,}" for name in doubts)
+            return Unproven(f"Too few packets were {verb}: {', '.join(said)}.")
         own = ", ".join(
             f"{name} {self._said(count)}" for name, count in counts.items() if name not in self._tried
         )
@@ -227,7 +230,7 @@ class Cutter:
             f" {name} had sent and got nothing; {self._said(self._tried[name])} sent from it to try were dropped too."
             for name in self._tried
         )
-        return f"{total:,} packets were {'doubled' if self.double else 'dropped'}: {own}.{tried}"
+        return f"{total:,} packets were {verb}: {own}.{tried}"
 
     def _count(self, node: Node) -> Packets:
         now = self._struck(node) if self._in_force else Packets()

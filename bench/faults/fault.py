@@ -30,18 +30,24 @@ class Place:
     find: Callable[[str], list[Node]]
 
 
+@dataclass(frozen=True, slots=True)
+class Unproven:
+    """Nothing shows that a fault was there; `why` says of which node and what was seen instead, in full sentences."""
+
+    why: str
+
+
 @dataclass(slots=True)
 class Effect:
     """A fault that has taken effect. `seen` is the evidence, a full sentence.
 
-    `proof` is asked once the fault is over, for evidence that only gathers meanwhile; it returns None where
-    nothing shows that the fault was there. `heal` undoes it for the nodes given (all of them, unless the kind's
-    `heals_singly`) and returns how that was seen.
+    `proof` is asked once the fault is over, for evidence that only gathers meanwhile. `heal` undoes it for the nodes
+    given (all of them, unless the kind's `heals_singly`) and returns how that was seen.
     """
 
     seen: str
     heal: Callable[[Sequence[Node]], str]
-    proof: Callable[[], str | None] = field(default=lambda: "")
+    proof: Callable[[], str | Unproven] = field(default=lambda: "")
 
 
 def strike_each(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bench.errors import FaultError
-from bench.faults.fault import Effect, Place
+from bench.faults.fault import Effect, Place, Unproven
 from bench.faults.step import Step, Strike
 from bench.model import NANOS, Node
 
@@ -44,6 +44,7 @@ class Struck:
             "healed_ns": None,
             "heal_seen": None,
             "proven": False,
+            "unproven": None,
         }
         return cls(step, strike, nodes, record)
 
@@ -96,10 +97,12 @@ class Struck:
         return seen
 
     def prove(self) -> None:
-        """Ask for the evidence that gathered."""
+        """Ask for the evidence that gathered, or why there is none."""
         if self.record["proven"] or self._effect is None:
             return
         evidence = self._effect.proof()
-        if evidence is not None:
-            self.record["proven"] = True
-            self.record["seen"] = f"{self.record['seen']} {evidence}".strip()
+        if isinstance(evidence, Unproven):
+            self.record["unproven"] = evidence.why
+            return
+        self.record["proven"] = True
+        self.record["seen"] = f"{self.record['seen']} {evidence}".strip()

@@ -144,14 +144,15 @@ def _faults(faults: Sequence[Mapping[str, Any]], sent: Mapping[str, Any]) -> lis
         for fault in struck
         if not fault["after_load"] and sent["window"] and fault["asked_ns"] >= sent["window"]["end_ns"]
     ]
-    unproven = [fault["name"] for fault in struck if not fault["proven"]]
-    for names, wrong in (
-        (never, "These faults never came"),
-        (late, "These faults came after the load, which they were to meet"),
-        (unproven, "Nothing shows that these faults took effect"),
+    unproven = {fault["name"]: fault["unproven"] for fault in struck if not fault["proven"]}
+    for names, wrong, whys in (
+        (never, "These faults never came", ()),
+        (late, "These faults came after the load, which they were to meet", ()),
+        (unproven, "Nothing shows that these faults took effect", unproven.values()),
     ):
         if names:
-            return [_check("faults", Verdict.INVALID, f"{wrong}: {', '.join(names)}.")]
+            reason = " ".join([f"{wrong}: {', '.join(names)}.", *filter(None, whys)])
+            return [_check("faults", Verdict.INVALID, reason)]
     if not struck:
         return []
     said = "; ".join(f"{fault['name']}: {fault['seen']}" for fault in struck)

@@ -12,7 +12,7 @@ import pytest
 from bench.backends.disks import Disk, why_no_power_cut
 from bench.backends.process import ProcessBackend
 from bench.errors import FaultError
-from bench.faults.fault import Effect, Place
+from bench.faults.fault import Effect, Place, Unproven
 from bench.faults.kinds import kinds
 from bench.model import Node
 from tests.integration.echo import echo, running
@@ -85,7 +85,7 @@ def test_a_node_without_power_comes_back_with_what_it_had_synced(
     unsynced = data / "unsynced"
     assert not unsynced.exists() or unsynced.read_bytes() == b""
     assert (other.directory / "data" / "unsynced").read_bytes() == b"gone"
-    assert effect.proof() is not None
+    assert not isinstance(effect.proof(), Unproven)
 
 
 @pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
@@ -134,7 +134,9 @@ def test_a_full_disk_refuses_its_node_and_no_other(backend: ProcessBackend, node
     assert "A write to the disk of keeper-1 succeeded" in effect.heal([full])
     (full.directory / "data" / "more").write_bytes(bytes(1 << 16))
     assert backend.listens(full)
-    assert "Until then the disk of keeper-1 had no room" in str(effect.proof())
+    proof = effect.proof()
+    assert isinstance(proof, str)
+    assert "Until then the disk of keeper-1 had no room" in proof
 
 
 @pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
@@ -149,7 +151,9 @@ def test_a_server_that_ended_of_a_full_disk_may_leave_room_on_it(tmp_path: Path)
             filler.truncate(1 << 20)
         effect.heal([node])
 
-        assert str(effect.proof()).startswith("writer-1 had ended with status 3 by then, which left ")
+        proof = effect.proof()
+        assert isinstance(proof, str)
+        assert proof.startswith("writer-1 had ended with status 3 by then, which left ")
 
 
 @pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
@@ -161,7 +165,7 @@ def test_a_disk_on_which_somebody_made_room_was_not_full_to_the_end(
         filler.truncate(1 << 20)
     effect.heal([nodes[0]])
 
-    assert effect.proof() is None
+    assert isinstance(effect.proof(), Unproven)
 
 
 def round_trip_s(node: Node) -> float:
@@ -182,7 +186,9 @@ def test_a_slow_network_tells_what_it_held_and_ends(backend: ProcessBackend, nod
     effect.heal([nodes[0]])
 
     assert min(round_trip_s(nodes[0]) for _ in range(10)) < held_s / 2
-    assert "packets were held" in str(effect.proof())
+    proof = effect.proof()
+    assert isinstance(proof, str)
+    assert "packets were held" in proof
 
 
 @pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
@@ -205,7 +211,7 @@ def test_a_slow_disk_to_which_nothing_was_synced_is_not_proven(tmp_path: Path) -
         effect = strike("slow-disk", backend, [node], node, fsync="5ms")
 
         assert effect.heal([node]) == "The gates now hold an fsync for: keeper-1 0 ms; none waits there."
-        assert effect.proof() is None
+        assert isinstance(effect.proof(), Unproven)
 
 
 def test_a_slow_disk_tells_what_it_held(tmp_path: Path) -> None:
@@ -213,11 +219,13 @@ def test_a_slow_disk_tells_what_it_held(tmp_path: Path) -> None:
     with running([node], gated=True) as backend:
         effect = strike("slow-disk", backend, [node], node, fsync="5ms")
         deadline = time.monotonic() + 20
-        while effect.proof() is None and time.monotonic() < deadline:
+        while isinstance(effect.proof(), Unproven) and time.monotonic() < deadline:
             time.sleep(0.01)
         effect.heal([node])
 
-        assert "were held: writer-1" in str(effect.proof())
+        proof = effect.proof()
+        assert isinstance(proof, str)
+        assert "were held: writer-1" in proof
 
 
 @pytest.mark.parametrize("key", list(kinds()))

@@ -399,11 +399,13 @@ def test_a_cut_that_drops_nothing_of_one_of_its_nodes_is_not_proven() -> None:
     cut = done(backend, {"isolate": {"target": "followers", "from": "leader"}})
 
     assert not cut["proven"]
+    assert cut["unproven"] == "Too few packets were dropped: broker-3 0 of 50."
 
     backend.packets["broker-3"] = Packets(met=50, went_out=1)
     cut = done(backend, {"isolate": {"target": "followers", "from": "leader"}})
 
     assert cut["proven"]
+    assert cut["unproven"] is None
     assert "8 packets were dropped: broker-1 7 (4 coming in, 3 going out), broker-3 1 (0" in cut["seen"]
 
 
@@ -483,14 +485,7 @@ def test_a_slow_network_is_proven_by_every_node(
 @pytest.mark.parametrize(("second", "proven"), [((3, 5.2e6), True), ((3, 4.4e6), False), ((0, 0.0), False)])
 def test_a_slow_disk_is_proven_by_every_node(second: tuple[int, float], proven: bool) -> None:
     backend = Recorder()
-    line = timeline(
-        backend,
-        {
-            "when": {"acks": 1},
-            "slow-disk": {"target": "followers", "fsync": "5ms"},
-            "heal": {"after": "50ms"},
-        },
-    )
+    line = timeline(backend, {"when": {"acks": 1}, "slow-disk": {"target": "followers", "fsync": "5ms"}})
     line.told(figures(1))
     until(lambda: bool(line.records) and line.records[0]["effect_ns"])
     backend.fsyncs = {"broker-1": (2, 5.1e6), "broker-3": second}
@@ -499,8 +494,11 @@ def test_a_slow_disk_is_proven_by_every_node(second: tuple[int, float], proven: 
     (record,) = line.records
     assert record["proven"] is proven
     assert record["heal_seen"] == "None waits."
+    assert (record["unproven"] is None) is proven
     if proven:
         assert record["seen"].endswith("5 were held: broker-1 2 (median 5.1 ms), broker-3 3 (median 5.2 ms).")
+    else:
+        assert f"broker-3 {second[0]} (median {second[1] / 1e6:.1f} ms)." in record["unproven"]
 
 
 def test_fsyncs_that_were_held_before_prove_nothing() -> None:
@@ -522,6 +520,7 @@ def test_a_disk_that_got_room_meanwhile_was_not_full_to_the_end() -> None:
     backend.full.discard("broker-3")
     line.finish()
     assert not line.records[0]["proven"]
+    assert line.records[0]["unproven"] == "There was room again on the disk of broker-3."
 
 
 def test_a_disk_that_is_never_freed_is_looked_at_in_the_end() -> None:

@@ -30,6 +30,7 @@ def fault(**changed: Any) -> dict[str, Any]:
         "name": "gone",
         "kind": "kill",
         "proven": True,
+        "unproven": None,
         "seen": "It ended.",
         "asked_ns": 1,
         "after_load": False,
@@ -68,6 +69,10 @@ def test_a_fault_that_was_undone_by_a_later_step_is_mended() -> None:
 
 
 def test_a_fault_that_nothing_shows_makes_a_trial_invalid_and_other_steps_do_not() -> None:
+    unproven = fault(proven=False, unproven="No packet was dropped.")
+    reason = "Nothing shows that these faults took effect: gone. No packet was dropped."
+
+    assert judged(WHOLE, unproven) == ("invalid", reason)
     assert judged(WHOLE, fault(proven=False))[0] == "invalid"
     assert judged(WHOLE, fault(), {"name": "seen", "kind": "mark"})[0] == "valid"
 

@@ -40,6 +40,14 @@ STEPS = [
     },
     {"name": "one back", "kind": "undo", "asked_ns": 23 * SECOND, "seen": "bookie-1 started again."},
     {"name": "copied again", "kind": "mark", "when": "when copies are complete", "asked_ns": 31 * SECOND},
+    {
+        "name": "never met",
+        "kind": "isolate",
+        "when": "after 9,000,000 acknowledged sends",
+        "seen": "Rules are in force.",
+        "proven": False,
+        "unproven": "No packet was dropped.",
+    },
     {"name": "never due", "kind": "kill", "when": "after 9,000,000 acknowledged sends", "proven": False},
 ]
 
@@ -55,6 +63,9 @@ def test_every_kind_of_step_is_told_in_words() -> None:
         ),
         "one back (undo)": "12.0 s after both killed was in force. bookie-1 started again.",
         "copied again (when copies are complete)": "20.0 s after both killed was in force.",
+        "never met (after 9,000,000 acknowledged sends)": (
+            "Rules are in force. No packet was dropped. It was not healed."
+        ),
         "never due (after 9,000,000 acknowledged sends)": "Nothing was seen. It was not healed.",
     }
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from bench.backends.abilities import Fillable
-from bench.faults.fault import Effect, Fault, Place, heal_each, strike_each
+from bench.faults.fault import Effect, Fault, Place, Unproven, heal_each, strike_each
 from bench.model import Node
 
 
@@ -37,9 +37,12 @@ class FullDisk(Fault):
             freed: str = place.backend.free_disk(node)
             return freed
 
-        def proof() -> str | None:
-            seen = [look(node) for node in nodes]
-            return None if None in seen else " ".join(filter(None, seen))
+        def proof() -> str | Unproven:
+            seen = {node.name: look(node) for node in nodes}
+            roomy = [name for name, still_full in seen.items() if still_full is None]
+            if roomy:
+                return Unproven(f"There was room again on the disk of {', '.join(roomy)}.")
+            return " ".join(filter(None, seen.values()))
 
         seen = strike_each(nodes, place.backend.fill_disk, place.backend.free_disk)
         return Effect(" ".join(seen.values()), lambda those: " ".join(heal_each(those, free).values()), proof)

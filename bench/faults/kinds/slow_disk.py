@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from bench.backends import fsync_gate
 from bench.backends.abilities import FsyncHolder
-from bench.faults.fault import Effect, Fault, Place, strike_each
+from bench.faults.fault import Effect, Fault, Place, Unproven, strike_each
 from bench.model import Node
 from bench.scenario.values import Duration
 
@@ -46,14 +46,14 @@ class SlowDisk(Fault):
         def heal(those: Sequence[Node]) -> str:
             return str(place.backend.release_fsyncs(those))
 
-        def proof() -> str | None:
+        def proof() -> str | Unproven:
             held = {node.name: place.backend.held_fsyncs(node, before[node.name]) for node in nodes}
-            if not all(count and median >= self._least_ns for count, median in held.values()):
-                return None
             by_node = ", ".join(
                 f"{name} {count:,} (median {median / 1e6:.1f} ms)" for name, (count, median) in held.items()
             )
-            return f"{sum(count for count, _ in held.values()):,} were held: {by_node}."
+            said = f"{sum(count for count, _ in held.values()):,} were held: {by_node}."
+            shown = all(count and median >= self._least_ns for count, median in held.values())
+            return said if shown else Unproven(said)
 
         return Effect(f"Each fsync of {', '.join(before)} is held for {self.fsync * 1000:g} ms.", heal, proof)
 

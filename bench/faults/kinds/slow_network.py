@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from bench.backends.abilities import Delayable, Reachable
 from bench.backends.delayed import DelayedNode, Held, Link, why_no_queue
 from bench.faults.cutting import CLIENT, Peers, nodes_among, passing
-from bench.faults.fault import Effect, Fault, Place, heal_each, listed, strike_each
+from bench.faults.fault import Effect, Fault, Place, Unproven, heal_each, listed, strike_each
 from bench.model import Node
 from bench.scenario.values import Duration
 
@@ -76,8 +76,9 @@ class SlowNetwork(Fault):
             gone = f"The packet filter of {', '.join(delayed)} lists no rule and no queue any more."
             return f"{gone} {passing(place, nodes, meant)}"
 
-        def proof() -> str | None:
-            return _told(held) if held and all(map(self._shown, held.values())) else None
+        def proof() -> str | Unproven:
+            doubts = [name for name, directions in held.items() if not self._shown(directions)]
+            return Unproven(f"Too little was held of {', '.join(doubts)}.") if doubts else _told(held)
 
         strike_each(nodes, slow, end)
 

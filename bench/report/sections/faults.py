@@ -98,8 +98,12 @@ def _told(step: Json, after: str) -> Fact:
         return Fact(name, f"{after}{_read(step)}")
     if "proven" not in step:
         return Fact(name, f"{after}{step.get('seen') or ''}".strip())
-    healed = step.get("heal_seen") or "It was not healed."
-    return Fact(name, f"{after}{step.get('seen') or 'Nothing was seen.'} {healed}")
+    said = [
+        step.get("seen") or "Nothing was seen.",
+        step.get("unproven"),
+        step.get("heal_seen") or "It was not healed.",
+    ]
+    return Fact(name, f"{after}{' '.join(filter(None, said))}")
 
 
 def _read(step: Json) -> str:
