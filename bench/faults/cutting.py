@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -16,9 +17,9 @@ from bench.model import Node
 
 CLIENT = "client"
 _NUMBERS = itertools.count(1)
-_ENOUGH_PACKETS = 1000
-"""From so many packets on the share of them that was struck is held against the one that was asked for."""
 _LEAST_OF_SHARE = 0.5
+_PLAUSIBLE = 0.001
+"""Fewer struck packets than the least of the share are chance where it gives so few this often, or more often."""
 _PATIENCE_S = 3.0
 _TRIED_S = 0.2
 """How long a node waits for an answer that must not come."""
@@ -238,15 +239,21 @@ class Cutter:
 
     def _shown(self, count: Packets) -> bool:
         """Tell whether a node's packets show the fault: chance may spare few, not many, and all cannot be spared."""
-        if self.share >= 1:
+        if self.share >= 1 or not count.met:
             return count.struck > 0
-        enough = count.met >= _ENOUGH_PACKETS
-        return count.met > 0 and (not enough or count.struck >= _LEAST_OF_SHARE * self.share * count.met)
+        expected = self.share * count.met
+        enough = count.struck >= _LEAST_OF_SHARE * expected
+        return enough or chance_of_so_few(count.struck, expected) >= _PLAUSIBLE
 
     def _said(self, count: Packets) -> str:
         if self.share >= 1 and not self.double:
             return f"{count.struck:,} ({count.came_in:,} coming in, {count.went_out:,} going out)"
         return f"{count.struck:,} of {count.met:,} ({count.struck / count.met:.1%})"
+
+
+def chance_of_so_few(struck: int, expected: float) -> float:
+    """Return Chernoff's bound on the chance that so few packets are struck, or fewer, where more are `expected`."""
+    return math.exp(struck - expected + (struck * math.log(expected / struck) if struck else 0.0))
 
 
 @dataclass(slots=True)

@@ -7,12 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
 
 from bench.analysis.faults.availability import BIN_NS, dip
 from bench.backends.delayed import Held, Link
 from bench.backends.netns import PacketRules, Packets
 from bench.errors import FaultError, LoadError
 from bench.faults import Site, Timeline, read_steps, targets
+from bench.faults.cutting import chance_of_so_few
 from bench.faults.step import StepError
 from bench.model import Node, TopicState
 
@@ -434,8 +438,10 @@ def test_a_cut_through_which_nobody_had_anything_to_send_is_not_tried() -> None:
     ("packets", "proven"),
     [
         (Packets(met=0), False),
-        (Packets(met=900, went_out=4), True),  # too few to judge their share by
-        (Packets(met=900), True),
+        (Packets(met=138), True),  # of so few, none is struck once in a thousand times
+        (Packets(met=139), False),
+        (Packets(met=200, went_out=1), True),
+        (Packets(met=400, went_out=4), False),
         (Packets(met=2000, came_in=20, went_out=30), True),  # half of the share
         (Packets(met=2000, came_in=20, went_out=29), False),
     ],
@@ -448,6 +454,24 @@ def test_a_loss_far_below_what_was_asked_for_is_not_proven(packets: Packets, pro
     assert lossy["proven"] is proven
     if proven:
         assert f"broker-1 7 of 100 (7.0%), broker-2 {packets.struck} of {packets.met:,}" in lossy["seen"]
+    else:
+        said = f"Too few packets were dropped: broker-2 {packets.struck} of {packets.met:,}."
+        assert lossy["unproven"] == said
+
+
+def test_packets_that_were_all_spared_prove_nothing_where_nobody_lost_any() -> None:
+    backend = Recorder()
+    backend.packets = {"broker-1": Packets(met=20), "broker-2": Packets(met=20)}
+    lossy = done(backend, {"unstable-network": {"target": ["broker-1", "broker-2"], "loss": 0.05}})
+
+    assert lossy["unproven"] == "Too few packets were dropped: broker-1 0 of 20, broker-2 0 of 20."
+
+
+@given(met=st.integers(1, 5000), share=st.floats(0.001, 0.9), part=st.floats(0, 1))
+def test_so_few_struck_packets_are_no_likelier_than_said(met: int, share: float, part: float) -> None:
+    struck = int(part * share * met)
+
+    assert chance_of_so_few(struck, share * met) >= binom.cdf(struck, met, share) - 1e-9
 
 
 def held(p50_ms: float, packets: int = 10) -> Held:
