@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from bench.backends import sandbox
 from bench.errors import FaultError
@@ -42,8 +41,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What was done to the packets of one direction: how many, and how long they were held.
+    """What was done to the packets of one direction: how many were held for their time, and how long that was.
 
+    `delayed_p50_ns` is how long without their wait for a link of the rate asked for; `busiest_bytes` passed in
+    `busiest_ns` in the longest run in which packets waited for each other, so that the link was never idle.
     `overruns`: how often packets of the node, in either direction, were dropped as too many came at once.
     """
 
@@ -51,6 +52,9 @@ class Held:
     bytes: int
     p50_ns: int
     p99_ns: int
+    delayed_p50_ns: int
+    busiest_bytes: int
+    busiest_ns: int
     overruns: int
 
 
@@ -121,16 +125,13 @@ class DelayedNode:
     def _told(self) -> dict[str, Held]:
         try:
             said, _ = self._process.communicate(timeout=_READY_S)
-            told: dict[str, dict[str, Any]] = json.loads(said)
+            told: dict[str, dict[str, int]] = json.loads(said)
         except (subprocess.TimeoutExpired, ValueError) as error:
             self._process.kill()
             raise FaultError(
                 f"Who held the packets of {self._name} did not tell what was done: {error}."
             ) from None
-        return {
-            name: Held(one["packets"], one["bytes"], one["held_p50_ns"], one["held_p99_ns"], one["overruns"])
-            for name, one in told.items()
-        }
+        return {name: Held(**one) for name, one in told.items()}
 
     def _must_be_gone(self) -> None:
         if "NFQUEUE" in self._do("iptables", "--wait", "--list-rules") or self._do("cat", _QUEUES).strip():

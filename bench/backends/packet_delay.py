@@ -5,7 +5,8 @@
 those that were there before it where there is a rate (0: none). It says `ready`, and on SIGTERM what it did, as JSON.
 It is used whether the kernel has netem or not: one way that tells what it did is better than two of which one does
 not. It works packet by packet in Python, so what it adds of its own is measured: `held` is from when a packet came to
-when it was let go.
+when it was let go, `delayed` that without its wait for a link of this rate. `busiest` is the longest run of packets, by
+their bytes, in which each came before the link was done with the one before it, and how long the link took for it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 _NETFILTER = 12
 _QUEUE = 3 << 8
@@ -39,6 +41,22 @@ _RCVBUFFORCE = 33
 _DIRECTIONS = ("in", "out")
 
 
+class Packet(NamedTuple):
+    """A packet on its way. It waits `waits_ns` of its time for the link, behind others and for its own bytes.
+
+    It is one of a run of packets that followed each other without a gap on the link: `run_ns` is when the first of them
+    came, `run_bytes` are those of the run up to and with this one.
+    """
+
+    number: int
+    length: int
+    came_ns: int
+    due_ns: int
+    waits_ns: int
+    run_ns: int
+    run_bytes: int
+
+
 @dataclass(slots=True)
 class Link:
     """One direction: packets on their way, each due no earlier than the one before it."""
@@ -46,37 +64,59 @@ class Link:
     delay_ns: int
     jitter_ns: int
     bytes_per_s: float
-    waiting: deque[tuple[int, int, int]] = field(default_factory=deque)
+    waiting: deque[Packet] = field(default_factory=deque)
     held_ns: list[int] = field(default_factory=list)
+    delayed_ns: list[int] = field(default_factory=list)
     bytes: int = 0
     _free_ns: int = 0
     _last_ns: int = 0
+    _run_ns: int = 0
+    _run_bytes: int = 0
+    _busiest: tuple[int, int] = (0, 0)
 
-    def add(self, packet: int, length: int, now_ns: int) -> None:
+    def add(self, number: int, length: int, now_ns: int) -> None:
         """Take a packet in."""
+        if now_ns >= self._free_ns:
+            self._run_ns, self._run_bytes = now_ns, 0
+        self._run_bytes += length
         start_ns = max(now_ns, self._free_ns)
         self._free_ns = start_ns + round(length / self.bytes_per_s * 1e9) if self.bytes_per_s else now_ns
         shift_ns = random.randint(-self.jitter_ns, self.jitter_ns) if self.jitter_ns else 0
-        self._last_ns = max(self._last_ns, max(start_ns, self._free_ns) + self.delay_ns + shift_ns)
-        self.bytes += length
-        self.waiting.append((self._last_ns, now_ns, packet))
+        self._last_ns = max(self._last_ns, self._free_ns + self.delay_ns + shift_ns)
+        waits_ns = self._free_ns - now_ns
+        self.waiting.append(
+            Packet(number, length, now_ns, self._last_ns, waits_ns, self._run_ns, self._run_bytes)
+        )
 
-    def due(self, now_ns: int, *, all_of_them: bool = False) -> int | None:
-        """Return the last packet that is due, and with it all before it; None when none is."""
+    def due(self, now_ns: int) -> int | None:
+        """Return the number of the last packet that is due, and with it all before it; None when none is."""
         last = None
-        while self.waiting and (all_of_them or self.waiting[0][0] <= now_ns):
-            _, came_ns, last = self.waiting.popleft()
-            self.held_ns.append(now_ns - came_ns)
+        while self.waiting and self.waiting[0].due_ns <= now_ns:
+            packet = self.waiting.popleft()
+            self._let_go(packet, now_ns)
+            last = packet.number
         return last
 
+    def _let_go(self, packet: Packet, now_ns: int) -> None:
+        held_ns = now_ns - packet.came_ns
+        self.held_ns.append(held_ns)
+        self.delayed_ns.append(held_ns - packet.waits_ns)
+        self.bytes += packet.length
+        if packet.run_bytes >= self._busiest[0]:
+            least_delay_ns = self.delay_ns - self.jitter_ns
+            self._busiest = packet.run_bytes, now_ns - packet.run_ns - least_delay_ns
+
     def told(self) -> dict[str, int]:
-        """Return what it did."""
+        """Return what it did; what still waits is not counted, as it was not held for its time."""
         held_ns = sorted(self.held_ns) or [0]
         return {
             "packets": len(self.held_ns),
             "bytes": self.bytes,
-            "held_p50_ns": _rank(held_ns, 50),
-            "held_p99_ns": _rank(held_ns, 99),
+            "p50_ns": _rank(held_ns, 50),
+            "p99_ns": _rank(held_ns, 99),
+            "delayed_p50_ns": _rank(sorted(self.delayed_ns) or [0], 50),
+            "busiest_bytes": self._busiest[0],
+            "busiest_ns": self._busiest[1],
         }
 
 
@@ -194,11 +234,11 @@ def main() -> None:
         for queue, link in enumerate(links):
             if (last := link.due(now_ns)) is not None:
                 queues.let_go(queue, last)
-        dues = [link.waiting[0][0] for link in links if link.waiting]
+        dues = [link.waiting[0].due_ns for link in links if link.waiting]
         queues.await_packets(max(0.0, (min(dues) - time.monotonic_ns()) / 1e9) if dues else 0.2)
     for queue, link in enumerate(links):
-        if (last := link.due(time.monotonic_ns(), all_of_them=True)) is not None:
-            queues.let_go(queue, last)
+        if link.waiting:
+            queues.let_go(queue, link.waiting[-1].number)
     told = {
         name: {**link.told(), "overruns": queues.overruns}
         for name, link in zip(_DIRECTIONS, links, strict=True)

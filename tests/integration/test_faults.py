@@ -256,8 +256,10 @@ def test_a_narrow_way_lets_as_much_pass_as_asked(backend: ProcessBackend, nodes:
                 left -= len(connection.recv(65_536))
         taken_s = time.monotonic() - begun
     finally:
-        delayed.end()
+        held = delayed.end()
     assert 0.18 < taken_s < 1.0  # 0.2 s in and 0.2 s out, at the same time
+    assert held["in"].bytes > 200_000
+    assert 0 < held["in"].busiest_bytes / held["in"].busiest_ns * 1e9 <= 1e6
 
 
 SYNCS = """

@@ -474,35 +474,75 @@ def test_so_few_struck_packets_are_no_likelier_than_said(met: int, share: float,
     assert chance_of_so_few(struck, share * met) >= binom.cdf(struck, met, share) - 1e-9
 
 
-def held(p50_ms: float, packets: int = 10) -> Held:
-    return Held(packets, 100 * packets, round(p50_ms * 1e6), round(p50_ms * 2e6), 0)
+def held(delayed_ms: float, packets: int = 10, busiest: tuple[int, float] = (0, 0.0)) -> Held:
+    delayed_ns = round(delayed_ms * 1e6)
+    return Held(
+        packets=packets,
+        bytes=100 * packets,
+        p50_ns=delayed_ns + 1,
+        p99_ns=2 * delayed_ns,
+        delayed_p50_ns=delayed_ns,
+        busiest_bytes=busiest[0],
+        busiest_ns=round(busiest[1] * 1e9),
+        overruns=0,
+    )
 
 
 NOTHING = held(0, packets=0)
+FULL = held(0.2, busiest=(5_000_000, 0.4))
+"""100 Mbit/s, as a link of that rate lets pass in 0.4 s."""
+JITTER = {"delay": "20ms", "jitter": "20ms"}
 
 
 @pytest.mark.parametrize(
-    ("second", "settings", "proven"),
+    ("second", "settings", "why"),
     [
-        ({"in": NOTHING, "out": held(20.1)}, {"delay": "20ms"}, True),
-        ({"in": NOTHING, "out": NOTHING}, {"delay": "20ms"}, False),
-        ({"in": held(21), "out": held(17.9)}, {"delay": "20ms"}, False),
-        ({"in": held(21), "out": held(17.9)}, {"delay": "20ms", "jitter": "5ms"}, True),
-        ({"in": held(21), "out": held(13)}, {"delay": "20ms", "jitter": "5ms"}, False),
-        ({"in": held(0.1), "out": held(0.1)}, {"mbit_per_s": 100}, True),
-        ({"in": NOTHING, "out": NOTHING}, {"mbit_per_s": 100}, False),
+        ({"in": NOTHING, "out": held(20.1)}, {"delay": "20ms"}, None),
+        ({"in": held(18.1), "out": held(34.9)}, {"delay": "20ms"}, None),
+        ({"in": NOTHING, "out": NOTHING}, {"delay": "20ms"}, "no more than 0 packets were held"),
+        ({"in": held(21), "out": held(17.9)}, {"delay": "20ms"}, "the median was 17.90 ms, not 18 to 35 ms"),
+        ({"in": held(21), "out": held(35.1)}, {"delay": "20ms"}, "the median was 35.10 ms, not 18 to 35 ms"),
+        ({"in": held(200), "out": held(200)}, {"delay": "20ms"}, "the median was 200.00 ms"),
+        ({"in": held(10, packets=50), "out": held(1)}, JITTER, None),
+        ({"in": held(21, packets=49), "out": held(20)}, JITTER, "no more than 49 packets were held"),
+        ({"in": held(8, packets=50), "out": held(20)}, JITTER, "the median was 8.00 ms, not 9 to 65 ms"),
+        ({"in": held(66, packets=50), "out": held(20)}, JITTER, "the median was 66.00 ms, not 9 to 65 ms"),
+        ({"in": held(0.1), "out": FULL}, {"mbit_per_s": 100}, None),
+        ({"in": NOTHING, "out": NOTHING}, {"mbit_per_s": 100}, "no more than 0 packets were held"),
+        ({"in": FULL, "out": held(6)}, {"mbit_per_s": 100}, "the median was 6.00 ms, not 0 to 5 ms"),
+        (
+            {"in": held(0.1), "out": held(0.1, packets=900, busiest=(624_999, 0.05))},
+            {"mbit_per_s": 100},
+            "less than 625,000 bytes in a row waited for each other",
+        ),
+        (
+            {"in": FULL, "out": held(0.2, busiest=(5_000_000, 0.36))},
+            {"mbit_per_s": 100},
+            "111 Mbit/s passed while packets waited, not 50 Mbit/s to 110 Mbit/s",
+        ),
+        ({"in": FULL, "out": held(0, busiest=(5_000_000, 0.0))}, {"mbit_per_s": 100}, "passed while"),
+        ({"in": held(0.2, busiest=(5_000_000, 0.9))}, {"mbit_per_s": 100}, "44.4 Mbit/s passed while"),
+        ({"in": held(20, busiest=(5_000_000, 0.4))}, {"delay": "20ms", "mbit_per_s": 100}, None),
+        ({"in": held(200, busiest=(5_000_000, 0.4))}, {"delay": "20ms", "mbit_per_s": 100}, "200.00 ms"),
     ],
 )
 def test_a_slow_network_is_proven_by_every_node(
-    second: dict[str, Held], settings: dict[str, Any], proven: bool
+    second: dict[str, Held], settings: dict[str, Any], why: str | None
 ) -> None:
     backend = Recorder()
-    backend.held = {"broker-1": {"in": held(30), "out": held(30)}, "broker-3": second}
+    good = held(20 if "delay" in settings else 0.2, 60, busiest=(5_000_000, 0.4))
+    backend.held = {"broker-1": {"in": good, "out": good}, "broker-3": second}
     slow = done(backend, {"slow-network": {"target": "followers", "from": "leader", **settings}})
 
-    assert slow["proven"] is proven
-    if proven:
-        assert "packets were held (broker-1 20, broker-3 " in slow["seen"]
+    assert slow["proven"] is (why is None)
+    if why is None:
+        assert "packets were held (broker-1 120, broker-3 " in slow["seen"]
+        assert ("While packets waited for each other 100 Mbit/s passed." in slow["seen"]) is (
+            "mbit_per_s" in settings
+        )
+    else:
+        assert slow["unproven"].startswith("broker-3: ")
+        assert why in slow["unproven"]
     assert "lists no rule and no queue any more. broker-1 got an answer from broker-2" in slow["heal_seen"]
 
 
