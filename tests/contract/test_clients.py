@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain, pairwise
 from threading import Thread
-from typing import Protocol
+from typing import Any, Protocol
 
 import httpx
 import pytest
@@ -338,12 +338,85 @@ def test_a_deleted_topic_comes_back_empty(live_system: LiveSystem) -> None:
 
 def test_every_part_is_played_by_nodes_of_the_cluster(live_system: LiveSystem) -> None:
     topic = live_system.topic(2)
+    find, parts = live_system.admin.find, live_system.parts
 
-    parts = live_system.parts
     for part in [*parts.every, *(f"{part} of 1" for part in parts.of_partition)]:
-        found = live_system.admin.find(part, topic)
+        found = find(part, topic)
         assert found, part
         assert set(found) <= set(live_system.nodes)
+    for part in parts.of_partition:
+        assert find(part, topic) == find(f"{part} of 0", topic), part
+
+
+ELECTED: Mapping[str, Mapping[str, str]] = {
+    "memory": {},
+    "kafka": {"controller": "controller"},
+    "pulsar": {"zookeeper leader": "zookeeper", "auditor": "bookie"},
+}
+"""The parts of a cluster, each with the role of the nodes of which one plays it."""
+
+
+def test_a_part_of_the_cluster_is_played_by_one_node_of_its_role(live_system: LiveSystem) -> None:
+    topic = live_system.topic(1)
+    roles = ELECTED[live_system.system.name]
+
+    assert set(live_system.parts.of_cluster) == set(roles)
+    for part, role in roles.items():
+        (name,) = live_system.admin.find(part, topic)
+        assert name.rpartition("-")[0] == role
+
+
+def played(live: LiveSystem, topic: Topic, partition: int, *parts: str) -> list[list[str]]:
+    """Who plays each of these parts of a partition."""
+    return [live.admin.find(f"{part} of {partition}", topic) for part in parts]
+
+
+def test_leader_and_followers_are_those_of_the_topics_metadata(live_system: LiveSystem) -> None:
+    if live_system.system.name != "kafka":
+        return
+    topic = live_system.topic(2)
+    told: Any = live_system.admin.effective(topic)
+    leaders = []
+
+    for one in told["topic"]["partitions"]:
+        leader, follower, followers, replicas = played(
+            live_system, topic, one["partition"], "leader", "follower", "followers", "replicas"
+        )
+        assert leader == [f"broker-{one['leader']}"]
+        assert replicas == [f"broker-{replica}" for replica in one["replicas"]]
+        assert len(set(replicas)) == len(replicas) == topic.settings["replicas"]
+        assert sorted(leader + followers) == sorted(replicas)
+        assert not set(leader) & set(followers)
+        assert len(follower) == 1
+        assert set(follower) <= {f"broker-{replica}" for replica in one["in_sync"]} & set(followers)
+        leaders += leader
+
+    assert len(set(leaders)) == 2  # they take turns, so a partition's number matters
+
+
+def test_owner_and_bookies_are_those_of_the_look_up_and_the_ledgers_metadata(live_system: LiveSystem) -> None:
+    if live_system.system.name != "pulsar":
+        return
+    topic = Topic("contract-parts", 2, {"quorums": "2-1-1"})  # a write quorum smaller than the ensemble
+    live_system.admin.create_topic(topic)
+    told: Any = live_system.admin.effective(topic)
+    layout: Any = live_system.admin.layout(topic)
+
+    for looked_up, kept in zip(told["topic"]["partitions"], layout, strict=True):
+        number = kept["partition"]
+        owner, ensemble, written, oldest = played(
+            live_system, topic, number, "owner", "ensemble", "write quorum", "oldest bookie"
+        )
+        first, second, third = played(live_system, topic, number, "bookie 1", "bookie 2", "bookie 3")
+        assert owner == [looked_up["owner"]]
+        _, by_the_bookies = kept["ledgers"][-1]["segments"][-1]
+        assert first + second == ensemble == by_the_bookies
+        assert len(set(ensemble)) == 2
+        assert third == []
+        assert written == first
+        _, oldest_segment = kept["ledgers"][0]["segments"][0]
+        assert len(oldest) == 1
+        assert set(oldest) <= set(oldest_segment)
 
 
 def test_a_topic_of_a_whole_cluster_is_available_with_every_copy(live_system: LiveSystem) -> None:
