@@ -7,6 +7,7 @@ owner.
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -29,7 +30,8 @@ class Registered:
     """Reads what is registered. Connects with the first question; close it after use."""
 
     def __init__(self, zookeepers: Sequence[Node]) -> None:
-        """Ask any of these."""
+        """Ask any of these. That one is away is nothing to write of: faults take them away, and who asks is told."""
+        logging.getLogger("kazoo").setLevel(logging.CRITICAL)
         self._hosts = ",".join(f"{node.address}:2181" for node in zookeepers)
         self._client: KazooClient | None = None
         self._connecting = threading.Lock()
