@@ -17,6 +17,7 @@ from bench.report.figures.scale import fitting
         (1_420_000, "1.42 ms"),
         (2_500_000_000, "2.5 s"),
         (700, "700 ns"),
+        (-4_100_000_000, "-4.1 s"),
         (None, "\N{EN DASH}"),
     ],
 )
