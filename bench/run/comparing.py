@@ -34,6 +34,7 @@ _OF_THE_RUN = frozenset(
     }
 )
 _MEASURED = frozenset({"fsync_ns"})
+_ROOMS = ("roles", "topic", "producer", "consumer")
 _MANY = 3
 _MOST_FSYNC = 1.5
 """By this factor the cost of one fsync may differ: it is measured anew in each run."""
@@ -124,7 +125,7 @@ def _together(keys: Iterable[str]) -> list[str]:
 def differences(
     first: Document, second: Document, trials: tuple[Mapping[int, Document], Mapping[int, Document]]
 ) -> list[Difference]:
-    """Return what two manifests, and the configurations and loads of equal cases in the runs' trial.json, differ in.
+    """Return what two manifests, and the trials of equal cases, differ in: what was asked for and read back, the load.
 
     `trials` holds trial.json by number, of either run; where a run has none, only the manifests count.
     """
@@ -134,7 +135,7 @@ def differences(
     for case in one.keys() & other.keys():
         found += [
             difference
-            for difference in _unlike(one[case], other[case], "case.")
+            for difference in _of_case(one[case], other[case])
             if difference.key not in {known.key for known in found}
         ]
     return found
@@ -155,13 +156,33 @@ def _fsync(first: Document, second: Document) -> Iterator[Difference]:
         yield Difference("fsync_ns", *(f"{cost} ns" if cost else "not measured" for cost in (one, other)))
 
 
+def _of_case(one: Document, other: Document) -> Iterator[Difference]:
+    for name in ("configuration", "load", "effective"):
+        if name != "effective" or (
+            one[name] and other[name]
+        ):  # a run that was read in knows of no live settings
+            yield from _unlike(one[name], other[name], f"case.{name}.")
+
+
 def _cases(documents: Mapping[int, Document]) -> dict[str, Document]:
+    """Give what each case was: of its trials the last of which settings were read back, else the last."""
+    ordered = sorted(documents.values(), key=lambda document: bool(document.get("effective")))
     return {
         str(document["case"]["name"]): {
             "configuration": document["case"].get("configuration") or {},
             "load": document.get("load") or {},
+            "effective": _read_back(document.get("effective") or {}),
         }
-        for document in documents.values()
+        for document in ordered
+    }
+
+
+def _read_back(effective: Document) -> Document:
+    """Return the settings among what was read back; the rest is who and where."""
+    return {
+        room: {name: value for name, value in (effective.get(room) or {}).items() if name != "partitions"}
+        for room in _ROOMS
+        if effective
     }
 
 

@@ -307,3 +307,27 @@ repeats: 1
     assert int(before["duplicates"]) == 0
     assert int(after["lost"]) == 0
     assert int(after["duplicates"]) > 0
+
+
+def test_a_full_read_that_stands_still_ends_by_rule_and_tells_where(tmp_path: Path) -> None:
+    """Every other entry has its only copy on the bookie that is killed for good."""
+    text = """\
+systems:
+  pulsar:
+    nodes: {zookeeper: 1, bookie: 3, broker: 1}
+    topic: {quorums: 2-1-1}
+    faults: [{name: gone, when: {acks: 500}, kill: bookie 1, heal: never}]
+load: {rate: 500, window: 50, message_bytes: 100}
+consumers: 0
+duration: 4s
+repeats: 1
+"""
+    finished("run", scenario(tmp_path, "blocked", text), "--out", tmp_path / "out")
+
+    run = only(tmp_path / "out")
+    (trial,) = rows(run, "trials")
+    assert (trial["verdict"], trial["account_complete"], trial["lost"]) == ("valid", "false", "")
+    assert int(trial["unread"]) > 0
+    assert int(trial["received"]) + int(trial["unread"]) >= int(trial["acked"])
+    document = json.loads((run / "trials" / "0000" / "trial.json").read_text(encoding="utf-8"))
+    assert re.search(r"nothing came for \d+ s, and .*partition 0", document["verify"]["reason"])

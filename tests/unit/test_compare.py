@@ -224,6 +224,25 @@ def test_another_load_of_the_same_case_is_unlike() -> None:
     assert (found.key, found.first, found.second) == ("case.load.window", "1", "2")
 
 
+def test_a_live_setting_that_differs_is_unlike_and_who_played_a_part_is_not() -> None:
+    def trials(linger: str, leader: int) -> dict[int, Any]:
+        effective = {
+            "producer": {"linger.ms": linger},
+            "topic": {"retention.ms": "-1", "partitions": [leader]},
+        }
+        case = {"name": "kafka", "configuration": {}}
+        return {0: {"case": case, "effective": effective}, 1: {"case": case, "effective": None}}
+
+    assert comparing.differences({}, {}, (trials("5", 1), trials("5", 2))) == []
+    assert comparing.differences({}, {}, (trials("5", 1), trials("0", 1))) == [
+        comparing.Difference("case.effective.producer.linger.ms", "5", "0")
+    ]
+    assert (
+        comparing.differences({}, {}, (trials("5", 1), {0: {"case": {"name": "kafka", "configuration": {}}}}))
+        == []
+    )
+
+
 def test_the_cost_of_an_fsync_may_vary_a_little() -> None:
     def manifest(p50: int) -> dict[str, Any]:
         return {"fsync_ns": {"p50": p50}}
