@@ -95,7 +95,7 @@ class PowerCut(Protocol):
     """Takes the power from nodes whose data lie on file systems of their own."""
 
     def cut_power(self, nodes: Sequence[Node]) -> str:
-        """Shut the file systems down without a flush, then kill the processes; return how that was seen.
+        """Freeze the processes, shut the file systems down without a flush, kill; return how that was seen.
 
         Where one cannot be shut down, all get their power back. Raises FaultError.
         """

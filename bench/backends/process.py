@@ -296,18 +296,19 @@ class ProcessBackend:
         processes = {node.name: self._running(node) for node in nodes}
         self._away.update(processes)
         try:
-            took_ns = power.shut_down(disks)
-            lived_on = power.live_on(processes, time.monotonic_ns())
+            frozen_ns, off_ns = power.freeze(processes), power.shut_down(disks)
+            power.kill(processes)
             for name, disk in disks.items():
                 disk.must_be_off(name)
         except FaultError:
-            power.live_on(processes, time.monotonic_ns())
+            power.kill(processes)
             with suppress(BenchError):  # the first failure is told
                 self.restore_power(nodes)
             raise
         return (
-            f"The file systems of {', '.join(disks)} were shut down within {took_ns / 1e6:.1f} ms and refuse every "
-            f"write; {lived_on}."
+            f"All threads of {', '.join(disks)} stood still within {frozen_ns / 1e6:.1f} ms; then their file systems "
+            f"were shut down without a flush, within {off_ns / 1e6:.1f} ms, and refuse every write; then the processes "
+            "were killed."
         )
 
     def restore_power(self, nodes: Sequence[Node]) -> str:

@@ -1,9 +1,9 @@
 """Power loss: what was never fsynced is gone.
 
-The node's data lie on an ext4 of their own, on a loop device. Its shutdown without a flush of the journal
-(EXT4_IOC_SHUTDOWN, NOLOGFLUSH) keeps everything that was only in memory from reaching the disk. The process is killed
-a moment later, so that what it still acknowledges is among what is lost; how long that was is told. Healing mounts the
-file system as it is on disk and starts the node.
+The node's data lie on an ext4 of their own, on a loop device. First the process is frozen, so that it acknowledges
+nothing more; then the file system's shutdown without a flush of the journal (EXT4_IOC_SHUTDOWN, NOLOGFLUSH) keeps
+everything that was only in memory from reaching the disk; then the process is killed. Healing mounts the file system as
+it is on disk and starts the node.
 """
 
 from __future__ import annotations
