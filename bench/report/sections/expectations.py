@@ -69,15 +69,18 @@ def tally(every: list[Expectation]) -> str:
 
 
 def _counted(comparisons: Sequence[Json]) -> str:
-    """Say in how many trials a bound was kept; empty for what is decided by rounds."""
-    if not comparisons or any(one.get("values") is None for one in comparisons):
-        return ""
+    """Say in how many trials a bound was kept, where it was not in all; empty for what is decided by rounds."""
     kept, every = (sum(int(one[name]) for one in comparisons) for name in ("rounds_for", "rounds"))
-    return f"{kept} of {numbers.plural(every, 'trial')}"
+    return f"{kept} of {numbers.plural(every, 'trial')}" if _bounds(comparisons) and kept < every else ""
+
+
+def _bounds(comparisons: Sequence[Json]) -> bool:
+    """Whether each trial was held against a bound, not one case against another."""
+    return bool(comparisons) and all(one.get("values") is not None for one in comparisons)
 
 
 def _comparisons(entry: Json) -> Table:
-    unit = "trials" if _counted(entry.get("comparisons") or ()) else "rounds"
+    unit = "trials" if _bounds(entry.get("comparisons") or ()) else "rounds"
     columns = (
         Column("comparison", "name"),
         Column(f"{unit} for", "number"),
