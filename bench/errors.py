@@ -49,3 +49,7 @@ class AnalysisError(BenchError):
 
 class ReportError(BenchError):
     """The report could not be drawn from the results it was given."""
+
+
+class OutdatedError(ReportError):
+    """Results were written by another version of the analysis."""

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import pandas as pd
 
-from bench.errors import ReportError
+from bench.errors import OutdatedError, ReportError
 from bench.model import USAGE
 
 PAGES = "pages"
@@ -112,7 +112,10 @@ class Results:
 
 
 def read(run: Path) -> Results:
-    """Read a run's results. Raises ReportError naming the file that is missing or garbled."""
+    """Read a run's results.
+
+    Raises ReportError naming the file that is missing or garbled, OutdatedError where one lacks a column.
+    """
     tables = {name: table(run, name) for name in _REQUIRED}
     return Results(
         run=run,
@@ -126,12 +129,12 @@ def read(run: Path) -> Results:
 
 
 def table(run: Path, name: str) -> pd.DataFrame:
-    """Read one table of a run. Raises ReportError where it is missing, or lacks a column."""
+    """Read one table of a run. Raises ReportError where it is missing, OutdatedError where it lacks a column."""
     path = run / "results" / f"{name}.parquet"
     found = _readable(path, pd.read_parquet)
     missing = [column for column in _REQUIRED[name] if column not in found.columns]
     if missing:
-        raise ReportError(
+        raise OutdatedError(
             f"{path} has no column {', '.join(missing)}: it was not written by this version of the analysis. "
             f"{_again(path)}"
         )

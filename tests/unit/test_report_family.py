@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from bench.errors import ReportError
@@ -35,7 +36,7 @@ def test_the_latest_run_of_each_scenario_counts(tmp_path: Path) -> None:
 
     page = on_screen.read_text()
     assert f'href="../{latest.name}/report.html"' in page
-    assert "No run of the present rules here yet: two." in text(page)
+    assert "No run here yet: two." in text(page)
     assert " 61 " not in text(page)
     assert on_paper.read_bytes().startswith(b"%PDF")
 
@@ -60,6 +61,17 @@ def test_losses_stand_out_as_a_range_over_the_trials(tmp_path: Path) -> None:
     page = family.write("faults", ["one"], tmp_path)[0].read_text()
     assert 'class="number bad"' in page
     assert "3/3" in text(page)
+
+
+def test_a_run_by_other_rules_is_named_and_the_others_stand(tmp_path: Path) -> None:
+    run(tmp_path, "20260101-000000", "one", Sketch(rounds=1))
+    older = run(tmp_path, "20260102-000000", "two", Sketch(rounds=1)) / "results" / "trials.parquet"
+    pd.read_parquet(older).drop(columns="other_cpu").to_parquet(older)
+
+    page = text(family.write("faults", ["one", "two"], tmp_path)[0].read_text())
+
+    assert "computes it again from its event log): two." in page
+    assert "Title of one" in page
 
 
 def test_a_family_without_results_is_an_error(tmp_path: Path) -> None:

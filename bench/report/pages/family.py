@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from bench.errors import ReportError
+from bench.errors import OutdatedError, ReportError
 from bench.report import beside, numbers, pdf, results, style, sweep, templates
 from bench.report.results import Results
 from bench.report.sections import expectations, method, worth
@@ -39,17 +39,25 @@ class Entry:
 def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]:
     """Write the family's page below `out`/family-<name>/, as HTML and PDF; return their paths.
 
-    Of each scenario the latest run with results below `out` counts. Raises ReportError when there is none.
+    Of each scenario the latest run with results below `out` counts; one by other rules is named. Raises ReportError
+    when there is none.
     """
     folder = out / f"family-{family}"
     runs = beside.latest(out)
-    entries = [_entry(results.read(runs[name].path), folder) for name in scenarios if name in runs]
+    entries, others = [], []
+    for name in scenarios:
+        if name not in runs:
+            continue
+        try:
+            entries.append(_entry(results.read(runs[name].path), folder))
+        except OutdatedError:
+            others.append(name)
     if not entries:
         raise ReportError(
             f"{out}: there is no run with results of family {family!r}; run one of its scenarios first."
         )
     systems = [system for system in _SYSTEMS if any(system in entry.lines for entry in entries)]
-    missing = [name for name in scenarios if name not in {entry.name for entry in entries}]
+    missing = [name for name in scenarios if name not in runs]
     page = templates.page(
         "family.html.j2",
         {
@@ -58,6 +66,7 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
             "systems": systems,
             "heads": worth.HEADS,
             "looks": {system: style.look(system) for system in systems},
+            "others": others,
             "missing": missing,
         },
     )
