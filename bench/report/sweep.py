@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from bench.report import numbers
+from bench import numbers
 from bench.report.results import Results
 
 _KNOWN = ("kafka", "pulsar")

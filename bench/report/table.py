@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from bench.report import numbers, sweep
+from bench import numbers
+from bench.report import sweep
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from bench import numbers
 from bench.analysis.verdicts.headline import headline
-from bench.analysis.words import duration
 
 Row = dict[str, Any]
 
@@ -140,7 +140,7 @@ def test_few_rounds_and_invalid_trials_are_owned_up_to() -> None:
     ],
 )
 def test_a_duration_has_the_unit_that_suits_it(value_ns: float, text: str) -> None:
-    assert duration(value_ns) == text
+    assert numbers.duration(value_ns) == text
 
 
 def test_where_something_broke_the_worth_of_an_ack_comes_first() -> None:

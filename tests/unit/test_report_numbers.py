@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from bench.report import numbers, sweep
+from bench import numbers
+from bench.report import sweep
 from bench.report.figures.scale import fitting
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.report import numbers
+from bench import numbers
 from bench.report.pages import html
 from tests.report_data import build
 from tests.report_sketch import Sketch

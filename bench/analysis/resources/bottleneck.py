@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bench.analysis.words import duration
+from bench import numbers
 from bench.model import BUSY
 
 Row = Mapping[str, Any]
@@ -58,11 +58,14 @@ def _waits(row: Row) -> Iterator[tuple[str, str]]:
     if not mean_ns or row.get("request_ns") is None:
         yield UNKNOWN, f"no time in the broker is known; {cores}"
         return
-    passed = f"of {duration(mean_ns)} that a send took on average, {duration(row['request_ns'])} passed in the broker"
+    passed = (
+        f"of {numbers.duration(mean_ns)} that a send took on average, "
+        f"{numbers.duration(row['request_ns'])} passed in the broker"
+    )
     serial = _in_a_row(row)
     if _at_least(row, "flush_ns", _MOST * mean_ns / serial):
         each = "one fsync" if serial == 1 else "each of two fsyncs in a row"
-        yield DISK, f"{passed}; {each} took {duration(row['flush_ns'])}"
+        yield DISK, f"{passed}; {each} took {numbers.duration(row['flush_ns'])}"
     mostly = _at_least(row, "request_ns", _MOST * mean_ns + _COARSE_NS)
     yield BROKER if mostly else UNKNOWN, f"{passed}; {cores}"
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from scipy import stats
 
+from bench import numbers
 from bench.analysis.statistics.interval import by_round, paired, paired_ratio
-from bench.analysis.words import duration
 from bench.model import ENOUGH_TRIALS, text
 
 Row = Mapping[str, Any]
@@ -218,7 +218,7 @@ def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterato
 
 
 def _bound(metric: str, bound: float) -> str:
-    return duration(bound) if metric.endswith("_ns") else f"{bound:g}"
+    return numbers.duration(bound) if metric.endswith("_ns") else f"{bound:g}"
 
 
 def _counted(
@@ -253,10 +253,10 @@ def _summary(verdict: str, comparisons: Sequence[Comparison]) -> str:
     unit = "round" if comparisons[0]["values"] is None else "trial"
     over = _span([comparison["rounds"] for comparison in comparisons], unit)
     if verdict == HELD:
-        return f"held in {total} of {_comparisons_of(total)} over {over}"
+        return f"held in {total} of {numbers.plural(total, 'comparison')} over {over}"
     if verdict == NOT:
         return (
-            f"did not hold in {count[NOT]} of {_comparisons_of(total)} over {over} "
+            f"did not hold in {count[NOT]} of {numbers.plural(total, 'comparison')} over {over} "
             f"(held in {count[HELD]}, undecided in {count[UNDECIDED]})"
         )
     return f"{_leaning(comparisons)} over {over}, decided in {count[HELD]}{_why_undecided(comparisons)}"
@@ -264,7 +264,7 @@ def _summary(verdict: str, comparisons: Sequence[Comparison]) -> str:
 
 def _leaning(comparisons: Sequence[Comparison]) -> str:
     agree = sum(comparison["rounds_for"] == comparison["rounds"] > 0 for comparison in comparisons)
-    return f"undecided: as claimed in {agree} of {_comparisons_of(len(comparisons))}"
+    return f"undecided: as claimed in {agree} of {numbers.plural(len(comparisons), 'comparison')}"
 
 
 def _why_undecided(comparisons: Sequence[Comparison]) -> str:
@@ -276,11 +276,7 @@ def _why_undecided(comparisons: Sequence[Comparison]) -> str:
     return "; the rounds do not agree" if ordered else "; some trials have no value"
 
 
-def _comparisons_of(number: int) -> str:
-    return f"{number} comparison{'' if number == 1 else 's'}"
-
-
-def _span(numbers: Sequence[int], unit: str) -> str:
-    low, high = min(numbers), max(numbers)
+def _span(values: Sequence[int], unit: str) -> str:
+    low, high = min(values), max(values)
     span = str(low) if low == high else f"{low} to {high}"
     return f"{span} {unit}{'' if span == '1' else 's'}"

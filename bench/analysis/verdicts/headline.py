@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from bench import numbers
 from bench.analysis.statistics.interval import by_round, paired, paired_ratio
-from bench.analysis.words import duration
 from bench.model import ENOUGH_TRIALS
 
 Row = Mapping[str, Any]
@@ -73,10 +73,12 @@ def _stood_still(rows: Sequence[Row]) -> str:
     gaps = [row["unavailable_ns"] for row in rows if row.get("unavailable_ns") is not None]
     if not gaps:
         return ""
-    low, high = duration(min(gaps)), duration(max(gaps))
+    low, high = numbers.duration(min(gaps)), numbers.duration(max(gaps))
     ended = Counter(row.get("unavailable_ended") for row in rows)
     said = [
-        f"{words} in {ended[how]} of {_number(len(rows), 'trial')}" for how, words in _ENDED if ended[how]
+        f"{words} in {ended[how]} of {numbers.plural(len(rows), 'trial')}"
+        for how, words in _ENDED
+        if ended[how]
     ]
     span = low if low == high else f"{low} to {high}"
     beside = f" ({', '.join(said)})" if said else ""
@@ -121,10 +123,10 @@ def _sent(rows: Sequence[Row]) -> str:
         return ""
     first, last = min(firsts), max(lasts)
     if last <= 0:
-        return f" (sent {duration(-first)} to {duration(-last)} before the first fault)"
+        return f" (sent {numbers.duration(-first)} to {numbers.duration(-last)} before the first fault)"
     if first >= 0:
-        return f" (sent {duration(first)} to {duration(last)} after the first fault)"
-    return f" (sent from {duration(-first)} before to {duration(last)} after the first fault)"
+        return f" (sent {numbers.duration(first)} to {numbers.duration(last)} after the first fault)"
+    return f" (sent from {numbers.duration(-first)} before to {numbers.duration(last)} after the first fault)"
 
 
 def _system(system: str, cases: Sequence[Row], valid: Sequence[Row], *, closed: bool) -> str:
@@ -132,7 +134,7 @@ def _system(system: str, cases: Sequence[Row], valid: Sequence[Row], *, closed: 
     metric = "throughput_msgs_per_s" if closed else "response_p99_ns"
     said = [case for case in cases if case[metric] is not None]
     if not said:
-        trials = _number(sum(case["trials"] for case in cases), "trial")
+        trials = numbers.plural(sum(case["trials"] for case in cases), "trial")
         return f"{name}: nothing can be said, none of its {trials} is valid and measured."
     ordered = sorted(said, key=lambda case: case[metric], reverse=closed)
     best, worst = ordered[0], ordered[-1]
@@ -162,7 +164,7 @@ def _rate(case: Row) -> str:
 def _tail(case: Row, *, closed: bool) -> str:
     measure = "service" if closed else "response"
     value = case[f"{measure}_p99_ns"]
-    return f"p99 {measure} time {'unknown' if value is None else duration(value)}"
+    return f"p99 {measure} time {'unknown' if value is None else numbers.duration(value)}"
 
 
 def _factor(best: Sequence[Row], worst: Sequence[Row], *, closed: bool) -> str:
@@ -184,12 +186,10 @@ def _loss(cases: Sequence[Row], trials: Sequence[Row]) -> str:
             "Whether acknowledged messages were lost cannot be said: no valid trial was read back to the end."
         )
     acked, lost = sum(row["acked"] for row in read), sum(row["lost"] for row in read)
-    where = f"{acked:,} acknowledged in {_number(len(read), 'valid trial')}"
+    where = f"{acked:,} acknowledged in {numbers.plural(len(read), 'valid trial')}"
     if not lost:
         return f"No acknowledged message was lost of {where}."
-    configurations = (
-        f"{len({row['case'] for row in read if row['lost']})} of {_number(len(cases), 'configuration')}"
-    )
+    configurations = f"{len({row['case'] for row in read if row['lost']})} of {numbers.plural(len(cases), 'configuration')}"
     name, most, of = max(_by_case(read), key=lambda item: item[1] / max(item[2], 1))
     return (
         f"{lost:,} acknowledged messages were lost of {where}, in {configurations}; "
@@ -212,19 +212,15 @@ def _caveats(cases: Sequence[Row], trials: Sequence[Row]) -> list[str]:
     rounds = min((case["rounds"] for case in cases if case["rounds"]), default=0)
     if 0 < rounds < ENOUGH_TRIALS:
         found.append(
-            f"some figures rest on {_number(rounds, 'valid trial')} only; below {ENOUGH_TRIALS} "
+            f"some figures rest on {numbers.plural(rounds, 'valid trial')} only; below {ENOUGH_TRIALS} "
             f"there is no interval, and a difference may be chance"
         )
     left_out = sum(row["verdict"] != "valid" for row in trials)
     if left_out:
         are = "is" if left_out == 1 else "are"
-        found.append(f"{left_out} of {_number(len(trials), 'trial')} {are} not valid and left out")
+        found.append(f"{left_out} of {numbers.plural(len(trials), 'trial')} {are} not valid and left out")
     return [_sentence("; ".join(found))] if found else []
 
 
 def _sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}."
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bench.report import numbers, style, sweep
+from bench import numbers
+from bench.report import style, sweep
 from bench.report.figures import curves, order, price, resources, rows, timeline
 from bench.report.figures.drawing import Drawing, draw
 from bench.report.results import Results

@@ -14,7 +14,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
 
-from bench.report import numbers, style, sweep
+from bench import numbers
+from bench.report import style, sweep
 from bench.report.figures.multiples import width_in
 from bench.report.figures.scale import ACROSS_IN, Scale, fitting
 

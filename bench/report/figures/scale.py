@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axis import Axis
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from bench.report import numbers
+from bench import numbers
 
 _LOG_FROM = 20.0
 ACROSS_IN, DOWN_IN = 0.3, 0.14

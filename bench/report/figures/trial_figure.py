@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from bench.report import numbers, style
+from bench import numbers
+from bench.report import style
 from bench.report.figures import resources
 from bench.report.figures.drawing import Drawing, draw
 from bench.report.figures.timeline import broken

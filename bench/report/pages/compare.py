@@ -11,8 +11,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from bench import numbers
 from bench.model import Change, Compared
-from bench.report import numbers, templates
+from bench.report import templates
 from bench.report.pages.terminal import STYLES
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Row, Table

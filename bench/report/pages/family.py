@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
+from bench import numbers
 from bench.errors import OutdatedError, ReportError
-from bench.report import beside, numbers, pdf, results, style, sweep, templates
+from bench.report import beside, pdf, results, style, sweep, templates
 from bench.report.results import Results
 from bench.report.sections import expectations, method, worth
 from bench.report.table import Cell

@@ -10,7 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from bench.report import numbers, sweep, templates
+from bench import numbers
+from bench.report import sweep, templates
 from bench.report.results import Json
 from bench.report.sections import expectations, method
 from bench.report.table import Cell, Column, Row, Table

@@ -8,7 +8,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from bench.report import numbers, results, sweep
+from bench import numbers
+from bench.report import results, sweep
 from bench.report.sections import certainty, delivery, tables
 from bench.report.table import Cell, Column, number_cell
 

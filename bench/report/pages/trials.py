@@ -11,7 +11,8 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from bench.report import fonts, numbers, results, style, templates
+from bench import numbers
+from bench.report import fonts, results, style, templates
 from bench.report.figures import trial_figure
 from bench.report.results import PAGES, Json, Results, trial_page
 from bench.report.sections import faults

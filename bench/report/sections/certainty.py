@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from bench import numbers
 from bench.model import ENOUGH_TRIALS
-from bench.report import numbers, sweep
+from bench.report import sweep
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Table, trial_table
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from bench.report import numbers, sweep
+from bench import numbers
+from bench.report import sweep
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Row, Table, case_table, number_cell, without_empty
 

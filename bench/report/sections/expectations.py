@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bench.report import numbers
+from bench import numbers
 from bench.report.results import Json, Results
 from bench.report.table import Cell, Column, Row, Table, without_empty
 

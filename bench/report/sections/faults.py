@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from bench.report import numbers, sweep
+from bench import numbers
+from bench.report import sweep
 from bench.report.results import Json, Results
 from bench.report.sections.method import Fact
 from bench.report.table import Cell, Column, Row, Table, heading, number_cell, without_empty

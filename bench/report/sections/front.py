@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from bench import numbers
 from bench.model import EMULATED_FSYNC
-from bench.report import numbers
 from bench.report.figures import Drawing
 from bench.report.results import Results
 from bench.report.sections import certainty, delivery, method, resources

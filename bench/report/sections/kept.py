@@ -7,7 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from bench.report import beside, numbers, sweep
+from bench import numbers
+from bench.report import beside, sweep
 from bench.report.beside import Other
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Row, Table, heading, number_cell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from bench.report import numbers
+from bench import numbers
 from bench.report.results import Json, Results
 
 _ELSEWHERE = frozenset({"title", "question", "source", "expectations", "format"})

@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from bench import numbers
 from bench.model import EMULATED_FSYNC
-from bench.report import numbers, sweep
+from bench.report import sweep
 from bench.report.results import Json, Results
 from bench.report.sections import certainty
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bench.report import numbers
+from bench import numbers
 from bench.report.results import Json, Results
 from bench.report.table import Cell, Column, Row, Table, without_empty
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pandas as pd
 
+from bench import numbers
 from bench.model import BUSY
-from bench.report import numbers, sweep
+from bench.report import sweep
 from bench.report.results import Results, trial_page
 from bench.report.sections import resources
 from bench.report.table import (

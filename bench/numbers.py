@@ -1,4 +1,4 @@
-"""Numbers as people read them. Inside the suite times are integer nanoseconds; here they become ms or µs."""
+"""Numbers as people read them, in reports and in the sentences of the analysis. Times come in ns."""
 
 from __future__ import annotations
 
