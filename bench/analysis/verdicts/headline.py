@@ -189,10 +189,11 @@ def _loss(cases: Sequence[Row], trials: Sequence[Row]) -> str:
     where = f"{acked:,} acknowledged in {numbers.plural(len(read), 'valid trial')}"
     if not lost:
         return f"No acknowledged message was lost of {where}."
-    configurations = f"{len({row['case'] for row in read if row['lost']})} of {numbers.plural(len(cases), 'configuration')}"
+    losing = len({row["case"] for row in read if row["lost"]})
     name, most, of = max(_by_case(read), key=lambda item: item[1] / max(item[2], 1))
     return (
-        f"{lost:,} acknowledged messages were lost of {where}, in {configurations}; "
+        f"{lost:,} acknowledged messages were lost of {where}, "
+        f"in {losing} of {numbers.plural(len(cases), 'configuration')}; "
         f"{name} lost most: {most:,} of {of:,} ({most / max(of, 1):.2%})."
     )
 
