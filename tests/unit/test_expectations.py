@@ -89,13 +89,28 @@ def test_a_tie_agrees_with_nobody() -> None:
 
 
 def test_five_rounds_against_it_mean_that_it_did_not_hold() -> None:
-    rows = [*rates("0", [9.0] * 5), *rates("1", [6.0] * 5), *rates("all", [7.0] * 5)]
+    rows = [*rates("0", [6.0] * 5), *rates("1", [7.0] * 5), *rates("all", [8.0] * 5)]
     found = judge(ACKS, rows, ["acks"])
     assert found["verdict"] == "did not hold"
-    assert verdicts(found) == ["held", "did not hold"]
+    assert verdicts(found) == ["did not hold", "did not hold"]
     assert found["summary"] == (
-        "did not hold in 1 of 2 comparisons over 5 rounds (held in 1, undecided in 0)"
+        "did not hold in 2 of 2 comparisons over 5 rounds (held in 0, undecided in 0)"
     )
+
+
+def test_as_many_against_it_as_chance_gives_decide_nothing() -> None:
+    """Five rounds agree by chance in 1 of 32 cases: one of two comparisons does in 6.2 %, of eight rounds' in 6.9 %."""
+    rows = [*rates("0", [9.0] * 5), *rates("1", [6.0] * 5), *rates("all", [7.0] * 5)]
+    found = judge(ACKS, rows, ["acks"])
+    assert (found["verdict"], verdicts(found)) == ("undecided", ["held", "did not hold"])
+    assert found["summary"] == (
+        "undecided: as claimed in 1 of 2 comparisons over 5 rounds, decided in 1 "
+        "and against it in 1, as chance alone may have it among 2"
+    )
+
+    # Nine of ten agree by chance in 1.07 %, so one of two does in 2.1 %.
+    rows = [*rates("0", [9.0] * 10), *rates("1", [6.0] * 10), *rates("all", [7.0] * 10)]
+    assert judge(ACKS, rows, ["acks"])["verdict"] == "did not hold"
 
 
 def test_values_are_paired_by_round() -> None:

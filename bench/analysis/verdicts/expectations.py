@@ -34,7 +34,7 @@ _CHANCE = 0.05
 def judge(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> dict[str, Any]:
     """Judge one expectation by the rows of `trials`; `settings` are the names of the swept ones."""
     comparisons = list(_comparisons(expectation, rows, settings))
-    verdict = _overall([comparison["verdict"] for comparison in comparisons])
+    verdict = _overall(comparisons)
     return {
         **{key: expectation.get(key) for key in ("id", "claim", "source", "system", "metric", "error")},
         "verdict": verdict,
@@ -236,10 +236,29 @@ def _counted(
     }
 
 
-def _overall(verdicts: Sequence[str]) -> str:
+def _overall(comparisons: Sequence[Comparison]) -> str:
+    verdicts = {comparison["verdict"] for comparison in comparisons}
     if NOT in verdicts:
-        return NOT
-    return HELD if verdicts and set(verdicts) == {HELD} else UNDECIDED
+        return UNDECIDED if _by_chance(comparisons) else NOT
+    return HELD if verdicts == {HELD} else UNDECIDED
+
+
+def _by_chance(comparisons: Sequence[Comparison]) -> bool:
+    """Whether as many comparisons would go against a claim more than once in twenty were there no difference in any.
+
+    Each of them goes against it at most as often as its sign test errs. A trial beyond a bound is no chance.
+    """
+    if any(comparison["values"] is not None for comparison in comparisons):
+        return False
+    errs = max(_errs(comparison["rounds"]) for comparison in comparisons)
+    against = sum(comparison["verdict"] == NOT for comparison in comparisons)
+    return bool(stats.binom.sf(against - 1, len(comparisons), errs) > _CHANCE)
+
+
+def _errs(rounds: int) -> float:
+    """Return how often a sign test over so many rounds decides, by chance, for one side."""
+    chances = (float(stats.binom.sf(agree - 1, rounds, 0.5)) for agree in range(rounds + 1))
+    return next((chance for chance in chances if chance <= _CHANCE), 0.0)
 
 
 def _summary(verdict: str, comparisons: Sequence[Comparison]) -> str:
@@ -268,6 +287,9 @@ def _leaning(comparisons: Sequence[Comparison]) -> str:
 
 
 def _why_undecided(comparisons: Sequence[Comparison]) -> str:
+    against = sum(comparison["verdict"] == NOT for comparison in comparisons)
+    if against:
+        return f" and against it in {against}, as chance alone may have it among {len(comparisons)}"
     if any(comparison["rounds"] == 0 for comparison in comparisons):
         return "; some have no valid round"
     ordered = any(comparison["ratio_median"] is not None for comparison in comparisons)
