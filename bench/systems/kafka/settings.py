@@ -203,8 +203,8 @@ def _copies(case: Case) -> Iterator[str]:
         yield f"min.insync.replicas is a whole number from 1 on, not {in_sync}."
     elif int(in_sync) > replicas:
         yield (
-            f"min.insync.replicas={in_sync} can't be reached with {replicas} replicas: "
-            "every send with acks=all would be refused."
+            f"min.insync.replicas={in_sync} can't be reached with {replicas} replicas: every send with acks=all "
+            "would be refused, and others do not ask for it."
         )
 
 
