@@ -43,10 +43,11 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A scenario: its newest run, and all of them with what each found."""
+    """A scenario: its newest run, all of them with what each found, and case by case where there are several."""
 
     newest: Run
     history: Table
+    cases: Table | None
 
 
 def write(folder: Path, families: Mapping[str, Sequence[str]]) -> Path:
@@ -92,7 +93,7 @@ def _entries(runs: Sequence[Run], scenarios: Iterable[str]) -> Iterable[Entry]:
     for scenario in scenarios:
         own = sorted((run for run in runs if run.scenario == scenario), key=_begun, reverse=True)
         if own:
-            yield Entry(own[0], _history(own))
+            yield Entry(own[0], _history(own), _by_case(own) if len(own) > 1 else None)
 
 
 def _begun(run: Run) -> str:
@@ -134,6 +135,30 @@ def _history(runs: Sequence[Run]) -> Table:
         ]
         rows.append(Row(tuple(cells), find=f"{run.folder} {run.manifest.get('title')}"))
     return Table("", tuple(columns), tuple(rows))
+
+
+def _by_case(runs: Sequence[Run]) -> Table:
+    """A row a case of any run, a column a run, the newest first."""
+    heads = (f"{_begun(run)[:10]}, {run.manifest.get('profile') or numbers.NOTHING}" for run in runs)
+    rates = "median messages/s of a case; runs of other days and machines differ in more than their cases"
+    cases = dict.fromkeys(case for run in runs for case in run.cases["case"])
+    rows = (Row((Cell(case), *(_of_case(run, case) for run in runs)), find=case) for case in cases)
+    return Table(
+        "messages lost" if runs[0].broken else rates,
+        (Column("case", "name"), *map(Column, heads)),
+        tuple(rows),
+    )
+
+
+def _of_case(run: Run, case: str) -> Cell:
+    own = run.cases[run.cases["case"] == case]
+    if own.empty:
+        return Cell(numbers.NOTHING)
+    if not run.broken:
+        return Cell(numbers.rate(own["throughput_msgs_per_s"].iloc[0]))
+    lost, unread = own["lost"].iloc[0], own["unread"].iloc[0]
+    words = [numbers.count(lost), *([f"{numbers.count(unread)} unread"] if unread > 0 else [])]
+    return Cell(", ".join(words), "bad" if lost > 0 or unread > 0 else "plain")
 
 
 def _found(run: Run, system: str) -> Cell:
