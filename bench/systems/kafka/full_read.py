@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from queue import SimpleQueue
 from typing import Any, Self
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartition
 
 from bench.errors import LoadError
 from bench.model import Settings, Topic
@@ -39,6 +39,7 @@ _HOPELESS = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
 }
 _BATCH = 5000
+_AGAIN_S = 0.1
 _FILL_S = 0.1
 """How long a batch may take to fill: here nobody looks at when a message came."""
 
@@ -100,50 +101,47 @@ class _Ends:
                         self._told.put((number, *ends))
                     if self._over.is_set():
                         return
+                self._over.wait(_AGAIN_S if left else 0)
         finally:
             client.close()
 
 
 def _read(consumer: Consumer, topic: Topic, ends: _Ends, deadline_s: float) -> Iterator[Sequence[Received]]:
-    """Read every partition to the end that its leader told."""
-    left: dict[int, int] = {}
+    """Read every partition from its beginning to the end that its leader told, and as far as it goes until one does."""
+    reached = dict.fromkeys(range(topic.partitions), 0)
+    known: dict[int, int] = {}
+    consumer.assign([TopicPartition(topic.name, number, OFFSET_BEGINNING) for number in reached])
     deadline = time.monotonic() + deadline_s
-    while ends.silent or left:
+    while left := [number for number, at in reached.items() if at < known.get(number, at + 1)]:
         if fresh := ends.new():
-            consumer.incremental_assign(
-                [TopicPartition(topic.name, number, first) for number, first, _ in fresh]
-            )
-            left |= {number: end for number, first, end in fresh if first < end}
+            known |= {number: end if first < end else 0 for number, first, end in fresh}
             deadline = time.monotonic() + deadline_s
-        if batch := _before_end(consume(consumer, _BATCH, _FILL_S), left):
+        if batch := _before_end(consume(consumer, _BATCH, _FILL_S), reached, known):
             yield batch
             deadline = time.monotonic() + deadline_s
-        elif (ends.silent or left) and time.monotonic() > deadline:
+        elif not fresh and time.monotonic() > deadline:
+            said = [_unread(number, reached[number], known.get(number), ends.silent) for number in left]
             raise LoadError(
-                f"Reading {topic.name} back: nothing came for {deadline_s:g} s, "
-                f"and {_unread(consumer, topic, left, ends.silent)}."
+                f"Reading {topic.name} back: nothing came for {deadline_s:g} s, and {', '.join(said)}."
             )
 
 
-def _before_end(polled: Sequence[Record], left: dict[int, int]) -> list[Received]:
-    """Return the messages before their partition's end; take partitions that reached it out of `left`."""
+def _before_end(
+    polled: Sequence[Record], reached: dict[int, int], known: Mapping[int, int]
+) -> list[Received]:
+    """Return the messages before their partition's end, where that is known; `reached` tells how far it was read."""
     new, now, nowhere = tuple.__new__, time.monotonic_ns(), NOT_GIVEN
     batch: list[Received] = []
     for message in polled:
         number = message.partition()
-        end = left.get(number, NOT_GIVEN)
-        if end == NOT_GIVEN:
-            continue
         offset = message.offset()
         error = message.error()
         if error is not None:
-            reached = _reached(number, offset, error)
-        else:
-            reached = offset + 1
-            if offset < end:
-                batch.append(new(Received, (message.value(), now, number, nowhere, offset, nowhere)))
-        if reached >= end:
-            del left[number]
+            reached[number] = max(reached[number], _reached(number, offset, error))
+            continue
+        reached[number] = offset + 1
+        if offset < known.get(number, offset + 1):
+            batch.append(new(Received, (message.value(), now, number, nowhere, offset, nowhere)))
     return batch
 
 
@@ -161,11 +159,8 @@ def _reached(number: int, offset: int, error: KafkaError) -> int:
     return NOT_GIVEN
 
 
-def _unread(consumer: Consumer, topic: Topic, left: dict[int, int], silent: Mapping[int, str]) -> str:
-    positions = consumer.position([TopicPartition(topic.name, number) for number in sorted(left)])
-    said = [
-        f"partition {one.partition} was read to offset {max(one.offset, 0)} of {left[one.partition]}"
-        for one in positions
-    ]
-    unasked = [f"the leader of partition {number} did not answer ({why})" for number, why in silent.items()]
-    return ", ".join([*said, *unasked])
+def _unread(number: int, reached: int, end: int | None, silent: Mapping[int, str]) -> str:
+    if end is not None:
+        return f"partition {number} was read to offset {reached} of {end}"
+    why = silent.get(number, "it was asked just now")
+    return f"partition {number} was read to offset {reached}, and its leader did not tell its end ({why})"
