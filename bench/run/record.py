@@ -129,9 +129,9 @@ def _recorder(sent: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _client(sent: Mapping[str, Any]) -> dict[str, str]:
-    """Mark a trial that is bound by its client: valid, but no limit of the brokers."""
+    """Mark a trial that may be bound by its client: valid, but perhaps no limit of the brokers."""
     share = sent["client"]["cpu_share"]
-    bound = ": this is the client's limit, not the brokers'" if share >= BUSY else ""
+    bound = ": this may be the client's limit, not the brokers'" if share >= BUSY else ""
     return _check("client", Verdict.VALID, f"the load process used {share:.0%} of a core{bound}")
 
 

@@ -43,8 +43,10 @@ def verdict(rate: float | None = None, *, broken: bool = False, **changed: Any) 
         ({"request_ns": 1_499_999.0}, "unknown"),  # servers count whole milliseconds
         ({"machine_cpu_share": None}, "unknown"),
         ({"service_mean_ns": None}, "unknown"),
-        # What is certain comes before what is likely: the client's own limit hides all others.
-        ({"cpu_share": 0.95, "machine_cpu_share": 0.99}, "client"),
+        ({"cpu_share": 0.95, "machine_cpu_share": None}, "client"),
+        # What is certain comes before what is likely: where no core is idle, the client's share is as large as it gets.
+        ({"cpu_share": 1.4, "machine_cpu_share": 0.99}, "cpu"),
+        ({"cpu_share": 0.95, "flush_ns": 1_900_000.0}, "client"),
         ({"machine_cpu_share": 0.99, "flush_ns": 1_900_000.0}, "cpu"),
         ({"flush_ns": 1_100_000.0, "request_ns": 1_900_000.0}, "disk"),
     ],
@@ -66,6 +68,12 @@ def test_the_evidence_says_who_took_the_cores() -> None:
     said = bottleneck({**IDLE, "machine_cpu_share": 0.96}, rate=None, broken=False)["bottleneck_evidence"]
 
     assert said == "the cores were 96% busy, 0.90 by servers, 0.30 by the client, 0.10 by others"
+
+
+def test_the_clients_share_is_told_as_what_it_is() -> None:
+    said = bottleneck({**IDLE, "cpu_share": 1.4}, rate=None, broken=False)["bottleneck_evidence"]
+
+    assert said == "the load process used 140% of a core, its client library's threads included"
 
 
 def test_who_keeps_no_messages_does_not_count_among_the_fsyncs() -> None:

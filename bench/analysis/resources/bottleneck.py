@@ -37,12 +37,12 @@ def _limits(row: Row, rate: float | None, *, broken: bool) -> Iterator[tuple[str
     client = row.get("cpu_share")
     if broken:
         yield UNKNOWN, "something was broken while it ran"
-    if client is not None and client >= BUSY:
-        yield CLIENT, f"the load process used {client:.0%} of the one core that it can use"
-    if row.get("machine_cpu_share") is None:
-        yield UNKNOWN, "there is no telemetry of it"
     if _at_least(row, "machine_cpu_share", BUSY):
         yield CPU, f"{_cores(row)}, {_who(row)}"
+    if client is not None and client >= BUSY:
+        yield CLIENT, f"the load process used {client:.0%} of a core, its client library's threads included"
+    if row.get("machine_cpu_share") is None:
+        yield UNKNOWN, "there is no telemetry of it"
     if _at_least(row, "machine_disk_share", BUSY):
         yield DISK, f"the disk was busy {row['machine_disk_share']:.0%} of the time"
     if _at_least(row, "network_share", BUSY):

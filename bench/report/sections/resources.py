@@ -77,8 +77,8 @@ def limits(results: Results) -> Iterator[str]:
         )
     if client := int(counts.get("client", 0)):
         yield (
-            f"In {client} of {numbers.plural(every, 'valid trial')} the load process was the limit, not the servers: "
-            "they would carry more."
+            f"In {client} of {numbers.plural(every, 'valid trial')} the load process may have been the limit, not the "
+            "servers: it used nine tenths of a core or more."
         )
 
 
