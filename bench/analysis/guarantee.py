@@ -48,8 +48,13 @@ def _own(name: str, owners: tuple[str, ...]) -> str:
     return rest if owner in owners else name
 
 
+def kafka_acks(chosen: Mapping[str, str]) -> str:
+    """Return whose acknowledgement a Kafka producer waits for; with "0" nobody's."""
+    return chosen.get("acks", chosen.get("request.required.acks", "all"))
+
+
 def _kafka(chosen: Mapping[str, str]) -> str:
-    acks = chosen.get("acks", chosen.get("request.required.acks", "all"))
+    acks = kafka_acks(chosen)
     replicas = int(chosen.get("replicas", chosen.get("default.replication.factor", "1")))
     least = int(chosen.get("min.insync.replicas", "1"))
     flush = chosen.get("flush.messages", chosen.get("log.flush.interval.messages"))

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from bench.analysis.contract import Recorded
 from bench.analysis.folder import TrialRecord
-from bench.analysis.resources.bottleneck import bottleneck
+from bench.analysis.guarantee import kafka_acks
+from bench.analysis.resources.bottleneck import Asked, bottleneck
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import usage
 from bench.analysis.speed.latency import MEASURES, Distribution
@@ -62,8 +63,17 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         ),
     }
     if trial.window is not None:
-        row |= bottleneck(row, rate=_rate(trial), broken=bool(trial.faults))
+        row |= bottleneck(row, asked(trial))
     return row
+
+
+def asked(trial: TrialRecord) -> Asked:
+    """Return what a trial's record has that decides what limited it."""
+    return Asked(
+        rate=_rate(trial),
+        waits=kafka_acks(trial.configured) != "0",
+        broken=bool(trial.faults),
+    )
 
 
 def _rate(trial: TrialRecord) -> float | None:

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.resources.bottleneck import bottleneck
+from bench.analysis.resources.bottleneck import Asked, bottleneck
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import usage
 
@@ -22,8 +22,15 @@ IDLE = {
 }
 
 
-def verdict(rate: float | None = None, *, broken: bool = False, **changed: Any) -> str:
-    return bottleneck({**IDLE, **changed}, rate=rate, broken=broken)["bottleneck"]
+PLAIN = Asked()
+
+
+def verdict(asked: Asked = PLAIN, **changed: Any) -> str:
+    return bottleneck({**IDLE, **changed}, asked)["bottleneck"]
+
+
+def evidence(asked: Asked = PLAIN, **changed: Any) -> str:
+    return bottleneck({**IDLE, **changed}, asked)["bottleneck_evidence"]
 
 
 @pytest.mark.parametrize(
@@ -56,24 +63,33 @@ def test_one_word_says_what_limited_a_trial(changed: dict[str, Any], expected: s
 
 
 def test_a_load_that_kept_its_pace_met_no_limit() -> None:
-    assert verdict(500.0, request_ns=1_900_000.0) == "none"
-    assert verdict(600.0, request_ns=1_900_000.0) == "broker"
+    assert verdict(Asked(rate=500.0), request_ns=1_900_000.0) == "none"
+    assert verdict(Asked(rate=600.0), request_ns=1_900_000.0) == "broker"
 
 
 def test_under_faults_no_one_thing_is_named() -> None:
-    assert verdict(broken=True, machine_cpu_share=0.99) == "unknown"
+    assert verdict(Asked(broken=True), machine_cpu_share=0.99) == "unknown"
+
+
+def test_what_a_send_does_not_wait_for_does_not_limit_it() -> None:
+    """With acks=0 a send is over when it is written; the request then takes longer than the send."""
+    unasked = Asked(waits=False)
+
+    assert verdict(unasked, service_mean_ns=30_000, request_ns=1_900_000.0, flush_ns=90_000.0) == "unknown"
+    assert evidence(unasked) == "no send waited for the broker (acks=0); the cores were 60% busy"
+    assert verdict(unasked, machine_cpu_share=0.99) == "cpu"
 
 
 def test_the_evidence_says_who_took_the_cores() -> None:
-    said = bottleneck({**IDLE, "machine_cpu_share": 0.96}, rate=None, broken=False)["bottleneck_evidence"]
-
-    assert said == "the cores were 96% busy, 0.90 by servers, 0.30 by the client, 0.10 by others"
+    assert evidence(machine_cpu_share=0.96) == (
+        "the cores were 96% busy, 0.90 by servers, 0.30 by the client, 0.10 by others"
+    )
 
 
 def test_the_clients_share_is_told_as_what_it_is() -> None:
-    said = bottleneck({**IDLE, "cpu_share": 1.4}, rate=None, broken=False)["bottleneck_evidence"]
-
-    assert said == "the load process used 140% of a core, its client library's threads included"
+    assert evidence(cpu_share=1.4) == (
+        "the load process used 140% of a core, its client library's threads included"
+    )
 
 
 def test_who_keeps_no_messages_does_not_count_among_the_fsyncs() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from bench import numbers
@@ -23,19 +24,29 @@ _KEPT = 0.98
 """An open loop that reached this share of its rate kept its pace."""
 
 
-def bottleneck(row: Row, *, rate: float | None, broken: bool) -> dict[str, str]:
-    """Return `bottleneck` and `bottleneck_evidence` of a trial, from the other columns of its row.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked of a trial, beside what its row tells.
 
-    `rate` is what an open loop asked for over its window. Under faults (`broken`) no one thing limits the whole window.
+    `rate` is what an open loop asked for over its window. A send that `waits` is over when it is acknowledged.
+    Under faults (`broken`) no one thing limits the whole window.
     """
-    verdict, evidence = next(_limits(row, rate, broken=broken))
+
+    rate: float | None = None
+    waits: bool = True
+    broken: bool = False
+
+
+def bottleneck(row: Row, asked: Asked) -> dict[str, str]:
+    """Return `bottleneck` and `bottleneck_evidence` of a trial, from the other columns of its row."""
+    verdict, evidence = next(_limits(row, asked))
     return {"bottleneck": verdict, "bottleneck_evidence": evidence}
 
 
-def _limits(row: Row, rate: float | None, *, broken: bool) -> Iterator[tuple[str, str]]:
+def _limits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
     """Give what may have limited the trial, what is certain before what is likely; the last always comes."""
     client = row.get("cpu_share")
-    if broken:
+    if asked.broken:
         yield UNKNOWN, "something was broken while it ran"
     if _at_least(row, "machine_cpu_share", BUSY):
         yield CPU, f"{_cores(row)}, {_who(row)}"
@@ -47,8 +58,10 @@ def _limits(row: Row, rate: float | None, *, broken: bool) -> Iterator[tuple[str
         yield DISK, f"the disk was busy {row['machine_disk_share']:.0%} of the time"
     if _at_least(row, "network_share", BUSY):
         yield NETWORK, f"a node moved {row['network_share']:.0%} of what its link carries"
-    if rate is not None and (row.get("throughput_msgs_per_s") or 0) >= _KEPT * rate:
+    if asked.rate is not None and (row.get("throughput_msgs_per_s") or 0) >= _KEPT * asked.rate:
         yield NONE, f"the rate asked for was kept; {_cores(row)}"
+    if not asked.waits:
+        yield UNKNOWN, f"no send waited for the broker (acks=0); {_cores(row)}"
     yield from _waits(row)
 
 
