@@ -42,6 +42,7 @@ class CaseRecord(_Record):
 class LoadRecord(_Record):
     pacing: Literal["closed"] | list[tuple[float, float]]
     producers: int | None = None
+    window: int | None = None
     consumers: int | None = None
     message_bytes: int | None = None
 

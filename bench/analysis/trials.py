@@ -71,6 +71,7 @@ def asked(trial: TrialRecord) -> Asked:
     """Return what a trial's record has that decides what limited it."""
     return Asked(
         rate=_rate(trial),
+        open_sends=_open_sends(trial),
         waits=kafka_acks(trial.configured) != "0",
         broken=bool(trial.faults),
     )
@@ -81,6 +82,12 @@ def _rate(trial: TrialRecord) -> float | None:
     steps = trial.load.pacing
     rates = set() if isinstance(steps, str) else {rate for _, rate in steps}
     return rates.pop() if len(rates) == 1 else None
+
+
+def _open_sends(trial: TrialRecord) -> int | None:
+    """Return how many sends a closed loop has under way at a time: one takes the place of each that is over."""
+    producers, window = trial.load.producers, trial.load.window
+    return None if trial.open_loop or producers is None or window is None else producers * window
 
 
 def _rates(trial: TrialRecord, counted: Counted) -> dict[str, float | None]:

@@ -45,7 +45,11 @@ def looked_at() -> TrialLog:
             sample(at_s, "broker-2", "flush_s", times * 1180 * 0.0005),
         ]
     return TrialLog(
-        sends=sends, receives=read_back(sends), samples=samples, window=(seconds(START_S), seconds(END_S))
+        sends=sends,
+        receives=read_back(sends),
+        samples=samples,
+        window=(seconds(START_S), seconds(END_S)),
+        others={"load": {"pacing": "closed", "producers": 2, "window": 1}},
     )
 
 

@@ -67,6 +67,31 @@ def test_a_load_that_kept_its_pace_met_no_limit() -> None:
     assert verdict(Asked(rate=600.0), request_ns=1_900_000.0) == "broker"
 
 
+@pytest.mark.parametrize(
+    ("open_sends", "changed", "expected"),
+    [
+        # One thread after the other works, so one of two cores is idle, and a faster one would carry as much more.
+        (1, {"machine_cpu_share": 0.5, "servers_cpu": 0.7, "client_cpu": 0.2}, "cpu"),
+        (1, {"machine_cpu_share": 0.5, "servers_cpu": 0.7, "client_cpu": 0.2, "request_ns": None}, "cpu"),
+        (1, {"servers_cpu": 0.4, "client_cpu": 0.2}, "broker"),
+        (2, {"servers_cpu": 1.1, "client_cpu": 0.5}, "broker"),
+        (3, {"servers_cpu": 2.1, "client_cpu": 0.5}, "cpu"),
+        (None, {"servers_cpu": 0.7, "client_cpu": 0.2}, "broker"),
+        (1, {"servers_cpu": 0.7, "client_cpu": 0.2, "flush_ns": 1_900_000.0}, "disk"),
+    ],
+)
+def test_a_closed_loop_keeps_no_more_cores_busy_than_it_has_sends_open(
+    open_sends: int | None, changed: dict[str, Any], expected: str
+) -> None:
+    assert verdict(Asked(open_sends=open_sends), **{"request_ns": 1_900_000.0, **changed}) == expected
+
+
+def test_the_evidence_names_the_sends_that_were_open() -> None:
+    assert evidence(Asked(open_sends=1), servers_cpu=0.7, client_cpu=0.2) == (
+        "1 send open at a time, and 1.00 cores busy: 0.70 by servers, 0.20 by the client, 0.10 by others"
+    )
+
+
 def test_under_faults_no_one_thing_is_named() -> None:
     assert verdict(Asked(broken=True), machine_cpu_share=0.99) == "unknown"
 

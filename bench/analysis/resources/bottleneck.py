@@ -22,17 +22,20 @@ _COARSE_NS = 500_000
 """Servers count requests in whole milliseconds, Kafka rounded, Pulsar cut off: a mean may be so much too long."""
 _KEPT = 0.98
 """An open loop that reached this share of its rate kept its pace."""
+_TAKERS = {"servers": "servers_cpu", "the client": "client_cpu", "others": "other_cpu"}
+"""Who uses the cores, and the columns that tell how many each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What was asked of a trial, beside what its row tells.
 
-    `rate` is what an open loop asked for over its window. A send that `waits` is over when it is acknowledged.
-    Under faults (`broken`) no one thing limits the whole window.
+    `rate` is what an open loop asked for over its window; in a closed one `open_sends` are under way at a time. A send
+    that `waits` is over when it is acknowledged. Under faults (`broken`) no one thing limits the whole window.
     """
 
     rate: float | None = None
+    open_sends: int | None = None
     waits: bool = True
     broken: bool = False
 
@@ -62,25 +65,35 @@ def _limits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
         yield NONE, f"the rate asked for was kept; {_cores(row)}"
     if not asked.waits:
         yield UNKNOWN, f"no send waited for the broker (acks=0); {_cores(row)}"
-    yield from _waits(row)
+    yield from _waits(row, asked)
 
 
-def _waits(row: Row) -> Iterator[tuple[str, str]]:
+def _waits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
     """Where nothing is at its limit: what most of a send's time passes in, which the next one waits for."""
-    mean_ns, cores = row.get("service_mean_ns"), _cores(row)
-    if not mean_ns or row.get("request_ns") is None:
-        yield UNKNOWN, f"no time in the broker is known; {cores}"
+    mean_ns, request_ns = row.get("service_mean_ns"), row.get("request_ns")
+    if not mean_ns or request_ns is None:
+        yield from _one_by_one(row, asked)
+        yield UNKNOWN, f"no time in the broker is known; {_cores(row)}"
         return
     passed = (
         f"of {numbers.duration(mean_ns)} that a send took on average, "
-        f"{numbers.duration(row['request_ns'])} passed in the broker"
+        f"{numbers.duration(request_ns)} passed in the broker"
     )
     serial = _in_a_row(row)
     if _at_least(row, "flush_ns", _MOST * mean_ns / serial):
         each = "one fsync" if serial == 1 else "each of two fsyncs in a row"
         yield DISK, f"{passed}; {each} took {numbers.duration(row['flush_ns'])}"
-    mostly = _at_least(row, "request_ns", _MOST * mean_ns + _COARSE_NS)
-    yield BROKER if mostly else UNKNOWN, f"{passed}; {cores}"
+    yield from _one_by_one(row, asked)
+    mostly = request_ns >= _MOST * mean_ns + _COARSE_NS
+    yield BROKER if mostly else UNKNOWN, f"{passed}; {_cores(row)}"
+
+
+def _one_by_one(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
+    """Where fewer sends are open than there are cores: work on them keeps as many busy, and the others are idle."""
+    busy = sum(row.get(column) or 0.0 for column in _TAKERS.values())
+    if asked.open_sends and busy >= BUSY * asked.open_sends:
+        sends = numbers.plural(asked.open_sends, "send")
+        yield CPU, f"{sends} open at a time, and {busy:.2f} cores busy: {_who(row)}"
 
 
 def _in_a_row(row: Row) -> int:
@@ -98,6 +111,5 @@ def _cores(row: Row) -> str:
 
 
 def _who(row: Row) -> str:
-    takers = {"servers": "servers_cpu", "the client": "client_cpu", "others": "other_cpu"}
-    known = [f"{row[column]:.2f} by {who}" for who, column in takers.items() if row.get(column) is not None]
+    known = [f"{row[column]:.2f} by {who}" for who, column in _TAKERS.items() if row.get(column) is not None]
     return ", ".join(known) or "by whom is not known"
