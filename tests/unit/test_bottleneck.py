@@ -16,6 +16,7 @@ IDLE = {
     "service_mean_ns": 2_000_000,
     "request_ns": 400_000.0,
     "flush_ns": 90_000.0,
+    "flushes_per_message": 1.0,
     "servers_cpu": 0.9,
     "client_cpu": 0.3,
     "other_cpu": 0.1,
@@ -45,6 +46,10 @@ def evidence(asked: Asked = PLAIN, **changed: Any) -> str:
         ({"flush_ns": 500_000.0}, "unknown"),
         ({"flush_ns": 500_000.0, "flushes_per_message": 3.0}, "disk"),  # the follower's after the leader's
         ({"flush_ns": 500_000.0, "flushes_per_message": 3.0, "system": "pulsar"}, "unknown"),  # all at once
+        (
+            {"flush_ns": 33_000_000.0, "flushes_per_message": 0.001},
+            "unknown",
+        ),  # as bookies that do not sync each
         ({"network_share": 0.97}, "network"),
         ({"request_ns": 1_500_000.0}, "broker"),
         ({"request_ns": 1_499_999.0}, "unknown"),  # servers count whole milliseconds

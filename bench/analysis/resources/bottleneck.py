@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench import numbers
-from bench.model import BUSY
+from bench.model import BUSY, NANOS
 
 Row = Mapping[str, Any]
 
@@ -18,6 +18,8 @@ _MOST = 0.5
 """What takes more than this share of a send's time is what the next send waits for."""
 _BOTH = 1.5
 """From so many fsyncs a message on, leader and follower sync each of them."""
+_OFTEN = 0.25
+"""Fsyncs that sends wait for, for `_MOST` of their time, are under way for more than this share of the window."""
 _COARSE_NS = 500_000
 """Servers count requests in whole milliseconds, Kafka rounded, Pulsar cut off: a mean may be so much too long."""
 _KEPT = 0.98
@@ -80,7 +82,7 @@ def _waits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
         f"{numbers.duration(request_ns)} passed in the broker"
     )
     serial = _in_a_row(row)
-    if _at_least(row, "flush_ns", _MOST * mean_ns / serial):
+    if _at_least(row, "flush_ns", _MOST * mean_ns / serial) and _under_way(row) >= _OFTEN:
         each = "one fsync" if serial == 1 else "each of two fsyncs in a row"
         yield DISK, f"{passed}; {each} took {numbers.duration(row['flush_ns'])}"
     yield from _one_by_one(row, asked)
@@ -99,6 +101,12 @@ def _one_by_one(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
 def _in_a_row(row: Row) -> int:
     """How many fsyncs a send waits for, one after the other: Kafka's followers fetch what their leader has synced."""
     return 2 if row["system"] == "kafka" and (row.get("flushes_per_message") or 0) >= _BOTH else 1
+
+
+def _under_way(row: Row) -> float:
+    """How many fsyncs of all servers are under way on average: few where sends do not wait for them, however long."""
+    rate = (row.get("flushes_per_message") or 0.0) * (row.get("throughput_msgs_per_s") or 0.0)
+    return rate * (row.get("flush_ns") or 0.0) / NANOS
 
 
 def _at_least(row: Row, name: str, level: float) -> bool:
