@@ -73,6 +73,7 @@ def asked(trial: TrialRecord) -> Asked:
         rate=_rate(trial),
         open_sends=_open_sends(trial),
         waits=kafka_acks(trial.configured) != "0",
+        partitions=trial.case.configuration.get("partitions", 1),
         broken=bool(trial.faults),
     )
 

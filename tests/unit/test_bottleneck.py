@@ -97,6 +97,50 @@ def test_the_evidence_names_the_sends_that_were_open() -> None:
     )
 
 
+JOURNAL = {
+    "system": "pulsar",
+    "throughput_msgs_per_s": 1_800.0,
+    "service_mean_ns": 11_000_000,
+    "request_ns": 10_000_000.0,
+    "flush_ns": 5_200_000.0,
+    "flushes_per_message": 0.21,  # 190 a second on each of two bookies
+    "flush_share": 0.99,
+}
+"""Twenty producers, and a journal whose fsyncs follow one another."""
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, "disk"),
+        ({"flush_share": 0.89}, "broker"),
+        # What else takes time, as a slow network: most of a send is not the two fsyncs.
+        ({"service_mean_ns": 40_000_000, "request_ns": 39_000_000.0}, "broker"),
+    ],
+)
+def test_behind_a_journal_that_never_rests_a_send_waits_for_two_fsyncs(
+    changed: dict[str, Any], expected: str
+) -> None:
+    assert verdict(**{**JOURNAL, **changed}) == expected
+
+
+def test_the_evidence_tells_that_fsyncs_were_waited_for_twice() -> None:
+    assert evidence(**JOURNAL) == (
+        "of 11 ms that a send took on average, 10 ms passed in the broker; "
+        "each of two fsyncs in a row that it waits for took 5.2 ms"
+    )
+
+
+@pytest.mark.parametrize(
+    ("partitions", "share", "expected"), [(1, 0.95, "disk"), (12, 0.95, "broker"), (12, 10.9, "disk")]
+)
+def test_a_log_that_is_always_being_synced_is_the_limit(partitions: int, share: float, expected: str) -> None:
+    """Kafka syncs each request by itself, and logs of several partitions at once."""
+    log = {"flush_ns": 500_000.0, "flush_share": share, "request_ns": 10_000_000.0}
+
+    assert verdict(Asked(partitions=partitions), service_mean_ns=11_000_000, **log) == expected
+
+
 def test_under_faults_no_one_thing_is_named() -> None:
     assert verdict(Asked(broken=True), machine_cpu_share=0.99) == "unknown"
 
@@ -136,6 +180,7 @@ def test_who_keeps_no_messages_does_not_count_among_the_fsyncs() -> None:
 
     assert found["flushes_per_message"] == pytest.approx(2.0)
     assert found["flush_ns"] == pytest.approx(200_000)
+    assert found["flush_share"] == pytest.approx(0.02)
 
 
 def test_the_time_of_a_request_is_that_of_the_role_that_clients_wait_for() -> None:

@@ -36,7 +36,7 @@ def case(**configuration: Any) -> dict[str, Any]:
         ({"load": {"pacing": [[1.0, 500.0], [9.0, 500.0]]}}, {"rate": 500.0}),
         ({"load": {"pacing": [[1.0, 500.0], [9.0, 800.0]]}}, {}),
         ({"case": case(producer={"acks": 0})}, {"open_sends": 6, "waits": False}),
-        ({"case": case(producer={"acks": "all"})}, {"open_sends": 6}),
+        ({"case": case(producer={"acks": "all"}, partitions=12)}, {"open_sends": 6, "partitions": 12}),
     ],
 )
 def test_what_was_asked_is_read_from_the_record(changed: dict[str, Any], expected: dict[str, Any]) -> None:

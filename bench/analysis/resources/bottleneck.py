@@ -33,12 +33,14 @@ class Asked:
     """What was asked of a trial, beside what its row tells.
 
     `rate` is what an open loop asked for over its window; in a closed one `open_sends` are under way at a time. A send
-    that `waits` is over when it is acknowledged. Under faults (`broken`) no one thing limits the whole window.
+    that `waits` is over when it is acknowledged. A node keeps a log for each of `partitions` at most. Under faults
+    (`broken`) no one thing limits the whole window.
     """
 
     rate: float | None = None
     open_sends: int | None = None
     waits: bool = True
+    partitions: int = 1
     broken: bool = False
 
 
@@ -65,6 +67,9 @@ def _limits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
         yield NETWORK, f"a node moved {row['network_share']:.0%} of what its link carries"
     if asked.rate is not None and (row.get("throughput_msgs_per_s") or 0) >= _KEPT * asked.rate:
         yield NONE, f"the rate asked for was kept; {_cores(row)}"
+    if row["system"] == "kafka" and _at_least(row, "flush_share", BUSY * asked.partitions):
+        share = row["flush_share"] / asked.partitions
+        yield DISK, f"a node was syncing each of its logs {share:.0%} of the time"
     if not asked.waits:
         yield UNKNOWN, f"no send waited for the broker (acks=0); {_cores(row)}"
     yield from _waits(row, asked)
@@ -83,7 +88,7 @@ def _waits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
     )
     serial = _in_a_row(row)
     if _at_least(row, "flush_ns", _MOST * mean_ns / serial) and _under_way(row) >= _OFTEN:
-        each = "one fsync" if serial == 1 else "each of two fsyncs in a row"
+        each = "one fsync" if serial == 1 else "each of two fsyncs in a row that it waits for"
         yield DISK, f"{passed}; {each} took {numbers.duration(row['flush_ns'])}"
     yield from _one_by_one(row, asked)
     mostly = request_ns >= _MOST * mean_ns + _COARSE_NS
@@ -99,8 +104,14 @@ def _one_by_one(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
 
 
 def _in_a_row(row: Row) -> int:
-    """How many fsyncs a send waits for, one after the other: Kafka's followers fetch what their leader has synced."""
-    return 2 if row["system"] == "kafka" and (row.get("flushes_per_message") or 0) >= _BOTH else 1
+    """How many fsyncs a send waits for, one after the other.
+
+    Kafka's followers fetch what their leader has synced. A bookie whose fsyncs follow one another syncs what came
+    meanwhile by the next one: a send waits for the one under way, and for its own.
+    """
+    if row["system"] == "kafka":
+        return 2 if _at_least(row, "flushes_per_message", _BOTH) else 1
+    return 2 if _at_least(row, "flush_share", BUSY) else 1
 
 
 def _under_way(row: Row) -> float:

@@ -39,13 +39,18 @@ def usage(rows: Sequence[Used], messages_per_s: float | None, bytes_per_s: float
         "flushes_per_message": _ratio(flushes, messages_per_s),
         "flush_ns": _ratio(flush_s, flushes, NANOS),
         "request_ns": _slowest_role(servers),
-        "gc_share": max((row.value for row in servers if row.metric == "gc_s"), default=None),
+        "gc_share": _most(servers, "gc_s"),
+        "flush_share": _most(keepers, "flush_s"),
     }
 
 
 def _sum(rows: Iterable[Used], *metrics: str) -> float | None:
     values = [row.value for row in rows if row.metric in metrics]
     return sum(values) if values else None
+
+
+def _most(rows: Iterable[Used], metric: str) -> float | None:
+    return max((row.value for row in rows if row.metric == metric), default=None)
 
 
 def _ratio(part: float | None, whole: float | None, times: float = 1.0) -> float | None:
