@@ -13,7 +13,8 @@ from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import usage
 from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
-from bench.model import COUNTERS
+from bench.model import COUNTERS, NANOS
+from bench.scenario.values import added_fsync_s
 
 Row = dict[str, object]
 
@@ -74,6 +75,7 @@ def asked(trial: TrialRecord) -> Asked:
         open_sends=_open_sends(trial),
         waits=kafka_acks(trial.configured) != "0",
         partitions=trial.case.configuration.get("partitions", 1),
+        added_fsync_ns=round(added_fsync_s(trial.disk.emulated_fsync) * NANOS) if trial.disk else 0,
         broken=bool(trial.faults),
     )
 

@@ -97,7 +97,7 @@ def test_the_evidence_names_the_sends_that_were_open() -> None:
     )
 
 
-JOURNAL = {
+JOURNAL: dict[str, Any] = {
     "system": "pulsar",
     "throughput_msgs_per_s": 1_800.0,
     "service_mean_ns": 11_000_000,
@@ -113,7 +113,7 @@ JOURNAL = {
     ("changed", "expected"),
     [
         ({}, "disk"),
-        ({"flush_share": 0.89}, "broker"),
+        ({"flush_share": 0.7, "service_mean_ns": 13_000_000}, "broker"),
         # What else takes time, as a slow network: most of a send is not the two fsyncs.
         ({"service_mean_ns": 40_000_000, "request_ns": 39_000_000.0}, "broker"),
     ],
@@ -127,8 +127,51 @@ def test_behind_a_journal_that_never_rests_a_send_waits_for_two_fsyncs(
 def test_the_evidence_tells_that_fsyncs_were_waited_for_twice() -> None:
     assert evidence(**JOURNAL) == (
         "of 11 ms that a send took on average, 10 ms passed in the broker; "
-        "each of two fsyncs in a row that it waits for took 5.2 ms"
+        "each of two fsyncs in a row that it waits for took 5.2 ms or more"
     )
+
+
+CUT: dict[str, Any] = {
+    "service_mean_ns": 2_200_000,
+    "throughput_msgs_per_s": 450.0,
+    "request_ns": 2_000_000.0,
+}
+"""Of 2.2 ms half are 1.1: an fsync of 1.15 ms is more than that, and a bookie counts it as 1."""
+
+
+@pytest.mark.parametrize(
+    ("system", "flush_ns", "added_ns", "expected"),
+    [
+        ("kafka", 1_150_000.0, 0, "disk"),
+        ("kafka", 1_000_000.0, 0, "broker"),
+        ("pulsar", 1_150_000.0, 0, "disk"),  # some took 2 ms
+        ("pulsar", 1_000_000.0, 0, "unknown"),
+        ("pulsar", 1_000_000.0, 1_100_000, "disk"),
+        ("pulsar", 90_000.0, 0, "broker"),
+        ("pulsar", 0.0, 0, "broker"),
+    ],
+)
+def test_what_a_bookie_cut_off_an_fsync_decides_nothing(
+    system: str, flush_ns: float, added_ns: int, expected: str
+) -> None:
+    assert verdict(Asked(added_fsync_ns=added_ns), system=system, flush_ns=flush_ns, **CUT) == expected
+
+
+def test_an_fsync_that_was_cut_off_is_told_by_its_bounds() -> None:
+    row: dict[str, Any] = {**CUT, "system": "pulsar", "flush_ns": 1_000_000.0}
+
+    assert evidence(**row).endswith("one fsync took 1 ms to 2 ms, which may be most of it")
+    assert evidence(Asked(open_sends=1), **row).startswith("1 send open at a time, and 1.30 cores busy")
+    assert evidence(Asked(added_fsync_ns=1_100_000), **row).endswith("one fsync took 1.1 ms or more")
+
+
+def test_fsyncs_that_fill_the_time_do_so_uncut_too() -> None:
+    """870 fsyncs a second of 1.15 ms are all the time there is; counted as 1 ms they are 87 % of it."""
+    journal = {**JOURNAL, "service_mean_ns": 2_600_000, "throughput_msgs_per_s": 8_300.0}
+    journal |= {"flush_ns": 1_000_000.0, "flush_share": 0.87, "request_ns": 2_400_000.0}
+
+    assert verdict(Asked(added_fsync_ns=1_100_000), **journal) == "disk"
+    assert verdict(**journal) == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +179,7 @@ def test_the_evidence_tells_that_fsyncs_were_waited_for_twice() -> None:
 )
 def test_a_log_that_is_always_being_synced_is_the_limit(partitions: int, share: float, expected: str) -> None:
     """Kafka syncs each request by itself, and logs of several partitions at once."""
-    log = {"flush_ns": 500_000.0, "flush_share": share, "request_ns": 10_000_000.0}
+    log: dict[str, Any] = {"flush_ns": 500_000.0, "flush_share": share, "request_ns": 10_000_000.0}
 
     assert verdict(Asked(partitions=partitions), service_mean_ns=11_000_000, **log) == expected
 

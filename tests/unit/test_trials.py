@@ -37,6 +37,8 @@ def case(**configuration: Any) -> dict[str, Any]:
         ({"load": {"pacing": [[1.0, 500.0], [9.0, 800.0]]}}, {}),
         ({"case": case(producer={"acks": 0})}, {"open_sends": 6, "waits": False}),
         ({"case": case(producer={"acks": "all"}, partitions=12)}, {"open_sends": 6, "partitions": 12}),
+        ({"disk": {"emulated_fsync": "as is"}}, {"open_sends": 6}),
+        ({"disk": {"emulated_fsync": "5ms"}}, {"open_sends": 6, "added_fsync_ns": 5_000_000}),
     ],
 )
 def test_what_was_asked_is_read_from_the_record(changed: dict[str, Any], expected: dict[str, Any]) -> None:

@@ -22,8 +22,11 @@ _OFTEN = 0.25
 """Fsyncs that sends wait for, for `_MOST` of their time, are under way for more than this share of the window."""
 _COARSE_NS = 500_000
 """Servers count requests in whole milliseconds, Kafka rounded, Pulsar cut off: a mean may be so much too long."""
+_CUT_NS = 1_000_000
+"""Bookies count an fsync in whole milliseconds, cut off: a mean may be so much too short."""
 _KEPT = 0.98
 """An open loop that reached this share of its rate kept its pace."""
+_EACH = {1: "one fsync", 2: "each of two fsyncs in a row that it waits for"}
 _TAKERS = {"servers": "servers_cpu", "the client": "client_cpu", "others": "other_cpu"}
 """Who uses the cores, and the columns that tell how many each."""
 
@@ -34,13 +37,14 @@ class Asked:
 
     `rate` is what an open loop asked for over its window; in a closed one `open_sends` are under way at a time. A send
     that `waits` is over when it is acknowledged. A node keeps a log for each of `partitions` at most. Under faults
-    (`broken`) no one thing limits the whole window.
+    (`broken`) no one thing limits the whole window. Every fsync was held for `added_fsync_ns`.
     """
 
     rate: float | None = None
     open_sends: int | None = None
     waits: bool = True
     partitions: int = 1
+    added_fsync_ns: int = 0
     broken: bool = False
 
 
@@ -86,11 +90,14 @@ def _waits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
         f"of {numbers.duration(mean_ns)} that a send took on average, "
         f"{numbers.duration(request_ns)} passed in the broker"
     )
-    serial = _in_a_row(row)
-    if _at_least(row, "flush_ns", _MOST * mean_ns / serial) and _under_way(row) >= _OFTEN:
-        each = "one fsync" if serial == 1 else "each of two fsyncs in a row that it waits for"
-        yield DISK, f"{passed}; {each} took {numbers.duration(row['flush_ns'])}"
+    least_ns, most_ns = _fsync_ns(row, asked)
+    if _synced(row, least_ns):
+        more = "" if least_ns == most_ns else " or more"
+        yield DISK, f"{passed}; {_EACH[_in_a_row(row, least_ns)]} took {numbers.duration(least_ns)}{more}"
     yield from _one_by_one(row, asked)
+    if _synced(row, most_ns):
+        spread = f"{numbers.duration(least_ns)} to {numbers.duration(most_ns)}"
+        yield UNKNOWN, f"{passed}; one fsync took {spread}, which may be most of it"
     mostly = request_ns >= _MOST * mean_ns + _COARSE_NS
     yield BROKER if mostly else UNKNOWN, f"{passed}; {_cores(row)}"
 
@@ -103,7 +110,25 @@ def _one_by_one(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
         yield CPU, f"{sends} open at a time, and {busy:.2f} cores busy: {_who(row)}"
 
 
-def _in_a_row(row: Row) -> int:
+def _fsync_ns(row: Row, asked: Asked) -> tuple[float, float]:
+    """How long one fsync took on average, at least and at most; 0 where nobody counted any."""
+    counted_ns = row.get("flush_ns")
+    if counted_ns is None:
+        return 0.0, 0.0
+    if row["system"] != "pulsar":
+        return counted_ns, counted_ns
+    least_ns = max(counted_ns, asked.added_fsync_ns)
+    return least_ns, max(least_ns, counted_ns + _CUT_NS)
+
+
+def _synced(row: Row, fsync_ns: float) -> bool:
+    """Whether fsyncs that take so long are most of a send's time."""
+    rate = (row.get("flushes_per_message") or 0.0) * (row.get("throughput_msgs_per_s") or 0.0)
+    waited_ns = _in_a_row(row, fsync_ns) * fsync_ns
+    return waited_ns >= _MOST * row["service_mean_ns"] and rate * fsync_ns >= _OFTEN * NANOS
+
+
+def _in_a_row(row: Row, fsync_ns: float) -> int:
     """How many fsyncs a send waits for, one after the other.
 
     Kafka's followers fetch what their leader has synced. A bookie whose fsyncs follow one another syncs what came
@@ -111,13 +136,8 @@ def _in_a_row(row: Row) -> int:
     """
     if row["system"] == "kafka":
         return 2 if _at_least(row, "flushes_per_message", _BOTH) else 1
-    return 2 if _at_least(row, "flush_share", BUSY) else 1
-
-
-def _under_way(row: Row) -> float:
-    """How many fsyncs of all servers are under way on average: few where sends do not wait for them, however long."""
-    rate = (row.get("flushes_per_message") or 0.0) * (row.get("throughput_msgs_per_s") or 0.0)
-    return rate * (row.get("flush_ns") or 0.0) / NANOS
+    share, counted_ns = row.get("flush_share") or 0.0, row.get("flush_ns")
+    return 2 if counted_ns and share * fsync_ns / counted_ns >= BUSY else 1
 
 
 def _at_least(row: Row, name: str, level: float) -> bool:
