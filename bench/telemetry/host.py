@@ -10,14 +10,14 @@ import psutil
 
 COUNTERS = (
     *("cpu_s", "disk_read_bytes", "disk_write_bytes", "net_in_bytes", "net_out_bytes"),
-    *("cpu_busy_s", "cpu_steal_s", "disk_busy_s", "disk_flushes", "disk_flush_s"),
+    *("cpu_busy_s", "cpu_steal_s", "disk_busy_s"),
 )
 """What only grows: first a process's own, then the machine's and its disk's."""
 
 _SECTOR = 512
 _MS = 0.001
 _MBIT = 125_000
-_READ, _WRITTEN, _BUSY, _FLUSHES, _FLUSH_MS = 2, 6, 9, 15, 16
+_READ, _WRITTEN, _BUSY = 2, 6, 9
 """Columns of /sys/block/<disk>/stat (the kernel's Documentation/block/stat.rst)."""
 
 
@@ -71,11 +71,13 @@ class DiskOf:
         """Find it."""
         device = folder.stat().st_dev
         block = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
-        whole = block.parent if (block / "partition").exists() else block  # flushes count on the whole disk
+        whole = (
+            block.parent if (block / "partition").exists() else block
+        )  # which its neighbours keep busy too
         self._stat = whole / "stat"
 
     def read(self) -> Iterator[tuple[str, float]]:
-        """Give bytes read and written, the time it was busy, and flushes with the time that they took."""
+        """Give bytes read and written, and the time it was busy."""
         try:
             columns = [int(column) for column in self._stat.read_text(encoding="ascii").split()]
         except OSError:
@@ -83,6 +85,3 @@ class DiskOf:
         yield "disk_read_bytes", columns[_READ] * _SECTOR
         yield "disk_write_bytes", columns[_WRITTEN] * _SECTOR
         yield "disk_busy_s", columns[_BUSY] * _MS
-        if len(columns) > _FLUSH_MS:  # since Linux 5.5
-            yield "disk_flushes", columns[_FLUSHES]
-            yield "disk_flush_s", columns[_FLUSH_MS] * _MS
