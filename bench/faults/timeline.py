@@ -30,7 +30,7 @@ class Site:
     """What a timeline works on.
 
     `ask` finds a system's own parts, `state` how the topic is now; `look_up` asks for it as a new client does, through
-    nobody of those named; the load is over after `load_s`, if that is known.
+    nobody of those named.
     """
 
     backend: object
@@ -41,7 +41,6 @@ class Site:
     look_up: Callable[[Sequence[str]], str]
     read_all: ReadAll
     seed: int
-    load_s: float | None
 
 
 @dataclass(slots=True)
@@ -79,11 +78,11 @@ class Timeline:
         return all(struck.healed for struck in self._struck)
 
     def told(self, figures: Mapping[str, Any]) -> None:
-        """Take the load's figures; the first ones start the clock."""
+        """Take the load's figures; the first ones start the clock, and with its window the load is over."""
         if not self.steps:
             return
         self._acked = int(figures["acked"])
-        if self.site.load_s is not None and figures["elapsed_s"] >= self.site.load_s:
+        if figures["end_ns"] is not None and figures["at_ns"] >= figures["end_ns"]:
             self._over = True
         if self._thread is None:
             self._start()

@@ -25,7 +25,7 @@ class Produce:
     ends. An extra progress line comes
     within 20 ms after the number of acknowledged sends has passed each of `progress_at_acks`.
 
-    Progress: sent, acked, failed, unknown, rate (acknowledged a second since the line before), elapsed_s, at_ns;
+    Progress: sent, acked, failed, unknown, rate (acknowledged a second since the line before), at_ns;
     start_ns and end_ns of the window (null where messages end it); open (sends), loop_lag_ns (longest since the line
     before), recorder_backlog.
 

@@ -61,7 +61,6 @@ class Progress:
                 "failed": failed,
                 "unknown": unknown,
                 "rate": round(rate, 1),
-                "elapsed_s": round((now_ns - self._span.zero_ns) / NANOS, 3),
                 "at_ns": now_ns,
                 "start_ns": self._span.start_ns,
                 "end_ns": None if self._span.end_ns == NO_LIMIT else self._span.end_ns,

@@ -269,8 +269,6 @@ class Bench:
             yield sampler.told
 
     def _timeline(self, trial: Trial, topic: Topic, working: Path, faults: list[Document]) -> Timeline:
-        load = trial.case.load
-
         def read_all(step: str, tell: Live, given_up: threading.Event) -> Mapping[str, Any]:
             folder = working / "reads" / step.replace(" ", "-")
             folder.mkdir(parents=True)
@@ -292,7 +290,6 @@ class Bench:
             look_up=lambda avoiding: self.cluster.admin.look_up(topic, avoiding),
             read_all=read_all,
             seed=self._seed(trial.number),
-            load_s=None if load.duration_s is None else load.warm_up_s + load.duration_s,
         )
         return Timeline(read_steps(trial.case.faults), site, faults)
 

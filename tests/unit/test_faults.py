@@ -165,7 +165,6 @@ WHOLE = TopicState(available=True, copies_missing=False, in_sync=3)
 def timeline(
     backend: Recorder,
     *steps: dict[str, Any],
-    load_s: float | None = None,
     state: Callable[[], TopicState] = lambda: WHOLE,
     reads: Reads | None = None,
 ) -> Timeline:
@@ -179,13 +178,12 @@ def timeline(
         look_up=lambda avoiding: f"Asked through nobody of {', '.join(avoiding)}.",
         read_all=reads or Reads(),
         seed=1,
-        load_s=load_s,
     )
     return Timeline(read_steps(steps), site)
 
 
-def figures(acked: int, elapsed_s: float = 0.0) -> dict[str, float]:
-    return {"acked": acked, "elapsed_s": elapsed_s}
+def figures(acked: int, at_ns: int = 0, end_ns: int | None = None) -> dict[str, int | None]:
+    return {"acked": acked, "at_ns": at_ns, "end_ns": end_ns}
 
 
 def until(reached: Callable[[], bool]) -> None:
@@ -695,10 +693,10 @@ def test_what_is_never_healed_stays_and_is_proven_all_the_same() -> None:
 
 def test_a_load_of_known_length_is_over_before_its_last_send_has_ended() -> None:
     backend = Recorder()
-    line = timeline(backend, {"when": {"acks": 1}, "kill": "leader"}, load_s=5.0)
-    line.told(figures(1, 4.9))
+    line = timeline(backend, {"when": {"acks": 1}, "kill": "leader"})
+    line.told(figures(1, at_ns=4_999_999_999, end_ns=5_000_000_000))
     until(lambda: backend.asked == ["kill broker-2"])
-    line.told(figures(1, 5.0))
+    line.told(figures(1, at_ns=5_000_000_000, end_ns=5_000_000_000))
     until(lambda: backend.asked == ["kill broker-2", "start broker-2"])
     line.finish()
 
