@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -15,6 +16,8 @@ from bench.analysis.guarantee import chosen
 from bench.errors import EventLogError
 from bench.model import Scalar, text
 
+_SLOWING = {"slow-network", "slow-disk"}
+"""Kinds of fault that make something slower, and take nothing away."""
 _NUMBERED = re.compile(r"^\d{4,}$")
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -115,6 +118,18 @@ class TrialRecord(_Record):
     def open_loop(self) -> bool:
         """Whether sends were due by a schedule, so that response time is more than service time."""
         return self.load.pacing != "closed"
+
+    @property
+    def broken(self) -> bool:
+        """Whether more was done to it than to put it under standing conditions (docs/method.md)."""
+        return not all(self._stands(step) for step in self.faults)
+
+    def _stands(self, step: Mapping[str, Any]) -> bool:
+        """Whether a step only made something slower, and did so over the whole window."""
+        effect_ns, heal_ns = step.get("effect_ns"), step.get("heal_asked_ns")
+        if self.window is None or effect_ns is None or step["kind"] not in _SLOWING:
+            return False
+        return effect_ns <= self.window.start_ns and (heal_ns is None or heal_ns >= self.window.end_ns)
 
     @property
     def verified(self) -> bool:

@@ -126,7 +126,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         recorded=found,
         tallies=_by_trial(tallies),
         accounts=accounts(every),
-        distributions=told(measured, {trial.trial for trial in folder.trials if trial.faults}),
+        distributions=told(measured, {trial.trial for trial in folder.trials if trial.broken}),
         seen={trial: one.count for (trial, measure), one in measured.items() if measure == "e2e"},
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
         used=_by_trial(telemetry.used(stepped)),
@@ -163,7 +163,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     trials = [trial_row(trial, settings, measured.counted) for trial in folder.trials]
     for trial, row in zip(folder.trials, trials, strict=True):
         row.update(breakage(trial, measured.faults, measured.counted.accounts.get(trial.trial, {})))
-    flag(trials, measured.parts, {trial.trial for trial in folder.trials if trial.faults})
+    flag(trials, measured.parts, {trial.trial for trial in folder.trials if trial.broken})
     cases = case_rows(folder.trials, trials, settings)
     tables.write_table(results, "trials", tables.table(trials, tables.trial_fields(settings)))
     tables.write_table(results, "cases", tables.table(cases, tables.case_fields(settings)))
@@ -197,7 +197,8 @@ def _summary(
     elapsed_s: float,
 ) -> dict[str, object]:
     closed = not any(trial.open_loop for trial in folder.trials)
-    broken = any(trial.faults for trial in folder.trials)
+    counted = [trial for trial in folder.trials if trial.verdict == "valid"] or folder.trials
+    broken = any(trial.broken for trial in counted)
     return {
         "headline": headline(cases, trials, closed=closed, broken=broken),
         "rounds_needed": None if broken else rounds_for_difference(trials, closed=closed),

@@ -76,7 +76,7 @@ def asked(trial: TrialRecord) -> Asked:
         waits=kafka_acks(trial.configured) != "0",
         partitions=trial.case.configuration.get("partitions", 1),
         added_fsync_ns=round(added_fsync_s(trial.disk.emulated_fsync) * NANOS) if trial.disk else 0,
-        broken=bool(trial.faults),
+        broken=trial.broken,
     )
 
 

@@ -85,6 +85,11 @@ class Results:
     trial_files: Mapping[int, Json]
 
     @property
+    def broken(self) -> bool:
+        """Whether something broke in it on purpose, but for standing conditions (docs/method.md)."""
+        return self.summary.get("figure") == "timeline"
+
+    @property
     def valid(self) -> pd.DataFrame:
         """The trials that enter statistics."""
         return self.trials[self.trials["verdict"] == "valid"]

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from bench.analysis.tables import FAULTS
 from bench.report import results, sweep
-from bench.report.pages import trials
+from bench.report.pages import html, trials
 from bench.report.sections import faults
 from tests.report_data import build
 from tests.report_sketch import Sketch
@@ -116,3 +117,36 @@ def test_a_trials_page_shows_its_steps(tmp_path: Path) -> None:
     page = (run / "pages" / "0000.html").read_text()
     assert all(str(step["name"]) in page for step in STEPS)
     assert "then nothing for 10.0 s" in page
+
+
+def slowed(folder: Path, figure: str) -> str:
+    """The page of a run with a slow network in every trial."""
+    run = build(folder, Sketch(systems=("kafka",), rounds=5))
+    rows = pd.DataFrame({"trial": results.table(run, "trials")["trial"]}).reindex(columns=list(FAULTS))
+    rows = rows.assign(fault="slow follower", kind="slow-network", nodes="broker-2", proven=True)
+    times = {"asked_ns": SECOND // 50, "effect_ns": SECOND, "healed_ns": 9 * SECOND, "ack_gap_ns": SECOND}
+    rows.assign(**times).to_parquet(run / "results" / "faults.parquet")
+    summary = run / "results" / "summary.json"
+    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"figure": figure}))
+    return html.render(run)
+
+
+def test_a_standing_condition_is_told_and_the_run_measured_as_any_other(tmp_path: Path) -> None:
+    page = slowed(tmp_path / "standing", "throughput")
+
+    front = page[: page.index("</header>")]
+    assert "bootstrap intervals" in front
+    assert "no ack, s" not in front
+    assert "Standing conditions" in page
+    assert "slow follower" in page
+    assert "Guarantees and their price" in page
+
+
+def test_under_a_fault_the_first_page_tells_what_acknowledgements_were_worth(tmp_path: Path) -> None:
+    page = slowed(tmp_path / "broken", "timeline")
+
+    front = page[: page.index("</header>")]
+    assert "spans are the least and the most" in front
+    assert "no ack, s" in front
+    assert "What broke" in page
+    assert "Guarantees and their price" not in page

@@ -43,3 +43,41 @@ def case(**configuration: Any) -> dict[str, Any]:
 )
 def test_what_was_asked_is_read_from_the_record(changed: dict[str, Any], expected: dict[str, Any]) -> None:
     assert asked(record(**changed)) == Asked(**expected)
+
+
+def slowed(**changed: Any) -> dict[str, Any]:
+    """From before the window, 3 s to 23 s, until after it."""
+    base = {
+        "name": "slow follower",
+        "kind": "slow-network",
+        "asked_ns": 20_000_000,
+        "effect_ns": 1_400_000_000,
+    }
+    return base | {"heal": "end", "heal_asked_ns": 23_000_004_000, "healed_ns": 23_700_000_000} | changed
+
+
+@pytest.mark.parametrize(
+    ("steps", "broken"),
+    [
+        ([], False),
+        ([slowed()], False),
+        ([slowed(), slowed(kind="slow-disk")], False),
+        ([slowed(heal_asked_ns=None, healed_ns=None)], False),
+        ([slowed(effect_ns=3_000_000_001)], True),
+        ([slowed(effect_ns=None)], True),
+        ([slowed(heal_asked_ns=22_999_999_999)], True),
+        # What takes something away is met by the window even where it came before: others take over in it.
+        ([slowed(kind="kill")], True),
+        ([slowed(), slowed(kind="kill")], True),
+        ([slowed(), {"name": "broker-2 ended", "kind": "ended", "asked_ns": 5, "effect_ns": 5}], True),
+    ],
+)
+def test_what_slows_the_whole_window_breaks_nothing_in_it(steps: list[dict[str, Any]], broken: bool) -> None:
+    trial = record(faults=steps, window={"start_ns": 3_000_000_000, "end_ns": 23_000_000_000})
+
+    assert trial.broken == broken
+    assert asked(trial).broken == broken
+
+
+def test_without_a_window_nothing_stood_all_the_time() -> None:
+    assert record(faults=[slowed()]).broken

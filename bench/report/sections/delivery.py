@@ -76,7 +76,7 @@ def counters(results: Results) -> Table | None:
     knows, which count there as negative acks.
     """
     counted = any((file.get("load") or {}).get("messages") for file in results.trial_files.values())
-    if results.faults.empty and not counted:
+    if not results.broken and not counted:
         return None
     heads = ("sent", "positive acks", "negative acks", "unknown", "received", "acked missing")
     columns = (

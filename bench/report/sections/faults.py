@@ -19,8 +19,8 @@ _SHOWN = 3
 """So many partitions and ledgers of one change are written out."""
 
 
-def broken(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
-    """Return a table for each system in which something broke: a row a fault and trial."""
+def struck(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
+    """Return a table for each system that a fault struck: a row a fault and trial."""
     return [table for part in parts if (table := _table(results, part)) is not None]
 
 

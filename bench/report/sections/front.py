@@ -58,7 +58,7 @@ def _caveats(results: Results) -> tuple[str, ...]:
         else "the cost of one fsync was not measured",
         method.pacing(results),
         "servers' default JIT" if jits == "the servers' own default JIT compilers" else jits,
-        certainty.interval(results).rstrip(".") if results.faults.empty else certainty.spans(results),
+        certainty.spans(results) if results.broken else certainty.interval(results).rstrip("."),
     )
     return tuple(caveat for caveat in said if caveat)
 
@@ -68,7 +68,7 @@ def _warnings(results: Results) -> tuple[str, ...]:
     warnings = [
         statement.text
         for statement in delivery.statements(results)
-        if statement.tone == "bad" and results.faults.empty  # else the answer itself tells
+        if statement.tone == "bad" and not results.broken  # else the answer itself tells
     ]
     if others:
         warnings.append(

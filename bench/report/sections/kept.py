@@ -19,7 +19,7 @@ def kept(found: Results, parts: Sequence[sweep.Part]) -> list[Table]:
 
     From the latest run of each scenario in the same folder; none for a run in which something broke itself.
     """
-    others = list(beside.broken(found.run.resolve().parent)) if found.faults.empty else []
+    others = [] if found.broken else list(beside.broken(found.run.resolve().parent))
     return [table for part in parts if (table := _table(part, others)).rows]
 
 

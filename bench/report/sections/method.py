@@ -310,7 +310,7 @@ def cold(results: Results) -> str | None:
     clusters = (results.manifest.get("timings_s") or {}).get("clusters") or ()
     ends = [cluster["warm_up"][-1] for cluster in clusters if cluster.get("warm_up")]
     those = [end["compilers"] for end in ends if not end.get("rested", True)]
-    if not those or len(results.faults):
+    if not those or results.broken:
         return None
     return (
         f"On {len(those)} of {numbers.plural(len(ends), 'cluster start')} the warm-up's time was over while the "

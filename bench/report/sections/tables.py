@@ -48,7 +48,7 @@ def measured(results: Results, part: sweep.Part) -> Table:
         Column("median", "number", "throughput, messages/s"),
         Column(ends, "number", "throughput, messages/s"),
         Column("limited by", "name", "throughput, messages/s"),
-        *([] if results.faults.empty else [Column("not acked", "number", "sends")]),
+        *([Column("not acked", "number", "sends")] if results.broken else []),
         *times.values(),
     ]
     shares = _client_shares(part)
@@ -60,7 +60,7 @@ def measured(results: Results, part: sweep.Part) -> Table:
     for _, case in part.cases.iterrows():
         limit = resources.limited_by(case, resources.evidence(results, case["case"]))
         row = [_trials(case), *_throughput(case, ends), limit]
-        if not results.faults.empty:
+        if results.broken:
             row.append(_not_acked(case))
         row += [_time(case, name) for name in times]
         if shares is not None:

@@ -32,7 +32,7 @@ _ENDED = (("healing", "till healed"), ("restart", "till restarted"), ("no end", 
 
 def tables(found: Results) -> list[Table]:
     """Return a table a system; none where nothing broke."""
-    return [] if found.faults.empty else [_table(found, part) for part in sweep.parts(found)]
+    return [_table(found, part) for part in sweep.parts(found)] if found.broken else []
 
 
 def _table(found: Results, part: sweep.Part) -> Table:
