@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.analysis.folder import TrialRecord
+from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder, TrialRecord
+from bench.analysis.job import _summary
 from bench.analysis.resources.bottleneck import Asked
 from bench.analysis.trials import asked
 
@@ -45,6 +47,9 @@ def test_what_was_asked_is_read_from_the_record(changed: dict[str, Any], expecte
     assert asked(record(**changed)) == Asked(**expected)
 
 
+WINDOW = {"start_ns": 3_000_000_000, "end_ns": 23_000_000_000}
+
+
 def slowed(**changed: Any) -> dict[str, Any]:
     """From before the window, 3 s to 23 s, until after it."""
     base = {
@@ -73,7 +78,7 @@ def slowed(**changed: Any) -> dict[str, Any]:
     ],
 )
 def test_what_slows_the_whole_window_breaks_nothing_in_it(steps: list[dict[str, Any]], broken: bool) -> None:
-    trial = record(faults=steps, window={"start_ns": 3_000_000_000, "end_ns": 23_000_000_000})
+    trial = record(faults=steps, window=WINDOW)
 
     assert trial.broken == broken
     assert asked(trial).broken == broken
@@ -81,3 +86,29 @@ def test_what_slows_the_whole_window_breaks_nothing_in_it(steps: list[dict[str, 
 
 def test_without_a_window_nothing_stood_all_the_time() -> None:
     assert record(faults=[slowed()]).broken
+
+
+@pytest.mark.parametrize(
+    ("trials", "figure"),
+    [
+        ([{"faults": [slowed()], "window": WINDOW}], "throughput"),
+        (
+            [{"faults": [slowed()], "window": WINDOW}, {"faults": [slowed()], "verdict": "invalid"}],
+            "throughput",
+        ),
+        (
+            [{"faults": [slowed()], "window": WINDOW}, {"faults": [slowed(kind="kill")], "window": WINDOW}],
+            "timeline",
+        ),
+        ([{"faults": [slowed()], "verdict": "invalid"}], "timeline"),
+    ],
+)
+def test_a_run_is_broken_by_its_valid_trials(trials: list[dict[str, Any]], figure: str) -> None:
+    folder = RunFolder(
+        path=Path("run"),
+        manifest=ManifestRecord(format=1),
+        plan=PlanRecord(format=1, swept={}),
+        trials=tuple(record(**changed) for changed in trials),
+    )
+
+    assert _summary(folder, [], [], 0.0)["figure"] == figure
