@@ -30,6 +30,8 @@ _Set = Annotated[
 ]
 _Profile = Annotated[str, typer.Option(help="quick, standard or full.")]
 _Out = Annotated[Path, typer.Option(help="Where run folders go.")]
+_STATUS = {Change.WORSE: 1, Change.UNTOLD: 3}
+"""How a comparison ends; 2 is for runs that are refused."""
 
 
 @app.command("list", epilog="Example:  bench list")
@@ -127,7 +129,9 @@ def compare(
 ) -> None:
     """Say which cases of a run are better or worse than another's.
 
-    The exit status is 1 where one is worse, 2 if the runs are refused, 3 if of no case anything can be told.
+    The exit status is 0 where of every case it can be told that it is not worse, 1 where one is worse, 2 if the runs
+    are refused, 3 if none is worse but of some it can't be told. It holds over all cases together: by their figures
+    equal runs end with 1 in one of twenty times at most, however many cases they have.
     """
     rule = comparing.Rule(metric, _share(threshold), accept or ())
     try:
@@ -137,8 +141,7 @@ def compare(
     except (BenchError, OSError) as refusal:  # 1 is for a worse run
         typer.echo(f"error: {refusal}", err=True)
         raise typer.Exit(2) from None
-    untold = comparison.counts[Change.UNTOLD] == len(comparison.cases)
-    raise typer.Exit(1 if comparison.counts[Change.WORSE] else 3 if untold else 0)
+    raise typer.Exit(_STATUS.get(comparison.verdict, 0))
 
 
 def _share(text: str) -> float:

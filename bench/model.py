@@ -72,7 +72,8 @@ class Compared:
     """One case in two runs. `ratio` is the second run's value over the first's, with its 95 % interval.
 
     `trials` are the valid ones of both. Without values in one of them only the names are there. `reason` says why a
-    case is worse where its ratio does not.
+    case is worse where its ratio does not. `chance` is the share of pairs of equal runs in which any case looks as much
+    worse as this one; `proven`: the case is worse, and chance among so many cases does not explain it.
     """
 
     system: str
@@ -83,6 +84,8 @@ class Compared:
     interval: Interval | None
     change: Change
     reason: str = ""
+    chance: float | None = None
+    proven: bool = False
 
 
 class Jit(StrEnum):

@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
+import numpy as np
+
+from bench.analysis.statistics import together
 from bench.analysis.statistics.interval import LEVEL
 from bench.model import ENOUGH_TRIALS, RATES, Change, Compared, Interval
 
 Row = Mapping[str, Any]
+Cases = Mapping[tuple[str, str], Sequence[Row]]
 
 
 def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold: float) -> list[Compared]:
@@ -22,10 +27,34 @@ def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold:
     rank test (Mann and Whitney 1947): it assumes nothing of the distribution but its shape. A case is better or worse
     where the interval leaves 1 out and the ratio is beyond the threshold; there is no difference where the whole
     interval is within it; else nobody can tell. A case is also worse where only the second run lost acknowledged
-    messages, or has no valid trial of it.
+    messages, had trials in which nothing was acknowledged, or has no valid trial of it.
+
+    Of many cases some look worse by chance. One is proven worse where chance makes any of them look as much worse in
+    5 % of pairs of equal runs at most (together.py), or where it is worse for one of those other reasons.
     """
     one, other = _by_case(first), _by_case(second)
-    return [_compared(key, rows, other.get(key, []), metric, threshold) for key, rows in one.items()]
+    found = [_compared(key, rows, other.get(key, []), metric, threshold) for key, rows in one.items()]
+    told = [(case.system, case.case) for case in found if case.interval is not None]
+    rounds, others = (_by_round(cases, told, metric) for cases in (one, other))
+    shares = together.chances(rounds, others, threshold).tolist() if told else []
+    chances = dict(zip(told, shares, strict=True))
+    return [_judged(case, chances.get((case.system, case.case))) for case in found]
+
+
+def _by_round(cases: Cases, keys: Sequence[tuple[str, str]], metric: str) -> together.Values:
+    """Lay a run's values out by round and case, so that more is worse; nan where a trial has none."""
+    rounds = sorted({row["round"] for key in keys for row in cases[key]})
+    values = np.full((len(rounds), len(keys)), np.nan)
+    for column, key in enumerate(keys):
+        for row in cases[key]:
+            if _known(row.get(metric)):
+                values[rounds.index(row["round"]), column] = row[metric]
+    return -values if metric in RATES else values
+
+
+def _judged(case: Compared, chance: float | None) -> Compared:
+    rare = bool(case.reason) or (chance is not None and chance <= 1 - LEVEL)
+    return replace(case, chance=chance, proven=case.change == Change.WORSE and rare)
 
 
 def _by_case(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
@@ -46,11 +75,15 @@ def _fell(first: Sequence[Row], second: Sequence[Row]) -> str:
     if first and not second:
         return "no valid trial"
     lost = [sum(row["lost"] for row in rows if _known(row.get("lost"))) for rows in (first, second)]
-    return f"lost {lost[1]:,.0f}" if lost[1] and not lost[0] else ""
+    if lost[1] and not lost[0]:
+        return f"lost {lost[1]:,.0f}"
+    idle = [sum(row.get(RATES[0]) == 0 for row in rows) for rows in (first, second)]
+    return f"nothing acknowledged in {idle[1]} of {len(second)} trials" if idle[1] and not idle[0] else ""
 
 
 def _known(value: float | None) -> bool:
-    return value is not None and value == value and value > 0  # noqa: PLR0124 - a table's null may be NaN
+    """Whether there is a value that has ratios to others: zero has, a time below zero (by two clocks) has not."""
+    return value is not None and value == value and value >= 0  # noqa: PLR0124 - a table's null may be NaN
 
 
 def _compared(
@@ -78,12 +111,19 @@ def _change(ratio: float, interval: Interval | None, threshold: float, *, more_i
 
 def shift(first: Sequence[float], second: Sequence[float]) -> tuple[float, Interval | None]:
     """Return by what factor the second values are larger, with its interval; none with too few on either side."""
-    ratios = sorted(math.log(other / one) for one in first for other in second)
+    ratios = sorted(_log_ratio(one, other) for one in first for other in second)
     middle = math.exp(statistics.median(ratios))
     if min(len(first), len(second)) < ENOUGH_TRIALS:
         return middle, None
     cut = critical(len(first), len(second))
     return middle, Interval(math.exp(ratios[cut]), math.exp(ratios[-1 - cut]))
+
+
+def _log_ratio(one: float, other: float) -> float:
+    """Return the logarithm of other / one; infinite where one of them is zero, 0 where both are."""
+    if one == other:
+        return 0.0
+    return math.log(other / one) if one and other else math.copysign(math.inf, other - one)
 
 
 @cache

@@ -48,6 +48,28 @@ class Comparison:
         ]
         return f"{numbers.plural(len(self.cases), 'case')} of {self.metric}: {', '.join(said)}."
 
+    @property
+    def verdict(self) -> Change:
+        """What all cases together say: worse where one is proven so, untold where one may be so, else the same."""
+        if self._proven:
+            return Change.WORSE
+        return Change.UNTOLD if self.counts[Change.UNTOLD] or self.counts[Change.WORSE] else Change.SAME
+
+    @property
+    def together(self) -> str:
+        """Say that verdict, and of how many cases."""
+        alone = self.counts[Change.WORSE] - len(self._proven)
+        said = [
+            f"{len(self._proven)} worse" if self._proven else "none is worse",
+            f"{alone} worse by itself only, as so many cases bring by chance" if alone else "",
+            f"of {self.counts[Change.UNTOLD]} it can't be told" if self.counts[Change.UNTOLD] else "",
+        ]
+        return f"All cases together: {'; '.join(filter(None, said))}."
+
+    @property
+    def _proven(self) -> list[Compared]:
+        return [case for case in self.cases if case.proven]
+
 
 def table(comparison: Comparison) -> Table:
     """A row a case, in the first run's order."""
@@ -58,6 +80,7 @@ def table(comparison: Comparison) -> Table:
         Column("trials"),
         Column("ratio"),
         Column("95 % interval"),
+        Column("by chance"),
         Column("verdict", "name"),
     )
     return Table("Cases", columns, tuple(_row(case, comparison.metric) for case in comparison.cases))
@@ -78,9 +101,17 @@ def _row(case: Compared, metric: str) -> Row:
             Cell(" / ".join(map(str, case.trials))),
             Cell(numbers.NOTHING if case.ratio is None else f"{case.ratio:.3f}", "strong"),
             Cell(interval),
-            Cell(f"{case.change}{case.reason and f': {case.reason}'}", _TONES.get(case.change, "plain")),
+            Cell(numbers.share(case.chance)),
+            _verdict(case),
         )
     )
+
+
+def _verdict(case: Compared) -> Cell:
+    """The word on a case; one that is worse by itself only is no more than suspect."""
+    if case.change == Change.WORSE and not case.proven:
+        return Cell(f"{case.change}, by itself", "warn")
+    return Cell(f"{case.change}{case.reason and f': {case.reason}'}", _TONES.get(case.change, "plain"))
 
 
 def printed(comparison: Comparison) -> RenderableType:
@@ -91,7 +122,7 @@ def printed(comparison: Comparison) -> RenderableType:
         drawn.add_column(column.head, justify="right" if column.kind == "number" else "left")
     for row in made.rows:
         drawn.add_row(*(Text(cell.text, STYLES.get(cell.tone, "")) for cell in row.cells))
-    return Group(drawn, Text(), Text(comparison.summary))
+    return Group(drawn, Text(), Text(comparison.summary), Text(comparison.together))
 
 
 def write(comparison: Comparison, folder: Path) -> Path:
