@@ -31,6 +31,7 @@ def manifest(folder: RunFolder, plan: Plan) -> dict[str, Any]:
         "question": scenario.question,
         "source": scenario.source,
         "overrides": list(plan.loaded.overrides),
+        "cluster_warm_up_s": scenario.warm_up.cluster,
         "started_utc": now_utc(),
         "ended_utc": None,
         "bench": suite(),

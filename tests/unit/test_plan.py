@@ -4,6 +4,8 @@ from pathlib import Path
 import pytest
 
 from bench.errors import EventLogError, ScenarioError
+from bench.run import comparing
+from bench.run import manifest as manifests
 from bench.run.folder import RunFolder
 from bench.run.plan import Plan, plan, planned
 from bench.scenario import load
@@ -116,3 +118,20 @@ def test_a_run_folder_plans_the_same_trials_again_or_says_that_it_cannot(tmp_pat
     folder.amend("manifest.json", seed=2)
     with pytest.raises(EventLogError, match="plans other trials"):
         planned(folder)
+
+
+def test_the_manifest_tells_how_long_clusters_may_be_warmed_up_so_that_it_is_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for measured in ("machine", "versions", "disks.fsync_cost"):
+        monkeypatch.setattr(f"bench.run.manifest.{measured}", lambda _: {})
+    text = SWEEP.replace("duration", "warm_up: {cluster: 7s}\nduration")
+    one, other = (
+        manifests.manifest(RunFolder(tmp_path), made(tmp_path, text=text)) for text in (SWEEP, text)
+    )
+
+    (found,) = comparing.differences(one, other, ({}, {}))
+
+    assert (found.key, found.first, found.second) == ("cluster_warm_up_s", "20.0", "7.0")
+    older = {name: value for name, value in one.items() if name != "cluster_warm_up_s"}
+    assert [found.first for found in comparing.differences(older, one, ({}, {}))] == ["nothing"]
