@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from bench import numbers
 from bench.errors import UnlikeError
 from bench.model import RATES, TIMES
 
 if TYPE_CHECKING:
-    from bench.report.pages.compare import Comparison
+    from bench.report.pages.compare import Comparison, Speed
     from bench.report.results import Results
 
 Document = Mapping[str, Any]
@@ -36,8 +37,6 @@ _OF_THE_RUN = frozenset(
 _MEASURED = frozenset({"fsync_ns"})
 _ROOMS = ("roles", "topic", "producer", "consumer")
 _MANY = 3
-_MOST_FSYNC = 1.5
-"""By this factor the cost of one fsync may differ: it is measured anew in each run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,9 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
         known = ", ".join((*RATES, *TIMES))
         raise UnlikeError(f"--metric {rule.metric}: there is no such figure; one of {known}")
     one, other = results.read(first), results.read(second)
+    speeds = page.speeds(one, other)
     unlike = differences(one.manifest, other.manifest, (one.trial_files, other.trial_files))
+    unlike += apart(speeds, rule.threshold)
     _refuse([difference for difference in unlike if not accepted(difference, rule.accept)])
     had, has = {*one.trials["case"]}, {*other.trials["case"]}
     if not had & has:
@@ -85,6 +86,7 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
         threshold=rule.threshold,
         cases=cases,
         new=sorted(has - had),
+        speeds=speeds,
         accepted=[(difference.key, difference.first, difference.second) for difference in unlike],
     )
 
@@ -130,7 +132,6 @@ def differences(
     `trials` holds trial.json by number, of either run; where a run has none, only the manifests count.
     """
     found = list(_unlike(_plain(first), _plain(second), ""))
-    found += _fsync(first, second)
     one, other = (_cases(documents) for documents in trials)
     for case in one.keys() & other.keys():
         found += [
@@ -141,6 +142,15 @@ def differences(
     return found
 
 
+def apart(speeds: Iterable[Speed], threshold: float) -> list[Difference]:
+    """Return in what the machines lie further apart than the threshold, and what was timed in one of the runs only."""
+    return [
+        Difference(speed.key, *(numbers.duration(took) if took else "not measured" for took in speed.took))
+        for speed in speeds
+        if speed.ratio is None or not 1 / (1 + threshold) <= speed.ratio <= 1 + threshold
+    ]
+
+
 def accepted(difference: Difference, accept: Sequence[str]) -> bool:
     """Tell whether a difference is among those named, itself or by what it lies under."""
     return any(difference.key == key or difference.key.startswith(f"{key}.") for key in accept)
@@ -148,12 +158,6 @@ def accepted(difference: Difference, accept: Sequence[str]) -> bool:
 
 def _plain(manifest: Document) -> Document:
     return {name: value for name, value in manifest.items() if name not in _OF_THE_RUN | _MEASURED}
-
-
-def _fsync(first: Document, second: Document) -> Iterator[Difference]:
-    one, other = ((manifest.get("fsync_ns") or {}).get("p50") for manifest in (first, second))
-    if bool(one) != bool(other) or (one and other and max(one, other) > _MOST_FSYNC * min(one, other)):
-        yield Difference("fsync_ns", *(f"{cost} ns" if cost else "not measured" for cost in (one, other)))
 
 
 def _of_case(one: Document, other: Document) -> Iterator[Difference]:

@@ -17,7 +17,7 @@ from bench.analysis.statistics.together import Values, chances
 from bench.cli import app
 from bench.errors import UnlikeError
 from bench.model import Change, Compared
-from bench.report.pages.compare import Comparison
+from bench.report.pages.compare import Comparison, Speed
 from bench.run import comparing
 from tests.report_data import build
 from tests.report_sketch import Sketch
@@ -122,7 +122,14 @@ def many(first: Values, second: Values) -> Comparison:
 def judged(cases: list[Compared]) -> Comparison:
     nothing = cast("Results", None)
     return Comparison(
-        first=nothing, second=nothing, metric=RATE, threshold=0.05, cases=cases, new=(), accepted=()
+        first=nothing,
+        second=nothing,
+        metric=RATE,
+        threshold=0.05,
+        cases=cases,
+        new=(),
+        speeds=(),
+        accepted=(),
     )
 
 
@@ -355,13 +362,40 @@ def test_a_live_setting_that_differs_is_unlike_and_who_played_a_part_is_not() ->
     )
 
 
-def test_the_cost_of_an_fsync_may_vary_a_little() -> None:
-    def manifest(p50: int) -> dict[str, Any]:
-        return {"fsync_ns": {"p50": p50}}
+@pytest.mark.parametrize(
+    ("took", "unlike"),
+    [
+        ((100.0, 104.0), False),
+        ((100.0, 106.0), True),
+        ((106.0, 100.0), True),
+        ((None, 100.0), True),
+    ],
+)
+def test_the_machine_may_vary_by_the_threshold(took: tuple[float | None, float], *, unlike: bool) -> None:
+    """An fsync that costs 1.4 times as much slows whoever waits for it by more than any threshold."""
+    assert bool(comparing.apart([Speed("fsync_ns", "one fsync", took)], 0.05)) == unlike
 
-    assert not comparing.differences(manifest(100), manifest(140), ({}, {}))
-    (found,) = comparing.differences(manifest(100), manifest(160), ({}, {}))
-    assert found.key == "fsync_ns"
+
+def test_a_slower_machine_is_refused_unless_accepted_and_stands_on_the_page(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    import pandas as pd  # noqa: PLC0415
+
+    slow = changed(runs[0], tmp_path)
+    table = slow / "results" / "trials.parquet"
+    pd.read_parquet(table).assign(machine_probe_ns=3_000_000).to_parquet(table)
+
+    with pytest.raises(UnlikeError, match=r"machine.probe_ns: 2.5 ms and 3 ms"):
+        comparing.compare(runs[0], slow, comparing.Rule(RATE, 0.05))
+    found = comparing.compare(runs[0], slow, comparing.Rule(RATE, 0.05, ("machine.probe_ns",)))
+
+    comparing.show(found, tmp_path)
+    page = (tmp_path / "compare-one-changed" / "compare.html").read_text()
+    assert (
+        "a fixed piece of work took 1.2\N{MULTIPLICATION SIGN} as long in the second run (2.5 ms, 3 ms)"
+        in page
+    )
+    assert "machine.probe_ns: 2.5 ms in the first, 3 ms in the second" in page
 
 
 def test_a_run_that_is_not_there_is_no_worse_run(runs: tuple[Path, Path], tmp_path: Path) -> None:

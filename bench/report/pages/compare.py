@@ -16,9 +16,30 @@ from bench.model import Change, Compared
 from bench.report import templates
 from bench.report.pages.terminal import STYLES
 from bench.report.results import Results
+from bench.report.sections import method
 from bench.report.table import Cell, Column, Row, Table
 
 _TONES = {Change.BETTER: "good", Change.WORSE: "bad", Change.UNTOLD: "warn"}
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """What something took on the machine of each run, in ns; None where it was not timed. `key` is its path."""
+
+    key: str
+    what: str
+    took: tuple[float | None, float | None]
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times as long it took in the second run; None where that cannot be said."""
+        first, second = self.took
+        return second / first if first and second else None
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        took = ", ".join(map(numbers.duration, self.took))
+        return f"{self.what} took {numbers.ratio(self.ratio)} as long in the second run ({took})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +52,7 @@ class Comparison:
     threshold: float
     cases: Sequence[Compared]
     new: Sequence[str]
+    speeds: Sequence[Speed]
     accepted: Sequence[tuple[str, str, str]]
 
     @property
@@ -69,6 +91,25 @@ class Comparison:
     @property
     def _proven(self) -> list[Compared]:
         return [case for case in self.cases if case.proven]
+
+
+def speeds(first: Results, second: Results) -> list[Speed]:
+    """Return what was timed on the machines in either run: one fsync, and medians over trials of what came before."""
+    found = [Speed("fsync_ns", "one fsync", (_fsync(first), _fsync(second)))]
+    found += [
+        Speed(column.replace("_", ".", 1), what, (_median(first, column), _median(second, column)))
+        for column, what, _ in method.PROBES
+    ]
+    return [speed for speed in found if any(speed.took)]
+
+
+def _fsync(found: Results) -> float | None:
+    return (found.manifest.get("fsync_ns") or {}).get("p50")
+
+
+def _median(found: Results, column: str) -> float | None:
+    took = method.probed(found, column)
+    return None if took.empty else float(took.median())
 
 
 def table(comparison: Comparison) -> Table:

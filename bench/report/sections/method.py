@@ -14,7 +14,7 @@ from bench.report import sweep
 from bench.report.results import Json, Results
 from bench.report.sections import certainty
 
-_PROBES = (
+PROBES = (
     ("machine_probe_ns", "a fixed piece of work", 1.25),
     ("machine_page_ns", "the first touch of a page of memory", 2.0),
     ("machine_wake_ns", "waking a process on another core", 2.0),
@@ -275,8 +275,8 @@ def _client(results: Results) -> str:
 
 def _steadiness(results: Results) -> Iterator[Fact]:
     said = []
-    for name, what, _ in _PROBES:
-        probes = _probed(results, name)
+    for name, what, _ in PROBES:
+        probes = probed(results, name)
         if len(probes) > 1:
             low, middle, high = map(numbers.duration, (probes.min(), probes.median(), probes.max()))
             said.append(f"{what} took {low} to {high}, {middle} in the middle")
@@ -322,8 +322,8 @@ def cold(results: Results) -> str | None:
 def unsteady(results: Results) -> str | None:
     """Return the warning that the machine itself changed its speed between trials, None where it didn't."""
     found = []
-    for name, what, most in _PROBES:
-        probes = _probed(results, name)
+    for name, what, most in PROBES:
+        probes = probed(results, name)
         if len(probes) > 1 and probes.max() >= most * probes.min():
             found.append(f"{what} took up to {numbers.ratio(probes.max() / probes.min())} as long")
     if not found:
@@ -334,7 +334,8 @@ def unsteady(results: Results) -> str | None:
     )
 
 
-def _probed(results: Results, name: str) -> pd.Series[float]:
+def probed(results: Results, name: str) -> pd.Series[float]:
+    """What one of PROBES took before each valid trial, in ns; empty where it was not timed."""
     if name not in results.valid.columns:
         return pd.Series(dtype=float)
     return pd.to_numeric(results.valid[name]).dropna().astype(float)
