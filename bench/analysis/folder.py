@@ -43,7 +43,7 @@ class CaseRecord(_Record):
 
 
 class LoadRecord(_Record):
-    pacing: Literal["closed"] | list[tuple[float, float]]
+    pacing: Literal["closed"] | list[tuple[float, float]] | None
     producers: int | None = None
     window: int | None = None
     consumers: int | None = None
@@ -117,7 +117,7 @@ class TrialRecord(_Record):
     @property
     def open_loop(self) -> bool:
         """Whether sends were due by a schedule, so that response time is more than service time."""
-        return self.load.pacing != "closed"
+        return isinstance(self.load.pacing, list)
 
     @property
     def broken(self) -> bool:

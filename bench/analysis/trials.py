@@ -83,7 +83,7 @@ def asked(trial: TrialRecord) -> Asked:
 def _rate(trial: TrialRecord) -> float | None:
     """Return the rate that an open loop asked for, where it was one and the same all the time."""
     steps = trial.load.pacing
-    rates = set() if isinstance(steps, str) else {rate for _, rate in steps}
+    rates = {rate for _, rate in steps} if isinstance(steps, list) else set()
     return rates.pop() if len(rates) == 1 else None
 
 

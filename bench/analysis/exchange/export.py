@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,16 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from bench.analysis.contract import recorded
-from bench.analysis.exchange import omb
-from bench.analysis.folder import RunFolder, read_folder
+from bench.analysis.exchange import omb, tidy
+from bench.analysis.folder import RunFolder, TrialRecord, read_folder
 from bench.analysis.log import check_log
 from bench.analysis.spark import spark_session
 from bench.analysis.window import windows
 from bench.errors import AnalysisError
-from bench.model import METRICS, SHARES
-
-_UNITS = {"_ns": "ns", "_msgs_per_s": "messages/s", "_bytes_per_s": "bytes/s", "_share": "1", "_cpu": "cores"}
 
 
 def export(run: Path, to: Path) -> list[Path]:
-    """Write `to`/tidy.csv (a row a trial and metric) and `to`/omb/<trial>-<case>.json; return their paths.
+    """Write `to`/tidy.csv, `to`/omb/<trial>-<case>.json and `to`/omb/periods.csv (docs/results.md); return their paths.
 
     Raises AnalysisError where the run has no results, EventLogError for an event log that is not as described.
     """
@@ -34,39 +32,31 @@ def export(run: Path, to: Path) -> list[Path]:
     if not table.is_file():
         raise AnalysisError(f"{run} has no results yet: bench report {run}")
     to.mkdir(parents=True, exist_ok=True)
-    tidy = to / "tidy.csv"
-    pa.csv.write_csv(pa.Table.from_pylist(list(_tidy(folder, pq.read_table(table).to_pylist()))), tidy)
-    return [tidy, *_omb(folder, to / "omb")]
+    manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
+    rows = tidy.rows(run.name, manifest, folder.settings, pq.read_table(table).to_pylist())
+    pa.csv.write_csv(pa.Table.from_pylist(list(rows)), to / "tidy.csv")
+    return [to / "tidy.csv", *_omb(folder, str(manifest.get("scenario") or ""), to / "omb")]
 
 
-def _tidy(folder: RunFolder, rows: list[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Give a row for each figure that is known; settings that a system does not have are empty."""
-    manifest = json.loads((folder.path / "manifest.json").read_text(encoding="utf-8"))
-    for row in rows:
-        head = {
-            "run": folder.path.name,
-            "scenario": manifest.get("scenario"),
-            "profile": manifest.get("profile"),
-            **{name: row[name] for name in ("system", "case", *folder.settings, "round", "trial", "verdict")},
-        }
-        for metric in (*METRICS, *SHARES, "flush_ns", "request_ns"):
-            if row.get(metric) is not None:
-                yield {**head, "metric": metric, "value": float(row[metric]), "unit": _unit(metric)}
-
-
-def _unit(metric: str) -> str:
-    return next((unit for ending, unit in _UNITS.items() if metric.endswith(ending)), "count")
-
-
-def _omb(folder: RunFolder, to: Path) -> Iterator[Path]:
+def _omb(folder: RunFolder, workload: str, to: Path) -> list[Path]:
     to.mkdir(exist_ok=True)
     files = check_log(folder)
     with spark_session(files.rows) as spark, files.opened(spark) as log:
         first_ns = {trial: found.first_ns for trial, found in recorded(log.sends).items()}
-        workload = json.loads((folder.path / "manifest.json").read_text(encoding="utf-8")).get("scenario", "")
-        made = omb.results(folder.trials, log, windows(spark, folder.trials, first_ns), str(workload))
-    for trial in folder.trials:
-        if trial.trial in made:
+        made = omb.results(folder.trials, log, windows(spark, folder.trials, first_ns), workload)
+    return write(folder.trials, made, to)
+
+
+def write(trials: Iterable[TrialRecord], made: Mapping[int, Mapping[str, Any]], to: Path) -> list[Path]:
+    """Write result objects by trial, and beside them how long their periods are, for which they have no place."""
+    lengths = {}
+    for trial in trials:
+        if trial.window is not None and trial.trial in made:
             path = to / f"{trial.trial:04d}-{re.sub(r'[^A-Za-z0-9._=-]+', '-', trial.case.name)}.json"
             path.write_text(json.dumps(made[trial.trial], indent=1), encoding="utf-8")
-            yield path
+            lengths[path] = omb.periods(trial.window).length_s
+    with (to / omb.PERIODS).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(
+            [("file", "period_s"), *((path.name, length) for path, length in lengths.items())]
+        )
+    return [*lengths, to / omb.PERIODS]

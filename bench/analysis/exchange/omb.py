@@ -1,7 +1,9 @@
 """Trials in the shape of the OpenMessaging Benchmark's result files, so that charts made for those read them.
 
-Names, units and periods are those of its TestResult: one object a test, rates a second and percentiles in milliseconds
-(delays in microseconds) over periods of ten seconds, then over all of it. All percentiles are exact.
+Names, units and types are those of its TestResult, and no others, for its own reader refuses any: one object a test,
+rates a second and percentiles in milliseconds (delays in whole microseconds) by period, then over all of it. All
+percentiles are exact. OMB's periods last ten seconds; here a window is cut into equal ones of about that length, so
+that the mean of the rates is the window's.
 """
 
 from __future__ import annotations
@@ -15,17 +17,20 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.account.delivery import messages
-from bench.analysis.folder import TrialRecord
+from bench.analysis.folder import TrialRecord, Window
 from bench.analysis.log import EventLog
 from bench.analysis.speed.latency import CURVE
 from bench.analysis.speed.quantiles import SCALE, quantiles
 from bench.analysis.window import Windows, inside
 from bench.model import NANOS
 
+PERIODS = "periods.csv"
+"""The file beside exported results that tells how long the periods of each are."""
 PERIOD_S = 10
 _PERIOD_NS = PERIOD_S * NANOS
-_MEASURES = {"publishLatency": 1e6, "publishDelayLatency": 1e3, "endToEndLatency": 1e6}
-"""What OMB calls what is timed, with the nanoseconds of its unit."""
+_DELAY = "publishDelayLatency"
+_MEASURES = ("publishLatency", _DELAY, "endToEndLatency")
+"""What OMB calls what is timed."""
 _POINTS = {
     "50pct": 50_000,
     "75pct": 75_000,
@@ -33,30 +38,53 @@ _POINTS = {
     "99pct": 99_000,
     "999pct": 99_900,
     "9999pct": 99_990,
-    "99999pct": 99_999,
     "Max": SCALE,
 }
+_NS_PER_US, _NS_PER_MS = 1_000, 1_000_000
 _WHOLE = -1
 """The period that stands for the whole window."""
 
 
-class _Key(NamedTuple):
+class Key(NamedTuple):
+    """What was timed, in which of a trial's periods."""
+
     trial: int
     period: int
     measure: str
+
+
+Times = Mapping[Key, tuple[float, Mapping[int, int]]]
+"""Mean and quantiles, in ns."""
+
+
+class Periods(NamedTuple):
+    """Into how many equal periods a window is cut, and how long each is."""
+
+    number: int
+    length_s: float
 
 
 def results(
     trials: Iterable[TrialRecord], log: EventLog, windows: Windows, workload: str
 ) -> dict[int, dict[str, Any]]:
     """Return a result object for each trial with a window, by its number; the driver is the case."""
-    measured = [trial for trial in trials if trial.window is not None]
     times = _times(log, windows)
     counts = _counts(log, windows)
-    return {trial.trial: _result(trial, times, counts[trial.trial], workload) for trial in measured}
+    return {
+        trial.trial: result(trial, periods(trial.window), times, counts[trial.trial], workload)
+        for trial in trials
+        if trial.window is not None
+    }
 
 
-def _times(log: EventLog, windows: Windows) -> dict[_Key, tuple[float, dict[int, int]]]:
+def periods(window: Window) -> Periods:
+    """Cut a window into periods as near to ten seconds as equal ones can be."""
+    length_ns = window.end_ns - window.start_ns
+    number = max(1, (length_ns + _PERIOD_NS // 2) // _PERIOD_NS)
+    return Periods(number, length_ns / (number * NANOS))
+
+
+def _times(log: EventLog, windows: Windows) -> Times:
     """Compute mean and quantiles of every measure, by period and over the whole window."""
     sent = windows.over(log.sends).where(inside(F.col("sent_ns")))
     seen = windows.over(messages(log).where((F.col("sends") > 0) & F.col("live_ns").isNotNull()))
@@ -66,9 +94,9 @@ def _times(log: EventLog, windows: Windows) -> dict[_Key, tuple[float, dict[int,
     values = values.unionAll(_named(seen, "endToEndLatency", F.col("live_ns") - F.col("sent_ns")))
     both = F.explode(F.array("period", F.lit(_WHOLE))).alias("period")
     values = values.select("trial", both, "measure", "value")
-    found: dict[_Key, tuple[float, dict[int, int]]] = {}
+    found: dict[Key, tuple[float, dict[int, int]]] = {}
     for row in quantiles(values, ["trial", "period", "measure"], CURVE).collect():
-        _, points = found.setdefault(_Key(row.trial, row.period, row.measure), (row.mean, {}))
+        _, points = found.setdefault(Key(row.trial, row.period, row.measure), (row.mean, {}))
         points[row.quantile] = row.value
     return found
 
@@ -78,11 +106,11 @@ def _named(frame: DataFrame, measure: str, value: Any) -> DataFrame:  # noqa: AN
 
 
 def _period(column: str) -> Any:  # noqa: ANN401 - a Spark column
-    return (
-        F.call_function("div", F.col(column) - F.col("start_ns"), F.lit(_PERIOD_NS))
-        .cast("int")
-        .alias("period")
-    )
+    """Tell in which of its window's periods a time lies, as `periods` cuts it."""
+    length = F.nullif(F.col("end_ns") - F.col("start_ns"), F.lit(0))
+    number = F.greatest(F.lit(1), F.call_function("div", length + _PERIOD_NS // 2, F.lit(_PERIOD_NS)))
+    each = F.call_function("div", length + number - 1, number)
+    return F.call_function("div", F.col(column) - F.col("start_ns"), each).cast("int").alias("period")
 
 
 def _counts(log: EventLog, windows: Windows) -> Mapping[int, Mapping[tuple[int, str], int]]:
@@ -98,42 +126,38 @@ def _counts(log: EventLog, windows: Windows) -> Mapping[int, Mapping[tuple[int, 
     return counts
 
 
-def _result(
-    trial: TrialRecord,
-    times: Mapping[_Key, tuple[float, Mapping[int, int]]],
-    counts: Mapping[tuple[int, str], int],
-    workload: str,
+def result(
+    trial: TrialRecord, cut: Periods, times: Times, counts: Mapping[tuple[int, str], int], workload: str
 ) -> dict[str, Any]:
-    window = trial.window
-    length_ns = window.end_ns - window.start_ns if window else 0
-    whole = length_ns // _PERIOD_NS
-    # A period that is cut short is left out, as OMB never has one, unless there is no other.
-    lengths = [float(PERIOD_S)] * whole or [length_ns / NANOS or 1.0]
-    result: dict[str, Any] = {"workload": workload, "driver": trial.case.name, **_shape(trial)}
+    """Return the result object of a trial; `counts` are messages by period and what became of them."""
 
-    def rate(period: int, *kinds: str) -> float:
-        return sum(counts.get((period, kind), 0) for kind in kinds) / lengths[period]
+    def rates(*kinds: str) -> list[float]:
+        return [
+            sum(counts.get((period, kind), 0) for kind in kinds) / cut.length_s
+            for period in range(cut.number)
+        ]
 
-    periods = range(len(lengths))
-    result["publishRate"] = [rate(period, "ok") for period in periods]
-    result["publishErrorRate"] = [rate(period, "fail", "unknown") for period in periods]
-    result["consumeRate"] = [rate(period, "received") for period in periods]
-    missing = (counts.get((period, "ok"), 0) - counts.get((period, "received"), 0) for period in periods)
-    result["backlog"] = [max(0, so_far) for so_far in accumulate(missing)]
-    for measure, unit in _MEASURES.items():
+    def missing(period: int) -> int:
+        return counts.get((period, "ok"), 0) - counts.get((period, "received"), 0)
+
+    found: dict[str, Any] = {"workload": workload, "driver": trial.case.name, **_shape(trial)}
+    found["publishRate"] = rates("ok")
+    found["publishErrorRate"] = rates("fail", "unknown")
+    found["consumeRate"] = rates("received")
+    found["backlog"] = [max(0, so_far) for so_far in accumulate(map(missing, range(cut.number)))]
+    for measure in _MEASURES:
         for name in ("Avg", *_POINTS):
-            result[f"{measure}{name}"] = [
-                _at(times, _Key(trial.trial, one, measure), name, unit) for one in periods
-            ]
-        key = _Key(trial.trial, _WHOLE, measure)
+            keys = (Key(trial.trial, period, measure) for period in range(cut.number))
+            found[f"{measure}{name}"] = [_at(times, key, name) for key in keys]
+        key = Key(trial.trial, _WHOLE, measure)
         head = f"aggregated{measure[0].upper()}{measure[1:]}"
         for name in ("Avg", *_POINTS):
-            result[f"{head}{name}"] = _at(times, key, name, unit)
+            found[f"{head}{name}"] = _at(times, key, name)
         points = times[key][1] if key in times else {}
-        result[f"{head}Quantiles"] = {
-            str(quantile * 100 / SCALE): value / unit for quantile, value in sorted(points.items())
+        found[f"{head}Quantiles"] = {
+            str(quantile * 100 / SCALE): _point(measure, value) for quantile, value in sorted(points.items())
         }
-    return result
+    return found
 
 
 def _shape(trial: TrialRecord) -> dict[str, Any]:
@@ -147,9 +171,14 @@ def _shape(trial: TrialRecord) -> dict[str, Any]:
     }
 
 
-def _at(times: Mapping[_Key, tuple[float, Mapping[int, int]]], key: _Key, name: str, unit: float) -> float:
+def _at(times: Times, key: Key, name: str) -> float:
     """One figure; 0 where nothing was timed, as OMB has it."""
-    if key not in times:
-        return 0.0
-    mean, points = times[key]
-    return (mean if name == "Avg" else points[_POINTS[name]]) / unit
+    mean, points = times.get(key, (0, dict.fromkeys(_POINTS.values(), 0)))
+    if name == "Avg":
+        return mean / (_NS_PER_US if key.measure == _DELAY else _NS_PER_MS)
+    return _point(key.measure, points[_POINTS[name]])
+
+
+def _point(measure: str, value_ns: int) -> float:
+    """A percentile in OMB's unit and type: delays are whole microseconds (long), all else milliseconds (double)."""
+    return value_ns // _NS_PER_US if measure == _DELAY else value_ns / _NS_PER_MS

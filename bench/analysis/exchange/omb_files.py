@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bench.analysis import tables
 from bench.analysis.cases import case_rows
-from bench.analysis.exchange.omb import PERIOD_S
+from bench.analysis.exchange.omb import PERIOD_S, PERIODS
 from bench.analysis.folder import TrialRecord, read_model
 from bench.errors import EventLogError
 
@@ -41,6 +42,10 @@ class _File(BaseModel):
     workload: str
     driver: str
     messageSize: Annotated[int, Field(gt=0)]  # noqa: N815 - OMB's name
+    topics: Annotated[int, Field(gt=0)] = 1
+    partitions: int | None = None
+    producersPerTopic: int | None = None  # noqa: N815
+    consumersPerTopic: int | None = None  # noqa: N815
     publishRate: Annotated[list[float], Field(min_length=1)]  # noqa: N815
     aggregatedPublishLatency50pct: float  # noqa: N815
     aggregatedPublishLatency99pct: float  # noqa: N815
@@ -57,17 +62,19 @@ def files_in(folder: Path) -> list[Path]:
 def read_in(files: Sequence[Path], run: Path) -> None:
     """Write results, plan and trial.json below `run`: a trial a file, a case a driver (with its workload, if several).
 
-    What such files do not tell stays empty: what was lost, settings, versions, the machine. Raises EventLogError naming
-    file and key for one that is none.
+    What such files do not tell stays empty: what was lost, settings, versions, the machine, and the pacing (OMB sends
+    at a rate, but does not tell at which). Raises EventLogError naming file and key for one that is none.
     """
     results = [read_model(file, _File, _HINT) for file in files]
+    lengths = {folder: _lengths(folder / PERIODS) for folder in {file.parent for file in files}}
     several = len({result.workload for result in results}) > 1
     rounds = Counter[str]()
     documents, rows = [], []
     for number, (file, result) in enumerate(zip(files, results, strict=True)):
         case = f"{result.driver}, {result.workload}" if several else result.driver
         documents.append(_document(number, rounds[case], case, file, result))
-        rows.append(_row(documents[-1], result))
+        period_s = lengths[file.parent].get(file.name, float(PERIOD_S))
+        rows.append(_row(documents[-1], result, period_s))
         rounds[case] += 1
     for document in documents:
         trial = run / "trials" / f"{document['trial']:04d}"
@@ -80,17 +87,53 @@ def read_in(files: Sequence[Path], run: Path) -> None:
         _write(fresh, [TrialRecord.model_validate(document) for document in documents], rows)
 
 
+def _lengths(file: Path) -> dict[str, float]:
+    """Read how long the periods of each file are, by its name; OMB itself has no such file, and ten seconds."""
+    if not file.is_file():
+        return {}
+    try:
+        with file.open(encoding="utf-8", newline="") as opened:
+            return {row["file"]: float(row["period_s"]) for row in csv.DictReader(opened)}
+    except (KeyError, TypeError, ValueError) as error:
+        raise EventLogError(
+            f"reading {file}: it has no columns file and period_s (seconds); export the run again, or delete it if "
+            f"all periods last {PERIOD_S} s"
+        ) from error
+
+
 def _document(number: int, turn: int, case: str, file: Path, result: _File) -> Row:
     return {
         "format": 1,
         "trial": number,
         "round": turn,
-        "case": {"system": _system(result.driver), "name": case, "settings": {}, "configuration": {}},
-        "load": {"pacing": "closed", "message_bytes": result.messageSize},
+        "case": {
+            "system": _system(result.driver),
+            "name": case,
+            "settings": {},
+            "configuration": _told(
+                partitions=result.partitions, topics=result.topics if result.topics > 1 else None
+            ),
+        },
+        "load": {
+            "pacing": None,
+            "message_bytes": result.messageSize,
+            **_told(
+                producers=_over_topics(result, result.producersPerTopic),
+                consumers=_over_topics(result, result.consumersPerTopic),
+            ),
+        },
         "state": "finished",
         "verdict": "valid",
         "verdicts": [{"check": "import", "verdict": "valid", "reason": f"read from {file.name}"}],
     }
+
+
+def _told(**values: int | None) -> dict[str, int]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _over_topics(result: _File, number: int | None) -> int | None:
+    return None if number is None else result.topics * number
 
 
 def _system(driver: str) -> str:
@@ -100,13 +143,13 @@ def _system(driver: str) -> str:
     )
 
 
-def _row(document: Mapping[str, Any], result: _File) -> Row:
+def _row(document: Mapping[str, Any], result: _File, period_s: float) -> Row:
     rate = mean(result.publishRate)
     return {
         **{name: document[name] for name in ("trial", "round", "state", "verdict")},
         "system": document["case"]["system"],
         "case": document["case"]["name"],
-        "window_s": float(PERIOD_S * len(result.publishRate)),
+        "window_s": round(period_s * len(result.publishRate), 9),
         "throughput_msgs_per_s": rate,
         "throughput_bytes_per_s": rate * result.messageSize,
         **dict(_times(result)),

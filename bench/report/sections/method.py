@@ -150,9 +150,11 @@ def pacing(results: Results) -> str:
 
 def _loop(load: Json) -> str:
     steps = load.get("pacing")
+    if steps is None:
+        return "pacing unknown"
     if steps == "closed":
         return "closed loop"
-    rates = _distinct(rate for _, rate in steps or ())
+    rates = _distinct(rate for _, rate in steps)
     return f"open loop of {rates[0]:,.0f}/s" if len(rates) == 1 else "open loop"
 
 
@@ -214,11 +216,13 @@ def _load_words(load: Json) -> str:
     return (
         f"{numbers.plural(load['producers'], 'producer')}, {open_sends}; "
         f"{numbers.plural(load.get('consumers') or 0, 'live consumer')}; "
-        f"messages of {load['message_bytes']:,} bytes; {_pace(load['pacing'])}"
+        f"messages of {load['message_bytes']:,} bytes; {_pace(load.get('pacing'))}"
     )
 
 
-def _pace(pacing: str | list[list[float]]) -> str:
+def _pace(pacing: str | list[list[float]] | None) -> str:
+    if pacing is None:
+        return "pacing unknown"
     if isinstance(pacing, str):
         return (
             "closed loop: a send waits for the one before it, so a slow server slows the load down, and the "

@@ -1,0 +1,165 @@
+"""What leaves for other people's tools and comes from them: shapes and types, without an event log."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.analysis.exchange import export, omb, omb_files
+from bench.analysis.folder import TrialRecord, Window
+from bench.errors import EventLogError
+from bench.model import NANOS
+from bench.run import comparing
+
+Row = dict[str, Any]
+
+OWN_FIELDS = {
+    *("workload", "driver", "messageSize", "topics", "partitions", "producersPerTopic", "consumersPerTopic"),
+    *("publishRate", "publishErrorRate", "consumeRate", "backlog"),
+}
+HEADS = ("publishLatency", "publishDelayLatency", "endToEndLatency")
+POINTS = ("50pct", "75pct", "95pct", "99pct", "999pct", "9999pct", "Max")
+
+
+def trial(window_s: float) -> TrialRecord:
+    return TrialRecord.model_validate(
+        {
+            "format": 1,
+            "trial": 0,
+            "round": 0,
+            "case": {
+                "system": "kafka",
+                "name": "kafka acks=1",
+                "settings": {"acks": 1},
+                "configuration": {"partitions": 12},
+            },
+            "load": {"pacing": "closed", "producers": 3, "consumers": 2, "message_bytes": 100},
+            "state": "finished",
+            "verdict": "valid",
+            "window": {"start_ns": 7, "end_ns": 7 + round(window_s * NANOS)},
+        }
+    )
+
+
+def result(window_s: float) -> Row:
+    """A result in which every period, and the whole, has had a message; each took 2.0015 ms."""
+    one = trial(window_s)
+    assert one.window is not None
+    cut = omb.periods(one.window)
+    timed = (2_001_500, dict.fromkeys(range(100_001), 2_001_500))
+    times = {omb.Key(0, period, head): timed for period in range(-1, cut.number) for head in HEADS}
+    counts = {(period, kind): 30 for period in range(cut.number) for kind in ("ok", "received")}
+    return omb.result(one, cut, times, counts, "acks-sweep")
+
+
+@pytest.mark.parametrize(
+    ("window_s", "number", "length_s"),
+    [(3, 1, 3.0), (12, 1, 12.0), (15, 2, 7.5), (20, 2, 10.0), (25, 3, 25 / 3)],
+)
+def test_a_window_is_cut_into_equal_periods_of_about_ten_seconds(
+    window_s: float, number: int, length_s: float
+) -> None:
+    assert omb.periods(Window(start_ns=5, end_ns=5 + round(window_s * NANOS))) == (number, length_s)
+
+
+def test_a_result_has_the_fields_of_a_test_result_and_no_others() -> None:
+    """OMB's own ResultsToCsv refuses a file with a field that its TestResult has not."""
+    heads = [*HEADS, *(f"aggregated{head[0].upper()}{head[1:]}" for head in HEADS)]
+    fields = {f"{head}{point}" for head in heads for point in ("Avg", *POINTS)}
+    quantiles = {f"{head}Quantiles" for head in heads if head.startswith("aggregated")}
+
+    assert set(result(25)) == OWN_FIELDS | fields | quantiles
+
+
+def test_delays_are_whole_microseconds_and_all_other_times_milliseconds() -> None:
+    found = result(25)
+
+    for point in POINTS:
+        assert found[f"publishLatency{point}"] == [2.0015] * 3
+        assert found[f"aggregatedEndToEndLatency{point}"] == 2.0015
+        assert json.dumps(found[f"publishDelayLatency{point}"]) == "[2001, 2001, 2001]"
+        assert json.dumps(found[f"aggregatedPublishDelayLatency{point}"]) == "2001"
+    assert found["aggregatedPublishDelayLatencyAvg"] == 2001.5
+    assert {type(value) for value in found["aggregatedPublishDelayLatencyQuantiles"].values()} == {int}
+    assert {type(value) for value in found["aggregatedPublishLatencyQuantiles"].values()} == {float}
+
+
+def test_where_nothing_was_timed_types_are_the_same() -> None:
+    found = omb.result(trial(10), omb.Periods(1, 10.0), {}, {}, "")
+
+    assert json.dumps(found["publishDelayLatencyMax"]) == "[0]"
+    assert json.dumps(found["publishLatencyMax"]) == "[0.0]"
+    assert json.dumps(found["aggregatedPublishDelayLatencyAvg"]) == "0.0"
+
+
+@pytest.mark.parametrize("window_s", [3.0, 15.0, 20.0, 25.0])
+def test_what_was_exported_reads_back_with_its_window_its_rate_and_its_shape(
+    tmp_path: Path, window_s: float
+) -> None:
+    found = result(window_s)
+    export.write([trial(window_s)], {0: found}, tmp_path)
+    omb_files.read_in(omb_files.files_in(tmp_path), tmp_path / "run")
+
+    row = read(tmp_path / "run")
+    assert row["window_s"] == window_s
+    assert row["throughput_msgs_per_s"] == pytest.approx(30 * len(found["publishRate"]) / window_s)
+    document = json.loads((tmp_path / "run" / "trials" / "0000" / "trial.json").read_text())
+    assert document["case"]["configuration"] == {"partitions": 12}
+    assert document["load"] == {"pacing": None, "message_bytes": 100, "producers": 3, "consumers": 2}
+
+
+def read(run: Path) -> Row:
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    row: Row
+    (row,) = pq.read_table(run / "results" / "trials.parquet").to_pylist()
+    return row
+
+
+def imported(folder: Path, **changes: Any) -> Row:
+    """Read one result file in; return its trial.json."""
+    folder.mkdir()
+    (folder / "a.json").write_text(json.dumps(result(20) | changes))
+    omb_files.read_in(omb_files.files_in(folder), folder / "run")
+    document: Row = json.loads((folder / "run" / "trials" / "0000" / "trial.json").read_text())
+    return document
+
+
+def test_a_file_without_lengths_has_periods_of_ten_seconds(tmp_path: Path) -> None:
+    imported(tmp_path / "omb")
+
+    assert read(tmp_path / "omb" / "run")["window_s"] == 20.0
+
+
+def test_lengths_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(result(20)))
+    (tmp_path / "periods.csv").write_text("file,length\na.json,10\n")
+
+    with pytest.raises(EventLogError, match=r"periods\.csv: it has no columns file and period_s"):
+        omb_files.read_in(omb_files.files_in(tmp_path), tmp_path / "run")
+
+
+def test_results_of_another_shape_or_pacing_are_unlike(tmp_path: Path) -> None:
+    """OMB sends at a rate: its results are no closed loop's, and no other shape's."""
+    ours = {
+        "case": {"name": "kafka acks=1", "configuration": {"partitions": 12}},
+        "load": trial(20).load.model_dump(),
+    }
+    theirs = imported(tmp_path / "one", topics=2, partitions=6)
+
+    unlike = comparing.differences({}, {}, ({0: theirs}, {0: ours}))
+
+    assert {(one.key, one.first, one.second) for one in unlike} == {
+        ("case.configuration.partitions", "6", "12"),
+        ("case.configuration.topics", "2", "nothing"),
+        ("case.load.producers", "6", "3"),
+        ("case.load.consumers", "4", "2"),
+        ("case.load.pacing", "nothing", "closed"),
+    }
+
+
+def test_a_trial_of_unknown_pacing_is_no_open_loop(tmp_path: Path) -> None:
+    assert not TrialRecord.model_validate(imported(tmp_path / "omb")).open_loop
