@@ -91,6 +91,8 @@ def test_the_tidy_table_has_a_row_a_trial_and_metric(exported: Path) -> None:
     assert (found["service_max_ns"]["value"], found["service_max_ns"]["unit"]) == ("25000000", "ns")
     assert (found["failed"]["value"], found["failed"]["unit"]) == ("1", "count")
     assert {row["acks"] for row in rows} == {"1"}
+    assert {(row["bottleneck"], row["flags"], row["fsync_ns"]) for row in rows} == {("unknown", "trend", "")}
+    assert found["drift"]["unit"] == "1"
 
 
 def test_what_was_exported_reads_in_as_a_run_and_compares(run: Path, exported: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.exchange import export, omb, omb_files
+from bench.analysis.exchange import export, omb, omb_files, tidy
 from bench.analysis.folder import TrialRecord, Window
 from bench.errors import EventLogError
 from bench.model import NANOS
@@ -163,3 +163,43 @@ def test_results_of_another_shape_or_pacing_are_unlike(tmp_path: Path) -> None:
 
 def test_a_trial_of_unknown_pacing_is_no_open_loop(tmp_path: Path) -> None:
     assert not TrialRecord.model_validate(imported(tmp_path / "omb")).open_loop
+
+
+def test_a_tidy_row_tells_how_to_read_its_figure() -> None:
+    row = {
+        "system": "kafka",
+        "case": "kafka acks=1",
+        "acks": "1",
+        "round": 0,
+        "trial": 3,
+        "verdict": "valid",
+        "bottleneck": "disk",
+        "flags": "trend",
+        "fsync_ns": None,
+        "drift": 0.2,
+        "lost": 0,
+    }
+    manifest = {"scenario": "acks-sweep", "profile": "quick", "fsync_ns": {"p50": 60_000}}
+
+    drift, lost = sorted(tidy.rows("run", manifest, ["acks"], [row]), key=lambda found: str(found["metric"]))
+
+    assert {**lost, "metric": "drift", "value": 0.2, "unit": "1"} == drift
+    assert lost == {
+        "run": "run",
+        "scenario": "acks-sweep",
+        "profile": "quick",
+        "system": "kafka",
+        "case": "kafka acks=1",
+        "acks": "1",
+        "round": 0,
+        "trial": 3,
+        "verdict": "valid",
+        "bottleneck": "disk",
+        "flags": "trend",
+        "fsync_ns": 60_000,
+        "metric": "lost",
+        "value": 0.0,
+        "unit": "count",
+    }
+    (emulated,) = tidy.rows("run", manifest, [], [{"fsync_ns": 5_100_000, "lost": 0}])
+    assert emulated["fsync_ns"] == 5_100_000
