@@ -29,13 +29,15 @@ class Column:
 class Cell:
     """What stands in a cell. `tone`: plain, strong, quiet, good, warn, bad; `note` shows on pointing.
 
-    `links` are words that lead somewhere, behind the text.
+    `links` are words that lead somewhere, behind the text. `sort` is by what the column sorts where the text is no
+    number: of a span the low end.
     """
 
     text: str
     tone: str = "plain"
     note: str = ""
     links: tuple[tuple[str, str], ...] = ()
+    sort: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

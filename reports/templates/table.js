@@ -1,5 +1,5 @@
-// Tables of cases: a click on a head sorts, words in the box leave only the rows that have them all. Without scripts
-// everything is there, in the scenario's order.
+// Tables of cases: a click on a head sorts, words in the box leave only the rows that have them all: a setting, with its
+// "=", as a whole word, others also as parts of words. Without scripts everything is there, in the scenario's order.
 "use strict";
 (() => {
   const tables = [...document.querySelectorAll("table.finds")];
@@ -50,10 +50,14 @@
   const place = document.querySelector("[data-find-box]");
   box.placeholder = place.dataset.findBox;
   box.setAttribute("aria-label", "Show only what has all of these words");
+  const has = (row, word) => {
+    const find = row.dataset.find.toLowerCase();
+    return word.includes("=") ? find.split(/\s+/).includes(word) : find.includes(word);
+  };
   const rows = tables.flatMap((table) => [...table.querySelectorAll("tbody tr[data-find]")]);
   box.addEventListener("input", () => {
     const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
-    for (const row of rows) row.hidden = !words.every((word) => row.dataset.find.toLowerCase().includes(word));
+    for (const row of rows) row.hidden = !words.every((word) => has(row, word));
     for (const table of tables) table.classList.toggle("filtered", words.length > 0);
     for (const entry of document.querySelectorAll(".entry")) {
       entry.hidden = ![...entry.querySelectorAll("tr[data-find]")].some((row) => !row.hidden);

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 from playwright.sync_api import Page, sync_playwright
 
+from bench import numbers
 from bench.report import write_report
 from bench.run.folder import RunFolder
 from bench.run.publishing import publish
@@ -34,24 +35,24 @@ class Opened:
         self.page.goto((self.folder / file).as_uri())
         return self.page
 
-    def column(self, head: str) -> list[str]:
-        """The cells below a head, of the rows that are shown, in the first table of cases."""
+    def column(self, head: str, table: int = 0) -> list[str]:
+        """The cells below a head, of the rows that are shown, in a table of cases: the first, or another."""
         cells: list[str] = self.page.evaluate(
-            """head => {
-                const table = document.querySelector("table.finds");
+            """([head, number]) => {
+                const table = document.querySelectorAll("table.finds")[number];
                 const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
                 const place = heads.findIndex(cell => cell.textContent.trim() === head);
                 const shown = [...table.tBodies[0].rows].filter(row => !row.hidden);
                 return shown.map(row => row.cells[place].textContent.trim());
             }""",
-            head,
+            [head, table],
         )
         return cells
 
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    run = build(tmp_path_factory.mktemp("browser") / "run", Sketch(systems=("kafka",), rounds=1))
+    run = build(tmp_path_factory.mktemp("browser") / "run", Sketch(rounds=2))
     for trial in run.glob("trials/*"):
         trial.joinpath("sends").mkdir()
     run.joinpath("scenario.yaml").touch()
@@ -92,18 +93,31 @@ def test_every_figure_has_a_name_and_a_description_for_those_who_cannot_see_it(o
 
 def test_words_in_the_box_leave_the_rows_that_have_them_all(opened: Opened) -> None:
     page = opened.open("report.html")
-    everything = len(opened.column("acks"))
+    of_kafka = len(opened.column("acks"))
+    everything = of_kafka + len(opened.column("quorums", 1))
 
     page.get_by_role("searchbox").fill("kafka acks=all replicas=4")
 
     shown = opened.column("acks")
-    assert 0 < len(shown) < everything
+    assert 0 < len(shown) < of_kafka
     assert set(shown) == {"all"}
     assert set(opened.column("replicas")) == {"4"}
     assert page.locator(".find output").text_content() == f"{len(shown)} of {everything}"
 
     page.get_by_role("searchbox").fill("")
-    assert len(opened.column("acks")) == everything
+    assert len(opened.column("acks")) == of_kafka
+
+
+def test_a_setting_in_the_box_is_found_whole(opened: Opened) -> None:
+    box = opened.open("report.html").get_by_role("searchbox")
+
+    box.fill("replicas=1")
+    assert set(opened.column("replicas")) == {"1"}  # and not where min.insync.replicas=1
+    assert opened.column("quorums", 1) == []
+    box.fill("quorums=2-2")
+    assert opened.column("quorums", 1) == []  # and not quorums=2-2-1
+    box.fill("2-1")
+    assert set(opened.column("quorums", 1)) == {"2-2-1"}
 
 
 def test_a_click_on_a_head_sorts_and_the_third_brings_the_scenarios_order_back(opened: Opened) -> None:
@@ -122,6 +136,18 @@ def test_a_click_on_a_head_sorts_and_the_third_brings_the_scenarios_order_back(o
     assert falling == rising[::-1]
     assert opened.column("median") == written
     assert rising != written
+
+
+def test_ranges_sort_by_their_low_end(opened: Opened) -> None:
+    page = opened.open("report.html")
+
+    page.locator("table.finds").nth(1).get_by_role("button", name="range", exact=True).click()
+
+    lows = [
+        float(text.split(f" {numbers.NOTHING} ")[0].replace(",", "")) for text in opened.column("range", 1)
+    ]
+    assert min(lows) < 1000 < max(lows)  # as text 1,234 comes before 987
+    assert lows == sorted(lows)
 
 
 def test_every_trial_has_a_page_that_leads_back_and_on(opened: Opened, report: Path) -> None:

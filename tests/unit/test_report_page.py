@@ -138,6 +138,14 @@ def test_five_rounds_give_an_interval(page: str) -> None:
     assert "there is no interval" not in page
 
 
+def test_intervals_sort_by_their_low_end_not_as_text(page: str) -> None:
+    found = re.findall(rf'data-sort="([0-9.]+)">([0-9,]+) {numbers.NOTHING} [0-9,]+</td>', page)
+
+    assert len(found) == 30
+    assert all(f"{float(low):,.0f}" == text for low, text in found)
+    assert page.count('data-sort="5">5 / 5</td>') == 30
+
+
 def test_a_run_says_how_many_rounds_a_small_difference_would_take(page: str) -> None:
     assert re.search(
         r"Half of the throughputs.{1,5} intervals reach at most [\d.]+% of the median to either side", page

@@ -121,7 +121,7 @@ def _history(runs: Sequence[Run]) -> Table:
         cells = [
             Cell("", links=report),
             Cell(str(run.manifest.get("profile") or numbers.NOTHING)),
-            Cell(f"{valid} / {len(run.trials)}"),
+            Cell(f"{valid} / {len(run.trials)}", sort=int(valid)),
             *(_found(run, system) for system in systems),
             *(
                 Cell(str((run.manifest.get("versions") or {}).get(system) or numbers.NOTHING))
@@ -168,12 +168,14 @@ def _found(run: Run, system: str) -> Cell:
         lost, unread = (own.loc[own[name] > 0, "case"] for name in ("lost", "unread"))
         hurt = len({*lost, *unread})
         if not hurt:
-            return Cell("none")
+            return Cell("none", sort=0)
         words = " and ".join(word for word, those in (("lost", lost), ("unread", unread)) if len(those))
-        return Cell(f"{words} in {hurt} of {numbers.plural(len(own), 'case')}", "bad")
+        return Cell(f"{words} in {hurt} of {numbers.plural(len(own), 'case')}", "bad", sort=hurt)
     rates = [rate for rate in own["throughput_msgs_per_s"].dropna() if rate > 0]
     if not rates:
         return Cell(numbers.NOTHING)
     return Cell(
-        f"{numbers.rate(min(rates))} to {numbers.rate(max(rates))}", note=f"medians of {len(rates)} cases"
+        f"{numbers.rate(min(rates))} to {numbers.rate(max(rates))}",
+        note=f"medians of {len(rates)} cases",
+        sort=min(rates),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -121,7 +122,7 @@ def _times(results: Results) -> dict[str, Column]:
 def _trials(case: pd.Series[Any]) -> Cell:
     valid, every = int(case["rounds"]), int(case["trials"])
     tone = "bad" if valid == 0 else "warn" if valid < every else "plain"
-    return Cell(f"{valid} / {every}", tone)
+    return Cell(f"{valid} / {every}", tone, sort=valid)
 
 
 def _ends(results: Results) -> str:
@@ -132,13 +133,19 @@ def _ends(results: Results) -> str:
 def _throughput(case: pd.Series[Any], ends: str) -> tuple[Cell, Cell]:
     name = "throughput_msgs_per_s"
     low, high, ci_low, ci_high = (case[f"{name}_{end}"] for end in ("low", "high", "ci_low", "ci_high"))
-    trials = f"{numbers.rate(low)} {numbers.NOTHING} {numbers.rate(high)}"
+    trials = _span(low, high)
     if ends == INTERVAL:
-        interval = f"{numbers.rate(ci_low)} {numbers.NOTHING} {numbers.rate(ci_high)}"
-        beside = Cell(numbers.NOTHING if pd.isna(ci_low) else interval, note=f"trials: {trials}")
+        beside = replace(_span(ci_low, ci_high), note=f"trials: {trials.text}")
     else:
-        beside = Cell(trials if case["rounds"] > 1 and not pd.isna(low) else numbers.NOTHING)
+        beside = trials if case["rounds"] > 1 else Cell(numbers.NOTHING)
     return Cell(numbers.rate(case[name]), "strong"), beside
+
+
+def _span(low: float, high: float) -> Cell:
+    """From which rate to which; sorts by the low one."""
+    if numbers.absent(low):
+        return Cell(numbers.NOTHING)
+    return Cell(f"{numbers.rate(low)} {numbers.NOTHING} {numbers.rate(high)}", sort=float(low))
 
 
 def _time(case: pd.Series[Any], name: str) -> Cell:
