@@ -391,10 +391,7 @@ def test_a_slower_machine_is_refused_unless_accepted_and_stands_on_the_page(
 
     comparing.show(found, tmp_path)
     page = (tmp_path / "compare-one-changed" / "compare.html").read_text()
-    assert (
-        "a fixed piece of work took 1.2\N{MULTIPLICATION SIGN} as long in the second run (2.5 ms, 3 ms)"
-        in page
-    )
+    assert "a fixed piece of work 1.2\N{MULTIPLICATION SIGN} (2.5 ms, 3 ms)" in page
     assert "machine.probe_ns: 2.5 ms in the first, 3 ms in the second" in page
 
 

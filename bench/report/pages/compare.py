@@ -39,7 +39,7 @@ class Speed:
     def __str__(self) -> str:
         """Say it in words."""
         took = ", ".join(map(numbers.duration, self.took))
-        return f"{self.what} took {numbers.ratio(self.ratio)} as long in the second run ({took})"
+        return f"{self.what} {numbers.ratio(self.ratio)} ({took})"
 
 
 @dataclass(frozen=True, slots=True)
