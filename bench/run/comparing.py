@@ -143,11 +143,11 @@ def differences(
 
 
 def apart(speeds: Iterable[Speed], threshold: float) -> list[Difference]:
-    """Return in what the machines lie further apart than the threshold, and what was timed in one of the runs only."""
+    """Return in what machines lie further apart than the threshold, or than it may, and what one run only timed."""
     return [
         Difference(speed.key, *(numbers.duration(took) if took else "not measured" for took in speed.took))
         for speed in speeds
-        if speed.ratio is None or not 1 / (1 + threshold) <= speed.ratio <= 1 + threshold
+        if speed.ratio is None or not 1 / (most := max(1 + threshold, speed.most)) <= speed.ratio <= most
     ]
 
 

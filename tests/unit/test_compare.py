@@ -376,6 +376,11 @@ def test_the_machine_may_vary_by_the_threshold(took: tuple[float | None, float],
     assert bool(comparing.apart([Speed("fsync_ns", "one fsync", took)], 0.05)) == unlike
 
 
+def test_waking_may_vary_by_more_as_a_send_takes_little_of_its_time_for_it() -> None:
+    speeds = [Speed("machine.wake_ns", "waking", took, 2.0) for took in ((10.0, 19.0), (21.0, 10.0))]
+    assert comparing.apart(speeds, 0.05) == [comparing.Difference("machine.wake_ns", "21 ns", "10 ns")]
+
+
 def test_a_slower_machine_is_refused_unless_accepted_and_stands_on_the_page(
     runs: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -19,16 +19,22 @@ from bench.report.results import Results
 from bench.report.sections import method
 from bench.report.table import Cell, Column, Row, Table
 
+_WORK = "machine_probe_ns"
+"""All of a send's time grows with it, only some with what else is timed."""
 _TONES = {Change.BETTER: "good", Change.WORSE: "bad", Change.UNTOLD: "warn"}
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """What something took on the machine of each run, in ns; None where it was not timed. `key` is its path."""
+    """What something took on the machine of each run, in ns; None where it was not timed. `key` is its path.
+
+    `most` is how many times as long it may take where a send takes only a small part of its time for it.
+    """
 
     key: str
     what: str
     took: tuple[float | None, float | None]
+    most: float = 1.0
 
     @property
     def ratio(self) -> float | None:
@@ -96,10 +102,9 @@ class Comparison:
 def speeds(first: Results, second: Results) -> list[Speed]:
     """Return what was timed on the machines in either run: one fsync, and medians over trials of what came before."""
     found = [Speed("fsync_ns", "one fsync", (_fsync(first), _fsync(second)))]
-    found += [
-        Speed(column.replace("_", ".", 1), what, (_median(first, column), _median(second, column)))
-        for column, what, _ in method.PROBES
-    ]
+    for column, what, often in method.PROBES:
+        took = _median(first, column), _median(second, column)
+        found.append(Speed(column.replace("_", ".", 1), what, took, 1.0 if column == _WORK else often))
     return [speed for speed in found if any(speed.took)]
 
 
