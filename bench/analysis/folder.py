@@ -11,8 +11,8 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bench.analysis.guarantee import chosen
 from bench.errors import EventLogError
+from bench.guarantee import chosen
 from bench.model import Scalar, text
 
 _NUMBERED = re.compile(r"^\d{4,}$")
