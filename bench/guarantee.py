@@ -176,7 +176,7 @@ def _stated(how: str, promise: Guarantee, writes: str) -> Guarantee:
 def _survives(promise: Guarantee) -> str:
     noun = _KEEPERS[promise.keeper]
     if promise.nodes == 0 and not promise.condition:
-        only = f"the loss of that {noun}"
+        only = f"the loss of its {noun}"
         return f"a power cut, not {only}" if promise.power else f"neither {only} nor a power cut"
     which = f"a {noun} only {promise.condition}" if promise.condition else _count(promise.nodes or 0, noun)
     power = "and a power cut of all nodes" if promise.power else "not a power cut of all nodes"

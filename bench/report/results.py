@@ -123,7 +123,7 @@ def read(run: Path) -> Results:
         plan=document(run / "plan.json"),
         expectations=tuple(_list(run / "results" / "expectations.json")),
         summary=document(run / "results" / "summary.json"),
-        trial_files=_trial_files(run),
+        trial_files=trial_documents(run),
         **tables,
     )
 
@@ -174,7 +174,8 @@ def _again(path: Path) -> str:
     return f"Compute the results from the event log again: bench report {run}"
 
 
-def _trial_files(run: Path) -> dict[int, Json]:
+def trial_documents(run: Path) -> dict[int, Json]:
+    """Read trial.json of every trial, by number. Raises ReportError where one is garbled."""
     return {
         int(path.parent.name): document(path) for path in sorted((run / "trials").glob("[0-9]*/trial.json"))
     }

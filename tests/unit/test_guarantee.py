@@ -60,14 +60,14 @@ def stated(system: str, settings: dict[str, Any], configuration: dict[str, Any] 
         (
             {"acks": "all", "replicas": 1},
             (
-                "the only copy, in the leader's page cache: survives neither the loss of that node nor a power cut; "
+                "the only copy, in the leader's page cache: survives neither the loss of its node nor a power cut; "
                 "writes stop with that node"
             ),
         ),
         (
             {"acks": 1, "replicas": 1, "flush.messages": 1},
             (
-                "the only copy, on the leader's disk: survives a power cut, not the loss of that node; "
+                "the only copy, on the leader's disk: survives a power cut, not the loss of its node; "
                 "writes stop with that node"
             ),
         ),
@@ -108,7 +108,7 @@ def test_kafka(settings: dict[str, Any], promise: str) -> None:
         (
             {"quorums": "1-1-1", "journalSyncData": False},
             (
-                "one bookie has the only copy in the journal, in page cache: survives neither the loss of that bookie "
+                "one bookie has the only copy in the journal, in page cache: survives neither the loss of its bookie "
                 "nor a power cut"
             ),
         ),

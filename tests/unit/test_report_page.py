@@ -262,10 +262,16 @@ def test_promises_lead_to_what_became_of_them_where_something_broke(tmp_path: Pa
     ):
         file = broken / name
         file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+    step = {"name": "power cut", "kind": "power-loss", "nodes": ["broker-1"], "away": True, "proven": True}
+    for file in broken.glob("trials/*/trial.json"):
+        times = {"asked_ns": 1, "effect_ns": 2, "healed_ns": 3}
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"faults": [step | times]}))
 
     page = html.render(run)
 
     assert "Where something broke" in page
     assert f'href="../{broken.name}/report.html"' in page
     assert "The power goes (standard)" in page
-    assert "Where something broke" not in html.render(build(tmp_path / "alone" / "run", Sketch(rounds=1)))
+    alone = html.render(build(tmp_path / "alone" / "run", Sketch(rounds=1)))
+    assert "No run in this folder broke anything" in alone
+    assert "No run in this folder broke anything" not in page
