@@ -140,10 +140,11 @@ def _system(system: str, cases: Sequence[Row], valid: Sequence[Row], *, closed: 
     best, worst = ordered[0], ordered[-1]
     if len(ordered) == 1:
         return f"{name} ({_label(best)}): {_speed(best, closed=closed)}."
+    picked = len(ordered) > 2
     return (
         f"{name}: of {len(ordered)} configurations {_label(best)} is the cheapest with "
         f"{_speed(best, closed=closed)}, {_label(worst)} the dearest with {_speed(worst, closed=closed)}: "
-        f"{_factor(_of(best, valid), _of(worst, valid), closed=closed)}."
+        f"{_factor(_of(best, valid), _of(worst, valid), closed=closed, picked=picked)}."
     )
 
 
@@ -167,13 +168,18 @@ def _tail(case: Row, *, closed: bool) -> str:
     return f"p99 {measure} time {'unknown' if value is None else numbers.duration(value)}"
 
 
-def _factor(best: Sequence[Row], worst: Sequence[Row], *, closed: bool) -> str:
-    """Say how many times as much the one is: the median over the rounds that both have, with its interval."""
+def _factor(best: Sequence[Row], worst: Sequence[Row], *, closed: bool, picked: bool) -> str:
+    """Say how many times as much the one is: the median over the rounds that both have, with its interval.
+
+    It has none where the two were `picked` from several for being furthest apart, as chance sets equals apart too.
+    """
     metric, what = ("throughput_msgs_per_s", "throughput") if closed else ("response_p99_ns", "latency")
     high, low = (by_round(rows, metric) for rows in ((best, worst) if closed else (worst, best)))
     ratio = paired_ratio(paired(high, low))
     if ratio is None:
         return "no ratio can be given"
+    if picked:
+        return f"{ratio.median:.1f} times the {what}, picked as extremes"
     span = f" ({ratio.interval.low:.1f} to {ratio.interval.high:.1f})" if ratio.interval else ""
     return f"{ratio.median:.1f}{span} times the {what}"
 
