@@ -124,6 +124,7 @@ class TrialRecord(_Record):
 class PlanRecord(_Record):
     format: Literal[1]
     swept: dict[str, list[str]]
+    cases: list[str] = Field(default_factory=list)
 
 
 class ManifestRecord(_Record):

@@ -8,6 +8,7 @@ from typing import Any
 
 from bench import numbers
 from bench.analysis.statistics.interval import by_round, paired, paired_ratio
+from bench.analysis.verdicts.between import between, unlike
 from bench.model import ENOUGH_TRIALS
 
 Row = Mapping[str, Any]
@@ -21,19 +22,28 @@ _ENDED = (
 """What a time without acknowledgements may have ended by, beside itself (results/faults), as a headline says it."""
 
 
-def headline(cases: Sequence[Row], trials: Sequence[Row], *, closed: bool, broken: bool = False) -> list[str]:
+def headline(
+    cases: Sequence[Row],
+    trials: Sequence[Row],
+    sides: Row | None = None,
+    *,
+    closed: bool,
+    broken: bool = False,
+) -> list[str]:
     """Say what each system's cheapest and dearest configurations did, what was lost, and what to beware of.
 
     In a closed loop a configuration is cheap when it carries more messages; in an open loop, where the rate
-    is given, when its response time is short. Where something was `broken`, what became of acknowledged messages comes
-    first, what lost most before the others, and a price only follows from a closed loop.
+    is given, when its response time is short. Where both systems sweep the same in a closed loop (`sides`) and promise
+    the same somewhere, their ratios there take the place of that. Where something was `broken`, what became of
+    acknowledged messages comes first, what lost most before the others, and a price only follows from a closed loop.
     """
     systems = dict.fromkeys(case["system"] for case in cases)
     by_system = {name: [case for case in cases if case["system"] == name] for name in systems}
     valid = [row for row in trials if row["verdict"] == "valid"]
     prices = [_system(name, those, valid, closed=closed) for name, those in by_system.items()]
     if not broken:
-        return [*prices, _loss(cases, trials), *_caveats(cases, trials)]
+        ratios, untold = (between(sides), unlike(sides)) if sides and closed else ([], ())
+        return [*(ratios or prices), *untold, _loss(cases, trials), *_caveats(cases, trials)]
     rows = {name: [row for case in those for row in _of(case, valid)] for name, those in by_system.items()}
     ranked = sorted(by_system, key=lambda name: _gone(rows[name]), reverse=True)
     worths = [_worth(name, by_system[name], rows[name]) for name in ranked]
