@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 
 from bench import numbers
+from bench.report import results, sweep
 from bench.report.pages import html
+from bench.report.sections import tables
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -139,6 +141,17 @@ def test_five_rounds_give_an_interval(page: str) -> None:
     assert "(of 5 trials no interval can hold it in more than 93.8% of cases)" in page
     assert page.count("95 % interval</th>") >= 2
     assert "there is no interval" not in page
+
+
+def test_what_limited_a_case_stands_beside_its_price(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("kafka",), rounds=1, messages=500)))
+    (part,) = sweep.parts(found)
+
+    made = tables.guarantees(part, priced=True)
+
+    place = [column.head for column in made.columns].index("limited by")
+    assert {row.cells[place].text for row in made.rows if not row.heading} == {"broker"}
+    assert "limited by" not in [column.head for column in tables.guarantees(part, priced=False).columns]
 
 
 def test_a_run_says_how_many_rounds_a_small_difference_would_take(page: str) -> None:

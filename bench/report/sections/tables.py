@@ -37,7 +37,12 @@ _HEADS = {
     "queue": "queue, ms",
     "e2e": "end to end, ms",
 }
-_PRICE = (Column("median", "number", "messages/s"), Column("p99", "number", _HEADS["service"]))
+_RATE, _TAIL = "throughput_msgs_per_s", "service_p99_ns"
+_PRICE = (
+    Column("median", "number", "messages/s"),
+    Column("limited by", "name", "messages/s"),
+    Column("p99", "number", _HEADS["service"]),
+)
 
 
 def measured(results: Results, part: sweep.Part) -> Table:
@@ -102,7 +107,11 @@ def guarantees(part: sweep.Part, *, priced: bool) -> Table:
 
 
 def _promised(part: sweep.Part, case: pd.Series[Any], *, priced: bool) -> Row:
-    price = (Cell(numbers.rate(case["throughput_msgs_per_s"])), Cell(numbers.ms(case["service_p99_ns"])))
+    price = (
+        Cell(numbers.rate(case[_RATE])),
+        resources.limited_by(case),
+        Cell(numbers.ms(case[_TAIL])),
+    )
     counts = (number_cell(case["acked"]), number_cell(case["lost"], tone="bad"))
     return Row((*setting_cells(part, case, None), *(price if priced else ()), *counts))
 
