@@ -35,6 +35,7 @@ _REQUIRED = {
         *("system", "case", "rounds", "trials", "guarantee"),
         *("throughput_msgs_per_s", "throughput_msgs_per_s_low", "throughput_msgs_per_s_high"),
         *("throughput_msgs_per_s_ci_low", "throughput_msgs_per_s_ci_high"),
+        *("service_p99_ns_low", "service_p99_ns_high", "service_p99_ns_ci_low", "service_p99_ns_ci_high"),
         *(
             "service_p50_ns",
             "service_p99_ns",

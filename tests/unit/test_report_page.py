@@ -15,6 +15,7 @@ from bench import numbers
 from bench.report import results, sweep
 from bench.report.pages import html
 from bench.report.sections import tables
+from bench.report.table import Table
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -141,6 +142,30 @@ def test_five_rounds_give_an_interval(page: str) -> None:
     assert "(of 5 trials no interval can hold it in more than 93.8% of cases)" in page
     assert page.count("95 % interval</th>") >= 2
     assert "there is no interval" not in page
+
+
+def row_of(table: Table, words: str) -> dict[tuple[str, str], str]:
+    """Return the texts of a case's row, by group and head."""
+    cells = next(row.cells for row in table.rows if words in row.find)
+    return {(column.group, column.head): cell.text for column, cell in zip(table.columns, cells, strict=True)}
+
+
+def test_the_tail_has_an_interval_and_few_trials_say_that_they_have_none(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), failed=(0,), messages=500)))
+    (part,) = sweep.parts(found)
+    made = tables.measured(found, part)
+    few, enough = (found.cases[found.cases["rounds"] == rounds].iloc[0] for rounds in (4, 5))
+    rate, time = "throughput, messages/s", "service time, ms"
+
+    heads = [column.head for column in made.columns if column.group == time]
+    assert heads == ["p50", "p99", "95 % interval", "p99.9", "max"]
+    cells = row_of(made, f"loss={enough['loss']} ")
+    ends = [numbers.ms(enough[f"service_p99_ns_ci_{end}"]) for end in ("low", "high")]
+    assert cells[time, "95 % interval"] == f" {numbers.NOTHING} ".join(ends)
+    cells = row_of(made, f"loss={few['loss']} ")
+    ends = [numbers.rate(few[f"throughput_msgs_per_s_{end}"]) for end in ("low", "high")]
+    assert cells[rate, "95 % interval"] == f"{f' {numbers.NOTHING} '.join(ends)}\n(no interval)"
+    assert cells[time, "95 % interval"].endswith("\n(no interval)")
 
 
 def test_what_limited_a_case_stands_beside_its_price(tmp_path: Path) -> None:

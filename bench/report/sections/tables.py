@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from bench import numbers
-from bench.model import BUSY
+from bench.model import BUSY, ENDS
 from bench.report import sweep
 from bench.report.results import Results, trial_page
 from bench.report.sections import resources
@@ -47,14 +49,14 @@ _PRICE = (
 
 def measured(results: Results, part: sweep.Part) -> Table:
     """Every case's throughput and latency: medians over its valid trials."""
-    times, ends = _times(results), _ends(results)
+    times = _times(results)
     columns = [
         Column("valid / all", "number", "trials"),
         Column("median", "number", "throughput, messages/s"),
-        Column(ends, "number", "throughput, messages/s"),
+        Column(_ends(results, _RATE), "number", "throughput, messages/s"),
         Column("limited by", "name", "throughput, messages/s"),
         *([] if results.faults.empty else [Column("not acked", "number", "sends")]),
-        *times.values(),
+        *(column for name in times for column in _time_columns(results, name, times[name])),
     ]
     shares = _client_shares(part)
     if shares is not None:
@@ -64,10 +66,11 @@ def measured(results: Results, part: sweep.Part) -> Table:
     cells = []
     for _, case in part.cases.iterrows():
         limit = resources.limited_by(case, resources.evidence(results, case["case"]))
-        row = [_trials(case), *_throughput(case, ends), limit]
+        rate = Cell(numbers.rate(case[_RATE]), "strong")
+        row = [_trials(case), rate, _spread(results, case, _RATE, numbers.rate), limit]
         if not results.faults.empty:
             row.append(_not_acked(case))
-        row += [_time(case, name) for name in times]
+        row += [cell for name in times for cell in _time_cells(results, case, name)]
         if shares is not None:
             row.append(_share(shares.get(case["case"])))
         if results.pages:
@@ -127,27 +130,39 @@ def _times(results: Results) -> dict[str, Column]:
     return found
 
 
+def _time_columns(results: Results, name: str, column: Column) -> tuple[Column, ...]:
+    """A time's column, and beside the one that stands for the tail how far its median carries."""
+    return (column, replace(column, head=_ends(results, name))) if name == _TAIL else (column,)
+
+
+def _time_cells(results: Results, case: pd.Series[Any], name: str) -> tuple[Cell, ...]:
+    time = _time(case, name)
+    return (time, _spread(results, case, name, numbers.ms)) if name == _TAIL else (time,)
+
+
 def _trials(case: pd.Series[Any]) -> Cell:
     valid, every = int(case["rounds"]), int(case["trials"])
     tone = "bad" if valid == 0 else "warn" if valid < every else "plain"
     return Cell(f"{valid} / {every}", tone)
 
 
-def _ends(results: Results) -> str:
+def _ends(results: Results, name: str) -> str:
     """What stands beside a median: an interval where any case has one, else the range."""
-    return INTERVAL if results.cases["throughput_msgs_per_s_ci_low"].notna().any() else "range"
+    return INTERVAL if results.cases[f"{name}_ci_low"].notna().any() else "range"
 
 
-def _throughput(case: pd.Series[Any], ends: str) -> tuple[Cell, Cell]:
-    name = "throughput_msgs_per_s"
-    low, high, ci_low, ci_high = (case[f"{name}_{end}"] for end in ("low", "high", "ci_low", "ci_high"))
-    trials = f"{numbers.rate(low)} {numbers.NOTHING} {numbers.rate(high)}"
-    if ends == INTERVAL:
-        interval = f"{numbers.rate(ci_low)} {numbers.NOTHING} {numbers.rate(ci_high)}"
-        beside = Cell(numbers.NOTHING if pd.isna(ci_low) else interval, note=f"trials: {trials}")
-    else:
-        beside = Cell(trials if case["rounds"] > 1 and not pd.isna(low) else numbers.NOTHING)
-    return Cell(numbers.rate(case[name]), "strong"), beside
+def _spread(results: Results, case: pd.Series[Any], name: str, shown: Callable[[float], str]) -> Cell:
+    """How far a median carries: its interval, else the lowest and the highest trial, which are no interval."""
+    low, high, ci_low, ci_high = (case[f"{name}_{end}"] for end in ENDS)
+    if numbers.absent(low):
+        return Cell(numbers.NOTHING)
+    trials = f"{shown(low)} {numbers.NOTHING} {shown(high)}"
+    if not numbers.absent(ci_low):
+        return Cell(f"{shown(ci_low)} {numbers.NOTHING} {shown(ci_high)}", note=f"trials: {trials}")
+    alone = case["rounds"] == 1
+    if _ends(results, name) == INTERVAL:
+        return Cell("no interval" if alone else f"{trials}\n(no interval)")
+    return Cell(numbers.NOTHING if alone else trials)
 
 
 def _time(case: pd.Series[Any], name: str) -> Cell:
