@@ -144,7 +144,9 @@ def test_two_runs_are_compared_on_a_page(runs: tuple[Path, Path], tmp_path: Path
     page = (tmp_path / "compare-one-other" / "compare.html").read_text()
     assert "2 cases of throughput_msgs_per_s" in page
     assert "memory loss=0.001" in page
-    assert re.search(r'limited by</th>.*<td class="name">client[^<]*</td><td class="name', page, flags=re.DOTALL)
+    assert re.search(
+        r'limited by</th>.*<td class="name">client[^<]*</td><td class="name', page, flags=re.DOTALL
+    )
 
 
 def test_a_slower_run_has_a_status_of_its_own(runs: tuple[Path, Path], tmp_path: Path) -> None:

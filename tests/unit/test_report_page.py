@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 from bench import numbers
 from bench.report import results, sweep
 from bench.report.pages import html
-from bench.report.sections import tables
+from bench.report.sections import resources, tables
 from bench.report.table import Table
 from tests.report_data import build
 from tests.report_sketch import Sketch
@@ -177,6 +178,23 @@ def test_what_limited_a_case_stands_beside_its_price(tmp_path: Path) -> None:
     place = [column.head for column in made.columns].index("limited by")
     assert {row.cells[place].text for row in made.rows if not row.heading} == {"broker"}
     assert "limited by" not in [column.head for column in tables.guarantees(part, priced=False).columns]
+
+
+def test_the_time_in_garbage_collection_is_a_cases_median(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("kafka",), rounds=3, messages=500)))
+    shares = found.trials["round"].map({0: 0.02, 1: 0.05, 2: 0.004})
+    (without,), (part,) = (
+        sweep.parts(found),
+        sweep.parts(replace(found, trials=found.trials.assign(gc_share=shares))),
+    )
+
+    made, other = resources.taken(found, part), resources.taken(found, without)
+
+    assert made is not None
+    assert other is not None
+    place = [column.head for column in made.columns].index("in GC")
+    assert {row.cells[place].text for row in made.rows} == {"2%"}
+    assert "in GC" not in [column.head for column in other.columns]
 
 
 def test_a_run_says_how_many_rounds_a_small_difference_would_take(page: str) -> None:
