@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from bench.analysis.folder import TrialRecord
-from bench.analysis.guarantee import guarantee
 from bench.analysis.statistics.interval import median_interval
+from bench.guarantee import guarantee
 from bench.model import COUNTERS, ENDS, RATES, TIMES, USAGE
 
 Row = dict[str, Any]
@@ -28,6 +28,7 @@ def case_rows(trials: Sequence[TrialRecord], rows: Sequence[Row], settings: Iter
 def _case(first: TrialRecord, rows: Sequence[Row], settings: Iterable[str]) -> Row:
     valid = [row for row in rows if row["verdict"] == "valid"]
     case = first.case
+    promise = guarantee(case.system, case.settings, case.configuration)
     return {
         "system": case.system,
         "case": case.name,
@@ -38,7 +39,7 @@ def _case(first: TrialRecord, rows: Sequence[Row], settings: Iterable[str]) -> R
         **{name: _sum(name, valid) for name in COUNTERS},
         **{name: _median(name, valid) for name in USAGE},
         "bottleneck": _verdicts(valid),
-        "guarantee": guarantee(case.system, case.settings, case.configuration),
+        "guarantee": promise and promise.sentence,
     }
 
 

@@ -12,8 +12,8 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bench.analysis.guarantee import chosen
 from bench.errors import EventLogError
+from bench.guarantee import chosen
 from bench.model import Scalar, text
 
 _SLOWING = {"slow-network", "slow-disk"}
@@ -140,6 +140,7 @@ class TrialRecord(_Record):
 class PlanRecord(_Record):
     format: Literal[1]
     swept: dict[str, list[str]]
+    cases: list[str] = Field(default_factory=list)
 
 
 class ManifestRecord(_Record):

@@ -40,6 +40,7 @@ from bench.analysis.verdicts.headline import headline
 from bench.analysis.verdicts.meant import Found, meant
 from bench.analysis.window import windows
 from bench.errors import AnalysisError
+from bench.guarantee import guarantee
 from bench.model import EMULATED_FSYNC
 
 _Counted = TypeVar("_Counted", Tally, Used)
@@ -199,15 +200,27 @@ def _summary(
     closed = not any(trial.open_loop for trial in folder.trials)
     counted = [trial for trial in folder.trials if trial.verdict == "valid"] or folder.trials
     broken = any(trial.broken for trial in counted)
+    both = None if broken else _sides(folder, trials)
     return {
-        "headline": headline(cases, trials, closed=closed, broken=broken),
+        "headline": headline(cases, trials, both, closed=closed, broken=broken),
         "rounds_needed": None if broken else rounds_for_difference(trials, closed=closed),
-        "sides": None if broken else sides(trials, folder.plan.swept),
+        "sides": both,
         "figure": _figure(folder, closed=closed, broken=broken),
         "analysis_s": round(elapsed_s, 1),
         "messages": sum(row.get("sent") or 0 for row in trials),
         "spark": pyspark.__version__,
     }
+
+
+def _sides(folder: RunFolder, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Compare both systems, in the scenario's order."""
+    places = {case: place for place, case in enumerate(folder.plan.cases)}
+    cases = {trial.case.name: trial.case for trial in folder.trials}
+    promises = {
+        name: guarantee(case.system, case.settings, case.configuration) for name, case in cases.items()
+    }
+    ordered = sorted(trials, key=lambda row: places.get(row["case"], len(places)))
+    return sides(ordered, folder.plan.swept, promises)
 
 
 def _figure(folder: RunFolder, *, closed: bool, broken: bool) -> str:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from bench.analysis.contract import Recorded
 from bench.analysis.folder import TrialRecord
-from bench.analysis.guarantee import kafka_acks
 from bench.analysis.resources.bottleneck import Asked, bottleneck
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import usage
 from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
+from bench.guarantee import kafka_acks
 from bench.model import COUNTERS, NANOS
 from bench.scenario.values import added_fsync_s
 

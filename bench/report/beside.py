@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,11 +29,12 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A run in which something broke, with its cases."""
+    """A run in which something broke, with its cases, and trial.json by number."""
 
     path: Path
     manifest: Json
     cases: pd.DataFrame
+    trials: Mapping[int, Json]
 
 
 def latest(out: Path) -> dict[str, Run]:
@@ -60,4 +61,4 @@ def broken(out: Path) -> Iterator[Other]:
     for _, run in sorted(latest(out).items()):
         with suppress(ReportError):
             if results.document(run.path / "results" / "summary.json").get("figure") == "timeline":
-                yield Other(*run, results.table(run.path, "cases"))
+                yield Other(*run, results.table(run.path, "cases"), results.trial_documents(run.path))

@@ -35,6 +35,7 @@ _REQUIRED = {
         *("system", "case", "rounds", "trials", "guarantee"),
         *("throughput_msgs_per_s", "throughput_msgs_per_s_low", "throughput_msgs_per_s_high"),
         *("throughput_msgs_per_s_ci_low", "throughput_msgs_per_s_ci_high"),
+        *("service_p99_ns_low", "service_p99_ns_high", "service_p99_ns_ci_low", "service_p99_ns_ci_high"),
         *(
             "service_p50_ns",
             "service_p99_ns",
@@ -128,7 +129,7 @@ def read(run: Path) -> Results:
         plan=document(run / "plan.json"),
         expectations=tuple(_list(run / "results" / "expectations.json")),
         summary=document(run / "results" / "summary.json"),
-        trial_files=_trial_files(run),
+        trial_files=trial_documents(run),
         **tables,
     )
 
@@ -179,7 +180,8 @@ def _again(path: Path) -> str:
     return f"Compute the results from the event log again: bench report {run}"
 
 
-def _trial_files(run: Path) -> dict[int, Json]:
+def trial_documents(run: Path) -> dict[int, Json]:
+    """Read trial.json of every trial, by number. Raises ReportError where one is garbled."""
     return {
         int(path.parent.name): document(path) for path in sorted((run / "trials").glob("[0-9]*/trial.json"))
     }

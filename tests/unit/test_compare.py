@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -261,6 +262,9 @@ def test_two_runs_are_compared_on_a_page(runs: tuple[Path, Path], tmp_path: Path
     assert "memory loss=0.001" in page
     assert "All cases together: " in page
     assert "All cases together: " in done.output
+    assert re.search(
+        r'limited by</th>.*<td class="name">client[^<]*</td><td class="name', page, flags=re.DOTALL
+    )
 
 
 def test_a_slower_run_has_a_status_of_its_own(runs: tuple[Path, Path], tmp_path: Path) -> None:

@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.guarantee import guarantee
+from bench.guarantee import Guarantee, guarantee
+
+
+def stated(system: str, settings: dict[str, Any], configuration: dict[str, Any] | None = None) -> Guarantee:
+    found = guarantee(system, settings, configuration or {})
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -18,37 +24,52 @@ from bench.analysis.guarantee import guarantee
             {"acks": 1, "replicas": 4, "min.insync.replicas": 4},
             (
                 "one copy, in the leader's page cache, and the other replicas follow later: what the leader has not "
-                "handed on when it fails is lost, and so is what a power cut finds there"
+                "handed on when it fails is lost, and so is what a power cut finds there; "
+                "writes go on while a replica in sync is left"
             ),
         ),
         (
             {"acks": "all", "replicas": 4, "min.insync.replicas": 2},
             (
                 "all in-sync replicas, at least 2 of 4, in page cache: survives the loss of any one node, "
-                "not a power cut of all nodes"
+                "not a power cut of all nodes; writes go on with any two of its nodes gone"
+            ),
+        ),
+        (
+            {"acks": "all", "replicas": 2, "min.insync.replicas": 2},
+            (
+                "all in-sync replicas, at least 2 of 2, in page cache: survives the loss of any one node, "
+                "not a power cut of all nodes; writes stop with any one of its nodes gone"
             ),
         ),
         (
             {"acks": "-1", "replicas": 4, "min.insync.replicas": 4, "flush.messages": 1},
             (
                 "all in-sync replicas, at least 4 of 4, on disk: survives the loss of any three nodes, "
-                "and a power cut of all nodes"
+                "and a power cut of all nodes; writes stop with any one of its nodes gone"
             ),
         ),
         (
             {"acks": "all", "replicas": 3, "min.insync.replicas": 1},
             (
                 "all in-sync replicas, in page cache, but these may be the leader alone (min.insync.replicas=1): "
-                "survives the loss of a node only while another replica is in sync, not a power cut of all nodes"
+                "survives the loss of a node only while another replica is in sync, not a power cut of all nodes; "
+                "writes go on while a replica in sync is left"
             ),
         ),
         (
             {"acks": "all", "replicas": 1},
-            "the only copy, in the leader's page cache: survives neither the loss of that node nor a power cut",
+            (
+                "the only copy, in the leader's page cache: survives neither the loss of its node nor a power cut; "
+                "writes stop with that node"
+            ),
         ),
         (
             {"acks": 1, "replicas": 1, "flush.messages": 1},
-            "the only copy, on the leader's disk: survives a power cut, not the loss of that node",
+            (
+                "the only copy, on the leader's disk: survives a power cut, not the loss of its node; "
+                "writes stop with that node"
+            ),
         ),
         (
             {"acks": "all", "replicas": 1, "min.insync.replicas": 2},
@@ -57,7 +78,7 @@ from bench.analysis.guarantee import guarantee
     ],
 )
 def test_kafka(settings: dict[str, Any], promise: str) -> None:
-    assert guarantee("kafka", settings, {}) == promise
+    assert stated("kafka", settings).sentence == promise
 
 
 @pytest.mark.parametrize(
@@ -87,14 +108,60 @@ def test_kafka(settings: dict[str, Any], promise: str) -> None:
         (
             {"quorums": "1-1-1", "journalSyncData": False},
             (
-                "one bookie has the only copy in the journal, in page cache: survives neither the loss of that bookie "
+                "one bookie has the only copy in the journal, in page cache: survives neither the loss of its bookie "
                 "nor a power cut"
             ),
         ),
     ],
 )
 def test_pulsar(settings: dict[str, Any], promise: str) -> None:
-    assert guarantee("pulsar", settings, {}) == promise
+    assert stated("pulsar", settings).sentence == promise
+
+
+@pytest.mark.parametrize(
+    ("bookies", "writes"),
+    [
+        (3, "; writes stop with any one bookie gone, as no other can take its place"),
+        (4, "; writes go on with any one bookie gone"),
+        (5, "; writes go on with any two bookies gone"),
+    ],
+)
+def test_pulsars_writes_go_on_where_another_bookie_can_take_the_place(bookies: int, writes: str) -> None:
+    configuration = {"nodes": {"zookeeper": 1, "bookie": bookies, "broker": 2}}
+    promise = stated("pulsar", {"quorums": "3-3-2"}, configuration)
+
+    assert promise.sentence.endswith(
+        f"survives the loss of any one bookie, and a power cut of all nodes{writes}"
+    )
+    assert promise.spare == bookies - 3
+
+
+MEMORY = {"journalSyncData": False}
+
+
+@pytest.mark.parametrize(
+    ("kafka", "pulsar", "same"),
+    [
+        ({"acks": "all", "replicas": 3, "min.insync.replicas": 2}, {"quorums": "3-3-2", **MEMORY}, True),
+        ({"acks": "all", "replicas": 3, "min.insync.replicas": 2}, {"quorums": "3-3-2"}, False),
+        ({"acks": "all", "replicas": 3, "min.insync.replicas": 3}, {"quorums": "3-3-2", **MEMORY}, False),
+        ({"acks": "1", "replicas": 1}, {"quorums": "1-1-1", **MEMORY}, True),
+        ({"acks": "1", "replicas": 2}, {"quorums": "2-2-1", **MEMORY}, True),
+        ({"acks": "all", "replicas": 2}, {"quorums": "2-2-1", **MEMORY}, False),
+        ({"acks": "0"}, {"quorums": "1-1-1", **MEMORY}, False),
+    ],
+)
+def test_the_same_promise_is_known_whatever_the_system(
+    kafka: dict[str, Any], pulsar: dict[str, Any], same: bool
+) -> None:
+    assert stated("kafka", kafka).same(stated("pulsar", pulsar)) == same
+
+
+def test_where_nothing_is_promised_nothing_is_the_same() -> None:
+    nothing = stated("kafka", {"acks": 0})
+
+    assert not nothing.same(nothing)
+    assert nothing.survives == "nothing"
 
 
 def test_what_is_not_swept_comes_from_the_configuration() -> None:
@@ -103,9 +170,8 @@ def test_what_is_not_swept_comes_from_the_configuration() -> None:
         "producer": {"acks": "1"},
         "cluster_settings": {"broker": {"min.insync.replicas": 1}},
     }
-    promise = guarantee("kafka", {"acks": "all"}, configuration)
-    assert promise is not None
-    assert promise.startswith("all in-sync replicas, at least 2 of 3")
+    promise = stated("kafka", {"acks": "all"}, configuration)
+    assert promise.sentence.startswith("all in-sync replicas, at least 2 of 3")
 
 
 def test_a_swept_setting_may_carry_its_owner() -> None:
@@ -117,9 +183,7 @@ def test_servers_settings_count() -> None:
         "topic": {"quorums": "3-3-2"},
         "cluster_settings": {"bookie": {"journalSyncData": False}},
     }
-    promise = guarantee("pulsar", {}, configuration)
-    assert promise is not None
-    assert "in page cache" in promise
+    assert "in page cache" in stated("pulsar", {}, configuration).sentence
 
 
 @pytest.mark.parametrize(("system", "settings"), [("memory", {}), ("pulsar", {}), ("other", {"acks": 1})])

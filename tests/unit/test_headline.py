@@ -9,6 +9,8 @@ from bench.analysis.verdicts.headline import headline
 
 Row = dict[str, Any]
 
+TIMES = "\N{MULTIPLICATION SIGN}"
+
 
 def case(name: str, rate: float | None, p99_ns: int | None, rounds: int = 5) -> Row:
     return {
@@ -80,7 +82,7 @@ def test_a_sweep_is_told_by_its_cheapest_and_its_dearest_configuration() -> None
     assert first == (
         "Kafka: of 3 configurations acks=0 is the cheapest with 50,000 messages/s (p99 service time 400 µs), "
         "acks=all the dearest with 2,000 messages/s (p99 service time 3.1 ms): "
-        "25.0 (20.0 to 30.0) times the throughput."
+        "25.0 times the throughput, picked as extremes."
     )
     assert second == "No acknowledged message was lost of 10,000 acknowledged in 10 valid trials."
 
@@ -93,7 +95,13 @@ def test_without_a_round_in_common_there_is_no_ratio() -> None:
 def test_an_open_loop_is_told_by_its_response_time() -> None:
     first, *_ = headline(SWEEP, ROUNDS, closed=False)
     assert "acks=0 is the cheapest" in first
-    assert first.endswith("25.0 (20.0 to 30.0) times the latency.")
+    assert first.endswith("25.0 times the latency, picked as extremes.")
+
+
+def test_only_of_two_configurations_the_factor_has_an_interval() -> None:
+    """Of several equal ones the extremes are apart by chance, beyond their interval more than once in twenty."""
+    first, *_ = headline([SWEEP[0], SWEEP[2]], ROUNDS, closed=True)
+    assert first.endswith(": 25.0 (20.0 to 30.0) times the throughput.")
 
 
 def test_one_configuration_is_told_by_its_figures() -> None:
@@ -126,6 +134,90 @@ def test_few_rounds_and_invalid_trials_are_owned_up_to() -> None:
         "Some figures rest on 1 valid trial only; below 5 there is no interval, and a difference may be "
         "chance; 1 of 2 trials is not valid and left out."
     )
+
+
+def point(values: Row, ratio: float | None, *, same: bool | None = True, **others: Any) -> Row:
+    known = {"first": 1000.0, "second": 500.0, "ratio": ratio, "low": None, "high": None}
+    return {"values": values, "same": same, "go_on": [True, True], "throughput_msgs_per_s": known | others}
+
+
+def told(*points: Row, closed: bool = True) -> list[str]:
+    both = [case("kafka level=a", 10.0, 1), case("pulsar level=a", 5.0, 1)]
+    sides = {"systems": ["kafka", "pulsar"], "settings": ["level"], "points": list(points)}
+    return headline(both, [trial()], sides, closed=closed)
+
+
+def test_where_both_promise_the_same_their_ratio_is_the_answer() -> None:
+    more = point({"level": "no copy"}, 2.0, low=1.9, high=2.1)
+    less = point({"level": "one"}, 0.5, low=0.4, high=0.8, first=500.0, second=1000.0)
+    neither = point({"level": "both nodes"}, 1.02, low=0.98, high=1.1) | {"go_on": [False, True]}
+
+    assert told(more, less, neither)[:-1] == [
+        (
+            f"No copy: Kafka has 2{TIMES} (1.9{TIMES} to 2.1{TIMES}) the throughput of Pulsar, "
+            "1,000 against 500 messages/s."
+        ),
+        (
+            f"level=one: Pulsar has 2{TIMES} (1.25{TIMES} to 2.5{TIMES}) the throughput of Kafka, "
+            "1,000 against 500 messages/s."
+        ),
+        (
+            f"Both nodes: no difference can be told: Kafka has 1.02{TIMES} (0.98{TIMES} to 1.1{TIMES}) the throughput "
+            "of Pulsar, 1,000 against 500 messages/s; with one node gone writes go on in Pulsar only."
+        ),
+    ]
+
+
+def test_no_ratio_is_told_where_the_promises_are_not_known_to_be_the_same() -> None:
+    found = told(
+        point({"level": "a b"}, 2.0, same=False),
+        point({"level": "c d"}, 3.0, same=None),
+        point({"level": "e f"}, None),
+    )
+
+    assert found[:3] == [
+        "E f: no ratio can be given, no round has both.",
+        "Kafka and Pulsar do not promise the same at a b: no ratio is told there.",
+        "Kafka and Pulsar are not known to promise the same at c d: no ratio is told there.",
+    ]
+
+
+def test_where_nothing_is_the_same_each_system_is_told_by_itself() -> None:
+    found = told(*(point({"partitions": n}, 2.0, same=False) for n in range(6)))
+
+    assert [sentence.partition(" ")[0] for sentence in found[:2]] == ["Kafka", "Pulsar"]
+    assert found[2] == "Kafka and Pulsar do not promise the same at 6 of 6 points: no ratio is told there."
+
+
+def test_a_system_that_acknowledged_nothing_has_no_ratio_the_other_way() -> None:
+    (found, *_) = told(point({"level": "no copy"}, 0.0, low=0.0, high=0.5, first=0.0))
+
+    assert found.startswith(f"No copy: Kafka has 0{TIMES} (0{TIMES} to 0.5{TIMES}) the throughput of Pulsar")
+
+
+def test_of_emulated_disks_the_one_as_it_is_is_told() -> None:
+    found = told(
+        *(
+            point({"level": "no copy", "emulated_fsync": disk}, 2.0)
+            for disk in ("as is", "1ms", "5ms", "10ms")
+        )
+    )
+
+    assert found[0].startswith(f"No copy, disk as is: Kafka has 2{TIMES} the throughput")
+    assert len(found) == 2
+
+
+def test_of_many_points_the_span_is_told_without_intervals() -> None:
+    found = told(*(point({"partitions": n}, n / 2, low=n / 3, high=n) for n in (1, 2, 4, 8, 12, 64)))
+
+    assert found[0] == (
+        f"At the 6 points where both promise the same Kafka has from 0.5{TIMES} (partitions=1) to 32{TIMES} "
+        "(partitions=64) the throughput of Pulsar."
+    )
+
+
+def test_an_open_loop_was_given_its_rate_and_has_no_ratio_of_rates() -> None:
+    assert all("the throughput of" not in sentence for sentence in told(point({}, 1.0), closed=False))
 
 
 @pytest.mark.parametrize(

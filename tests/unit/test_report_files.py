@@ -87,7 +87,7 @@ def test_terminal_table_shows_settings_medians_and_loss(tmp_path: Path) -> None:
 
     shown = _printed(run)
 
-    for head in ("replicas", "SyncData", "msgs/s", "service", "p99 ms", "e2e", "lost"):
+    for head in ("replicas", "SyncData", "msgs/s", "service", "p99 ms", "e2e", "lost", "limited"):
         assert head in shown
     assert "5/5" in shown
     assert "3 acknowledged messages lost" in shown

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
 from bench import numbers
+from bench.report import results, sweep
 from bench.report.pages import html
+from bench.report.sections import resources, tables
+from bench.report.table import Table
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -146,6 +153,58 @@ def test_intervals_sort_by_their_low_end_not_as_text(page: str) -> None:
     assert page.count('data-sort="5">5 / 5</td>') == 30
 
 
+def row_of(table: Table, words: str) -> dict[tuple[str, str], str]:
+    """Return the texts of a case's row, by group and head."""
+    cells = next(row.cells for row in table.rows if words in row.find)
+    return {(column.group, column.head): cell.text for column, cell in zip(table.columns, cells, strict=True)}
+
+
+def test_the_tail_has_an_interval_and_few_trials_say_that_they_have_none(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), failed=(0,), messages=500)))
+    (part,) = sweep.parts(found)
+    made = tables.measured(found, part)
+    few, enough = (found.cases[found.cases["rounds"] == rounds].iloc[0] for rounds in (4, 5))
+    rate, time = "throughput, messages/s", "service time, ms"
+
+    heads = [column.head for column in made.columns if column.group == time]
+    assert heads == ["p50", "p99", "95 % interval", "p99.9", "max"]
+    cells = row_of(made, f"loss={enough['loss']} ")
+    ends = [numbers.ms(enough[f"service_p99_ns_ci_{end}"]) for end in ("low", "high")]
+    assert cells[time, "95 % interval"] == f" {numbers.NOTHING} ".join(ends)
+    cells = row_of(made, f"loss={few['loss']} ")
+    ends = [numbers.rate(few[f"throughput_msgs_per_s_{end}"]) for end in ("low", "high")]
+    assert cells[rate, "95 % interval"] == f"{f' {numbers.NOTHING} '.join(ends)}\n(no interval)"
+    assert cells[time, "95 % interval"].endswith("\n(no interval)")
+
+
+def test_what_limited_a_case_stands_beside_its_price(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("kafka",), rounds=1, messages=500)))
+    (part,) = sweep.parts(found)
+
+    made = tables.guarantees(part, priced=True)
+
+    place = [column.head for column in made.columns].index("limited by")
+    assert {row.cells[place].text for row in made.rows if not row.heading} == {"broker"}
+    assert "limited by" not in [column.head for column in tables.guarantees(part, priced=False).columns]
+
+
+def test_the_time_in_garbage_collection_is_a_cases_median(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("kafka",), rounds=3, messages=500)))
+    shares = found.trials["round"].map({0: 0.02, 1: 0.05, 2: 0.004})
+    (without,), (part,) = (
+        sweep.parts(found),
+        sweep.parts(replace(found, trials=found.trials.assign(gc_share=shares))),
+    )
+
+    made, other = resources.taken(found, part), resources.taken(found, without)
+
+    assert made is not None
+    assert other is not None
+    place = [column.head for column in made.columns].index("in GC")
+    assert {row.cells[place].text for row in made.rows} == {"2%"}
+    assert "in GC" not in [column.head for column in other.columns]
+
+
 def test_a_run_says_how_many_rounds_a_small_difference_would_take(page: str) -> None:
     assert re.search(
         r"Half of the throughputs.{1,5} intervals reach at most [\d.]+% of the median to either side", page
@@ -243,22 +302,67 @@ def test_scenario_text_cannot_break_the_page(tmp_path: Path) -> None:
     assert "&lt;script&gt;" in page
 
 
+FOUND = {"first": 2000.0, "second": 1000.0, "rounds": 5, "ratio": 2.0, "low": 1.9, "high": 2.1}
+
+
+def beside(run: Path, *points: dict[str, Any], settings: Sequence[str] = ("level",)) -> str:
+    """Return the words of `Side by side`, of a run with these points."""
+    unknown = dict.fromkeys(("service_p99_ns", "e2e_p99_ns"), dict.fromkeys(FOUND))
+    common = {
+        "throughput_msgs_per_s": FOUND,
+        "cases": ["", ""],
+        "survives": ["a", "b"],
+        "go_on": [None, None],
+    }
+    every = [{**unknown, **common, "same": None, **point} for point in points]
+    summary = run / "results" / "summary.json"
+    told = {"systems": ["kafka", "pulsar"], "settings": settings, "points": every}
+    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"sides": told}))
+    page = html.render(run)
+    section = page[page.index('<section id="sides">') : page.index('<section id="throughput">')]
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", section))
+
+
 def test_both_systems_stand_side_by_side_where_they_sweep_the_same(tmp_path: Path) -> None:
     run = build(tmp_path / "20261121-120000-acks-sweep-standard", Sketch(rounds=1))
-    found = {"first": 2000.0, "second": 1000.0, "rounds": 5, "ratio": 2.0, "low": 1.9, "high": 2.1}
-    unknown = dict.fromkeys(found)
-    point = {"values": {"level": "survives one node"}, "throughput_msgs_per_s": found}
-    point |= {"service_p99_ns": unknown, "e2e_p99_ns": unknown}
-    told = {"systems": ["kafka", "pulsar"], "settings": ["level"], "points": [point]}
-    summary = run / "results" / "summary.json"
-    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"sides": told}))
+    cases = ["kafka replicas=1 min.insync.replicas=1 acks=0", "pulsar quorums=1-1-1 journalSyncData=true"]
+    file = run / "results" / "cases.parquet"
+    table = pd.read_parquet(file)
+    table.loc[table["case"] == cases[0], "bottleneck"] = "cpu 3, client 2"
+    table.to_parquet(file)
 
-    page = html.render(run)
+    words = beside(run, {"values": {"level": "survives one node"}, "cases": cases, "same": True})
 
-    section = page[page.index('<section id="sides">') : page.index('<section id="throughput">')]
-    words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", section))
-    assert f"survives one node 2,000 1,000 2{TIMES} 1.9{TIMES} {numbers.NOTHING} 2.1{TIMES}" in words
-    assert "end to end" not in section
+    ratio = f"2{TIMES} 1.9{TIMES} {numbers.NOTHING} 2.1{TIMES}"
+    assert f"survives one node 2,000 1,000 {ratio} cpu 3, client 2 / broker" in words
+    assert "end to end" not in words
+
+
+def test_a_ratio_of_unlike_guarantees_is_called_so(tmp_path: Path) -> None:
+    run = build(tmp_path / "run", Sketch(rounds=1, messages=500))
+
+    words = beside(
+        run,
+        {"values": {"level": "one"}, "same": True, "go_on": [False, True]},
+        {"values": {"level": "two"}, "same": False},
+        {"values": {"level": "three"}, "survives": [None, None]},
+    )
+
+    assert "The same guarantee, survives a; with one node gone writes go on in Pulsar only one 2,000" in words
+    assert "Not the same guarantee: Kafka survives a; Pulsar survives b two 2,000" in words
+    assert "Whether the guarantee is the same is not known three 2,000" in words
+
+
+def test_what_points_share_stands_above_them(tmp_path: Path) -> None:
+    run = build(tmp_path / "run", Sketch(rounds=1, messages=500))
+    values = [{"level": "no copy", "emulated_fsync": disk} for disk in ("as is", "5ms")]
+
+    words = beside(
+        run, *({"values": one, "same": True} for one in values), settings=["level", "emulated_fsync"]
+    )
+
+    assert "No copy: the same guarantee, survives a as is 2,000 1,000" in words
+    assert words.count("o copy") == 1
 
 
 def test_promises_lead_to_what_became_of_them_where_something_broke(tmp_path: Path) -> None:
@@ -270,10 +374,16 @@ def test_promises_lead_to_what_became_of_them_where_something_broke(tmp_path: Pa
     ):
         file = broken / name
         file.write_text(json.dumps(json.loads(file.read_text()) | changes))
+    step = {"name": "power cut", "kind": "power-loss", "nodes": ["broker-1"], "away": True, "proven": True}
+    for file in broken.glob("trials/*/trial.json"):
+        times = {"asked_ns": 1, "effect_ns": 2, "healed_ns": 3}
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"faults": [step | times]}))
 
     page = html.render(run)
 
     assert "Where something broke" in page
     assert f'href="../{broken.name}/report.html"' in page
     assert "The power goes (standard)" in page
-    assert "Where something broke" not in html.render(build(tmp_path / "alone" / "run", Sketch(rounds=1)))
+    alone = html.render(build(tmp_path / "alone" / "run", Sketch(rounds=1)))
+    assert "No run in this folder broke anything" in alone
+    assert "No run in this folder broke anything" not in page

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.analysis import job
+from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder
 from bench.analysis.statistics.sides import sides
+from bench.guarantee import Guarantee
+from tests.unit.test_cases import record
 
 Row = dict[str, Any]
 
 
 def rows(system: str, level: str, rates: list[float], **others: Any) -> list[Row]:
-    fixed = {"system": system, "level": level, "verdict": "valid", **others}
+    fixed = {
+        "system": system,
+        "case": f"{system} level={level}",
+        "level": level,
+        "verdict": "valid",
+        **others,
+    }
     return [
         {**fixed, "round": number, "throughput_msgs_per_s": rate, "service_p99_ns": 10.0, "e2e_p99_ns": None}
         for number, rate in enumerate(rates)
@@ -30,12 +41,13 @@ def test_ratios_are_paired_by_round() -> None:
         *rows("kafka", "Kafka's defaults", [99.0] * 5),
     ]
 
-    found = sides(trials, BOTH)
+    found = sides(trials, BOTH, {})
 
     assert found is not None
     assert (found["systems"], found["settings"]) == (["kafka", "pulsar"], ["level"])
     (point,) = found["points"]
     assert point["values"] == {"level": "one node"}
+    assert point["cases"] == ["kafka level=one node", "pulsar level=one node"]
     rate = point["throughput_msgs_per_s"]
     assert (rate["first"], rate["second"], rate["rounds"], rate["ratio"]) == (50.0, 10.0, 5, 2.0)
     assert 2.0 <= rate["low"] <= rate["high"] <= 5.0
@@ -47,7 +59,7 @@ def test_a_round_without_a_valid_trial_on_both_sides_is_left_out() -> None:
     trials = [*rows("kafka", "a", [20.0, 90.0]), *rows("pulsar", "a", [10.0])]
     trials += [row | {"round": 1} for row in rows("pulsar", "a", [1.0], verdict="invalid")]
 
-    found = sides(trials, BOTH)
+    found = sides(trials, BOTH, {})
 
     assert found is not None
     (point,) = found["points"]
@@ -58,6 +70,54 @@ def test_a_round_without_a_valid_trial_on_both_sides_is_left_out() -> None:
 def test_systems_that_do_not_sweep_the_same_are_not_compared() -> None:
     trials = [*rows("kafka", "a", [20.0]), *rows("pulsar", "a", [10.0])]
 
-    assert sides(trials, {"kafka": ["level"], "pulsar": ["level", "quorums"]}) is None
-    assert sides(trials, {"kafka": ["level"]}) is None
-    assert sides(rows("kafka", "a", [1.0]), BOTH) is None
+    assert sides(trials, {"kafka": ["level"], "pulsar": ["level", "quorums"]}, {}) is None
+    assert sides(trials, {"kafka": ["level"]}, {}) is None
+    assert sides(rows("kafka", "a", [1.0]), BOTH, {}) is None
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (Guarantee("bookie", nodes=1, spare=0), True),
+        (Guarantee("bookie", nodes=1, power=True, spare=0), False),
+        (None, None),
+    ],
+)
+def test_a_point_says_whether_both_promise_the_same(other: Guarantee | None, same: bool | None) -> None:
+    one = Guarantee("broker", nodes=1, spare=1)
+    trials = [*rows("kafka", "a", [20.0]), *rows("pulsar", "a", [10.0])]
+
+    found = sides(trials, BOTH, {"kafka level=a": one, "pulsar level=a": other})
+
+    assert found is not None
+    (point,) = found["points"]
+    assert point["same"] is same
+    assert point["survives"] == [
+        "the loss of any one node, not a power cut of all nodes",
+        other and other.survives,
+    ]
+    assert point["go_on"] == [True, None if other is None else False]
+
+
+def test_points_come_in_the_scenarios_order_with_what_the_trials_configurations_promise() -> None:
+    swept = {"kafka": ["acks"], "pulsar": ["acks"]}
+    cases = [f"{system} acks={acks}" for system in swept for acks in ("all", "1")]
+    records = tuple(
+        record(number, name, system=name.split()[0], acks=name.partition("=")[2], replicas=1, quorums="1-1-1")
+        for number, name in enumerate(reversed(cases))
+    )
+    trials = [
+        {**row, "acks": name.partition("=")[2], "case": name}
+        for name in reversed(cases)
+        for row in rows(name.split()[0], "", [10.0])
+    ]
+    plan = PlanRecord(format=1, swept=swept, cases=cases)
+
+    found = job._sides(RunFolder(Path(), ManifestRecord(format=1), plan, records), trials)
+
+    assert found is not None
+    assert [point["values"] for point in found["points"]] == [{"acks": "all"}, {"acks": "1"}]
+    assert [point["survives"][1] for point in found["points"]] == [
+        "a power cut, not the loss of its bookie"
+    ] * 2
+    assert {point["same"] for point in found["points"]} == {False}

@@ -8,6 +8,7 @@ from typing import Any
 
 from bench import numbers
 from bench.analysis.statistics.interval import by_round, paired, paired_ratio
+from bench.analysis.verdicts.between import between, unlike
 from bench.model import ENOUGH_TRIALS
 
 Row = Mapping[str, Any]
@@ -21,19 +22,28 @@ _ENDED = (
 """What a time without acknowledgements may have ended by, beside itself (results/faults), as a headline says it."""
 
 
-def headline(cases: Sequence[Row], trials: Sequence[Row], *, closed: bool, broken: bool = False) -> list[str]:
+def headline(
+    cases: Sequence[Row],
+    trials: Sequence[Row],
+    sides: Row | None = None,
+    *,
+    closed: bool,
+    broken: bool = False,
+) -> list[str]:
     """Say what each system's cheapest and dearest configurations did, what was lost, and what to beware of.
 
     In a closed loop a configuration is cheap when it carries more messages; in an open loop, where the rate
-    is given, when its response time is short. Where something was `broken`, what became of acknowledged messages comes
-    first, what lost most before the others, and a price only follows from a closed loop.
+    is given, when its response time is short. Where both systems sweep the same in a closed loop (`sides`) and promise
+    the same somewhere, their ratios there take the place of that. Where something was `broken`, what became of
+    acknowledged messages comes first, what lost most before the others, and a price only follows from a closed loop.
     """
     systems = dict.fromkeys(case["system"] for case in cases)
     by_system = {name: [case for case in cases if case["system"] == name] for name in systems}
     valid = [row for row in trials if row["verdict"] == "valid"]
     prices = [_system(name, those, valid, closed=closed) for name, those in by_system.items()]
     if not broken:
-        return [*prices, _loss(cases, trials), *_caveats(cases, trials)]
+        ratios, untold = (between(sides), unlike(sides)) if sides and closed else ([], ())
+        return [*(ratios or prices), *untold, _loss(cases, trials), *_caveats(cases, trials)]
     rows = {name: [row for case in those for row in _of(case, valid)] for name, those in by_system.items()}
     ranked = sorted(by_system, key=lambda name: _gone(rows[name]), reverse=True)
     worths = [_worth(name, by_system[name], rows[name]) for name in ranked]
@@ -140,10 +150,11 @@ def _system(system: str, cases: Sequence[Row], valid: Sequence[Row], *, closed: 
     best, worst = ordered[0], ordered[-1]
     if len(ordered) == 1:
         return f"{name} ({_label(best)}): {_speed(best, closed=closed)}."
+    picked = len(ordered) > 2
     return (
         f"{name}: of {len(ordered)} configurations {_label(best)} is the cheapest with "
         f"{_speed(best, closed=closed)}, {_label(worst)} the dearest with {_speed(worst, closed=closed)}: "
-        f"{_factor(_of(best, valid), _of(worst, valid), closed=closed)}."
+        f"{_factor(_of(best, valid), _of(worst, valid), closed=closed, picked=picked)}."
     )
 
 
@@ -167,13 +178,18 @@ def _tail(case: Row, *, closed: bool) -> str:
     return f"p99 {measure} time {'unknown' if value is None else numbers.duration(value)}"
 
 
-def _factor(best: Sequence[Row], worst: Sequence[Row], *, closed: bool) -> str:
-    """Say how many times as much the one is: the median over the rounds that both have, with its interval."""
+def _factor(best: Sequence[Row], worst: Sequence[Row], *, closed: bool, picked: bool) -> str:
+    """Say how many times as much the one is: the median over the rounds that both have, with its interval.
+
+    It has none where the two were `picked` from several for being furthest apart, as chance sets equals apart too.
+    """
     metric, what = ("throughput_msgs_per_s", "throughput") if closed else ("response_p99_ns", "latency")
     high, low = (by_round(rows, metric) for rows in ((best, worst) if closed else (worst, best)))
     ratio = paired_ratio(paired(high, low))
     if ratio is None:
         return "no ratio can be given"
+    if picked:
+        return f"{ratio.median:.1f} times the {what}, picked as extremes"
     span = f" ({ratio.interval.low:.1f} to {ratio.interval.high:.1f})" if ratio.interval else ""
     return f"{ratio.median:.1f}{span} times the {what}"
 

@@ -111,21 +111,12 @@ def _columns(results: Results, part: sweep.Part) -> Iterator[_Column]:
 def stack(axes: Axes, system: str, table: pd.DataFrame, *, names: bool = False) -> None:
     """Draw roles one upon the other; with `names` each is named at the right, in its colour."""
     floor = pd.Series(0.0, index=table.index)
-    for number, (role, colour) in enumerate(_colours(system, table).items()):
+    for number, (role, colour) in enumerate(colours(system, table).items()):
         level = floor + table[role]
         axes.fill_between(table.index, floor, level, color=colour, linewidth=0)
         floor = level
         if names:
-            axes.annotate(
-                role,
-                (1, 0.06 + 0.16 * number),
-                (4, 0),
-                xycoords="axes fraction",
-                textcoords="offset points",
-                color=style.readable(colour),
-                fontsize=6.4,
-                fontweight="semibold",
-            )
+            name(axes, role, colour, 0.06 + 0.16 * number)
     axes.grid(visible=True, axis="y")
     axes.set_ylim(bottom=0)
     axes.set_xlim(0, max(1, int(table.index.max())) if len(table) else 1)
@@ -133,7 +124,22 @@ def stack(axes: Axes, system: str, table: pd.DataFrame, *, names: bool = False) 
     axes.yaxis.set_major_locator(MaxNLocator(4))
 
 
-def _colours(system: str, table: pd.DataFrame) -> dict[str, str]:
+def name(axes: Axes, role: str, colour: str, height: float) -> None:
+    """Write a role at the right of a panel, at a share of its height."""
+    axes.annotate(
+        role,
+        (1, height),
+        (4, 0),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        color=style.readable(colour),
+        fontsize=6.4,
+        fontweight="semibold",
+    )
+
+
+def colours(system: str, table: pd.DataFrame) -> dict[str, str]:
+    """Return the colour of each role in a table's columns: shades of the system for servers, greys for the others."""
     roles = [role for role in table.columns if role not in _GREYS]
     shades = dict(zip(roles, style.look(system).shades(len(roles)), strict=False))  # one shade for none
     return {role: shades.get(role) or _GREYS[role] for role in table.columns}
@@ -159,7 +165,7 @@ def _heads(axes: Axes, column: _Column, table: pd.DataFrame) -> None:
         fontweight="semibold",
     )
     at = 0.0
-    for role, colour in _colours(column.part.system, table).items():
+    for role, colour in colours(column.part.system, table).items():
         axes.annotate(
             role,
             (0, 1),

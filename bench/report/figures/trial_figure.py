@@ -1,6 +1,9 @@
-"""One trial over its time: acknowledgements, service time, CPU, disk and network, one below the other."""
+"""One trial over its time, panel by panel: acknowledgements, service time, what was used, what servers told."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -9,61 +12,81 @@ from matplotlib.ticker import MaxNLocator
 
 from bench import numbers
 from bench.report import style
-from bench.report.figures import resources
+from bench.report.figures import resources, servers
 from bench.report.figures.drawing import Drawing, draw
 from bench.report.figures.timeline import broken
 from bench.report.results import Results
 
 _MS = 1e-6
-_PANEL_IN, _GAP_IN, _LEFT_IN, _RIGHT_IN, _FOOT_IN = 0.95, 0.24, 0.62, 0.75, 0.36
+_PANEL_IN, _LOW_IN, _GAP_IN, _LEFT_IN, _RIGHT_IN, _FOOT_IN = 0.95, 0.6, 0.24, 0.62, 0.75, 0.36
+
+_CAPTION = "Grey: warm-up, not counted. Red: something was broken. The last second is cut short."
+_ASKED = (
+    "Below, what servers tell of themselves every five seconds; a step is a mean over the time before it."
+)
 
 
 def trial(results: Results, number: int) -> Drawing | None:
-    """Draw a trial; None where it sent nothing."""
+    """Draw a trial; None where it sent nothing. Panels without any sample are left out."""
     seconds = results.timeline[results.timeline["trial"] == number].set_index("second")
     if seconds.empty:
         return None
     row = results.trials[results.trials["trial"] == number].iloc[0]
-    base = style.look(str(row["system"])).base
+    system, base = str(row["system"]), style.look(str(row["system"])).base
     samples = resources.seconds_of(results, number)
     quantities = resources.QUANTITIES if len(samples) else ()
-    count = 2 + len(quantities)
-    height = count * (_PANEL_IN + _GAP_IN) + _FOOT_IN
-    figure = Figure(figsize=(style.WIDTH_IN, height))
-    panels = [_panel(figure, place, height, last=place == count - 1) for place in range(count)]
+    told = list(servers.panels(samples))
+    figure, panels = _panels([_PANEL_IN] * (2 + len(quantities)) + [_LOW_IN] * len(told))
     _acks(panels[0], seconds, base)
     _service(panels[1], seconds, base)
-    for axes, quantity in zip(panels[2:], quantities, strict=True):
-        resources.stack(axes, str(row["system"]), resources.by_role(samples, quantity), names=True)
+    for axes, quantity in zip(panels[2:], quantities, strict=False):
+        resources.stack(axes, system, resources.by_role(samples, quantity), names=True)
         _title(axes, quantity.label)
+    for axes, (one, table) in zip(panels[2 + len(quantities) :], told, strict=True):
+        servers.lines(axes, system, one, table)
+        _title(axes, one.label)
     right = int(seconds.index.max()) + 1
+    faults = results.faults[results.faults["trial"] == number]
     for axes in panels:
         axes.set_xlim(0, right)
-        faults = results.faults[results.faults["trial"] == number]
         broken(axes, faults, right, named=axes is panels[0])
+    *shown, last = ["service time", *(quantity.label.partition(",")[0] for quantity in quantities)]
     return draw(
         figure,
         name=f"trial-{number}",
         title=f"Trial {number} over its time",
-        alt=f"Acknowledged messages per second, service time, CPU, disk writes and network of {row['case']}: "
-        f"{numbers.rate(row['throughput_msgs_per_s'])} messages/s in the measured window.",
-        caption="Grey: warm-up, not counted. Red: something was broken. The last second is cut short.",
+        alt=f"{', '.join(['Acknowledged messages per second', *shown])} and {last} of {row['case']}: "
+        f"{numbers.rate(row['throughput_msgs_per_s'])} messages/s in the measured window."
+        f"{''.join(f' {_said(one, table)}.' for one, table in told)}",
+        caption=f"{_CAPTION} {_ASKED}" if told else _CAPTION,
     )
 
 
-def _panel(figure: Figure, place: int, height: float, *, last: bool) -> Axes:
-    y = height - (place + 1) * (_PANEL_IN + _GAP_IN)
+def _said(told: servers.Told, table: pd.DataFrame) -> str:
+    """Say in words what a panel shows: the least and the most of each role."""
+    spans = [
+        f"{role} {numbers.rate(table[role].min())} to {numbers.rate(table[role].max())}" for role in table
+    ]
+    return numbers.sentence(f"{told.label}: {', '.join(spans)}")
+
+
+def _panels(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
+    """Make panels of these heights, in inches, with one time axis below the last."""
+    whole = sum(heights) + len(heights) * _GAP_IN + _FOOT_IN
+    figure = Figure(figsize=(style.WIDTH_IN, whole))
+    ends = accumulate(height + _GAP_IN for height in heights)
     width = style.WIDTH_IN - _LEFT_IN - _RIGHT_IN
-    axes = figure.add_axes(
-        (_LEFT_IN / style.WIDTH_IN, y / height, width / style.WIDTH_IN, _PANEL_IN / height)
-    )
-    axes.grid(visible=True, axis="y")
-    axes.xaxis.set_major_locator(MaxNLocator(12, integer=True))
-    axes.yaxis.set_major_locator(MaxNLocator(4))
-    axes.tick_params(labelbottom=last)
-    if last:
-        axes.set_xlabel("seconds since the first send", labelpad=2)
-    return axes
+    panels = [
+        figure.add_axes((_LEFT_IN / style.WIDTH_IN, 1 - end / whole, width / style.WIDTH_IN, height / whole))
+        for height, end in zip(heights, ends, strict=True)
+    ]
+    for axes in panels:
+        axes.grid(visible=True, axis="y")
+        axes.xaxis.set_major_locator(MaxNLocator(12, integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(4))
+        axes.tick_params(labelbottom=axes is panels[-1])
+    panels[-1].set_xlabel("seconds since the first send", labelpad=2)
+    return figure, panels
 
 
 def _title(axes: Axes, words: str) -> None:

@@ -127,13 +127,14 @@ def table(comparison: Comparison) -> Table:
         Column("ratio"),
         Column("95 % interval"),
         Column("by chance"),
+        Column("limited by", "name"),
         Column("verdict", "name"),
     )
-    return Table("Cases", columns, tuple(_row(case, comparison.metric) for case in comparison.cases))
+    return Table("Cases", columns, tuple(_row(case, comparison) for case in comparison.cases))
 
 
-def _row(case: Compared, metric: str) -> Row:
-    shown = numbers.duration if metric.endswith("_ns") else numbers.rate
+def _row(case: Compared, comparison: Comparison) -> Row:
+    shown = numbers.duration if comparison.metric.endswith("_ns") else numbers.rate
     medians = [numbers.NOTHING] * 2 if case.medians is None else [shown(value) for value in case.medians]
     interval = (
         numbers.NOTHING
@@ -148,6 +149,7 @@ def _row(case: Compared, metric: str) -> Row:
             Cell(numbers.NOTHING if case.ratio is None else f"{case.ratio:.3f}", "strong"),
             Cell(interval),
             Cell(numbers.share(case.chance)),
+            Cell(_limits(case, comparison)),
             _verdict(case),
         )
     )
@@ -158,6 +160,16 @@ def _verdict(case: Compared) -> Cell:
     if case.change == Change.WORSE and not case.proven:
         return Cell(f"{case.change}, by itself", "warn")
     return Cell(f"{case.change}{case.reason and f': {case.reason}'}", _TONES.get(case.change, "plain"))
+
+
+def _limits(case: Compared, comparison: Comparison) -> str:
+    """What limited the case in the first run and in the second; one word where they agree."""
+    words = [
+        str(word or numbers.NOTHING)
+        for run in (comparison.first, comparison.second)
+        for word in run.cases.loc[run.cases["case"] == case.case, "bottleneck"]
+    ]
+    return " / ".join(dict.fromkeys(words))
 
 
 def printed(comparison: Comparison) -> RenderableType:

@@ -18,6 +18,7 @@ _SHOWN = {
     ("throughput, messages/s", "median"): "median\nmsgs/s",
     ("throughput, messages/s", "range"): "range\nmsgs/s",
     ("throughput, messages/s", tables.INTERVAL): "95 % interval\nmsgs/s",
+    ("throughput, messages/s", "limited by"): "limited\nby",
     ("service time, ms", "p50"): "service\np50 ms",
     ("service time, ms", "p99"): "service\np99 ms",
     ("end to end, ms", "p99"): "e2e\np99 ms",

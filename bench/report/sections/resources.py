@@ -12,7 +12,7 @@ from bench.report import sweep
 from bench.report.figures.timeline import representative
 from bench.report.results import Results
 from bench.report.sections import method
-from bench.report.table import Cell, Column, Table, case_table
+from bench.report.table import Cell, Column, Table, case_table, without_empty
 
 _WORDS = {
     "client": "the load process",
@@ -50,19 +50,31 @@ def taken(results: Results, part: sweep.Part) -> Table | None:
         Column("fsyncs", "number", "servers, per message"),
         Column("to disks", "number", "bytes per message byte"),
         Column("network", "number", "bytes per message byte"),
+        Column("in GC", "number", "time"),
         Column("limited by, in the trial of median throughput", "text"),
     ]
+    garbage = _garbage(part)
     cells = [
         (
             Cell(_microseconds(case["cpu_per_message_ns"])),
             Cell(numbers.rate(case["flushes_per_message"])),
             Cell(numbers.rate(case["disk_bytes_per_byte"])),
             Cell(numbers.rate(case["network_bytes_per_byte"])),
+            Cell(numbers.share(garbage.get(case["case"]))),
             Cell(evidence(results, case["case"])),
         )
         for _, case in part.cases.iterrows()
     ]
-    return case_table(part, columns, cells)
+    return without_empty(case_table(part, columns, cells))
+
+
+def _garbage(part: sweep.Part) -> dict[str, float]:
+    """The share of its time in garbage collection of the server that spent most there: each case's median."""
+    if "gc_share" not in part.trials.columns:
+        return {}
+    valid = part.trials[part.trials["verdict"] == "valid"]
+    shares = pd.to_numeric(valid["gc_share"]).groupby(valid["case"]).median().dropna()
+    return {str(case): float(share) for case, share in shares.items()}
 
 
 def limits(results: Results) -> Iterator[str]:

@@ -2,37 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bench import numbers
 from bench.report.results import Json, Results
-from bench.report.table import Cell, Column, Row, Table, without_empty
+from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 
+_RATE = "throughput_msgs_per_s"
 _SHOWN: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
-    ("throughput_msgs_per_s", "throughput, messages/s", numbers.rate),
+    (_RATE, "throughput, messages/s", numbers.rate),
     ("service_p99_ns", "service time, p99, ms", numbers.ms),
     ("e2e_p99_ns", "end to end, p99, ms", numbers.ms),
 )
 
 
 def sides(found: Results) -> Table | None:
-    """Return medians of both systems and their ratios, a row a point; None where they do not sweep the same."""
+    """Return medians of both systems and their ratios, a row a point; None where they do not sweep the same.
+
+    Above the points of one pair of guarantees stands whether these are the same, and the settings that all share.
+    """
     told = found.summary.get("sides")
     if not told:
         return None
-    first, second = (str(system).capitalize() for system in told["systems"])
-    heads = (first, second, f"{first} / {second}", "interval")
-    columns = [Column(name, "name") for name in told["settings"]]
-    columns += [Column(head, "number", group) for _, group, _ in _SHOWN for head in heads]
+    names = [str(system).capitalize() for system in told["systems"]]
+    groups = _groups(told["points"], names)
+    apart = [name for name in told["settings"] if any(_varies(name, those) for those in groups.values())]
+    settings = apart or told["settings"]
+    columns = [Column(name, "name") for name in settings]
+    for metric, group, _ in _SHOWN:
+        heads = (*names, " / ".join(names), "interval")
+        columns += [Column(head, "number", group) for head in heads]
+        columns += [Column(f"limited by, {' / '.join(names)}", "name", group)] if metric == _RATE else []
     title = ", ".join(told["settings"]) or "one configuration each"
-    return without_empty(Table(title, tuple(columns), tuple(_row(point) for point in told["points"])))
+    limits = dict(zip(found.cases["case"], found.cases["bottleneck"], strict=True))
+    rows = tuple(_rows(groups, settings, limits))
+    return without_empty(Table(title, tuple(columns), rows))
 
 
-def _row(point: Json) -> Row:
-    cells = [Cell(str(value)) for value in point["values"].values()]
-    for name, _, shown in _SHOWN:
-        one = point[name]
+def _groups(points: Sequence[Json], names: Sequence[str]) -> dict[str, list[Json]]:
+    """Put points together of which the same is to be said, by that."""
+    groups: dict[str, list[Json]] = {}
+    for point in points:
+        groups.setdefault(_promised(point, names), []).append(point)
+    return groups
+
+
+def _varies(setting: str, points: Sequence[Json]) -> bool:
+    return len({point["values"][setting] for point in points}) > 1
+
+
+def _promised(point: Json, names: Sequence[str]) -> str:
+    """Say whether both promise the same, what, and whose writes go on with a node gone."""
+    if point["same"] is None:
+        return "whether the guarantee is the same is not known"
+    one, other = point["survives"]
+    if not point["same"]:
+        return f"not the same guarantee: {names[0]} survives {one}; {names[1]} survives {other}"
+    known = None not in point["go_on"] and len(set(point["go_on"])) > 1
+    only = f"; with one node gone writes go on in {names[point['go_on'].index(True)]} only" if known else ""
+    return f"the same guarantee, survives {one}{only}"
+
+
+def _rows(
+    groups: Mapping[str, Sequence[Json]], settings: Sequence[str], limits: Mapping[str, str]
+) -> Iterator[Row]:
+    for number, (promised, points) in enumerate(groups.items()):
+        shared = [str(value) for name, value in points[0]["values"].items() if name not in settings]
+        yield heading(numbers.sentence(": ".join([*shared, promised])), opens=number > 0)
+        yield from (_row(point, settings, limits) for point in points)
+
+
+def _row(point: Json, settings: Sequence[str], limits: Mapping[str, str]) -> Row:
+    cells = [Cell(str(point["values"][name])) for name in settings]
+    for metric, _, shown in _SHOWN:
+        one = point[metric]
         cells += [Cell(shown(one["first"])), Cell(shown(one["second"]))]
-        cells += [Cell(numbers.ratio(one["ratio"]), "strong"), Cell(numbers.between(one["low"], one["high"]))]
+        cells += [_ratio(one["ratio"], alike=point["same"]), Cell(numbers.between(one["low"], one["high"]))]
+        cells += [Cell(_limits(point, limits))] if metric == _RATE else []
     return Row(tuple(cells))
+
+
+def _ratio(ratio: float | None, *, alike: bool | None) -> Cell:
+    """A ratio of what is not known to be alike is there, and does not stand out."""
+    return Cell(numbers.ratio(ratio), "strong" if alike else "quiet")
+
+
+def _limits(point: Json, limits: Mapping[str, str]) -> str:
+    """What limited each of both cases, a word each; one where they agree."""
+    words = [str(limits.get(case) or numbers.NOTHING) for case in point["cases"]]
+    return " / ".join(dict.fromkeys(words))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from bench import numbers
-from bench.model import BUSY
+from bench.model import BUSY, ENDS
 from bench.report import sweep
 from bench.report.results import Results, trial_page
 from bench.report.sections import resources
@@ -38,19 +39,24 @@ _HEADS = {
     "queue": "queue, ms",
     "e2e": "end to end, ms",
 }
-_PRICE = (Column("median", "number", "messages/s"), Column("p99", "number", _HEADS["service"]))
+_RATE, _TAIL = "throughput_msgs_per_s", "service_p99_ns"
+_PRICE = (
+    Column("median", "number", "messages/s"),
+    Column("limited by", "name", "messages/s"),
+    Column("p99", "number", _HEADS["service"]),
+)
 
 
 def measured(results: Results, part: sweep.Part) -> Table:
     """Every case's throughput and latency: medians over its valid trials."""
-    times, ends = _times(results), _ends(results)
+    times = _times(results)
     columns = [
         Column("valid / all", "number", "trials"),
         Column("median", "number", "throughput, messages/s"),
-        Column(ends, "number", "throughput, messages/s"),
+        Column(_ends(results, _RATE), "number", "throughput, messages/s"),
         Column("limited by", "name", "throughput, messages/s"),
         *([Column("not acked", "number", "sends")] if results.broken else []),
-        *times.values(),
+        *(column for name in times for column in _time_columns(results, name, times[name])),
     ]
     shares = _client_shares(part)
     if shares is not None:
@@ -60,10 +66,11 @@ def measured(results: Results, part: sweep.Part) -> Table:
     cells = []
     for _, case in part.cases.iterrows():
         limit = resources.limited_by(case, resources.evidence(results, case["case"]))
-        row = [_trials(case), *_throughput(case, ends), limit]
+        rate = Cell(numbers.rate(case[_RATE]), "strong")
+        row = [_trials(case), rate, _spread(results, case, _RATE, numbers.rate), limit]
         if results.broken:
             row.append(_not_acked(case))
-        row += [_time(case, name) for name in times]
+        row += [cell for name in times for cell in _time_cells(results, case, name)]
         if shares is not None:
             row.append(_share(shares.get(case["case"])))
         if results.pages:
@@ -103,7 +110,11 @@ def guarantees(part: sweep.Part, *, priced: bool) -> Table:
 
 
 def _promised(part: sweep.Part, case: pd.Series[Any], *, priced: bool) -> Row:
-    price = (Cell(numbers.rate(case["throughput_msgs_per_s"])), Cell(numbers.ms(case["service_p99_ns"])))
+    price = (
+        Cell(numbers.rate(case[_RATE])),
+        resources.limited_by(case),
+        Cell(numbers.ms(case[_TAIL])),
+    )
     counts = (number_cell(case["acked"]), number_cell(case["lost"], tone="bad"))
     return Row((*setting_cells(part, case, None), *(price if priced else ()), *counts))
 
@@ -119,33 +130,43 @@ def _times(results: Results) -> dict[str, Column]:
     return found
 
 
+def _time_columns(results: Results, name: str, column: Column) -> tuple[Column, ...]:
+    """A time's column, and beside the one that stands for the tail how far its median carries."""
+    return (column, replace(column, head=_ends(results, name))) if name == _TAIL else (column,)
+
+
+def _time_cells(results: Results, case: pd.Series[Any], name: str) -> tuple[Cell, ...]:
+    time = _time(case, name)
+    return (time, _spread(results, case, name, numbers.ms)) if name == _TAIL else (time,)
+
+
 def _trials(case: pd.Series[Any]) -> Cell:
     valid, every = int(case["rounds"]), int(case["trials"])
     tone = "bad" if valid == 0 else "warn" if valid < every else "plain"
     return Cell(f"{valid} / {every}", tone, sort=valid)
 
 
-def _ends(results: Results) -> str:
+def _ends(results: Results, name: str) -> str:
     """What stands beside a median: an interval where any case has one, else the range."""
-    return INTERVAL if results.cases["throughput_msgs_per_s_ci_low"].notna().any() else "range"
+    return INTERVAL if results.cases[f"{name}_ci_low"].notna().any() else "range"
 
 
-def _throughput(case: pd.Series[Any], ends: str) -> tuple[Cell, Cell]:
-    name = "throughput_msgs_per_s"
-    low, high, ci_low, ci_high = (case[f"{name}_{end}"] for end in ("low", "high", "ci_low", "ci_high"))
-    trials = _span(low, high)
-    if ends == INTERVAL:
-        beside = replace(_span(ci_low, ci_high), note=f"trials: {trials.text}")
-    else:
-        beside = trials if case["rounds"] > 1 else Cell(numbers.NOTHING)
-    return Cell(numbers.rate(case[name]), "strong"), beside
+def _spread(results: Results, case: pd.Series[Any], name: str, shown: Callable[[float], str]) -> Cell:
+    """How far a median carries: its interval, else the lowest and the highest trial, which are no interval.
 
-
-def _span(low: float, high: float) -> Cell:
-    """From which rate to which; sorts by the low one."""
+    Sorts by the low end.
+    """
+    low, high, ci_low, ci_high = (case[f"{name}_{end}"] for end in ENDS)
     if numbers.absent(low):
         return Cell(numbers.NOTHING)
-    return Cell(f"{numbers.rate(low)} {numbers.NOTHING} {numbers.rate(high)}", sort=float(low))
+    trials = f"{shown(low)} {numbers.NOTHING} {shown(high)}"
+    if not numbers.absent(ci_low):
+        said = f"{shown(ci_low)} {numbers.NOTHING} {shown(ci_high)}"
+        return Cell(said, note=f"trials: {trials}", sort=float(ci_low))
+    alone = case["rounds"] == 1
+    if _ends(results, name) == INTERVAL:
+        return Cell("no interval" if alone else f"{trials}\n(no interval)", sort=float(low))
+    return Cell(numbers.NOTHING if alone else trials, sort=float(low))
 
 
 def _time(case: pd.Series[Any], name: str) -> Cell:

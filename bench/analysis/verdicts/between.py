@@ -1,0 +1,105 @@
+"""Which system has more throughput, and how many times as much, where both promise the same: a few sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bench import numbers
+from bench.model import EMULATED_FSYNC
+from bench.scenario.values import AS_IS
+
+Sides = Mapping[str, Any]
+Point = Mapping[str, Any]
+
+_METRIC = "throughput_msgs_per_s"
+_MOST = 5
+"""Of more points than this only the span is told."""
+
+
+def between(sides: Sides) -> list[str]:
+    """Tell the ratio at each point of `sides` (results/summary.json) where both promise the same; empty where nowhere.
+
+    Where disks were emulated, on the disk as it is. Of many points only the lowest and the highest ratio are told:
+    those were picked for being so, and have no interval.
+    """
+    alike = [point for point in _shown(sides) if point["same"]]
+    known = [point for point in alike if point[_METRIC]["ratio"] is not None]
+    if len(alike) <= _MOST:
+        return [_point(sides, point) for point in alike]
+    return [_span(sides, sorted(known, key=lambda point: float(point[_METRIC]["ratio"])))] if known else []
+
+
+def unlike(sides: Sides) -> Iterator[str]:
+    """Name the points where they do not promise the same, or are not known to; nothing where they do everywhere."""
+    points = _shown(sides)
+    for same, words in ((False, "do not promise the same"), (None, "are not known to promise the same")):
+        labels = [_label(point) for point in points if point["same"] is same]
+        where = "; ".join(labels) if len(labels) <= _MOST else f"{len(labels)} of {len(points)} points"
+        at = f" at {where}" if where else ""
+        if labels:
+            yield f"{' and '.join(_names(sides))} {words}{at}: no ratio is told there."
+
+
+def _shown(sides: Sides) -> Sequence[Point]:
+    points: Sequence[Point] = sides["points"]
+    return [point for point in points if point["values"].get(EMULATED_FSYNC) == AS_IS] or points
+
+
+def _point(sides: Sides, point: Point) -> str:
+    said = _opening(_label(point))
+    ratio = point[_METRIC]["ratio"]
+    if ratio is None:
+        return f"{said}no ratio can be given, no round has both."
+    low, high = point[_METRIC]["low"], point[_METRIC]["high"]
+    rates = [point[_METRIC][side] for side in ("first", "second")]
+    names = _names(sides)
+    if ratio < 1 and (ratio if low is None else low) > 0:
+        names, rates, ratio = names[::-1], rates[::-1], 1 / ratio
+        low, high = (None if end is None else 1 / end for end in (high, low))
+    span = "" if low is None else f" ({numbers.ratio(low)} to {numbers.ratio(high)})"
+    doubt = "no difference can be told: " if low is not None and low <= 1 <= high else ""
+    one, other = map(numbers.rate, rates)
+    return (
+        f"{said}{doubt}{names[0]} has {numbers.ratio(ratio)}{span} the throughput of {names[1]}, "
+        f"{one} against {other} messages/s{_only(sides, point)}."
+    )
+
+
+def _opening(label: str) -> str:
+    """A label as it begins a sentence; a setting's own name stays as it is."""
+    first, _, _ = label.partition(",")
+    begun = label if "=" in first else numbers.sentence(label)
+    return f"{begun}: " if label else ""
+
+
+def _only(sides: Sides, point: Point) -> str:
+    """Say whose writes alone go on with a node gone."""
+    one, other = point["go_on"]
+    if one is None or other is None or one == other:
+        return ""
+    return f"; with one node gone writes go on in {_names(sides)[0 if one else 1]} only"
+
+
+def _span(sides: Sides, ordered: Sequence[Point]) -> str:
+    first, second = _names(sides)
+    low, high = (
+        f"{numbers.ratio(point[_METRIC]['ratio'])} ({_label(point)})" for point in (ordered[0], ordered[-1])
+    )
+    return (
+        f"At the {len(ordered)} points where both promise the same {first} has from {low} to {high} "
+        f"the throughput of {second}."
+    )
+
+
+def _names(sides: Sides) -> list[str]:
+    return [str(system).capitalize() for system in sides["systems"]]
+
+
+def _label(point: Point) -> str:
+    """Name a point by its settings; what is a phrase stands for itself."""
+    values = {name: str(value) for name, value in point["values"].items() if name != EMULATED_FSYNC}
+    said = [value if " " in value else f"{name}={value}" for name, value in values.items()]
+    if EMULATED_FSYNC in point["values"]:
+        said.append(f"disk {point['values'][EMULATED_FSYNC]}")
+    return ", ".join(said)

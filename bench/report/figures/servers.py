@@ -1,0 +1,122 @@
+"""What servers and client tell of themselves over a trial's time: requests, fsyncs, garbage, heap, copies, backlog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
+
+from bench.model import NANOS
+from bench.report.figures import resources
+
+_MS, _PERCENT, _MIB = 1e3, 1e2, 1 / 2**20
+_APART_NS = NANOS // 2
+"""Samples closer than this are of one look: servers are asked at once, every five seconds."""
+_LONG = 1.5
+"""Looks that are so many times as far apart as is usual have one between them that brought nothing."""
+
+Line: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a panel shows of each role, times `scale`.
+
+    Of its nodes the largest or the sum (`across`); with `per` the mean of what so many took, all nodes together. With
+    `since` a value speaks of the time since the sample before, else of its own moment. `roles`: of these only.
+    """
+
+    label: str
+    metric: str
+    scale: float = 1.0
+    across: str = "max"
+    per: str | None = None
+    since: bool = True
+    roles: tuple[str, ...] = ()
+
+
+TOLD = (
+    Told("request to append, ms, mean", "request_s", _MS, "sum", per="requests"),
+    Told("fsync of a log or journal, ms, mean", "flush_s", _MS, "sum", per="flushes"),
+    Told("time in garbage collection, %, of the server with most", "gc_s", _PERCENT),
+    Told("heap in use, MiB, of the server with most", "heap_bytes", _MIB, since=False),
+    Told(
+        "partitions that lack a replica in sync",
+        "under_replicated",
+        1.0,
+        "sum",
+        since=False,
+        roles=("broker",),
+    ),
+    Told("ledgers that lack a copy", "under_replicated", since=False, roles=("bookie",)),  # each tells of all
+    Told("changes of the replicas in sync, per second", "isr_changes", 1.0, "sum"),
+    Told("lateness of the client's event loop, ms, most", "loop_lag_s", _MS),
+    Told("chunks of records that wait for the disk", "recorder_backlog", since=False),
+)
+
+
+def panels(samples: pd.DataFrame) -> Iterator[tuple[Told, pd.DataFrame]]:
+    """Give what there are samples of, with its values over seconds, a column a role."""
+    for told in TOLD:
+        table = over_time(samples, told)
+        if table.notna().to_numpy().any():
+            yield told, table
+
+
+def over_time(samples: pd.DataFrame, told: Told) -> pd.DataFrame:
+    """Return the values of each role over the seconds since the first send at which servers were asked."""
+    chosen = samples[samples["metric"].isin((told.metric, told.per))].sort_values("at_ns")
+    if told.roles:
+        chosen = chosen[chosen["role"].isin(told.roles)]
+    chosen = chosen.assign(look=(chosen["at_ns"].diff() > _APART_NS).cumsum())
+    table = _by_role(chosen, told.metric, told.across)
+    if told.per:
+        times = _by_role(chosen, told.per, told.across)
+        table = table / times.where(times > 0)
+    table.index = chosen.groupby("look")["at_ns"].max().reindex(table.index) / NANOS
+    return table.dropna(axis="columns", how="all") * told.scale
+
+
+def _by_role(chosen: pd.DataFrame, metric: str, across: str) -> pd.DataFrame:
+    """Make one value of a role's nodes at each look."""
+    by_node = (
+        chosen[chosen["metric"] == metric].groupby(["look", "role", "node"], as_index=False)["value"].mean()
+    )
+    table: pd.DataFrame = by_node.pivot_table("value", "look", "role", across)
+    return table
+
+
+def lines(axes: Axes, system: str, told: Told, table: pd.DataFrame) -> None:
+    """Draw a line a role, named at the right in its colour."""
+    course = _steps if told.since else _levels
+    for number, (role, colour) in enumerate(resources.colours(system, table).items()):
+        axes.plot(*course(table[role]), color=colour, linewidth=1.0)
+        axes.plot(table.index, table[role], ".", color=colour, markersize=3)
+        resources.name(axes, role, colour, 0.04 + 0.26 * number)
+    whole = bool((table.fillna(0.0) % 1 == 0).to_numpy().all())
+    top = float(table.max().max()) * 1.08
+    axes.set_ylim(0, max(top, 1.0) if whole else top or 1.0)
+    axes.yaxis.set_major_locator(MaxNLocator(3, integer=whole))
+
+
+def _steps(values: pd.Series[float]) -> tuple[Line, Line]:
+    """Carry each value back to the look before, as it speaks of the time since then."""
+    ends = values.index.to_numpy(float)
+    starts = np.concatenate([ends[:1], ends[:-1]])
+    return np.column_stack([starts, ends]).ravel(), np.repeat(values.to_numpy(float), 2)
+
+
+def _levels(values: pd.Series[float]) -> tuple[Line, Line]:
+    """Join values, but for where nobody answered for longer than usual."""
+    at: Line = np.asarray(values.index, dtype=np.float64)
+    levels: Line = np.asarray(values, dtype=np.float64)
+    if len(at) < 2:
+        return at, levels
+    silent = np.flatnonzero(np.diff(at) > _LONG * np.median(np.diff(at))) + 1
+    return np.insert(at, silent, np.nan), np.insert(levels, silent, np.nan)

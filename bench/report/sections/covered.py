@@ -1,0 +1,103 @@
+"""Whether what broke in a trial is within what its configuration promises, by the rule of docs/method.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from bench.guarantee import Guarantee
+from bench.report.results import Json
+
+_POWER, _CUT_OFF = "power-loss", "isolate"
+
+
+class Covered(StrEnum):
+    """What a promise says of what broke."""
+
+    WITHIN = "within the promise"
+    BEYOND = "beyond it"
+    OPEN = "not judged"
+
+
+class _Lost(NamedTuple):
+    """A node that lost what it kept, and from when to when it was away."""
+
+    node: str
+    from_ns: int
+    to_ns: float
+
+
+def faults(trial: Json) -> list[Json]:
+    """Return the faults of a trial.json that are seen to have struck; its other steps break nothing."""
+    return [step for step in trial.get("faults") or () if step.get("proven")]
+
+
+def covered(promise: Guarantee, trials: Iterable[Json]) -> Covered:
+    """Judge what broke in the trials of a case; open where they differ, and without any."""
+    said = {_judged(promise, trial) for trial in trials}
+    return said.pop() if len(said) == 1 else Covered.OPEN
+
+
+def _judged(promise: Guarantee, trial: Json) -> Covered:
+    if promise.nodes is None:
+        return Covered.BEYOND
+    struck = [step for step in faults(trial) if _keepers(promise, step)]
+    if promise.condition:
+        failed = any(_fails(promise, step) for step in struck)
+        return Covered.BEYOND if failed else Covered.OPEN if struck else Covered.WITHIN
+    lost = [one for step in struck for one in _losses(promise, step, trial)]
+    if _at_once(lost) > promise.nodes:
+        return Covered.BEYOND
+    return Covered.WITHIN if len({one.node for one in lost}) <= promise.nodes else Covered.OPEN
+
+
+def _keepers(promise: Guarantee, step: Json) -> list[str]:
+    """Name the nodes that a fault struck of those that keep messages."""
+    return [node for node in step["nodes"] if node.rpartition("-")[0] == promise.keeper]
+
+
+def _fails(promise: Guarantee, step: Json) -> bool:
+    """Whether nodes failed, so that another copy had to be there; after a power cut their disks may have it."""
+    powered = step["kind"] == _POWER and promise.power
+    return not powered and (_away(step) or step["kind"] == _CUT_OFF)
+
+
+def _losses(promise: Guarantee, step: Json, trial: Json) -> Iterator[_Lost]:
+    """Give the nodes that lost what they kept: they stayed away, or had not written it when their power went."""
+    forgot = step["kind"] == _POWER and not promise.power
+    for node in _keepers(promise, step):
+        back_ns = _back_ns(node, step, trial)
+        if forgot or (_away(step) and back_ns is None):
+            yield _Lost(node, step["asked_ns"], math.inf if back_ns is None else back_ns)
+
+
+def _away(step: Json) -> bool:
+    """Whether it took away what a node keeps; taken for granted in a trial from before that was written down."""
+    return bool(step.get("away", True))
+
+
+def _back_ns(node: str, step: Json, trial: Json) -> int | None:
+    """When a node was healed, with all that a fault struck or by a step that undid it for some; None for never."""
+    if step.get("healed_ns") is not None:
+        return int(step["healed_ns"])
+    planned = (trial["case"].get("configuration") or {}).get("faults") or ()
+    undoing = {one.get("name") for one in planned if _undoes(str(one.get("undo", "")), step["name"])}
+    return min(
+        (int(one["effect_ns"]) for one in trial["faults"] if one["name"] in undoing and node in one["nodes"]),
+        default=None,
+    )
+
+
+def _undoes(target: str, step: str) -> bool:
+    """Whether `undo: STEP` or `undo: node 2 of STEP` means this step."""
+    return target == step or target.partition(" of ")[2] == step
+
+
+def _at_once(lost: Sequence[_Lost]) -> int:
+    """Count the most nodes that were away at one time, of those that lost what they kept."""
+    return max(
+        (len({other.node for other in lost if other.from_ns <= one.from_ns < other.to_ns}) for one in lost),
+        default=0,
+    )

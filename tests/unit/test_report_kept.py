@@ -1,0 +1,186 @@
+"""What became of promises where something broke: which losses speak against them, and which do not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.guarantee import Guarantee
+from bench.report import results, sweep
+from bench.report.sections.covered import Covered, covered
+from bench.report.sections.kept import kept
+from bench.report.table import Table
+from tests.report_data import build
+from tests.report_sketch import Sketch
+
+Json = dict[str, Any]
+
+MEMORY = Guarantee("bookie", nodes=1)
+DISK = Guarantee("bookie", nodes=1, power=True)
+ALONE = Guarantee("bookie", nodes=0)
+LATER = Guarantee("broker", nodes=0, condition="once another copy is written")
+NOTHING = Guarantee("broker")
+BOOKIES = ("bookie-1", "bookie-2", "bookie-3")
+
+
+def fault(kind: str, *nodes: str, asked: int = 10, healed: int | None = 20, name: str = "struck") -> Json:
+    times = {"asked_ns": asked, "effect_ns": asked + 1, "healed_ns": healed}
+    away = kind in {"kill", "stop", "pause", "power-loss"}
+    return {"name": name, "kind": kind, "nodes": list(nodes), "away": away, "proven": True, **times}
+
+
+def trial(*steps: Json, planned: tuple[Json, ...] = ()) -> Json:
+    case = {"system": "pulsar", "name": "pulsar", "settings": {}, "configuration": {"faults": list(planned)}}
+    return {"verdict": "valid", "case": case, "faults": list(steps)}
+
+
+@pytest.mark.parametrize(
+    ("promise", "broke", "said"),
+    [
+        (MEMORY, fault("kill", "bookie-1", healed=None), Covered.WITHIN),
+        (MEMORY, fault("kill", "bookie-1", "bookie-2", healed=None), Covered.BEYOND),
+        (MEMORY, fault("kill", *BOOKIES), Covered.WITHIN),  # all came back with what they had
+        (MEMORY, fault("power-loss", "bookie-1"), Covered.WITHIN),
+        (MEMORY, fault("power-loss", *BOOKIES, "broker-1"), Covered.BEYOND),
+        (DISK, fault("power-loss", *BOOKIES, "broker-1"), Covered.WITHIN),
+        (DISK, fault("power-loss", "bookie-1", "bookie-2", healed=None), Covered.BEYOND),
+        (MEMORY, fault("kill", "broker-1", "broker-2", healed=None), Covered.WITHIN),  # these keep nothing
+        (ALONE, fault("kill", "bookie-1"), Covered.WITHIN),
+        (ALONE, fault("kill", "bookie-1", healed=None), Covered.BEYOND),
+        (ALONE, fault("slow-disk", *BOOKIES, healed=None), Covered.WITHIN),
+        (LATER, fault("kill", "broker-1"), Covered.BEYOND),
+        (LATER, fault("isolate", "broker-1"), Covered.BEYOND),
+        (LATER, fault("slow-disk", "broker-1"), Covered.OPEN),
+        (replace(LATER, power=True), fault("power-loss", "broker-1"), Covered.OPEN),
+        (LATER, fault("kill", "controller-1"), Covered.WITHIN),
+        (NOTHING, fault("kill", "controller-1"), Covered.BEYOND),
+    ],
+)
+def test_what_broke_is_held_against_the_promise(promise: Guarantee, broke: Json, said: Covered) -> None:
+    assert covered(promise, [trial(broke)]) == said
+
+
+def test_nodes_that_lost_their_memory_one_after_the_other_are_not_judged() -> None:
+    """Whether their copies were made again in between nothing tells."""
+    one, other = (fault("power-loss", f"bookie-{n}", asked=10 * n, healed=10 * n + 5) for n in (1, 2))
+
+    assert covered(MEMORY, [trial(one, other)]) == Covered.OPEN
+    assert covered(MEMORY, [trial(one, other | {"asked_ns": 12})]) == Covered.BEYOND
+
+
+def test_a_node_that_a_step_undid_was_not_lost() -> None:
+    both = fault("kill", "bookie-1", "bookie-2", healed=None, name="both killed")
+    undone = {"name": "one back", "kind": "undo", "nodes": ["bookie-1"], "asked_ns": 15, "effect_ns": 16}
+    planned = ({"name": "one back", "undo": "node 1 of both killed"},)
+
+    assert covered(MEMORY, [trial(both, undone, planned=planned)]) == Covered.WITHIN
+    assert covered(MEMORY, [trial(both, undone)]) == Covered.BEYOND
+
+
+def test_trials_that_differ_are_not_judged() -> None:
+    assert (
+        covered(ALONE, [trial(fault("kill", "bookie-1", healed=heal)) for heal in (20, None)]) == Covered.OPEN
+    )
+    assert covered(ALONE, []) == Covered.OPEN
+
+
+def broken(folder: Path, broke: Json | None = None, configuration: Json | None = None, **sketch: Any) -> Path:
+    """Make a run of Pulsar in which this broke in every trial."""
+    run = build(folder, Sketch(systems=("pulsar",), rounds=1, messages=500, **sketch))
+    summary, manifest = run / "results" / "summary.json", run / "manifest.json"
+    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"figure": "timeline"}))
+    titled = {"scenario": folder.name, "title": folder.name}
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | titled))
+    for file in run.glob("trials/*/trial.json"):
+        document = json.loads(file.read_text())
+        document["faults"] = [broke or fault("kill", "bookie-1")]
+        document["case"]["configuration"] |= configuration or {}
+        file.write_text(json.dumps(document))
+    return run
+
+
+def told(tmp_path: Path) -> list[Table] | None:
+    found = results.read(build(tmp_path / "20261121-1", Sketch(systems=("pulsar",), rounds=1, messages=500)))
+    return kept(found, sweep.parts(found))
+
+
+def under(table: Table, promise: str) -> list[list[str]]:
+    """Return the rows under a promise, without the scenario."""
+    heads = [place for place, row in enumerate(table.rows) if row.heading]
+    begin = next(place for place in heads if table.rows[place].cells[0].text == promise)
+    end = min((place for place in heads if place > begin), default=len(table.rows))
+    return [[cell.text for cell in row.cells] for row in table.rows[begin + 1 : end]]
+
+
+def test_only_a_loss_within_the_promise_is_red(tmp_path: Path) -> None:
+    every = dict.fromkeys(range(12), 61)
+    broken(tmp_path / "20261122-1-power", fault("power-loss", *BOOKIES), lost=every)
+
+    (table,) = told(tmp_path) or []
+
+    disk, memory = (
+        "Survives a power cut, not the loss of its bookie",
+        "Survives neither the loss of its bookie nor a power cut",
+    )
+    assert [(row[1], *row[4:]) for row in under(table, disk)] == [
+        ("quorums=1-1-1 journalSyncData=true", "61", "within the promise")
+    ]
+    assert [row[-1] for row in under(table, memory)] == ["beyond it"]
+    red = [row for row in table.rows if any(cell.tone == "bad" for cell in row.cells)]
+    assert {row.cells[-1].text for row in red} == {"within the promise"}
+    assert all("journalSyncData=true" in row.cells[1].text for row in red)
+
+
+def test_a_promise_that_nothing_has_tried_is_named_so(tmp_path: Path) -> None:
+    broken(tmp_path / "20261122-1-kill", configuration={"topic": {"quorums": "9-9-9"}})
+    for file in (tmp_path / "20261122-1-kill").glob("trials/*/trial.json"):
+        document = json.loads(file.read_text())
+        document["case"]["settings"] = {"quorums": "1-1-1", "journalSyncData": "true"}
+        file.write_text(json.dumps(document))
+
+    (table,) = told(tmp_path) or []
+
+    untried = under(table, "Survives the loss of any two bookies, and a power cut of all nodes")
+    assert [row[0] for row in untried] == ["No scenario with a fault has tried this here."]
+
+
+def test_what_an_application_in_between_loses_is_no_evidence(tmp_path: Path) -> None:
+    broken(tmp_path / "20261122-1-settling", configuration={"processor": {"acknowledge": "before"}})
+
+    (table,) = told(tmp_path) or []
+
+    assert all(row.heading or row.cells[0].text.startswith("No scenario") for row in table.rows)
+
+
+def test_what_could_not_be_read_is_not_passed_over(tmp_path: Path) -> None:
+    import pandas as pd  # noqa: PLC0415
+
+    run = broken(tmp_path / "20261122-1-kill")
+    file = run / "results" / "cases.parquet"
+    pd.read_parquet(file).assign(lost=None, unread=400).to_parquet(file)
+
+    (table,) = told(tmp_path) or []
+
+    told_of = {
+        (row.cells[-1].text, row.cells[4].text, row.cells[4].tone) for row in table.rows if not row.heading
+    }
+    assert told_of == {("within the promise", "400 unread", "warn"), ("beyond it", "400 unread", "plain")}
+
+
+def test_where_no_run_broke_anything_there_are_no_tables(tmp_path: Path) -> None:
+    assert told(tmp_path) == []
+
+
+def test_a_run_in_which_something_broke_is_its_own_evidence(tmp_path: Path) -> None:
+    import pandas as pd  # noqa: PLC0415
+
+    run = broken(tmp_path / "20261122-1-kill")
+    file = run / "results" / "faults.parquet"
+    pd.concat([pd.read_parquet(file), pd.DataFrame([{"trial": 0, "fault": "struck"}])]).to_parquet(file)
+    found = results.read(run)
+
+    assert kept(found, sweep.parts(found)) is None
