@@ -94,7 +94,7 @@ def _row(one: _Tried) -> Row:
     said = covered(one.promise, one.trials)
     return Row(
         (
-            Cell(f"{other.manifest.get('title')} ({other.manifest.get('profile')})", links=link),
+            Cell(f"{other.manifest.get('title')} ({other.manifest.get('profile')}) ", links=link),
             Cell(name or numbers.NOTHING),
             Cell(f"{case['rounds']} / {case['trials']}"),
             Cell(numbers.count(case["acked"])),
