@@ -311,6 +311,17 @@ def test_refused_messages_that_are_there_are_counted() -> None:
     assert none.endswith("; none of the 150 sends that were refused or never answered is in the log.")
 
 
+def test_what_became_of_refused_messages_is_not_said_where_the_read_stopped_short() -> None:
+    trials = [trial("kafka", failed=10), trial("kafka", None, failed=30)]
+
+    (said,) = headline([case("kafka", 4.0, 1)], trials, closed=False, broken=True)
+
+    assert said.endswith(
+        "; none of the 10 sends that were refused or never answered is in the log; of 30 sends that were refused or "
+        "never answered that cannot be said, as the full read did not reach the end."
+    )
+
+
 def test_where_something_broke_in_a_closed_loop_the_price_follows() -> None:
     worth, price = headline(SWEEP, [trial()], closed=True, broken=True)
     assert worth == "Kafka: of 1,000 acknowledged messages none was lost, doubled or disordered."

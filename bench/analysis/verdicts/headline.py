@@ -14,6 +14,7 @@ from bench.model import ENOUGH_TRIALS
 Row = Mapping[str, Any]
 
 _UNHARMED = "none was lost, doubled or disordered"
+_UNSURE = "sends that were refused or never answered"
 _ENDED = (
     ("healing", "until something was healed"),
     ("restart", "until a server that had ended was started again"),
@@ -97,11 +98,18 @@ def _stood_still(rows: Sequence[Row]) -> str:
 
 def _strays(rows: Sequence[Row]) -> str:
     """Say how many of the sends that were not acknowledged are there all the same; empty where all were."""
-    unsure = sum(row["failed"] + row["unknown"] for row in rows)
-    there = sum(row["fail_present"] + row["unknown_present"] for row in rows)
-    if not unsure:
-        return ""
-    return f"; {there or 'none'} of the {unsure:,} sends that were refused or never answered {_are(there)} in the log"
+    said = []
+    ended = [row for row in rows if row.get("lost") is not None]
+    unsure, unread = (
+        sum(row["failed"] + row["unknown"] for row in those)
+        for those in (ended, [row for row in rows if row.get("lost") is None])
+    )
+    if unsure:
+        there = sum(row["fail_present"] + row["unknown_present"] for row in ended)
+        said.append(f"; {there or 'none'} of the {unsure:,} {_UNSURE} {_are(there)} in the log")
+    if unread:
+        said.append(f"; of {unread:,} {_UNSURE} that cannot be said, as the full read did not reach the end")
+    return "".join(said)
 
 
 def _are(number: int) -> str:
