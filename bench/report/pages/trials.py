@@ -104,13 +104,15 @@ def _times(row: pd.Series[Any]) -> Iterator[tuple[str, list[str]]]:
 
 def _settings(document: Json) -> list[Fact]:
     """What the case asks for, a line each, swept or not."""
-    lines = []
-    for name, value in (document["case"].get("configuration") or {}).items():
+    return [Fact(*one) for one in _flat(document["case"].get("configuration") or {}) if one[0] != "faults"]
+
+
+def _flat(settings: Json, under: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in settings.items():
         if isinstance(value, dict):
-            lines += [Fact(f"{name}.{key}", str(one)) for key, one in value.items()]
-        elif name != "faults":
-            lines.append(Fact(name, str(value)))
-    return lines
+            yield from _flat(value, f"{under}{name}.")
+        else:
+            yield f"{under}{name}", str(value)
 
 
 def _logs(run: Path, document: Json) -> list[tuple[str, str]]:
