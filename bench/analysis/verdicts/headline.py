@@ -98,18 +98,17 @@ def _stood_still(rows: Sequence[Row]) -> str:
 
 def _strays(rows: Sequence[Row]) -> str:
     """Say how many of the sends that were not acknowledged are there all the same; empty where all were."""
-    said = []
-    ended = [row for row in rows if row.get("lost") is not None]
-    unsure, unread = (
-        sum(row["failed"] + row["unknown"] for row in those)
-        for those in (ended, [row for row in rows if row.get("lost") is None])
-    )
+    read = [row for row in rows if row.get("lost") is not None]
+    unsure, every = (sum(row["failed"] + row["unknown"] for row in those) for those in (read, rows))
+    said = ""
     if unsure:
-        there = sum(row["fail_present"] + row["unknown_present"] for row in ended)
-        said.append(f"; {there or 'none'} of the {unsure:,} {_UNSURE} {_are(there)} in the log")
-    if unread:
-        said.append(f"; of {unread:,} {_UNSURE} that cannot be said, as the full read did not reach the end")
-    return "".join(said)
+        there = sum(row["fail_present"] + row["unknown_present"] for row in read)
+        said = f"; {there or 'none'} of the {unsure:,} {_UNSURE} {_are(there)} in the log"
+    if every > unsure:
+        said += (
+            f"; of {every - unsure:,} {_UNSURE} that cannot be said, as the full read did not reach the end"
+        )
+    return said
 
 
 def _are(number: int) -> str:
@@ -244,8 +243,4 @@ def _caveats(cases: Sequence[Row], trials: Sequence[Row]) -> list[str]:
     if left_out:
         are = "is" if left_out == 1 else "are"
         found.append(f"{left_out} of {numbers.plural(len(trials), 'trial')} {are} not valid and left out")
-    return [_sentence("; ".join(found))] if found else []
-
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
+    return [f"{numbers.sentence('; '.join(found))}."] if found else []

@@ -16,7 +16,7 @@ from bench.model import Change, Compared
 from bench.report import templates
 from bench.report.pages.terminal import STYLES
 from bench.report.results import Results
-from bench.report.sections import method
+from bench.report.sections import method, resources
 from bench.report.table import Cell, Column, Row, Table
 
 _WORK = "machine_probe_ns"
@@ -163,13 +163,11 @@ def _verdict(case: Compared) -> Cell:
 
 
 def _limits(case: Compared, comparison: Comparison) -> str:
-    """What limited the case in the first run and in the second; one word where they agree."""
-    words = [
-        str(word or numbers.NOTHING)
-        for run in (comparison.first, comparison.second)
-        for word in run.cases.loc[run.cases["case"] == case.case, "bottleneck"]
-    ]
-    return " / ".join(dict.fromkeys(words))
+    """What limited the case in the first run and in the second."""
+    runs = (comparison.first.cases, comparison.second.cases)
+    return resources.limits_of(
+        word for cases in runs for word in cases.loc[cases["case"] == case.case, "bottleneck"]
+    )
 
 
 def printed(comparison: Comparison) -> RenderableType:

@@ -7,6 +7,7 @@ from typing import Any
 
 from bench import numbers
 from bench.report.results import Json, Results
+from bench.report.sections import resources
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 
 _RATE = "throughput_msgs_per_s"
@@ -79,16 +80,10 @@ def _row(point: Json, settings: Sequence[str], limits: Mapping[str, str]) -> Row
         one = point[metric]
         cells += [Cell(shown(one["first"])), Cell(shown(one["second"]))]
         cells += [_ratio(one["ratio"], alike=point["same"]), Cell(numbers.between(one["low"], one["high"]))]
-        cells += [Cell(_limits(point, limits))] if metric == _RATE else []
+        cells += [Cell(resources.limits_of(map(limits.get, point["cases"])))] if metric == _RATE else []
     return Row(tuple(cells))
 
 
 def _ratio(ratio: float | None, *, alike: bool | None) -> Cell:
     """A ratio of what is not known to be alike is there, and does not stand out."""
     return Cell(numbers.ratio(ratio), "strong" if alike else "quiet")
-
-
-def _limits(point: Json, limits: Mapping[str, str]) -> str:
-    """What limited each of both cases, a word each; one where they agree."""
-    words = [str(limits.get(case) or numbers.NOTHING) for case in point["cases"]]
-    return " / ".join(dict.fromkeys(words))

@@ -159,10 +159,11 @@ def _spread(results: Results, case: pd.Series[Any], name: str, shown: Callable[[
     low, high, ci_low, ci_high = (case[f"{name}_{end}"] for end in ENDS)
     if numbers.absent(low):
         return Cell(numbers.NOTHING)
-    trials = f"{shown(low)} {numbers.NOTHING} {shown(high)}"
+    interval, trials = (
+        f"{shown(one)} {numbers.NOTHING} {shown(other)}" for one, other in ((ci_low, ci_high), (low, high))
+    )
     if not numbers.absent(ci_low):
-        said = f"{shown(ci_low)} {numbers.NOTHING} {shown(ci_high)}"
-        return Cell(said, note=f"trials: {trials}", sort=float(ci_low))
+        return Cell(interval, note=f"trials: {trials}", sort=float(ci_low))
     alone = case["rounds"] == 1
     if _ends(results, name) == INTERVAL:
         return Cell("no interval" if alone else f"{trials}\n(no interval)", sort=float(low))
