@@ -175,6 +175,7 @@ def test_the_index_of_published_runs_leads_to_them_and_words_hide_the_others(ope
     assert entries.first.is_hidden()
     page.get_by_role("searchbox").fill("")
     page.locator("h3 a").first.click()
+    page.wait_for_url("**/report.html")
 
     assert page.get_by_role("img").count() >= 5
     assert page.locator("td.links").count() == 0
