@@ -156,6 +156,7 @@ def test_every_trial_has_a_page_that_leads_back_and_on(opened: Opened, report: P
     assert len(links) == len(list(report.glob("trials/*"))) == len(set(links))
 
     page.locator("td.links a").first.click()
+    page.wait_for_url("**/pages/*.html")
 
     assert page.locator("h1").text_content() != ""
     assert page.get_by_role("img").count() == 1
