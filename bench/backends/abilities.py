@@ -109,13 +109,13 @@ class Fillable(Protocol):
     """Fills the disks of nodes whose data lie on file systems of their own."""
 
     def fill_disk(self, node: Node) -> str:
-        """Leave no free block on the node's disk; return how that was seen. The node may end by itself then."""
+        """Leave no free block on the node's disk, and take what comes free there; return how that was seen.
+
+        The node may end by itself then.
+        """
 
     def full_disk(self, node: Node) -> str | None:
-        """Return how it was seen that the node's disk has no room now or that the node ended; None where neither is so.
-
-        A server that ends gives back what it had reserved, and nobody writes there any more.
-        """
+        """Return how it was seen that the node's disk has no room now, None where it has."""
 
     def free_disk(self, node: Node) -> str:
         """Make room again and start the node if it has ended; return how that was seen. Raises FaultError."""

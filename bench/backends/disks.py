@@ -11,7 +11,7 @@ import struct
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 import psutil
 
 from bench.backends import sandbox
+from bench.backends.filler import Filler
 from bench.errors import FaultError, SetupError
 
 _CALLS = 500
@@ -27,9 +28,7 @@ _BYTES = 4096
 _DISK_BYTES = 2 << 30
 """Size of a node's own disk; the image is sparse."""
 _TRIED_BYTES = 16 << 20
-_FILLER = ".filler"
 _PROBE = ".probe"
-_SLACK_BYTES = 4 << 20
 _EXT4_SHUTDOWN = 0x8004587D
 _WITHOUT_LOG_FLUSH = 2
 """ioctl EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH (linux/fs/ext4/ext4.h)."""
@@ -109,6 +108,7 @@ class Disk:
         """Make and mount it; the folder must be empty. Raises SetupError with what the tools said."""
         self._folder = folder
         self._image = folder.with_name(f"{folder.name}.ext4")
+        self._filler: Filler | None = None
         folder.mkdir(parents=True, exist_ok=True)
         with self._image.open("wb") as image:
             image.truncate(size_bytes)
@@ -153,28 +153,25 @@ class Disk:
 
     def remount(self) -> None:
         """Mount what is on the disk. Raises SetupError with what the tools said."""
-        _tool("umount", str(self._folder))
-        self._mount()
+        with self._filler.still() if self._filler else nullcontext():
+            _tool("umount", str(self._folder))
+            self._mount()
 
     def fill(self) -> int:
-        """Take all its free space and return how many bytes that was.
+        """Take all its free space, and what comes free later, until `free`; return how many bytes that was at first.
 
         Raises FaultError, and gives the space back, if writes still work.
         """
-        filler = self._folder / _FILLER
-        free = shutil.disk_usage(self._folder).free
-        try:
-            with filler.open("wb") as file:
-                os.posix_fallocate(file.fileno(), 0, max(free - _SLACK_BYTES, 1))
-                file.seek(0, os.SEEK_END)
-                _write_until_full(file.fileno())
-        except OSError as error:
-            self.free()
-            raise FaultError(f"Filling the disk at {self._folder} failed: {error}.") from error
-        except FaultError:
-            self.free()
-            raise
-        return filler.stat().st_size
+        self._filler = Filler(self._folder)
+        return self._filler.bytes
+
+    def kept_full(self) -> int | None:
+        """Return how many bytes came free since it was filled, and were taken again; None if it has room now."""
+        if self._filler is None:
+            return None
+        with suppress(OSError, FaultError):
+            self._filler.take()
+        return self._filler.taken_later if self.is_full() else None
 
     def is_full(self) -> bool:
         """Tell whether it has no room for one block more."""
@@ -196,25 +193,15 @@ class Disk:
 
     def free(self) -> None:
         """Give the space back."""
-        (self._folder / _FILLER).unlink(missing_ok=True)
+        if self._filler is not None:
+            self._filler.empty()
+            self._filler = None
 
     def close(self) -> None:
         """Unmount it and delete its image."""
+        self.free()
         _tool("umount", "--lazy", str(self._folder))
         self._image.unlink(missing_ok=True)
-
-
-def _write_until_full(handle: int) -> None:
-    """Write small blocks until there is no room for one more."""
-    for _ in range(2 * _SLACK_BYTES // _BYTES):
-        try:
-            os.write(handle, bytes(_BYTES))
-            os.fsync(handle)
-        except OSError as error:
-            if error.errno == errno.ENOSPC:
-                return
-            raise
-    raise FaultError("The disk went on taking writes after it should have been full.")
 
 
 def _tool(*command: str) -> None:

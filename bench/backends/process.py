@@ -19,6 +19,7 @@ import psutil
 from bench.backends import fsync_gate, power
 from bench.backends.delayed import DelayedNode, Link
 from bench.backends.disks import Disk
+from bench.backends.filler import LOOKS_S
 from bench.backends.fsync_gate import FsyncGate
 from bench.backends.netns import Network, PacketRules, Packets
 from bench.backends.supervision import Back, Noted, Supervision
@@ -339,14 +340,15 @@ class ProcessBackend:
 
     def full_disk(self, node: Node) -> str | None:
         """See abilities.Fillable."""
-        disk = self._disk(node)
-        free_bytes = disk.free_bytes()
-        if disk.is_full():
-            return f"Until then the disk of {node.name} had no room: {free_bytes:,} bytes were free, a write failed."
-        status = self._processes[node.name].poll()
-        if status is None:
+        again = self._disk(node).kept_full()
+        if again is None:
             return None
-        return f"{node.name} had ended with status {status} by then, which left {free_bytes:,} bytes free on its disk."
+        came = (
+            f" {again:,} bytes that came free meanwhile were taken within {LOOKS_S * 1000:.0f} ms."
+            if again
+            else ""
+        )
+        return f"Until then the disk of {node.name} had no room: a write failed.{came}"
 
     def free_disk(self, node: Node) -> str:
         """See abilities.Fillable."""

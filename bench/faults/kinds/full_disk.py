@@ -1,8 +1,9 @@
 """A data disk that fills up: every further write fails with ENOSPC, until it is healed.
 
-The node's data lie on a file system of their own, which one file fills to its last block. A server may end by itself
-then. Healing looks whether the disk is still full, deletes the file and starts the node again if it ended. A server
-that made room for itself and went on was not under this fault to its end.
+The node's data lie on a file system of their own, which one file fills to its last block. It takes what comes free
+there, too: a server that meets a full disk deletes old segments, or ends and gives back what it had reserved (a bookie:
+8 MiB of its journal). Healing looks whether the disk is still full, deletes the file and starts the node again if it
+ended.
 """
 
 from __future__ import annotations

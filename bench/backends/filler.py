@@ -1,0 +1,93 @@
+"""A file that takes all the room of a file system, and what comes free on it later."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from bench.errors import FaultError
+
+LOOKS_S = 0.05
+"""How often it looks for room that has come free."""
+_NAME = ".filler"
+_SLACK_BYTES = 4 << 20
+"""What is not reserved but written, so that it ends where writes end."""
+_BLOCK = bytes(4096)
+
+
+class Filler:
+    """Keeps the file system of a folder full from its making until it is emptied.
+
+    A server that meets a full disk makes room on it: it deletes old segments, or ends and gives back what it had
+    reserved. What filled the disk takes that too, as it would anywhere else.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Take all room. Raises FaultError, and gives it back, if writes still work then."""
+        self._path = folder / _NAME
+        self._turn = threading.Lock()
+        self._emptied = threading.Event()
+        self._keeper = threading.Thread(target=self._keep, name="filler", daemon=True)
+        try:
+            self.bytes = self._fill(shutil.disk_usage(folder).free)
+        except OSError as error:
+            self._path.unlink(missing_ok=True)
+            raise FaultError(f"Filling the disk at {folder} failed: {error}.") from error
+        except FaultError:
+            self._path.unlink(missing_ok=True)
+            raise
+        self.taken_later = 0
+        self._keeper.start()
+
+    def take(self) -> None:
+        """Take the room that has come free since the last look. Raises OSError and FaultError."""
+        with self._turn, self._path.open("r+b", buffering=0) as file:
+            file.seek(0, os.SEEK_END)
+            self.taken_later += _write_until_full(file.fileno(), self.bytes)
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Leave the file system alone meanwhile."""
+        with self._turn:
+            yield
+
+    def empty(self) -> None:
+        """Give all room back."""
+        self._emptied.set()
+        self._keeper.join()
+        self._path.unlink(missing_ok=True)
+
+    def _fill(self, free: int) -> int:
+        with self._path.open("wb", buffering=0) as file:
+            os.posix_fallocate(file.fileno(), 0, max(free - _SLACK_BYTES, 1))
+            file.seek(0, os.SEEK_END)
+            _write_until_full(file.fileno(), 2 * _SLACK_BYTES)
+            return file.tell()
+
+    def _keep(self) -> None:
+        while not self._emptied.wait(LOOKS_S):
+            with suppress(OSError, FaultError):  # whoever looks whether the disk is full sees that it is not
+                self.take()
+
+
+def _write_until_full(handle: int, most: int) -> int:
+    """Write blocks until there is no room for one more, with all of them on the disk; return their bytes."""
+    taken = 0
+    refused = False
+    while taken <= most:
+        try:
+            taken += os.write(handle, _BLOCK)
+            refused = False
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            if refused:
+                return taken
+            refused = True
+            os.fsync(handle)
+    raise FaultError("The disk went on taking writes after it should have been full.")
