@@ -56,8 +56,12 @@ class ProcessBackend:
         self._disks: dict[Path, Disk] = {}
         self._network = Network(nodes) if nodes else None
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        for folder in disks:
-            self._disks[folder] = Disk(folder)
+        try:
+            for folder in disks:
+                self._disks[folder] = Disk(folder)
+        except BaseException:
+            self.close()
+            raise
 
     def start(self, groups: Sequence[Sequence[Node]]) -> None:
         """Start processes, a group at once, the next when each has its first port open; the last may not be ready.
@@ -68,7 +72,7 @@ class ProcessBackend:
             if number:
                 self._await_ports(groups[number - 1])
             for node in group:
-                self._processes[node.name] = self._started(node)
+                self._start(node)
 
     def _await_ports(self, nodes: Sequence[Node]) -> None:
         deadline = time.monotonic() + _OPEN_S
@@ -79,17 +83,19 @@ class ProcessBackend:
                     raise ClusterError(f"{node.name} has no open port after {_OPEN_S:.0f} s. {log_end(node)}")
                 time.sleep(_TURN_S)
 
-    def _started(self, node: Node) -> subprocess.Popen[bytes]:
+    def _start(self, node: Node) -> None:
         if self._network is None:
             message = f"{node.name}: this cluster has no network, so no process can be started in it"
             raise ClusterError(message)
         node.directory.mkdir(parents=True, exist_ok=True)
         if not self._gated:
-            return self._spawned(node, [*self._network.enter(node), *node.command])
+            self._processes[node.name] = self._spawned(node, [*self._network.enter(node), *node.command])
+            return
         here, there = socket.socketpair()
         gated = fsync_gate.command(there, *node.command)
         with here, there:
-            process = self._spawned(node, [*self._network.enter(node), *gated], there.fileno())
+            entered = [*self._network.enter(node), *gated]
+            self._processes[node.name] = self._spawned(node, entered, there.fileno())
             there.close()
             before = self._gates.get(node.name)
             self._gates[node.name] = FsyncGate.of(here)
@@ -97,7 +103,6 @@ class ProcessBackend:
                 before.close()
                 self._gates[node.name].delay_ns = before.delay_ns
                 self._gates[node.name].held_ns = before.held_ns
-        return process
 
     @staticmethod
     def _spawned(node: Node, command: Sequence[str], *inherited: int) -> subprocess.Popen[bytes]:
@@ -129,7 +134,7 @@ class ProcessBackend:
             message = f"{node.name} ended with status {status}. {log_end(node)}"
             raise NodeDiedError(message)
         if self._supervision.is_due(node.name):
-            self._processes[node.name] = self._started(node)
+            self._start(node)
 
     @contextmanager
     def supervised(self, noted: Noted, back: Back | None = None) -> Iterator[None]:
@@ -196,7 +201,7 @@ class ProcessBackend:
         failed: list[BenchError] = []
         for node in nodes:
             try:
-                self._processes[node.name] = self._started(node)
+                self._start(node)
                 self._away.discard(node.name)
             except BenchError as error:  # the others are to run all the same
                 failed.append(error)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bench.errors import BenchError, FaultError
+from bench.errors import BenchError, ClusterError, FaultError
 from bench.faults import targets
 from bench.faults.condition import Condition
 from bench.faults.fault import Fault, Place
@@ -22,7 +22,7 @@ from bench.model import NANOS, Node, TopicState
 _TURN_S = 0.005
 _ASK_NS = NANOS // 2
 _LAST_STEPS_S = 600.0
-"""How long steps may still take once the load is over."""
+"""How long steps may still take once the load is over, beside what they themselves may wait for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,8 @@ class Timeline:
     _asked_ns: int = 0
     _thread: threading.Thread | None = None
     _chance: random.Random = field(default_factory=random.Random)
+    _turn: threading.Lock = field(default_factory=threading.Lock)
+    """Whoever strikes or heals has it: heals that are due by time do not wait for a step that asks somebody."""
 
     @property
     def acks(self) -> tuple[int, ...]:
@@ -102,7 +104,8 @@ class Timeline:
         self._over = True
         if self._thread is None:
             self._start()
-        self._thread.join(_LAST_STEPS_S)  # type: ignore[union-attr]
+        most_s = _LAST_STEPS_S + sum(step.when.within or 0.0 for step in self.steps)
+        self._thread.join(most_s)  # type: ignore[union-attr]
         self._given_up = True
         self._thread.join()  # type: ignore[union-attr]
         self.check()
@@ -124,6 +127,9 @@ class Timeline:
         self._thread.start()
 
     def _run(self) -> None:
+        over = threading.Event()
+        healer = threading.Thread(target=self._heal_in_time, args=(over,), name="healer", daemon=True)
+        healer.start()
         try:
             for step in self.steps:
                 if step.always:
@@ -134,12 +140,21 @@ class Timeline:
                     self._leave_out(step)
                     break
             self._await_heals()
-        except BenchError as error:  # a thread has nobody to raise it to; `check` does
-            self._error = error
-        except Exception as error:  # noqa: BLE001 - whatever a client library raises is this trial's failure
-            self._error = FaultError(f"A step failed: {error!r}.")
+        except Exception as error:  # noqa: BLE001 - a thread has nobody to raise it to; `check` does
+            self._error = self._error or _as_error(error)
         finally:
+            over.set()
+            healer.join()
             self._heal_all()
+
+    def _heal_in_time(self, over: threading.Event) -> None:
+        """Undo each fault when its time has come, whatever a step waits for meanwhile."""
+        try:
+            while not over.wait(_TURN_S):
+                self._heal_due()
+        except Exception as error:  # noqa: BLE001 - a thread has nobody to raise it to; `check` does
+            self._error = self._error or _as_error(error)
+            self._given_up = True
 
     def _leave_out(self, step: Step) -> None:
         """Tell that a step did not come in its time, where it has one."""
@@ -174,7 +189,6 @@ class Timeline:
                 return True
             if when.within is not None and time.monotonic_ns() - begun_ns > when.within * NANOS:
                 return False
-            self._heal_due()
             time.sleep(_TURN_S)
 
     def _due(self, when: Condition, begun_ns: int) -> bool:
@@ -231,15 +245,21 @@ class Timeline:
         record: dict[str, Any] = {"name": step.name, "kind": "look-up", "when": str(step.when)}
         record |= {"asked_ns": time.monotonic_ns(), "effect_ns": None, "seen": None}
         self.records.append(record)
-        record["seen"] = self.site.look_up(struck)
-        record["effect_ns"] = time.monotonic_ns()
+        try:
+            record["seen"] = self.site.look_up(struck)
+        except ClusterError as error:
+            record["seen"] = f"It found nobody: {error}"
+        else:
+            record["effect_ns"] = time.monotonic_ns()
 
     def _strike(self, step: Step, strike: Strike) -> None:
         place = Place(self.site.backend, self.site.nodes, self.site.client, self._find)
-        struck = Struck.asked(step, strike, self._nodes(strike.fault), after_load=self._after_load)
-        self.records.append(struck.record)
-        self._struck.append(struck)
-        struck.take_effect(place)
+        nodes = self._nodes(strike.fault)
+        with self._turn:
+            struck = Struck.asked(step, strike, nodes, after_load=self._after_load)
+            self.records.append(struck.record)
+            self._struck.append(struck)
+            struck.take_effect(place)
 
     def _nodes(self, fault: Fault) -> list[Node]:
         return list({node.name: node for target in fault.targets for node in self._find(target)}.values())
@@ -268,25 +288,27 @@ class Timeline:
             "seen": None,
         }
         self.records.append(record)
-        record["seen"] = struck.heal(nodes)
+        with self._turn:
+            record["seen"] = struck.heal(nodes)
         record["effect_ns"] = time.monotonic_ns()
 
     def _heal_due(self) -> None:
-        now_ns = time.monotonic_ns()
-        for struck in self._struck:
-            if struck.due_ns is not None and struck.due_ns <= now_ns:
-                struck.heal()
+        with self._turn:
+            now_ns = time.monotonic_ns()
+            for struck in self._struck:
+                if struck.due_ns is not None and struck.due_ns <= now_ns:
+                    struck.heal()
 
     def _await_heals(self) -> None:
         """Wait for timed heals, for the load's end, at which the others are undone, and for the reader."""
         while not self._given_up and (not self._over or any(one.due_ns is not None for one in self._struck)):
-            self._heal_due()
             time.sleep(_TURN_S)
-        for struck in self._struck:
-            if struck.strike.heal == "never":
-                struck.prove()
-            else:
-                struck.heal()
+        with self._turn:
+            for struck in self._struck:
+                if struck.strike.heal == "never":
+                    struck.prove()
+                else:
+                    struck.heal()
         while self._reading is not None and not self._given_up and not self._reading.over:
             time.sleep(_TURN_S)
 
@@ -298,3 +320,8 @@ class Timeline:
                     struck.heal()
         if self._reading is not None:
             self._reading.give_up()
+
+
+def _as_error(error: Exception) -> BenchError:
+    """Give what a client library raises as this trial's failure."""
+    return error if isinstance(error, BenchError) else FaultError(f"A step failed: {error!r}.")

@@ -1,4 +1,7 @@
-"""Who served and kept a topic while something broke: looked at once a second, written down when it changed."""
+"""Who served and kept a topic while something broke: looked at once a second, written down when it changed.
+
+A second passes between two looks, and each takes as long as a server that is asked is silent, seconds at most.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ _MOVES = "high_watermark"
 
 
 class History:
-    """Looks at a topic's layout from `start` to `stop`; `changes` is what trial.json keeps (docs/event-log.md)."""
+    """Looks at a topic's layout from `start` to `stop`; `changes` is what trial.json keeps (docs/event-log.md).
+
+    The last one has no partitions: it tells until when somebody looked.
+    """
 
     def __init__(self, look: Callable[[], Layout]) -> None:
         """Look by `look`, which returns [] when nobody tells."""
@@ -38,17 +44,20 @@ class History:
         while not self._over.is_set():
             self._note()
             self._over.wait(_EVERY_S)
-        self._note()
+        self.changes.append({"at_ns": self._note(), "partitions": []})
 
-    def _note(self) -> None:
+    def _note(self) -> int:
+        """Look, and keep what changed; return when that began: a look takes as long as somebody is silent."""
+        now_ns = time.monotonic_ns()
         try:
             found = self._look()
         except Exception:  # noqa: BLE001 - nobody tells, in whatever way a client library says so
-            return
+            return now_ns
         known = {one["partition"]: one for change in self.changes for one in change["partitions"]}
         fresh = [one for one in found if _kept(one) != _kept(known.get(one["partition"], {}))]
         if fresh:
-            self.changes.append({"at_ns": time.monotonic_ns(), "partitions": fresh})
+            self.changes.append({"at_ns": now_ns, "partitions": fresh})
+        return now_ns
 
 
 def _kept(partition: dict[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from scipy.stats import binom
 from bench.analysis.faults.availability import BIN_NS, dip
 from bench.backends.delayed import Held, Link
 from bench.backends.netns import PacketRules, Packets
-from bench.errors import FaultError, LoadError
+from bench.errors import ClusterError, FaultError, LoadError
 from bench.faults import Site, Timeline, read_steps, targets
 from bench.faults.cutting import chance_of_so_few
 from bench.faults.step import StepError
@@ -167,6 +167,9 @@ def timeline(
     *steps: dict[str, Any],
     state: Callable[[], TopicState] = lambda: WHOLE,
     reads: Reads | None = None,
+    look_up: Callable[[Sequence[str]], str] = lambda avoiding: (
+        f"Asked through nobody of {', '.join(avoiding)}."
+    ),
 ) -> Timeline:
     parts = {"leader": ["broker-2"], "followers": ["broker-1", "broker-3"], "nobody": []}
     site = Site(
@@ -175,7 +178,7 @@ def timeline(
         client="10.0.0.254",
         ask=parts.__getitem__,
         state=state,
-        look_up=lambda avoiding: f"Asked through nobody of {', '.join(avoiding)}.",
+        look_up=look_up,
         read_all=reads or Reads(),
         seed=1,
     )
@@ -1071,3 +1074,51 @@ def test_a_fall_no_deeper_than_twice_what_came_before_is_none() -> None:
 def test_nothing_is_said_where_nothing_came_before_or_after() -> None:
     assert dip({}, 1050 * BIN_NS, NEVER_NS, None)["rate_before"] is None
     assert dip(bins(*[10] * 55), 1050 * BIN_NS, NEVER_NS, 1055 * BIN_NS)["back_ns"] is None
+
+
+def test_a_timed_heal_does_not_wait_for_a_step_that_asks_somebody() -> None:
+    backend, healed = Recorder(), threading.Event()
+
+    def look_up(_: Sequence[str]) -> str:
+        assert healed.wait(5.0)
+        return "Asked."
+
+    line = timeline(
+        backend,
+        {"when": {"acks": 1}, "pause": "leader", "heal": {"after": "30ms"}},
+        {"when": {"after": "1ms"}, "look-up": "topic"},
+        look_up=look_up,
+    )
+    line.told(figures(1))
+    until(lambda: "resume broker-2" in backend.asked)
+    healed.set()
+    line.finish()
+
+    assert line.records[1]["seen"] == "Asked."
+
+
+def test_a_look_up_that_finds_nobody_is_an_answer() -> None:
+    def look_up(_: Sequence[str]) -> str:
+        raise ClusterError("Looking up t: none answered.")
+
+    line = timeline(Recorder(), {"when": {"acks": 1}, "look-up": "topic"}, look_up=look_up)
+    line.told(figures(1))
+    line.finish()
+
+    assert line.records[0]["seen"] == "It found nobody: Looking up t: none answered."
+    assert line.records[0]["effect_ns"] is None
+
+
+def test_a_timed_heal_that_fails_is_the_trials_failure() -> None:
+    backend = Recorder()
+
+    def refuse(node: Node) -> str:
+        raise FaultError(f"{node.name} stays frozen.")
+
+    backend.resume_node = refuse  # type: ignore[method-assign]
+    line = timeline(backend, {"when": {"acks": 1}, "pause": "leader", "heal": {"after": "1ms"}})
+    line.told(figures(1))
+    until(lambda: line._given_up)
+
+    with pytest.raises(FaultError, match="broker-2 stays frozen"):
+        line.finish()

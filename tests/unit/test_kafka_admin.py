@@ -107,6 +107,8 @@ class Broker:
     leader: int
     in_sync: Sequence[int] = (1, 2, 3)
     epoch: int | None = None
+    refuses: int = KafkaError.NOT_LEADER_FOR_PARTITION
+    offset: int | None = None
     waited: list[float] = field(default_factory=list)
     answers_from: int = 0
 
@@ -120,9 +122,9 @@ class Broker:
     def list_offsets(self, asked: Mapping[TopicPartition, Any], request_timeout: float) -> Any:
         told: Future[Any] = Future()
         if self.epoch is None:
-            told.set_exception(KafkaException(KafkaError(KafkaError.NOT_LEADER_FOR_PARTITION)))
+            told.set_exception(KafkaException(KafkaError(self.refuses)))
         else:
-            told.set_result(SimpleNamespace(leader_epoch=self.epoch, offset=100 + self.epoch))
+            told.set_result(SimpleNamespace(leader_epoch=self.epoch, offset=self.offset or 100 + self.epoch))
         return dict.fromkeys(asked, told)
 
 
@@ -137,6 +139,7 @@ def asking(monkeypatch: pytest.MonkeyPatch) -> Any:
     def asking(*brokers: Broker) -> KafkaAdmin:
         clients = {f"10.0.0.{number}:9092": broker for number, broker in enumerate(brokers, 1)}
         monkeypatch.setattr(admin, "_client", clients.__getitem__)
+        monkeypatch.setattr(admin, "_listens", lambda _node, _within_s: True)
         return KafkaAdmin(Cluster("kafka", "4.3.1", {"broker": 3}), BROKERS)
 
     return asking
@@ -191,6 +194,20 @@ def test_one_that_leads_and_does_not_tell_its_epoch_is_a_leader_in_no_layout(ask
 
     assert asked.find("leader", TOPIC) == ["broker-2"]
     assert asked.layout(TOPIC) == []
+
+
+@pytest.mark.parametrize("old", [silent(), Broker(2, epoch=4)])
+def test_one_that_was_elected_and_knows_no_high_watermark_yet_leads(asking: Any, old: Broker) -> None:
+    """Kafka 4.3 with two replicas that must both be in sync and one dead: as long as that is so."""
+    waits = Broker(3, in_sync=(3,), refuses=KafkaError.OFFSET_NOT_AVAILABLE)
+
+    assert asking(Broker(3), old, waits).layout(TOPIC) == [
+        {"partition": 0, "leader": "broker-3", "in_sync": ["broker-3"], "epoch": None, "high_watermark": None}
+    ]
+
+
+def test_what_the_client_gives_without_an_answer_is_none(asking: Any) -> None:
+    assert asking(Broker(2), Broker(2, epoch=-1, offset=-1001), Broker(2)).layout(TOPIC) == []
 
 
 def test_nobody_leads_where_every_broker_that_answers_says_so(asking: Any) -> None:

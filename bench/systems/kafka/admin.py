@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -134,7 +135,7 @@ class KafkaAdmin:
         Nobody leads it where every broker that answers says so.
         """
         found = topics.reconciled(self._views(topic, _LOOK_S)).values()
-        return [_shown(one) for one in found if one.epoch is not None]
+        return [_shown(one) for one in found if one.leads or one.leader is None]
 
     def _views(self, topic: Topic, within_s: float) -> list[dict[int, topics.Partition]]:
         """Return what each broker says of the topic, without those that do not answer in time."""
@@ -142,6 +143,8 @@ class KafkaAdmin:
         names = {node_id(node): node.name for node in brokers}
 
         def ask(node: Node) -> dict[int, topics.Partition] | None:
+            if not _listens(node, within_s):
+                return None
             return topics.view(_client(address(node)), node.name, topic, names, within_s)
 
         with ThreadPoolExecutor(len(brokers)) as pool:
@@ -254,6 +257,15 @@ def _shown(partition: topics.Partition) -> dict[str, object]:
         "epoch": partition.epoch,
         "high_watermark": partition.high_watermark,
     }
+
+
+def _listens(node: Node, within_s: float) -> bool:
+    """Whether a broker's port is open: one that is dead says so at once, where a client would try for `within_s`."""
+    try:
+        socket.create_connection((node.address, node.ports[0]), within_s).close()
+    except OSError:
+        return False
+    return True
 
 
 def _leaders_and_isrs(broker: Node, topic: Topic) -> list[tuple[int, int]] | None:

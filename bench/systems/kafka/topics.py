@@ -5,12 +5,18 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec, PartitionMetadata  # type: ignore[attr-defined]
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ListOffsetsResultInfo,
+    OffsetSpec,
+    PartitionMetadata,
+)
 
 from bench.errors import ClusterError, LoadError
 from bench.model import Topic
@@ -93,12 +99,17 @@ def bounds(consumer: Consumer, topic: str, number: int) -> tuple[int, int] | str
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition as a broker knows it, nodes by name. Only who leads it itself tells `epoch` and `high_watermark`."""
+    """A partition as a broker knows it, nodes by name.
+
+    Only who `leads` it itself tells `epoch` and `high_watermark`; one that was elected does not yet while it waits for
+    what would raise the high watermark (with fewer replicas in sync than the topic asks for: for as long).
+    """
 
     number: int
     leader: str | None
     replicas: list[str]
     in_sync: list[str]
+    leads: bool = False
     epoch: int | None = None
     high_watermark: int | None = None
 
@@ -117,11 +128,21 @@ def view(
         TopicPartition(topic.name, number): latest for number, one in known.items() if one.leader == broker
     }
     for place, told in client.list_offsets(asked, request_timeout=within_s).items() if asked else ():
-        with suppress(KafkaException):
-            end = told.result()
-            epoch = _NO_EPOCH if end.leader_epoch is None else end.leader_epoch
-            known[place.partition] = replace(known[place.partition], epoch=epoch, high_watermark=end.offset)
+        known[place.partition] = _led(known[place.partition], told)
     return known
+
+
+def _led(known: Partition, told: Future[ListOffsetsResultInfo]) -> Partition:
+    """Add what a partition's leader tells of itself, where it is that and answers."""
+    try:
+        end = told.result()
+    except KafkaException as error:
+        waits = error.args[0].code() == KafkaError.OFFSET_NOT_AVAILABLE
+        return replace(known, leads=True) if waits else known
+    if end.offset < 0:  # what the client gives where there was no answer
+        return known
+    epoch = _NO_EPOCH if end.leader_epoch is None else end.leader_epoch
+    return replace(known, leads=True, epoch=epoch, high_watermark=end.offset)
 
 
 def _known(number: int, told: PartitionMetadata, names: Mapping[int, str]) -> Partition:
@@ -131,10 +152,10 @@ def _known(number: int, told: PartitionMetadata, names: Mapping[int, str]) -> Pa
 
 
 def reconciled(views: Iterable[Mapping[int, Partition]]) -> dict[int, Partition]:
-    """Return each partition by the word of the broker that leads it itself, in the highest epoch.
+    """Return each partition by the word of the broker that leads it itself: one just elected, or in the highest epoch.
 
-    Nobody leads it where every broker that answers says so. Else it goes by the word of most, and has no `epoch`: who
-    leads it by that does not answer.
+    Nobody leads it where every broker that answers says so. Else it goes by the word of most, and nobody `leads`: who
+    does by that does not answer.
     """
     said: dict[int, list[Partition]] = defaultdict(list)
     for one in (one for known in views for one in known.values()):
@@ -143,6 +164,9 @@ def reconciled(views: Iterable[Mapping[int, Partition]]) -> dict[int, Partition]
 
 
 def _newest(said: Sequence[Partition]) -> Partition:
+    elected = next((one for one in said if one.leads and one.epoch is None), None)
+    if elected is not None:
+        return elected
     led = [(one.epoch, one) for one in said if one.epoch is not None]
     if led:
         return max(led, key=itemgetter(0))[1]

@@ -42,11 +42,13 @@ class Rest:
         Raises ClusterError, beginning with `doing`, when a node refuses or none answers.
         """
         silent: list[str] = []
-        for node in self._nodes:
+        for node in tuple(self._nodes):
             try:
                 answer = self._http.request(method, f"http://{node.address}:{self._port}/{path}", json=body)
             except httpx.RequestError as error:
                 silent.append(f"{node.name} ({type(error).__name__})")
+                # Asked last from now on: one that is frozen takes its time each time.
+                self._nodes = [*(one for one in self._nodes if one is not node), node]
                 continue
             if answer.is_success:
                 return _content(answer)
