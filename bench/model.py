@@ -261,7 +261,7 @@ BROKEN = (
 to when what was lost had been sent, counted from the first fault."""
 SHARES = (
     *("machine_cpu_share", "machine_disk_share", "network_share"),
-    *("servers_cpu", "client_cpu", "other_cpu", "gc_share", "flush_share"),
+    *("servers_cpu", "client_cpu", "suite_cpu", "other_cpu", "gc_share", "flush_share"),
 )
 """How busy what was in a trial's window: of all cores, of the disk's time, of a link, in cores, of a server's time."""
 USAGE = ("cpu_per_message_ns", "disk_bytes_per_byte", "network_bytes_per_byte", "flushes_per_message")

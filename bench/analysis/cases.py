@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -36,7 +37,8 @@ def _case(first: TrialRecord, rows: Sequence[Row], settings: Iterable[str]) -> R
         "rounds": len(valid),
         "trials": len(rows),
         **{name: value for figure in FIGURES for name, value in _spread(figure, valid).items()},
-        **{name: _sum(name, valid) for name in COUNTERS},
+        **{name: _sum(name, valid) for name in (*COUNTERS, "due_unsent")},
+        "lost_at_least": sum(row.get("lost") or 0 for row in valid),
         **{name: _median(name, valid) for name in USAGE},
         "bottleneck": _verdicts(valid),
         "guarantee": promise and promise.sentence,
@@ -44,19 +46,26 @@ def _case(first: TrialRecord, rows: Sequence[Row], settings: Iterable[str]) -> R
 
 
 def _spread(name: str, valid: Sequence[Row]) -> Row:
-    """Median, range and interval of one figure over the trials that have it; times stay whole nanoseconds."""
-    values = [row[name] for row in valid if row.get(name) is not None]
-    if not values:
-        return dict.fromkeys((name, *(f"{name}_{end}" for end in ENDS)))
+    """Median, range and interval of one figure over the valid trials; times stay whole nanoseconds.
+
+    A trial without a time that others have is above them all: so many of its messages have none. Where the median or
+    the highest is such a one it has no value, and with any of them there is no interval.
+    """
+    known = [row[name] for row in valid if row.get(name) is not None]
+    found = dict.fromkeys((name, *(f"{name}_{end}" for end in ENDS)))
+    if not known:
+        return found
     exact = round if name in TIMES else float
-    interval = median_interval(values)
-    return {
-        name: exact(statistics.median(values)),
+    values = [*known, *([math.inf] * (len(valid) - len(known) if name in TIMES else 0))]
+    interval = median_interval(values) if len(values) == len(known) else None
+    figures = {
+        name: statistics.median(values),
         f"{name}_low": min(values),
         f"{name}_high": max(values),
-        f"{name}_ci_low": exact(interval.low) if interval else None,
-        f"{name}_ci_high": exact(interval.high) if interval else None,
+        f"{name}_ci_low": interval.low if interval else None,
+        f"{name}_ci_high": interval.high if interval else None,
     }
+    return found | {end: exact(one) for end, one in figures.items() if one is not None and math.isfinite(one)}
 
 
 def _median(name: str, valid: Sequence[Row]) -> float | None:

@@ -17,6 +17,7 @@ class Recorded:
     """What the sends of one trial say about their own soundness."""
 
     first_ns: int
+    sent: int
     problems: tuple[str, ...]
 
 
@@ -46,7 +47,8 @@ def recorded(sends: DataFrame) -> dict[int, Recorded]:
 def _trial(producers: Iterable[Row]) -> Recorded:
     producers = list(producers)
     problems = [problem for row in producers for problem in _problems(row)]
-    return Recorded(min(row.first_ns for row in producers), tuple(problems))
+    first_ns, sent = min(row.first_ns for row in producers), sum(row["count"] for row in producers)
+    return Recorded(first_ns, sent, tuple(problems))
 
 
 def _problems(row: Row) -> list[str]:

@@ -18,6 +18,8 @@ from bench.model import Scalar, text
 
 _SLOWING = {"slow-network", "slow-disk"}
 """Kinds of fault that make something slower, and take nothing away."""
+_NARROWING = "slow-network"
+_MBIT = 125_000
 _NUMBERED = re.compile(r"^\d{4,}$")
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -48,6 +50,9 @@ class LoadRecord(_Record):
     window: int | None = None
     consumers: int | None = None
     message_bytes: int | None = None
+    warm_up_s: float | None = None
+    duration_s: float | None = None
+    messages: int | None = None
 
 
 class CheckRecord(_Record):
@@ -130,6 +135,22 @@ class TrialRecord(_Record):
         if self.window is None or effect_ns is None or step["kind"] not in _SLOWING:
             return False
         return effect_ns <= self.window.start_ns and (heal_ns is None or heal_ns >= self.window.end_ns)
+
+    @property
+    def links(self) -> dict[str, float]:
+        """The bytes a second that the links of nodes carried that were made narrow over the whole window."""
+        asked = {
+            one.get("name", f"{_NARROWING} {number}"): one[_NARROWING]
+            for number, one in enumerate(self.case.configuration.get("faults") or (), 1)
+            if isinstance(one.get(_NARROWING), dict)
+        }
+        rates = {
+            node: float((asked.get(step["name"]) or {}).get("mbit_per_s") or 0) * _MBIT
+            for step in self.faults
+            if self._stands(step)
+            for node in step.get("nodes") or ()
+        }
+        return {node: rate for node, rate in rates.items() if rate}
 
     @property
     def verified(self) -> bool:

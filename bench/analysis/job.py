@@ -19,7 +19,7 @@ from bench.analysis.account.delivery import accounts, messages
 from bench.analysis.account.offenders import OFFENCES, STRAY, displaced, listed, offenders, present
 from bench.analysis.account.order import out_of_order, verify_rows
 from bench.analysis.cases import case_rows
-from bench.analysis.contract import recorded
+from bench.analysis.contract import Recorded, recorded
 from bench.analysis.faults.availability import availability, breakage, fault_rows
 from bench.analysis.faults.served import served_rows
 from bench.analysis.folder import RunFolder, read_folder
@@ -27,10 +27,11 @@ from bench.analysis.log import EventLog, check_log
 from bench.analysis.resources import telemetry
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.spark import spark_session
-from bench.analysis.speed.latency import MEASURES, distributions, told
+from bench.analysis.speed.latency import MEASURES, distributions
 from bench.analysis.speed.quantiles import SCALE
 from bench.analysis.speed.throughput import Tally, errors, live_tally, tally
 from bench.analysis.speed.timeline import service_by_second, timeline
+from bench.analysis.speed.unsent import Unsent, unsent
 from bench.analysis.statistics.rounds import rounds_for_difference
 from bench.analysis.statistics.sides import sides
 from bench.analysis.statistics.steadiness import flag, service_by_part
@@ -119,16 +120,20 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     stepped = telemetry.steps(log.samples, windowed).persist()
     every, verify = messages(log).persist(), verify_rows(log)
     late = out_of_order(verify)
+    never = _unsent(folder, found)
     measured = distributions(
-        sends, windowed.messages(every), any_open=any(trial.open_loop for trial in folder.trials)
+        sends,
+        windowed.messages(every),
+        {trial: those.in_window for trial, those in never.items()},
+        any_open=any(trial.open_loop for trial in folder.trials),
     )
     counted = Counted(
         logged=log.recorded,
         recorded=found,
         tallies=_by_trial(tallies),
         accounts=accounts(every),
-        distributions=told(measured, {trial.trial for trial in folder.trials if trial.broken}),
-        seen={trial: one.count for (trial, measure), one in measured.items() if measure == "e2e"},
+        unsent={trial: those.every for trial, those in never.items()},
+        distributions=measured,
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
         used=_by_trial(telemetry.used(stepped)),
     )
@@ -145,6 +150,13 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         served=list(served_rows(folder.trials, first_ns)),
         parts=service_by_part(sends),
     )
+
+
+def _unsent(folder: RunFolder, found: Mapping[int, Recorded]) -> dict[int, Unsent]:
+    counts = {
+        trial.trial: unsent(trial, found[trial.trial].sent) for trial in folder.trials if trial.trial in found
+    }
+    return {trial: those for trial, those in counts.items() if those is not None}
 
 
 def _by_trial(rows: Iterable[_Counted]) -> dict[int, list[_Counted]]:

@@ -37,6 +37,7 @@ _TRIAL_TAIL: _Fields = {
     **dict.fromkeys(TIMES, _LONG),
     "e2e_messages": _LONG,
     **dict.fromkeys(COUNTERS, _LONG),
+    "due_unsent": _LONG,
     "account_complete": _BOOL,
     **dict.fromkeys(BROKEN, _LONG),
     "unavailable_ended": _TEXT,
@@ -66,6 +67,8 @@ _CASE_TAIL: _Fields = {
         for name in (figure, *(f"{figure}_{end}" for end in ENDS))
     },
     **dict.fromkeys(COUNTERS, _LONG),
+    "due_unsent": _LONG,
+    "lost_at_least": _LONG,
     **dict.fromkeys(USAGE, _REAL),
     "bottleneck": _TEXT,
     "guarantee": _TEXT,

@@ -21,16 +21,13 @@ Row = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """All that Spark counted, by trial. `logged` are the trials that have an event log, be it empty.
-
-    `seen` are the messages sent in the window that live consumers had.
-    """
+    """All that Spark counted, by trial. `logged` are the trials that have an event log, be it empty."""
 
     logged: Collection[int]
     recorded: Mapping[int, Recorded]
     tallies: Mapping[int, Sequence[Tally]]
+    unsent: Mapping[int, int]
     distributions: Mapping[tuple[int, str], Distribution]
-    seen: Mapping[int, int]
     accounts: Mapping[int, Mapping[str, int | None]]
     out_of_order: Mapping[int, int]
     used: Mapping[int, Sequence[Used]]
@@ -51,6 +48,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         **rates,
         **_latency(trial, counted),
         **account,
+        "due_unsent": counted.unsent.get(trial.trial),
         "account_complete": trial.verified,
         **(trial.client.model_dump() if trial.client else {}),
         "fsync_ns": trial.disk.typical_ns if trial.disk else None,
@@ -61,6 +59,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
             counted.used.get(trial.trial, ()),
             rates["throughput_msgs_per_s"],
             rates["throughput_bytes_per_s"],
+            trial.links,
         ),
     }
     if trial.window is not None:
@@ -76,6 +75,7 @@ def asked(trial: TrialRecord) -> Asked:
         waits=kafka_acks(trial.configured) != "0",
         partitions=trial.case.configuration.get("partitions", 1),
         added_fsync_ns=round(added_fsync_s(trial.disk.emulated_fsync) * NANOS) if trial.disk else 0,
+        narrowed=bool(trial.links),
         broken=trial.broken,
     )
 
@@ -106,7 +106,8 @@ def _latency(trial: TrialRecord, counted: Counted) -> Row:
         distribution = counted.distributions.get((trial.trial, measure))
         row |= distribution.figures(measure) if distribution else {}
     if trial.trial in counted.logged:
-        row["e2e_messages"] = counted.seen.get(trial.trial, 0)
+        seen = counted.distributions.get((trial.trial, "e2e"))
+        row["e2e_messages"] = seen.known if seen else 0
     return row
 
 

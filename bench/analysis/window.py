@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
-from bench.model import NANOS
+from bench.model import NANOS, Outcome
 
 PARTS = 20
 """Into so many equal parts a window is cut, to see whether something changes along it."""
@@ -26,7 +26,7 @@ class Windows:
     frame: DataFrame
 
     def over(self, other: DataFrame) -> DataFrame:
-        """Add start_ns, end_ns, first_ns and closed to a table that has `trial`."""
+        """Add start_ns, end_ns, first_ns, closed, consumed and timed to a table that has `trial`."""
         return other.join(F.broadcast(self.frame), "trial")
 
     def sends(self, log: EventLog) -> DataFrame:
@@ -56,10 +56,16 @@ class Windows:
         )
 
     def messages(self, messages: DataFrame) -> DataFrame:
-        """Give in_window and e2e_ns of every message of the trial that a live consumer saw."""
+        """Give in_window and e2e_ns of every message of the trial that a live consumer saw or should have seen.
+
+        Those are the acknowledged ones, where there were live consumers: e2e_ns is null where none saw it.
+        """
         sent, seen = F.col("sent_ns"), F.col("live_ns")
-        return self.over(messages.where((F.col("sends") > 0) & seen.isNotNull())).select(
-            "trial", inside(sent).alias("in_window"), (seen - sent).alias("e2e_ns")
+        awaited = F.col("consumed") & (F.col("outcome") == Outcome.OK.value)
+        return (
+            self.over(messages.where(F.col("sends") > 0))
+            .where(seen.isNotNull() | awaited)
+            .select("trial", inside(sent).alias("in_window"), (seen - sent).alias("e2e_ns"))
         )
 
 
@@ -72,10 +78,12 @@ def windows(spark: SparkSession, trials: Iterable[TrialRecord], first_ns: Mappin
             trial.window.end_ns if trial.window else 0,
             first_ns.get(trial.trial, 0),
             not trial.open_loop,
+            bool(trial.load.consumers),
+            trial.load.duration_s is not None,
         )
         for trial in trials
     ]
-    schema = "trial int, start_ns long, end_ns long, first_ns long, closed boolean"
+    schema = "trial int, start_ns long, end_ns long, first_ns long, closed boolean, consumed boolean, timed boolean"
     return Windows(spark.createDataFrame(rows, schema))
 
 

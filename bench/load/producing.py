@@ -15,7 +15,6 @@ from bench.errors import LoadError
 from bench.load.commands import Produce
 from bench.load.live import LiveView
 from bench.load.native import NativeThread, spare_collector
-from bench.load.pacing import Schedule
 from bench.load.payload import encoder
 from bench.load.progress import Progress
 from bench.load.recorder import SendRecorder
@@ -23,6 +22,7 @@ from bench.load.sender import NO_LIMIT, Outfit, Sender, Span
 from bench.load.users import LoadEnvironment
 from bench.load.vitals import Vitals
 from bench.model import NANOS, Outcome
+from bench.pacing import Schedule
 from bench.systems.protocols import Producers, System
 
 _LOOK_S = 0.05

@@ -10,10 +10,10 @@ from time import monotonic_ns
 
 from bench.errors import LoadError
 from bench.load.native import Gate, sleep
-from bench.load.pacing import Schedule
 from bench.load.payload import Encode
 from bench.load.recorder import SendRecorder
 from bench.model import NANOS, Outcome
+from bench.pacing import Schedule
 from bench.systems.protocols import NOT_GIVEN, Done, Producer
 
 NO_LIMIT = sys.maxsize

@@ -106,3 +106,8 @@ def _find_fonts() -> None:
     for path in font_manager.findSystemFonts():
         if f"{SANS}-" in path:
             font_manager.fontManager.addfont(path)
+
+
+def shortened(text: str, most: int) -> str:
+    """A name of at most so many characters: of a long one the end, which is what differs."""
+    return text if len(text) <= most else f"…{text[1 - most :]}"

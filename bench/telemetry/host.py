@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import psutil
@@ -41,6 +41,12 @@ def process(pid: int, *, network: bool) -> Iterator[tuple[str, float]]:
             yield "net_out_bytes", sent
     except (psutil.Error, OSError):
         return
+
+
+def own_processes(others: Collection[int]) -> list[int]:
+    """Return this process's id and those of its descendants, but for `others`."""
+    children = psutil.Process().children(recursive=True)
+    return [os.getpid(), *(child.pid for child in children if child.pid not in others)]
 
 
 def _network(table: str) -> tuple[int, int]:

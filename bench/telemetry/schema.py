@@ -11,6 +11,8 @@ MACHINE = "machine"
 PRODUCERS = "producers"
 CONSUMERS = "consumers"
 CLIENT = "client"
+SUITE = "suite"
+"""What the suite itself does beside the load: the runner, whoever holds packets, readers of steps."""
 FAILED = "scrape_failed"
 """Counts the scrapes of a server that brought nothing."""
 

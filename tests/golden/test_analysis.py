@@ -155,6 +155,20 @@ def open_loop() -> TrialLog:
     return TrialLog(sent, read_back(sent), others={"load": load})
 
 
+def overloaded() -> TrialLog:
+    """Due every 0.1 s, ten before the window and ten in it: five are acknowledged, one fails, four are never made."""
+    sent = [
+        *[ok(i, i / 10, 0.01) for i in range(10)],
+        *[ok(10 + i, 1 + i / 10, 0.02 * (i + 1)) for i in range(5)],
+        ok(15, 1.5, 0.01, outcome="fail", error="REFUSED"),
+    ]
+    load = {"producers": 1, "message_bytes": 100, "pacing": [[1.0, 10.0]], "window": 1}
+    times = {"warm_up_s": 1.0, "duration_s": 1.0, "messages": None}
+    return TrialLog(
+        sent, read_back(sent[:15]), window=(seconds(1), seconds(2)), others={"load": load | times}
+    )
+
+
 def spread_out() -> TrialLog:
     """Sends from 5.0 s on; nothing at all happens in the trial's second 1. The window is [5.5 s, 8.0 s)."""
     sent = [
@@ -188,6 +202,7 @@ TRIALS = [
     silent,
     fire_and_forget,
     open_loop,
+    overloaded,
     spread_out,
     broken_sequence,
 ]
@@ -326,20 +341,22 @@ def test_a_copy_is_listed_with_the_one_before_it(results: Path) -> None:
 
 
 def test_end_to_end_time_is_that_of_the_first_sight(results: Path) -> None:
-    row = trial(results, end_to_end)  # 0.2, 0.3 and 0.4 s
+    row = trial(results, end_to_end)  # 0.2, 0.3 and 0.4 s, and one that nobody had
     assert row["e2e_messages"] == 3
-    assert [row[f"e2e_{point}_ns"] for point in ("min", "p50", "max", "mean")] == [
+    assert [row[f"e2e_{point}_ns"] for point in ("min", "p50", "p90", "max", "mean")] == [
         seconds(0.2),
-        seconds(0.3),  # rank ceil(0.5 * 3) = 2
-        seconds(0.4),
-        seconds(0.3),
+        seconds(0.3),  # rank ceil(0.5 * 4) = 2
+        None,  # rank ceil(0.9 * 4) = 4
+        None,
+        None,
     ]
 
 
-def test_end_to_end_time_is_not_told_of_a_part_of_the_messages(results: Path) -> None:
+def test_end_to_end_time_is_told_as_far_as_consumers_had_the_messages(results: Path) -> None:
     row = trial(results, half_seen)
-    assert (row["e2e_messages"], row["e2e_p50_ns"]) == (3, None)
-    assert not [one for one in rows(results, "percentiles", half_seen) if one["measure"] == "e2e"]
+    assert (row["e2e_messages"], row["e2e_p50_ns"], row["e2e_p95_ns"]) == (3, seconds(0.2), None)
+    curve = [one["quantile"] for one in rows(results, "percentiles", half_seen) if one["measure"] == "e2e"]
+    assert max(curve) == 0.75
 
 
 def test_nothing_is_lost_where_the_full_read_broke_off(results: Path) -> None:
@@ -375,6 +392,22 @@ def test_response_time_counts_from_when_a_send_was_due(results: Path) -> None:
     assert row["service_max_ns"] == seconds(0.02)
     assert row["response_max_ns"] == seconds(0.07)
     assert [row["queue_min_ns"], row["queue_max_ns"]] == [0, seconds(0.05)]
+
+
+def test_what_was_due_and_never_made_took_longer_than_all_that_was(results: Path) -> None:
+    row = trial(results, overloaded)
+    assert (row["due_unsent"], row["sent"], row["acked"], row["failed"]) == (4, 16, 15, 1)
+    # Of 0.02, 0.04 … 0.1 s and four without an end the 5th; the 9th has none.
+    assert [row[f"response_{point}_ns"] for point in ("min", "p50", "p90", "max", "mean")] == [
+        seconds(0.02),
+        seconds(0.1),
+        None,
+        None,
+        None,
+    ]
+    assert [row["queue_p50_ns"], row["queue_p90_ns"]] == [0, None]
+    assert row["service_max_ns"] == seconds(0.1)
+    assert trial(results, open_loop)["due_unsent"] is None  # nobody told when its load was to end
 
 
 def test_a_closed_loop_has_no_response_and_no_queue_time(results: Path) -> None:

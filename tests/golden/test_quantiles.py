@@ -26,6 +26,10 @@ SAMPLES: dict[str, list[int]] = {
 }
 
 
+NEVER = 10**15
+"""Stands above for what has no value."""
+
+
 def nearest_rank(values: list[int], quantile: Fraction) -> int:
     """The smallest value with a cumulative share of at least `quantile`, found by looking at all of them."""
     ordered = sorted(values)
@@ -61,3 +65,18 @@ def test_count_and_mean_are_of_the_whole_sample(
     ((count, mean),) = {(count, mean) for _, count, mean in found[name].values()}
     assert count == len(values)
     assert mean == pytest.approx(sum(values) / len(values))
+
+
+@pytest.mark.parametrize(("known", "never"), [(1000, 1), (1000, 10), (990, 10), (3, 4), (0, 5), (5, 0)])
+def test_what_has_no_value_ranks_above_all_that_has(spark: SparkSession, known: int, never: int) -> None:
+    values: list[int | None] = [RANDOM.randrange(10**9) for _ in range(known)]
+    frame = spark.createDataFrame(
+        [("s", value) for value in [*values, *[None] * never]], "sample string, value long"
+    )
+
+    rows = quantiles(frame, ["sample"], CURVE).collect()
+
+    every = [NEVER if value is None else value for value in [*values, *[None] * never]]
+    expected = {q: nearest_rank(every, Fraction(q, SCALE)) for span in CURVE for q in span}
+    assert {row["quantile"]: NEVER if row["value"] is None else row["value"] for row in rows} == expected
+    assert {(row["count"], row["known"]) for row in rows} == {(known + never, known)}

@@ -219,7 +219,7 @@ def test_who_keeps_no_messages_does_not_count_among_the_fsyncs() -> None:
         Used(0, "controller-1", "controller", "flush_s", 1.0),
     ]
 
-    found = usage(rows, 50.0, 50_000.0)
+    found = usage(rows, 50.0, 50_000.0, {})
 
     assert found["flushes_per_message"] == pytest.approx(2.0)
     assert found["flush_ns"] == pytest.approx(200_000)
@@ -236,8 +236,37 @@ def test_the_time_of_a_request_is_that_of_the_role_that_clients_wait_for() -> No
         Used(0, "broker-2", "broker", "request_s", 0.06),
     ]
 
-    assert usage(rows, 100.0, 1e5)["request_ns"] == pytest.approx(1_200_000)
+    assert usage(rows, 100.0, 1e5, {})["request_ns"] == pytest.approx(1_200_000)
 
 
 def test_without_throughput_nothing_is_given_for_each_message() -> None:
-    assert usage([Used(0, "broker-1", "broker", "cpu_s", 0.5)], 0.0, None)["cpu_per_message_ns"] is None
+    assert usage([Used(0, "broker-1", "broker", "cpu_s", 0.5)], 0.0, None, {})["cpu_per_message_ns"] is None
+
+
+def test_a_link_that_was_made_narrow_is_held_against_what_it_carries_then() -> None:
+    rows = [
+        Used(0, "broker-1", "broker", "net_out_bytes", 900_000.0),
+        Used(0, "broker-2", "broker", "net_in_bytes", 480_000.0),
+        Used(0, "machine", "machine", "net_link_bytes_per_s", 1.25e9),
+    ]
+
+    assert usage(rows, 400.0, 4e5, {})["network_share"] == pytest.approx(0.00072)
+    assert usage(rows, 400.0, 4e5, {"broker-2": 500_000.0})["network_share"] == pytest.approx(0.96)
+    assert evidence(Asked(narrowed=True), network_share=0.96) == (
+        "a node moved 96% of what its link carries, which was made narrow"
+    )
+
+
+def test_what_the_suite_takes_is_not_others() -> None:
+    rows = [
+        Used(0, "machine", "machine", "cpu_busy_s", 1.5),
+        Used(0, "machine", "machine", "cores", 2.0),
+        Used(0, "broker-1", "broker", "cpu_s", 0.6),
+        Used(0, "suite 17", "suite", "cpu_s", 0.1),
+        Used(0, "suite 40", "suite", "cpu_s", 0.5),
+    ]
+
+    found = usage(rows, None, None, {})
+
+    assert found["suite_cpu"] == pytest.approx(0.6)
+    assert found["other_cpu"] == pytest.approx(0.3)

@@ -45,6 +45,23 @@ def test_the_median_of_an_even_number_stays_whole_nanoseconds() -> None:
     assert case["service_p99_ns"] == 14  # 13.5, rounded to even
 
 
+def test_a_trial_without_a_time_is_above_all_that_have_one() -> None:
+    """So many of its messages have none that the percentile falls among them."""
+    some = one_case({"response_p99_ns": 10}, {"response_p99_ns": None}, {"response_p99_ns": 30})
+    assert [some[f"response_p99_ns{end}"] for end in ("", "_low", "_high")] == [30, 10, None]
+
+    most = one_case({"response_p99_ns": 10}, {"response_p99_ns": None}, {"response_p99_ns": None})
+    assert [most[f"response_p99_ns{end}"] for end in ("", "_low", "_high")] == [None, 10, None]
+
+    five = one_case(*[{"response_p99_ns": value} for value in (10, 11, 12, 13, 14, None)])
+    assert (five["response_p99_ns"], five["response_p99_ns_ci_low"]) == (12, None)  # 12.5, rounded to even
+
+
+def test_what_is_known_of_a_loss_is_told_where_the_sum_is_not() -> None:
+    case = one_case({"lost": 3}, {"lost": None, "unread": 5}, {"lost": 4})
+    assert (case["lost"], case["lost_at_least"]) == (None, 7)
+
+
 def test_only_valid_trials_count() -> None:
     case = one_case(
         {"throughput_msgs_per_s": 10.0, "lost": 1},

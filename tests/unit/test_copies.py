@@ -146,3 +146,11 @@ def test_moves_count_who_came_to_serve_after_somebody_else() -> None:
     assert moves([kept(0, ("k1",)), nobody, kept(30, ("k1",))]) == 0
     assert moves([nobody, kept(30, ("k1",)), kept(40, ("k1",), owner="broker-2"), kept(50, ("k1",))]) == 2
     assert moves([WHOLE, NOBODY, isr(40, "b2", "b1")]) == 1
+
+
+def test_a_look_that_found_nothing_new_tells_until_when_copies_were_missing() -> None:
+    dead, nobody = struck("b1"), {"at_ns": 90, "partitions": []}
+
+    assert missing_ns([WHOLE, isr(15, "b2", "b3"), nobody], [dead], [(dead, NEVER_NS)]) == 80
+    assert missing_ns([nobody], [dead], [(dead, NEVER_NS)]) is None
+    assert moves([nobody]) is None

@@ -137,7 +137,7 @@ def test_few_rounds_and_invalid_trials_are_owned_up_to() -> None:
 
 
 def point(values: Row, ratio: float | None, *, same: bool | None = True, **others: Any) -> Row:
-    known = {"first": 1000.0, "second": 500.0, "ratio": ratio, "low": None, "high": None}
+    known = {"first": 1000.0, "second": 500.0, "ratio": ratio, "low": None, "high": None, "rounds": 1}
     return {"values": values, "same": same, "go_on": [True, True], "throughput_msgs_per_s": known | others}
 
 
@@ -203,7 +203,9 @@ def test_of_emulated_disks_the_one_as_it_is_is_told() -> None:
         )
     )
 
-    assert found[0].startswith(f"No copy, disk as is: Kafka has 2{TIMES} the throughput")
+    assert found[0].startswith(
+        f"No copy, disk as is: Kafka has 2{TIMES} (in 1 round, no interval) the throughput"
+    )
     assert len(found) == 2
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.load.pacing import Schedule
 from bench.model import NANOS, Pacing
+from bench.pacing import Schedule
 
 steps = st.lists(
     st.tuples(st.floats(0.01, 20), st.floats(0.1, 50_000)), min_size=1, max_size=5

@@ -12,11 +12,11 @@ import pytest
 
 from bench.errors import LoadError
 from bench.load.native import NativeThread
-from bench.load.pacing import Schedule
 from bench.load.payload import encoder
 from bench.load.recorder import SendRecorder
 from bench.load.sender import Outfit, Sender, Span
 from bench.model import NANOS, Outcome, Pacing
+from bench.pacing import Schedule
 from bench.systems.protocols import Done
 
 OK = Done(Outcome.OK, None, 0, -1, 0, -1)

@@ -10,7 +10,7 @@ from bench.model import NANOS
 from bench.systems.scraped import Scrape, Series
 from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, Watched, host
 from bench.telemetry.rhythm import Rhythm
-from bench.telemetry.schema import MACHINE
+from bench.telemetry.schema import MACHINE, SUITE
 from bench.telemetry.scraping import Reader
 
 TEXT = """\
@@ -167,4 +167,4 @@ def test_a_sampler_writes_what_processes_machine_and_client_did(tmp_path: Path) 
     assert figures["loop_lag_s"]["value"] == pytest.approx(0.005)
     assert not figures["open_sends"]["counter"]
     assert {"cpu_busy_s", "cores"} <= {row["metric"] for row in rows if row["node"] == MACHINE}
-    assert {row["node"] for row in rows} == {PRODUCERS, MACHINE}
+    assert {row["node"] for row in rows} == {PRODUCERS, MACHINE, f"{SUITE} {os.getpid()}"}

@@ -10,6 +10,7 @@ import pytest
 from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder, TrialRecord
 from bench.analysis.job import _summary
 from bench.analysis.resources.bottleneck import Asked
+from bench.analysis.speed.unsent import Unsent, unsent
 from bench.analysis.trials import asked
 
 
@@ -112,3 +113,55 @@ def test_a_run_is_broken_by_its_valid_trials(trials: list[dict[str, Any]], figur
     )
 
     assert _summary(folder, [], [], 0.0)["figure"] == figure
+
+
+def paced(window_s: float = 10.0, **load: Any) -> TrialRecord:
+    """100 messages a second of two producers, 2 s of warm-up before the window."""
+    known = {"pacing": [[10.0, 100.0]], "producers": 2, "window": 5, "warm_up_s": 2.0, "duration_s": 10.0}
+    window = {"start_ns": 5_000_000_000, "end_ns": 5_000_000_000 + round(window_s * 1e9)}
+    return record(load=known | load, window=window)
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (1200, Unsent(0, 0)),
+        (1190, Unsent(10, 10)),
+        (150, Unsent(1050, 1000)),  # 50 of those were due in the warm-up
+        (1201, Unsent(0, 0)),
+    ],
+)
+def test_what_was_due_and_never_made(sent: int, expected: Unsent) -> None:
+    assert unsent(paced(), sent) == expected
+
+
+@pytest.mark.parametrize(
+    "trial",
+    [
+        paced(pacing="closed"),
+        paced(duration_s=None, messages=1000),
+        paced(warm_up_s=None),
+        paced(producers=None),
+        record(load={"pacing": [[10.0, 100.0]], "producers": 2, "warm_up_s": 2.0, "duration_s": 10.0}),
+    ],
+)
+def test_without_a_schedule_that_ends_nothing_is_due(trial: TrialRecord) -> None:
+    assert unsent(trial, 10) is None
+
+
+def test_a_link_that_stood_narrow_over_the_window_is_known_by_node() -> None:
+    faults = [{"name": "narrow", "slow-network": {"target": "follower", "mbit_per_s": 4}}]
+    steps = [
+        {
+            "name": "narrow",
+            "kind": "slow-network",
+            "nodes": ["broker-2"],
+            "effect_ns": 1,
+            "heal_asked_ns": 200,
+            "proven": True,
+        }
+    ]
+    window = {"start_ns": 10, "end_ns": 100}
+
+    assert record(case=case(faults=faults), faults=steps, window=window).links == {"broker-2": 500_000.0}
+    assert record(case=case(faults=faults), faults=steps, window={"start_ns": 0, "end_ns": 100}).links == {}

@@ -21,6 +21,9 @@ from bench.analysis.spark import spark_session
 from bench.analysis.window import windows
 from bench.errors import AnalysisError
 
+_NAME_MOST = 200
+"""File systems take names of 255 bytes."""
+
 
 def export(run: Path, to: Path) -> list[Path]:
     """Write `to`/tidy.csv, `to`/omb/<trial>-<case>.json and `to`/omb/periods.csv (docs/results.md); return their paths.
@@ -52,7 +55,8 @@ def write(trials: Iterable[TrialRecord], made: Mapping[int, Mapping[str, Any]], 
     lengths = {}
     for trial in trials:
         if trial.window is not None and trial.trial in made:
-            path = to / f"{trial.trial:04d}-{re.sub(r'[^A-Za-z0-9._=-]+', '-', trial.case.name)}.json"
+            name = re.sub(r"[^A-Za-z0-9._=-]+", "-", trial.case.name)[:_NAME_MOST]
+            path = to / f"{trial.trial:04d}-{name}.json"
             path.write_text(json.dumps(made[trial.trial], indent=1), encoding="utf-8")
             lengths[path] = omb.periods(trial.window).length_s
     with (to / omb.PERIODS).open("w", encoding="utf-8", newline="") as file:

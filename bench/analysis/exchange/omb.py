@@ -138,7 +138,8 @@ def result(
         ]
 
     def missing(period: int) -> int:
-        return counts.get((period, "ok"), 0) - counts.get((period, "received"), 0)
+        every = (trial.load.consumers or 0) * counts.get((period, "ok"), 0)
+        return every - counts.get((period, "received"), 0)
 
     found: dict[str, Any] = {"workload": workload, "driver": trial.case.name, **_shape(trial)}
     found["publishRate"] = rates("ok")

@@ -54,8 +54,8 @@ def back(changes: Changes, steps: Sequence[Step], fault: Step, until_ns: int) ->
 def missing_ns(changes: Changes, steps: Sequence[Step], faults: Sequence[tuple[Step, int]]) -> int | None:
     """Return how long copies were missing after any of a trial's faults, the longest; None where nothing can be said.
 
-    `faults` with when the next one was asked for. Where copies did not come back, until the last thing that was seen of
-    the trial.
+    `faults` with when the next one was asked for. Where copies did not come back, until the last look at it or the last
+    step.
     """
     states = list(_states(changes))
     times = [at_ns for at_ns, _ in states]
@@ -80,7 +80,7 @@ def moves(changes: Changes) -> int | None:
             if server := one.get("leader") or one.get("owner"):
                 count += served.get(number, server) != server
                 served[number] = server
-    return count if changes else None
+    return count if any(change["partitions"] for change in changes) else None
 
 
 def _healed(steps: Sequence[Step], fault: Step) -> dict[str, int | None]:
@@ -108,7 +108,8 @@ def _states(changes: Changes) -> Iterator[tuple[int, Known]]:
     known: dict[int, Mapping[str, Any]] = {}
     for change in changes:
         known = {**known, **{int(one["partition"]): one for one in change["partitions"]}}
-        yield int(change["at_ns"]), known
+        if known:  # the last look may have been the only one, and nobody told anything
+            yield int(change["at_ns"]), known
 
 
 def _at(states: Sequence[tuple[int, Known]], now_ns: int) -> Known | None:

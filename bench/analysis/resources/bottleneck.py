@@ -27,7 +27,12 @@ _CUT_NS = 1_000_000
 _KEPT = 0.98
 """An open loop that reached this share of its rate kept its pace."""
 _EACH = {1: "one fsync", 2: "each of two fsyncs in a row that it waits for"}
-_TAKERS = {"servers": "servers_cpu", "the client": "client_cpu", "others": "other_cpu"}
+_TAKERS = {
+    "servers": "servers_cpu",
+    "the client": "client_cpu",
+    "the suite": "suite_cpu",
+    "others": "other_cpu",
+}
 """Who uses the cores, and the columns that tell how many each."""
 
 
@@ -37,7 +42,8 @@ class Asked:
 
     `rate` is what an open loop asked for over its window; in a closed one `open_sends` are under way at a time. A send
     that `waits` is over when it is acknowledged. A node keeps a log for each of `partitions` at most. Under faults
-    (`broken`) no one thing limits the whole window. Every fsync was held for `added_fsync_ns`.
+    (`broken`) no one thing limits the whole window. Every fsync was held for `added_fsync_ns`. Some nodes' links were
+    `narrowed`.
     """
 
     rate: float | None = None
@@ -45,6 +51,7 @@ class Asked:
     waits: bool = True
     partitions: int = 1
     added_fsync_ns: int = 0
+    narrowed: bool = False
     broken: bool = False
 
 
@@ -68,7 +75,7 @@ def _limits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
     if _at_least(row, "machine_disk_share", BUSY):
         yield DISK, f"the disk was busy {row['machine_disk_share']:.0%} of the time"
     if _at_least(row, "network_share", BUSY):
-        yield NETWORK, f"a node moved {row['network_share']:.0%} of what its link carries"
+        yield NETWORK, f"a node moved {row['network_share']:.0%} of what its link carries{_narrowed(asked)}"
     if asked.rate is not None and (row.get("throughput_msgs_per_s") or 0) >= _KEPT * asked.rate:
         yield NONE, f"the rate asked for was kept; {_cores(row)}"
     if row["system"] == "kafka" and _at_least(row, "flush_share", BUSY * asked.partitions):
@@ -143,6 +150,10 @@ def _in_a_row(row: Row, fsync_ns: float) -> int:
 def _at_least(row: Row, name: str, level: float) -> bool:
     value = row.get(name)
     return value is not None and value >= level
+
+
+def _narrowed(asked: Asked) -> str:
+    return ", which was made narrow" if asked.narrowed else ""
 
 
 def _cores(row: Row) -> str:

@@ -38,7 +38,7 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
     inside = (
         (begun_ns >= F.col("start_ns"))
         & (begun_ns < F.col("end_ns"))
-        & (at_ns <= F.col("end_ns") + F.lit(_LATE_NS))
+        & (at_ns <= F.col("end_ns") + F.when(F.col("timed"), F.lit(0)).otherwise(F.lit(_LATE_NS)))
     )
     return windows.over(samples).select(
         "trial",

@@ -2,37 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from bench.analysis.resources.telemetry import Used
 from bench.model import NANOS
 
 Row = dict[str, object]
 
-_MACHINE, _CLIENT = "machine", "client"
+_MACHINE, _CLIENT, _SUITE = "machine", "client", "suite"
+_MOVED = {"net_in_bytes", "net_out_bytes"}
 _KEEPERS = {"broker", "bookie"}
 """Roles whose fsyncs are of messages; a controller's are of the cluster's metadata."""
 
 
-def usage(rows: Sequence[Used], messages_per_s: float | None, bytes_per_s: float | None) -> Row:
-    """Return the columns of results/trials that telemetry gives (docs/results.md); none without samples."""
+def usage(
+    rows: Sequence[Used],
+    messages_per_s: float | None,
+    bytes_per_s: float | None,
+    links: Mapping[str, float],
+) -> Row:
+    """Return the columns of results/trials that telemetry gives (docs/results.md); none without samples.
+
+    `links` has the bytes a second that a node's link carries, of those that were made narrow.
+    """
     if not rows:
         return {}
     machine = {row.metric: row.value for row in rows if row.role == _MACHINE}
-    servers = [row for row in rows if row.role not in {_MACHINE, _CLIENT}]
+    servers = [row for row in rows if row.role not in {_MACHINE, _CLIENT, _SUITE}]
     client = [row for row in rows if row.role == _CLIENT]
+    suite = [row for row in rows if row.role == _SUITE]
     keepers = [row for row in servers if row.role in _KEEPERS]
     flushes, flush_s = _sum(keepers, "flushes"), _sum(keepers, "flush_s")
     cpu = _sum(servers, "cpu_s")
-    client_cpu = _sum(client, "cpu_s")
+    client_cpu, suite_cpu = _sum(client, "cpu_s"), _sum(suite, "cpu_s")
     busy = _sum((row for row in rows if row.role == _MACHINE), "cpu_busy_s", "cpu_steal_s")
     return {
         "machine_cpu_share": _ratio(busy, machine.get("cores")),
         "machine_disk_share": machine.get("disk_busy_s"),
-        "network_share": _ratio(_busiest_link(servers), machine.get("net_link_bytes_per_s")),
+        "network_share": _busiest_link(servers, links, machine.get("net_link_bytes_per_s")),
         "servers_cpu": cpu,
         "client_cpu": client_cpu,
-        "other_cpu": None if busy is None else max(0.0, busy - (cpu or 0.0) - (client_cpu or 0.0)),
+        "suite_cpu": suite_cpu,
+        "other_cpu": None
+        if busy is None
+        else max(0.0, busy - sum(known or 0.0 for known in (cpu, client_cpu, suite_cpu))),
         "cpu_per_message_ns": _ratio(cpu, messages_per_s, NANOS),
         "disk_bytes_per_byte": _ratio(_sum(servers, "disk_write_bytes"), bytes_per_s),
         "network_bytes_per_byte": _ratio(_sum(servers, "net_in_bytes", "net_out_bytes"), bytes_per_s),
@@ -57,11 +70,10 @@ def _ratio(part: float | None, whole: float | None, times: float = 1.0) -> float
     return part / whole * times if part is not None and whole else None
 
 
-def _busiest_link(servers: Iterable[Used]) -> float | None:
-    """Bytes a second in one direction at the node that moves most: a link carries both ways at once."""
-    return max(
-        (row.value for row in servers if row.metric in {"net_in_bytes", "net_out_bytes"}), default=None
-    )
+def _busiest_link(servers: Iterable[Used], links: Mapping[str, float], usual: float | None) -> float | None:
+    """The share of a link's rate, in one direction, that is used where most is: a link carries both ways at once."""
+    rates = [(row, links.get(row.node, usual)) for row in servers if row.metric in _MOVED]
+    return max((row.value / rate for row, rate in rates if rate), default=None)
 
 
 def _slowest_role(servers: Sequence[Used]) -> float | None:

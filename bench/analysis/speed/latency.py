@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.speed.quantiles import SCALE, quantiles
 
 MEASURES = ("service", "response", "queue", "e2e")
-
-_SEEN = 0.99
-"""End-to-end times are told where live consumers had so large a share of what was acknowledged."""
 
 CURVE = (
     range(0, SCALE, 1_000),
@@ -37,16 +34,21 @@ POINTS = {
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """One measure of one trial: how many messages, their mean, and the value at each quantile of CURVE."""
+    """One measure of one trial: how many messages, how many of them have a time, and the value at each of CURVE.
+
+    What has none took longer than anything that has one: a quantile that falls there has no value.
+    """
 
     count: int
-    mean_ns: float
+    known: int
+    mean_ns: float | None
     values: Mapping[int, int]
 
-    def figures(self, measure: str) -> dict[str, int]:
+    def figures(self, measure: str) -> dict[str, int | None]:
         """Return the columns of `trials`: <measure>_min_ns … <measure>_max_ns."""
-        points = {f"{measure}_{point}_ns": self.values[quantile] for point, quantile in POINTS.items()}
-        return points | {f"{measure}_mean_ns": round(self.mean_ns)}
+        points = {f"{measure}_{point}_ns": self.values.get(quantile) for point, quantile in POINTS.items()}
+        mean_ns = self.mean_ns if self.known == self.count else None
+        return points | {f"{measure}_mean_ns": None if mean_ns is None else round(mean_ns)}
 
     def curve(self) -> list[tuple[int, int]]:
         """Return (quantile, value) as far as the sample is fine enough to tell it from the extremes."""
@@ -54,7 +56,7 @@ class Distribution:
             (quantile, self.values[quantile])
             for span in CURVE
             for quantile in span
-            if _resolved(quantile, self.count)
+            if quantile in self.values and _resolved(quantile, self.count)
         ]
 
 
@@ -63,51 +65,53 @@ def _resolved(quantile: int, count: int) -> bool:
 
 
 def distributions(
-    sends: DataFrame, messages: DataFrame, *, any_open: bool
+    sends: DataFrame, messages: DataFrame, unsent: Mapping[int, int], *, any_open: bool
 ) -> dict[tuple[int, str], Distribution]:
     """Compute every distribution of every trial, by (trial, measure).
 
-    `sends` and `messages` are as Windows gives them. Without an open loop there are no response and queue times,
-    and `any_open` saves looking for them.
+    `sends` and `messages` are as Windows gives them; `unsent` are the sends due in each trial's window that were never
+    made: they have no response and no queue time, and those would be the longest. Without an open loop there are no
+    such times, and `any_open` saves looking for them.
     """
-    counted, seen = sends.where("acked and in_window"), messages.where("in_window")
-    values = _measured(counted, "service").unionAll(_measured(seen, "e2e"))
+    counted, awaited = sends.where("acked and in_window"), messages.where("in_window")
+    values = _measured(counted, "service").unionAll(_measured(awaited, "e2e", missing=True))
     if any_open:
         values = values.unionAll(_measured(counted, "response")).unionAll(_measured(counted, "queue"))
+    if any(unsent.values()):
+        values = values.unionAll(_never(sends.sparkSession, unsent))
     rows = quantiles(values, ["trial", "measure"], CURVE).collect()
-    return _gathered((row.trial, MEASURES[row.measure], *row[2:]) for row in rows)
+    return _gathered(rows)
 
 
-def told(
-    found: Mapping[tuple[int, str], Distribution], broken: Collection[int]
-) -> dict[tuple[int, str], Distribution]:
-    """Leave end-to-end times out where live consumers had too few of the messages: those would be the fast ones.
-
-    Under faults (`broken` trials) consumers lack what was lost, or was not read in time: there they stay.
-    """
-    acked = {
-        trial: distribution.count for (trial, measure), distribution in found.items() if measure == "service"
-    }
-    return {
-        (trial, measure): distribution
-        for (trial, measure), distribution in found.items()
-        if measure != "e2e" or trial in broken or distribution.count >= _SEEN * acked.get(trial, 0)
-    }
-
-
-def _measured(frame: DataFrame, measure: str) -> DataFrame:
+def _measured(frame: DataFrame, measure: str, *, missing: bool = False) -> DataFrame:
     value = F.col(f"{measure}_ns")
-    return frame.where(value.isNotNull()).select(
+    return (frame if missing else frame.where(value.isNotNull())).select(
         "trial", F.lit(MEASURES.index(measure)).alias("measure"), value.alias("value")
     )
 
 
-def _gathered(rows: Iterable[tuple[int, str, int, int, int, float]]) -> dict[tuple[int, str], Distribution]:
+def _never(spark: SparkSession, unsent: Mapping[int, int]) -> DataFrame:
+    """Give each send that was never made a row without a value, in both measures that count from when it was due."""
+    rows = [
+        (trial, MEASURES.index(measure), number)
+        for trial, number in unsent.items()
+        if number
+        for measure in ("response", "queue")
+    ]
+    those = spark.createDataFrame(rows, "trial int, measure int, number int")
+    each = F.explode(F.sequence(F.lit(1), F.col("number")))
+    return those.select("trial", "measure", each.alias("one")).select(
+        "trial", "measure", F.lit(None).cast("long").alias("value")
+    )
+
+
+def _gathered(rows: Iterable[Row]) -> dict[tuple[int, str], Distribution]:
     found: dict[tuple[int, str], Distribution] = {}
     values: dict[tuple[int, str], dict[int, int]] = {}
-    for trial, measure, quantile, value, count, mean in rows:
-        key = (trial, measure)
+    for row in rows:
+        key = (row["trial"], MEASURES[row["measure"]])
         points = values.setdefault(key, {})
-        points[quantile] = value
-        found[key] = Distribution(count, mean, points)
+        if row["value"] is not None:
+            points[row["quantile"]] = row["value"]
+        found[key] = Distribution(row["count"], row["known"], row["mean"], points)
     return found

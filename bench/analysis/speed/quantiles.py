@@ -21,6 +21,9 @@ SCALE = 100_000
 
 _BUCKETS_PER_E = 512
 """Buckets per factor of e: each is 0.2 % wide, about 1,200 over a decade."""
+_LAST_BUCKET = 1 << 30
+_WHOLE = ("count", "known", "mean")
+"""What is told of a group as a whole."""
 
 
 Grid: TypeAlias = Sequence[range]
@@ -30,8 +33,9 @@ Grid: TypeAlias = Sequence[range]
 def quantiles(values: DataFrame, by: Sequence[str], wanted: Grid) -> DataFrame:
     """Give, for each group of `by`, the value at each wanted quantile (nearest rank).
 
-    `values` has the columns of `by` and `value` (long, never null). The result has `by`, quantile (int, of
-    SCALE), value (long), count (long) and mean (double), the last two of the whole group.
+    `values` has the columns of `by` and `value` (long; null is above every value: what never came to an end). The
+    result has `by`, quantile (int, of SCALE), value (long, null where a null has that rank), and of the whole group
+    count (long), known (long: those that are not null) and mean (double, of those).
     """
     place = [*by, "bucket"]
     bucketed = values.select(*by, "value", _bucket(F.col("value")).alias("bucket"))
@@ -39,19 +43,20 @@ def quantiles(values: DataFrame, by: Sequence[str], wanted: Grid) -> DataFrame:
     distinct = (
         bucketed.join(F.broadcast(targets), place)
         .groupBy(*place, "value")
-        .agg(F.count("*").alias("size"), *[F.max(name).alias(name) for name in ("below", "count", "mean")])
+        .agg(F.count("*").alias("size"), *[F.max(name).alias(name) for name in ("below", *_WHOLE)])
         .withColumn("upto", F.col("below") + F.sum("size").over(Window.partitionBy(*place).orderBy("value")))
     )
     hits = _hits(distinct, wanted).select(
-        *by, F.explode(F.sequence("first_hit", "last_hit")).alias("hit"), "value", "count", "mean"
+        *by, F.explode(F.sequence("first_hit", "last_hit")).alias("hit"), "value", *_WHOLE
     )
     names = F.array(*[F.lit(quantile) for span in wanted for quantile in span])
-    return hits.select(*by, F.element_at(names, F.col("hit")).alias("quantile"), "value", "count", "mean")
+    return hits.select(*by, F.element_at(names, F.col("hit")).alias("quantile"), "value", *_WHOLE)
 
 
 def _bucket(value: Column) -> Column:
     """Number the bucket of a value. Java's log1p never falls as its argument rises, so neither does this."""
-    return (F.signum(value) * F.floor(F.log1p(F.abs(value)) * _BUCKETS_PER_E)).cast("int")
+    number = (F.signum(value) * F.floor(F.log1p(F.abs(value)) * _BUCKETS_PER_E)).cast("int")
+    return F.coalesce(number, F.lit(_LAST_BUCKET))
 
 
 def _histogram(bucketed: DataFrame, by: Sequence[str]) -> DataFrame:
@@ -59,17 +64,22 @@ def _histogram(bucketed: DataFrame, by: Sequence[str]) -> DataFrame:
     group = Window.partitionBy(*by)
     return (
         bucketed.groupBy(*by, "bucket")
-        .agg(F.count("*").alias("size"), F.sum(F.col("value").cast("double")).alias("total"))
+        .agg(
+            F.count("*").alias("size"),
+            F.count("value").alias("valued"),
+            F.sum(F.col("value").cast("double")).alias("total"),
+        )
         .withColumn("upto", F.sum("size").over(group.orderBy("bucket")))
         .withColumn("count", F.sum("size").over(group))
-        .withColumn("mean", F.sum("total").over(group) / F.col("count"))
+        .withColumn("known", F.sum("valued").over(group))
+        .withColumn("mean", F.sum("total").over(group) / F.nullif(F.col("known"), F.lit(0)))
     )
 
 
 def _targets(histogram: DataFrame, place: Sequence[str], wanted: Grid) -> DataFrame:
     """Keep the buckets in which a wanted rank lies, with the number of values below each."""
     below = F.col("upto") - F.col("size")
-    return _hits(histogram, wanted).select(*place, below.alias("below"), "count", "mean")
+    return _hits(histogram, wanted).select(*place, below.alias("below"), *_WHOLE)
 
 
 def _hits(rows: DataFrame, wanted: Grid) -> DataFrame:

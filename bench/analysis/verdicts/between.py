@@ -57,13 +57,17 @@ def _point(sides: Sides, point: Point) -> str:
     if ratio < 1 and (ratio if low is None else low) > 0:
         names, rates, ratio = names[::-1], rates[::-1], 1 / ratio
         low, high = (None if end is None else 1 / end for end in (high, low))
-    span = "" if low is None else f" ({numbers.ratio(low)} to {numbers.ratio(high)})"
+    span = f" ({_over(point)})" if low is None else f" ({numbers.ratio(low)} to {numbers.ratio(high)})"
     doubt = "no difference can be told: " if low is not None and low <= 1 <= high else ""
     one, other = map(numbers.rate, rates)
     return (
         f"{said}{doubt}{names[0]} has {numbers.ratio(ratio)}{span} the throughput of {names[1]}, "
         f"{one} against {other} messages/s{_only(sides, point)}."
     )
+
+
+def _over(point: Point) -> str:
+    return f"in {numbers.plural(point[_METRIC]['rounds'], 'round')}, no interval"
 
 
 def _opening(label: str) -> str:

@@ -43,7 +43,8 @@ def _beside(expectation: Row, trial: TrialRecord, found: Found) -> dict[str, Any
         return {STEP_NS: _between(trial.faults, expectation["since"], expectation["until"], worst)}
     if expectation.get("fault") is not None:
         mine = [row for row in found.faults if row["trial"] == trial.trial]
-        values = [row.get(metric) for row in mine if _is(row["fault"], expectation["fault"])]
+        those = [row for row in mine if _is(row["fault"], expectation["fault"])]
+        values = [_never_back(expectation, trial, row) or row.get(metric) for row in those]
         known = [value for value in values if value is not None]
         return {metric: max(known) if known and len(known) == len(values) else None}
     return {}
@@ -55,9 +56,27 @@ def _is(name: object, step: str) -> bool:
 
 
 def _between(steps: Sequence[Row], since: str, until: str, never: float | None) -> float | None:
-    """Return the time from when one step was done until another was due; `never` where that one did not come."""
+    """Return the time from when one step was done until another was due; `never` where that was awaited in vain.
+
+    None where either has no record: nobody waited for it.
+    """
     begun = [step["effect_ns"] for step in steps if step["name"] == since and step.get("effect_ns")]
-    due = [step["asked_ns"] for step in steps if step["name"] == until and step["kind"] != "left out"]
-    if not begun:
+    ended = [step for step in steps if step["name"] == until]
+    if not begun or not ended:
         return None
-    return due[0] - begun[0] if due else never
+    return never if ended[0]["kind"] == "left out" else ended[0]["asked_ns"] - begun[0]
+
+
+def _never_back(expectation: Row, trial: TrialRecord, fault: Row) -> float | None:
+    """Return infinity for a rate that was not back when the load ended, where that was no sooner than the bound."""
+    if (
+        expectation["metric"] != "back_ns"
+        or fault.get("rate_before") is None
+        or fault.get("back_ns") is not None
+    ):
+        return None
+    asked = [step["asked_ns"] for step in trial.faults if step["name"] == fault["fault"]]
+    bounds = [expectation.get(name) for name in ("at_most", "at_least", "once_at_least")]
+    bound = next((bound for bound in bounds if bound is not None), math.inf)
+    seen_ns = trial.window.end_ns - asked[0] if trial.window and asked else 0
+    return math.inf if seen_ns >= bound else None

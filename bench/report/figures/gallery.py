@@ -114,8 +114,9 @@ def _resources(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     )
     caption = (
         "Each system's cases of highest and of lowest throughput, in the trial whose throughput is their median, one "
-        "upon the other by role. Client: the load process and the consumers. Others: what else ran on the machine, "
-        "the suite itself among it. Network counts what nodes received and what they sent."
+        "upon the other by role. Client: the load process and the consumers. Suite: what the suite itself "
+        "did beside the load. Others: what else ran on the machine. Network counts what nodes received and what they "
+        "sent."
     )
     return _drawn(figure, "resources", "What it took over time", alt, caption)
 

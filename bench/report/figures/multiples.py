@@ -22,6 +22,11 @@ Ends: TypeAlias = Mapping[str, tuple[float, float]]
 """Where each case's line ends, in the panel's coordinates."""
 
 
+_LEAST_IN = 0.9
+"""Narrower panels stand below each other."""
+_LABEL_MOST = 48
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """A panel with its axes; `colours` and `dashes` by case."""
@@ -50,7 +55,12 @@ def grid(
     `flat` keeps the panels of several blocks low and close, one below the other along one x axis, where time goes far
     to the right: so a page has room beside them.
     """
-    columns = min(_COLUMNS, max(len(block.shown) for block in blocks))
+    longest = max(
+        (len(_named(label)) for block in blocks for panel in block.shown for label in panel.lines), default=0
+    )
+    right = longest * _CHARACTER_IN + 0.12
+    most = min(_COLUMNS, max(len(block.shown) for block in blocks))
+    columns = next((count for count in range(most, 1, -1) if _width(count, right) >= _LEAST_IN), 1)
     flat = flat and len(blocks) > 1
     height = _FLAT_IN if flat else {1: 1.9, 2: 1.4, 3: 1.02}[columns]
     title = _TITLE_IN if any(panel.title for block in blocks for panel in block.shown) else _TIGHT_IN
@@ -58,14 +68,11 @@ def grid(
     rows = [-(-len(block.shown) // columns) for block in blocks]
     total = sum(_BLOCK_IN + foot + count * (height + title) for count, foot in zip(rows, feet, strict=True))
     figure = Figure(figsize=(style.WIDTH_IN, total))
-    longest = max(
-        (len(label) for block in blocks for panel in block.shown for label in panel.lines), default=0
-    )
     cells: list[Cell] = []
     top = total
     for block, count, foot in zip(blocks, rows, feet, strict=True):
         _block_heads(figure, block, top, y.label(y_label))
-        room = _Room(columns, height, title, longest * _CHARACTER_IN + 0.12)
+        room = _Room(columns, height, title, right)
         for index, axes in enumerate(_block_axes(figure, block, room, top - _BLOCK_IN)):
             last = index + columns >= len(block.shown) and foot == _FOOT_IN
             _set_up(axes, y, x_label if last else "", left=index % columns == 0)
@@ -86,7 +93,7 @@ def name_lines(cell: Cell, ends: Ends) -> None:
         colour, (x, y) = cell.colours[case], ends[case]
         cell.axes.plot([x, right], [y, y], color=colour, linewidth=0.6, linestyle=(0, (1, 2)))
         cell.axes.annotate(
-            labels[case],
+            _named(labels[case]),
             xy=(1, at),
             xycoords="axes fraction",
             xytext=(4, 0),
@@ -147,12 +154,21 @@ def _about(block: sweep.Panels, y_label: str) -> str:
 
 def _block_axes(figure: Figure, block: sweep.Panels, room: _Room, top: float) -> Iterator[Axes]:
     across, down = figure.get_size_inches()
-    width = (across - _LEFT_IN - room.columns * room.right - (room.columns - 1) * _GAP_IN) / room.columns
+    width = _width(room.columns, room.right)
     for index in range(len(block.shown)):
         row, column = divmod(index, room.columns)
         x = _LEFT_IN + column * (width + room.right + _GAP_IN)
         y = top - (row + 1) * (room.height + room.title)
         yield figure.add_axes((x / across, y / down, width / across, room.height / down))
+
+
+def _width(columns: int, right: float) -> float:
+    """How wide each of so many panels side by side is, in inches, with room for names at the right of each."""
+    return (style.WIDTH_IN - _LEFT_IN - columns * right - (columns - 1) * _GAP_IN) / columns
+
+
+def _named(label: str) -> str:
+    return style.shortened(label, _LABEL_MOST)
 
 
 def _set_up(axes: Axes, y: Scale, x_label: str, *, left: bool) -> None:

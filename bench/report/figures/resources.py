@@ -16,8 +16,8 @@ from bench.report.figures.timeline import representative
 from bench.report.results import Results
 
 _MB = 1e6
-_CLIENT, _MACHINE, _OTHERS = "client", "machine", "others"
-_GREYS = {_CLIENT: "#8b95a3", _OTHERS: "#d3d8de"}
+_CLIENT, _SUITE, _MACHINE, _OTHERS = "client", "suite", "machine", "others"
+_GREYS = {_CLIENT: "#8b95a3", _SUITE: "#b3bac4", _OTHERS: "#d3d8de"}
 _LEFT_IN, _GAP_IN, _TOP_IN, _ROW_IN, _BETWEEN_IN, _FOOT_IN = 0.52, 0.16, 0.62, 0.92, 0.14, 0.36
 _CHARACTER_IN = 0.049
 
@@ -57,10 +57,10 @@ def by_role(samples: pd.DataFrame, quantity: Quantity) -> pd.DataFrame:
     chosen = samples[samples["metric"].isin(quantity.metrics) & (samples["role"] != _MACHINE)]
     by_node = chosen.groupby(["second", "role", "node", "metric"], as_index=False)["value"].mean()
     table: pd.DataFrame = by_node.pivot_table("value", "second", "role", "sum").fillna(0.0) / quantity.scale
-    servers = [role for role in table.columns if role != _CLIENT]
+    servers = [role for role in table.columns if role not in _GREYS]
     if quantity.metrics != ("cpu_s",):
         return table.loc[:, servers]
-    table = table.loc[:, [*servers, *table.columns.intersection([_CLIENT])]]
+    table = table.loc[:, [*servers, *(role for role in (_CLIENT, _SUITE) if role in table.columns)]]
     machine = samples[samples["metric"].isin(("cpu_busy_s", "cpu_steal_s"))]
     busy = machine.groupby(["second", "metric"])["value"].mean().groupby("second").sum()
     table[_OTHERS] = (busy - table.sum(axis=1)).reindex(table.index).clip(lower=0.0)
@@ -146,9 +146,15 @@ def colours(system: str, table: pd.DataFrame) -> dict[str, str]:
 
 
 def _title(axes: Axes, column: _Column, most: int) -> None:
-    """The case above a column; of a long name the end, which is what differs."""
-    title = column.title if len(column.title) <= most else f"…{column.title[1 - most :]}"
-    axes.annotate(title, (0, 1), (0, 19), xycoords="axes fraction", textcoords="offset points", fontsize=6.5)
+    """The case above a column."""
+    axes.annotate(
+        style.shortened(column.title, most),
+        (0, 1),
+        (0, 19),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        fontsize=6.5,
+    )
 
 
 def _heads(axes: Axes, column: _Column, table: pd.DataFrame) -> None:

@@ -21,6 +21,8 @@ from bench.report.figures.scale import ACROSS_IN, Scale, fitting
 
 _HEAD_IN, _FOOT_IN, _GAP_IN, _PT = 0.66, 0.08, 0.3, 72
 _AIR_IN, _CHARACTER_IN, _VALUE_IN, _MOST_ROWS = 0.08, 0.047, 0.44, 56
+_SETTINGS_MOST = 96
+"""So many characters of settings stand beside a plot."""
 _LEAST_IN = 1.2
 """Narrower plots of two systems stand one below the other."""
 
@@ -92,6 +94,12 @@ def _plot_in(band: Sequence[sweep.Part], plot: Plot) -> float:
     return (style.WIDTH_IN - settings - values - _GAP_IN * (len(band) - 1)) / len(band)
 
 
+def _told(part: sweep.Part, case: pd.Series[Any]) -> list[str]:
+    """A case's settings, shortened to what a plot leaves room for."""
+    values = part.values(case)
+    return [style.shortened(value, max(12, _SETTINGS_MOST // len(values))) for value in values]
+
+
 def _shown(part: sweep.Part) -> list[Any]:
     return sweep.evenly([case for _, case in part.cases.iterrows()], _MOST_ROWS)
 
@@ -134,7 +142,7 @@ def _x_axis(ax: Axes, scale: Scale, label: str) -> None:
 def _setting_widths(part: sweep.Part) -> list[float]:
     widths = []
     for name, values in zip(
-        part.settings, zip(*(part.values(case) for case in _shown(part)), strict=True), strict=False
+        part.settings, zip(*(_told(part, case) for case in _shown(part)), strict=True), strict=False
     ):
         longest = max(len(text) for text in (*values, *sweep.wrapped(name)))
         widths.append(longest * _CHARACTER_IN + 0.1)
@@ -175,7 +183,7 @@ def _settings(
 ) -> None:
     """Write the last case's settings left of its row; values that only repeat the case before are light."""
     side = blended_transform_factory(ax.transAxes, ax.transData)
-    *before, values = (part.values(case) for case in cases)
+    *before, values = (_told(part, case) for case in cases)
     previous = before[0] if before else ()
     offset, repeats = -sum(widths), True
     for index, (value, width) in enumerate(zip(values, widths, strict=True)):

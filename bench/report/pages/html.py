@@ -24,6 +24,7 @@ from bench.report.sections import (
     resources,
     sides,
     tables,
+    unserved,
     worth,
 )
 
@@ -61,6 +62,7 @@ def _context(
         "listed": delivery.LISTED,
         "offences": delivery.offences(found),
         "broken": found.broken,
+        "unanswered": unserved.some(found),
         "struck": faults.struck(found, parts),
         "steps": faults.by_round(found, parts),
         "evidence": faults.evidence(found),

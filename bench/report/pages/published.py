@@ -156,19 +156,24 @@ def _of_case(run: Run, case: str) -> Cell:
         return Cell(numbers.NOTHING)
     if not run.broken:
         return Cell(numbers.rate(own["throughput_msgs_per_s"].iloc[0]))
-    lost, unread = own["lost"].iloc[0], own["unread"].iloc[0]
-    words = [numbers.count(lost), *([f"{numbers.count(unread)} unread"] if unread > 0 else [])]
-    return Cell(", ".join(words), "bad" if lost > 0 or unread > 0 else "plain")
+    case_row: Any = own.iloc[0]
+    lost, known, unread = case_row["lost"], case_row.get("lost_at_least"), case_row["unread"]
+    words = [numbers.at_least(lost, known), *([f"{numbers.count(unread)} unread"] if unread > 0 else [])]
+    harmed = any(not numbers.absent(count) and count > 0 for count in (lost, known, unread))
+    return Cell(", ".join(words), "bad" if harmed else "plain")
 
 
 def _found(run: Run, system: str) -> Cell:
     """What a run found of a system: what was lost, or the least and the most of its cases' throughput."""
     own = run.cases[run.cases["system"] == system]
     if run.broken:
-        lost, unread = (own.loc[own[name] > 0, "case"] for name in ("lost", "unread"))
+        counts = [name for name in ("lost", "lost_at_least") if name in own]
+        lost, unread = own.loc[(own[counts] > 0).any(axis=1), "case"], own.loc[own["unread"] > 0, "case"]
         hurt = len({*lost, *unread})
         if not hurt:
-            return Cell("none", sort=0)
+            untold = int(own["lost"].isna().sum())
+            said = f"none; not known in {untold} of {numbers.plural(len(own), 'case')}" if untold else "none"
+            return Cell(said, sort=0)
         words = " and ".join(word for word, those in (("lost", lost), ("unread", unread)) if len(those))
         return Cell(f"{words} in {hurt} of {numbers.plural(len(own), 'case')}", "bad", sort=hurt)
     rates = [rate for rate in own["throughput_msgs_per_s"].dropna() if rate > 0]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench import numbers
+from bench.model import BROKEN, COUNTERS, ERRORS
 from bench.report.results import Json, Results
 from bench.report.table import Cell, Column, Row, Table, without_empty
 
@@ -112,9 +113,16 @@ def _comparisons(entry: Json) -> Table:
 
 
 def _seen(comparison: Json, metric: str) -> str:
-    """Say what each trial came to, where it was held against a bound."""
-    shown = numbers.duration if metric.endswith("_ns") else numbers.count
-    return ", ".join(map(shown, comparison.get("values") or ())) or numbers.NOTHING
+    """Say what each trial came to, where it was held against a bound; a time that had no end is a word."""
+    values = comparison.get("values") or ()
+    said = [value if isinstance(value, str) else _figure(value, metric) for value in values]
+    return ", ".join(said) or numbers.NOTHING
+
+
+def _figure(value: float | None, metric: str) -> str:
+    if metric.endswith("_ns"):
+        return numbers.duration(value)
+    return numbers.count(value) if metric in {*COUNTERS, *BROKEN, ERRORS} else numbers.rate(value)
 
 
 def _word(verdict: object) -> str:

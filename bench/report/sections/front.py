@@ -9,7 +9,7 @@ from bench import numbers
 from bench.model import EMULATED_FSYNC
 from bench.report.figures import Drawing
 from bench.report.results import Results
-from bench.report.sections import certainty, delivery, method, resources
+from bench.report.sections import certainty, delivery, method, resources, unserved
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,12 @@ def _warnings(results: Results) -> tuple[str, ...]:
     warnings += resources.limits(results)
     if flagged := certainty.flag_counts(results):
         warnings.append(flagged)
-    said = (method.cold(results), method.unsteady(results), method.crowding(results))
+    said = (
+        unserved.warning(results),
+        method.cold(results),
+        method.unsteady(results),
+        method.crowding(results),
+    )
     warnings += [warning for warning in said if warning]
     if results.manifest.get("profile") == "quick":
         warnings.append("Profile `quick`: too short for decisions, good for trying things out.")

@@ -106,11 +106,12 @@ def _row(one: _Tried) -> Row:
 
 def _lost(case: pd.Series[Any], said: Covered) -> Cell:
     """How many acknowledged messages were lost, and not read where the read stopped short; red is a broken promise."""
-    lost, unread = (
-        None if numbers.absent(case.get(name)) else int(case[name]) for name in ("lost", "unread")
+    lost, known, unread = (
+        None if numbers.absent(case.get(name)) else int(case[name])
+        for name in ("lost", "lost_at_least", "unread")
     )
-    words = [numbers.count(lost)] if lost is not None else []
+    words = [numbers.at_least(lost, known)] if lost is not None or known else []
     words += [f"{numbers.count(unread)} unread"] if unread else []
-    harmed = "bad" if lost else "warn" if unread else "quiet"
+    harmed = "bad" if lost or known else "warn" if unread else "quiet"
     tone = harmed if said is Covered.WITHIN or harmed == "quiet" else "plain"
     return Cell(", ".join(words) or numbers.NOTHING, tone)

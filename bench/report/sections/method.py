@@ -21,7 +21,7 @@ PROBES = (
 )
 """What was timed before each trial, and from which ratio on the first page says so."""
 _CROWDED = 0.5
-"""Cores that neither servers nor load took in a trial's window; what the suite itself does beside them is below 0.2."""
+"""Cores that neither servers nor load nor the suite itself took in a trial's window, from which on it matters."""
 _JITS = {
     "default": "the servers' own default JIT compilers",
     "c1": "C1 only (fast start): slower than the servers' default, so not for sizing",
@@ -153,7 +153,8 @@ def _loop(load: Json) -> str:
     if steps is None:
         return "pacing unknown"
     if steps == "closed":
-        return "closed loop"
+        many, each = numbers.plural(load["producers"], "producer"), load.get("window") or 1
+        return f"closed loop of {many} with {each:,} {'send' if each == 1 else 'sends'} open"
     rates = _distinct(rate for _, rate in steps)
     return f"open loop of {rates[0]:,.0f}/s" if len(rates) == 1 else "open loop"
 

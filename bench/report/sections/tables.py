@@ -12,7 +12,7 @@ from bench import numbers
 from bench.model import BUSY, ENDS
 from bench.report import sweep
 from bench.report.results import Results, trial_page
-from bench.report.sections import resources
+from bench.report.sections import resources, unserved
 from bench.report.table import (
     Cell,
     Column,
@@ -50,12 +50,13 @@ _PRICE = (
 def measured(results: Results, part: sweep.Part) -> Table:
     """Every case's throughput and latency: medians over its valid trials."""
     times = _times(results)
+    unanswered = unserved.some(results)
     columns = [
         Column("valid / all", "number", "trials"),
         Column("median", "number", "throughput, messages/s"),
         Column(_ends(results, _RATE), "number", "throughput, messages/s"),
         Column("limited by", "name", "throughput, messages/s"),
-        *([Column("not acked", "number", "sends")] if results.broken else []),
+        *([Column("not acked", "number", "sends")] if unanswered else []),
         *(column for name in times for column in _time_columns(results, name, times[name])),
     ]
     shares = _client_shares(part)
@@ -68,7 +69,7 @@ def measured(results: Results, part: sweep.Part) -> Table:
         limit = resources.limited_by(case, resources.evidence(results, case["case"]))
         rate = Cell(numbers.rate(case[_RATE]), "strong")
         row = [_trials(case), rate, _spread(results, case, _RATE, numbers.rate), limit]
-        if results.broken:
+        if unanswered:
             row.append(_not_acked(case))
         row += [cell for name in times for cell in _time_cells(results, case, name)]
         if shares is not None:
@@ -80,8 +81,7 @@ def measured(results: Results, part: sweep.Part) -> Table:
 
 
 def _not_acked(case: pd.Series[Any]) -> Cell:
-    """The share of sends that were refused or never answered: no figure of times has anything of them."""
-    share = (case["failed"] + case["unknown"]) / case["sent"] if case["sent"] else None
+    share = unserved.share(case)
     return Cell(numbers.share(share), "warn" if share else "quiet")
 
 

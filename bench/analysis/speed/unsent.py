@@ -1,0 +1,39 @@
+"""Sends that an open loop's pacing wanted and that were never made, as the producers' windows were full."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from bench.analysis.folder import TrialRecord
+from bench.model import NANOS, Pacing
+from bench.pacing import Schedule
+
+
+class Unsent(NamedTuple):
+    """How many were due and never made: in the whole trial, and in its window."""
+
+    every: int
+    in_window: int
+
+
+def unsent(trial: TrialRecord, sent: int) -> Unsent | None:
+    """Count them, given how many sends the event log has; None where no schedule with an end says what was due.
+
+    Each producer makes its sends in the order in which they are due, so what was not made was due last.
+    """
+    load, window = trial.load, trial.window
+    if isinstance(load.pacing, str) or not load.pacing or window is None:
+        return None
+    if (
+        load.producers is None
+        or load.warm_up_s is None
+        or load.duration_s is None
+        or load.messages is not None
+    ):
+        return None
+    schedule = Schedule(Pacing(tuple(load.pacing)), load.producers, load.warm_up_s)
+    warm_up_ns = round(load.warm_up_s * NANOS)
+    before = schedule.due_before(warm_up_ns)
+    due = schedule.due_before(warm_up_ns + window.end_ns - window.start_ns)
+    every = max(0, due - sent)
+    return Unsent(every, min(every, due - before))

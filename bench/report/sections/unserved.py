@@ -1,0 +1,49 @@
+"""The sends that times tell nothing of: refused, never answered, or due and never made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from bench import numbers
+from bench.report.results import Results
+
+_MUCH = 0.02
+"""From this share of what was due on, the first page says that it was never sent."""
+
+
+def share(case: pd.Series[Any]) -> float | None:
+    """The share of a case's sends, those included that were due and never made, that were not acknowledged."""
+    never = _never(case)
+    due = case["sent"] + never
+    return float((case["failed"] + case["unknown"] + never) / due) if due else None
+
+
+def some(results: Results) -> bool:
+    """Whether any case has such sends."""
+    return any(share(case) for _, case in results.cases.iterrows())
+
+
+def warning(results: Results) -> str | None:
+    """Say on the first page that much of what was due was never sent, which throughput alone does not show."""
+    shares = {
+        str(case["case"]): _never(case) / due
+        for _, case in results.cases.iterrows()
+        if (due := case["sent"] + _never(case))
+    }
+    those = {case: one for case, one in shares.items() if one >= _MUCH}
+    if not those:
+        return None
+    worst = max(those, key=lambda case: those[case])
+    many = len(those) > 1
+    return (
+        f"The rate asked for was not kept in {len(those)} of {numbers.plural(len(shares), 'configuration')}: "
+        f"{'up to ' if many else ''}{numbers.share(those[worst])} of the sends that were due were never made"
+        f"{f' ({worst})' if many else ''}, as so many were open already. Response times count them as the longest."
+    )
+
+
+def _never(case: pd.Series[Any]) -> float:
+    never = case.get("due_unsent")
+    return 0.0 if never is None or numbers.absent(never) else float(never)

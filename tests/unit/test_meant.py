@@ -1,0 +1,104 @@
+"""Times that had no end: what they say of a claim, and how they are told."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from bench.analysis.folder import TrialRecord
+from bench.analysis.verdicts.expectations import judge
+from bench.analysis.verdicts.meant import Found, meant
+
+Row = dict[str, Any]
+
+COPIED = {
+    "id": "copied",
+    "claim": "It is copied within a minute",
+    "system": "pulsar",
+    "metric": "step_ns",
+    "since": "bookie killed",
+    "until": "copies there",
+    "at_most": 60_000_000_000,
+}
+BACK = {
+    "id": "back",
+    "claim": "The rate is back",
+    "system": "pulsar",
+    "metric": "back_ns",
+    "fault": "bookie killed",
+}
+KILL = {
+    "name": "bookie killed",
+    "kind": "kill",
+    "asked_ns": 1_000_000_000,
+    "effect_ns": 1_000_000_000,
+    "proven": True,
+}
+
+
+def judged(expectation: Row, steps: list[Row], **fault: Any) -> Row:
+    record = TrialRecord.model_validate(
+        {
+            "format": 1,
+            "trial": 0,
+            "round": 0,
+            "case": {"system": "pulsar", "name": "pulsar", "settings": {}},
+            "load": {"pacing": [[40.0, 100.0]]},
+            "state": "finished",
+            "verdict": "valid",
+            "window": {"start_ns": 0, "end_ns": 40_000_000_000},
+            "faults": [KILL, *steps],
+        }
+    )
+    found = Found(
+        [{"trial": 0, "round": 0, "system": "pulsar", "case": "pulsar", "verdict": "valid"}], [fault], []
+    )
+    said = judge(expectation, meant(expectation, [record], found), [])
+    return dict(json.loads(json.dumps(said, allow_nan=False)))
+
+
+def values(said: Row) -> list[Any]:
+    return list(said["comparisons"][0]["values"])
+
+
+def test_a_step_that_was_awaited_in_vain_speaks_against_its_bound() -> None:
+    said = judged(COPIED, [{"name": "copies there", "kind": "left out", "asked_ns": 99_000_000_000}])
+
+    assert said["verdict"] == "did not hold"
+    assert values(said) == ["never"]
+
+
+def test_a_step_that_nobody_waited_for_says_nothing() -> None:
+    said = judged(COPIED, [{"name": "copies missing", "kind": "left out", "asked_ns": 99_000_000_000}])
+
+    assert said["verdict"] == "undecided"
+    assert values(said) == [None]
+
+
+def test_a_step_that_came_is_told_by_its_time() -> None:
+    said = judged(COPIED, [{"name": "copies there", "kind": "mark", "asked_ns": 31_000_000_000}])
+
+    assert said["verdict"] == "held"
+    assert values(said) == [30_000_000_000]
+
+
+@pytest.mark.parametrize(
+    ("bound", "verdict"),
+    [({"at_most": 30e9}, "did not hold"), ({"at_least": 30e9}, "held"), ({"at_most": 50e9}, "undecided")],
+)
+def test_a_rate_that_was_not_back_by_the_loads_end_was_not_back_within_less(bound: Row, verdict: str) -> None:
+    """The load went on for 39 s after the fault."""
+    said = judged(BACK | bound, [], trial=0, fault="bookie killed", rate_before=100.0, back_ns=None)
+
+    assert said["verdict"] == verdict
+    assert values(said) == ([None] if verdict == "undecided" else ["never"])
+
+
+def test_a_rate_that_nothing_can_be_held_against_says_nothing() -> None:
+    said = judged(
+        BACK | {"at_most": 30e9}, [], trial=0, fault="bookie killed", rate_before=None, back_ns=None
+    )
+
+    assert said["verdict"] == "undecided"
