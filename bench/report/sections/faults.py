@@ -58,6 +58,7 @@ def changed(results: Results, trial: int) -> list[Fact]:
     return [
         Fact(f"{(change['at_ns'] - first_ns) / 1e9:.1f} s", _changed(change["partitions"]))
         for change in results.trial_files[trial].get("history") or ()
+        if change["partitions"]
     ]
 
 
@@ -72,10 +73,13 @@ def _kept(partition: Json) -> str:
         return "nobody leads it"
     if "leader" in partition:
         in_sync = ", ".join(partition["in_sync"])
-        return (
-            f"leader {partition['leader']}, in sync {in_sync}, epoch {partition['epoch']}, "
-            f"high watermark {partition['high_watermark']:,}"
+        known = partition.get("epoch") is not None
+        more = (
+            f"epoch {partition['epoch']}, high watermark {partition['high_watermark']:,}"
+            if known
+            else "which does not tell its epoch and high watermark yet"
         )
+        return f"leader {partition['leader']}, in sync {in_sync}, {more}"
     ledgers = [
         f"ledger {ledger['ledger']} on "
         + ", ".join(f"{'/'.join(bookies)} from entry {first}" for first, bookies in ledger["segments"])
