@@ -70,7 +70,7 @@ def account(part: sweep.Part) -> Table:
 
 
 def counters(results: Results) -> Table | None:
-    """Trial by trial, under the names of "How to lose messages on a Pulsar cluster".
+    """Trial by trial, under the names of "How to (not) lose messages on an Apache Pulsar cluster".
 
     None where nothing was to break and no number of messages was to be sent. Beside them the sends whose end nobody
     knows, which count there as negative acks.
