@@ -17,6 +17,8 @@ LOOKS_S = 0.05
 _NAME = ".filler"
 _SLACK_BYTES = 4 << 20
 """What is not reserved but written, so that it ends where writes end."""
+_MOST_BYTES = 64 << 20
+"""More than is left and a server gives back that ends meanwhile: a disk that takes it does not fill up."""
 _BLOCK = bytes(4096)
 
 
@@ -66,7 +68,7 @@ class Filler:
         with self._path.open("wb", buffering=0) as file:
             os.posix_fallocate(file.fileno(), 0, max(free - _SLACK_BYTES, 1))
             file.seek(0, os.SEEK_END)
-            _write_until_full(file.fileno(), 2 * _SLACK_BYTES)
+            _write_until_full(file.fileno(), _MOST_BYTES)
             return file.tell()
 
     def _keep(self) -> None:
