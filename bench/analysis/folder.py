@@ -145,7 +145,7 @@ class TrialRecord(_Record):
             if isinstance(one.get(_NARROWING), dict)
         }
         rates = {
-            node: float((asked.get(step["name"]) or {}).get("mbit_per_s") or 0) * _MBIT
+            node: float((asked.get(step["name"].partition(", ")[0]) or {}).get("mbit_per_s") or 0) * _MBIT
             for step in self.faults
             if self._stands(step)
             for node in step.get("nodes") or ()

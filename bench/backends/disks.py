@@ -162,16 +162,20 @@ class Disk:
 
         Raises FaultError, and gives the space back, if writes still work.
         """
+        self.free()
         self._filler = Filler(self._folder)
         return self._filler.bytes
 
-    def kept_full(self) -> int | None:
-        """Return how many bytes came free since it was filled, and were taken again; None if it has room now."""
+    def kept_full(self) -> tuple[int, int] | None:
+        """Return how many bytes came free since and were taken again, and the longest time that took, in ns.
+
+        None if it has room now.
+        """
         if self._filler is None:
             return None
         with suppress(OSError, FaultError):
             self._filler.take()
-        return self._filler.taken_later if self.is_full() else None
+        return (self._filler.taken_later, self._filler.roomy_ns) if self.is_full() else None
 
     def is_full(self) -> bool:
         """Tell whether it has no room for one block more."""
@@ -199,7 +203,8 @@ class Disk:
 
     def close(self) -> None:
         """Unmount it and delete its image."""
-        self.free()
+        with suppress(OSError):  # its power may be off
+            self.free()
         _tool("umount", "--lazy", str(self._folder))
         self._image.unlink(missing_ok=True)
 

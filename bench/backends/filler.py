@@ -6,13 +6,14 @@ import errno
 import os
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bench.errors import FaultError
 
-LOOKS_S = 0.05
+_LOOKS_S = 0.05
 """How often it looks for room that has come free."""
 _NAME = ".filler"
 _SLACK_BYTES = 4 << 20
@@ -44,13 +45,24 @@ class Filler:
             self._path.unlink(missing_ok=True)
             raise
         self.taken_later = 0
+        self.roomy_ns = 0
+        self._full_ns = time.monotonic_ns()
         self._keeper.start()
 
     def take(self) -> None:
-        """Take the room that has come free since the last look. Raises OSError and FaultError."""
+        """Take the room that has come free since the last look. Raises OSError and FaultError.
+
+        `taken_later` counts its bytes, `roomy_ns` is the longest time between two looks at which nobody could write,
+        where there was room in between.
+        """
         with self._turn, self._path.open("r+b", buffering=0) as file:
             file.seek(0, os.SEEK_END)
-            self.taken_later += _write_until_full(file.fileno(), self.bytes)
+            taken = _write_until_full(file.fileno(), self.bytes)
+            now_ns = time.monotonic_ns()
+            if taken:
+                self.taken_later += taken
+                self.roomy_ns = max(self.roomy_ns, now_ns - self._full_ns)
+            self._full_ns = now_ns
 
     @contextmanager
     def still(self) -> Iterator[None]:
@@ -72,7 +84,7 @@ class Filler:
             return file.tell()
 
     def _keep(self) -> None:
-        while not self._emptied.wait(LOOKS_S):
+        while not self._emptied.wait(_LOOKS_S):
             with suppress(OSError, FaultError):  # whoever looks whether the disk is full sees that it is not
                 self.take()
 
@@ -88,7 +100,7 @@ def _write_until_full(handle: int, most: int) -> int:
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
-            if refused:
+            if refused or not taken:
                 return taken
             refused = True
             os.fsync(handle)

@@ -19,7 +19,6 @@ import psutil
 from bench.backends import fsync_gate, power
 from bench.backends.delayed import DelayedNode, Link
 from bench.backends.disks import Disk
-from bench.backends.filler import LOOKS_S
 from bench.backends.fsync_gate import FsyncGate
 from bench.backends.netns import Network, PacketRules, Packets
 from bench.backends.supervision import Back, Noted, Supervision
@@ -348,12 +347,9 @@ class ProcessBackend:
         again = self._disk(node).kept_full()
         if again is None:
             return None
-        came = (
-            f" {again:,} bytes that came free meanwhile were taken within {LOOKS_S * 1000:.0f} ms."
-            if again
-            else ""
-        )
-        return f"Until then the disk of {node.name} had no room: a write failed.{came}"
+        came_bytes, roomy_ns = again
+        came = f" {came_bytes:,} bytes that came free meanwhile were taken within {roomy_ns / 1e6:.0f} ms."
+        return f"Until then the disk of {node.name} had no room: a write failed.{came if came_bytes else ''}"
 
     def free_disk(self, node: Node) -> str:
         """See abilities.Fillable."""

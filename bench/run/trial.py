@@ -247,7 +247,7 @@ class Bench:
         finally:
             history.stop()
         seen = (
-            self._consume(Finish(expected=sent["acked"], grace_s=_CATCH_UP_S), _TAIL_S) if consumers else None
+            self._consume(Finish(expected=sent["sent"], grace_s=_CATCH_UP_S), _TAIL_S) if consumers else None
         )
         read = self._consume(Verify(**reading, deadline_s=_SILENCE_S), _READ_S)
         return record.finished(sent, seen, read, effective, document["faults"])

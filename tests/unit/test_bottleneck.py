@@ -252,6 +252,8 @@ def test_a_link_that_was_made_narrow_is_held_against_what_it_carries_then() -> N
 
     assert usage(rows, 400.0, 4e5, {})["network_share"] == pytest.approx(0.00072)
     assert usage(rows, 400.0, 4e5, {"broker-2": 500_000.0})["network_share"] == pytest.approx(0.96)
+    # More than 0.5 MB/s passed: the most of it to others, to whom the link is as wide as ever.
+    assert usage(rows, 400.0, 4e5, {"broker-1": 500_000.0})["network_share"] == pytest.approx(0.00072)
     assert evidence(Asked(narrowed=True), network_share=0.96) == (
         "a node moved 96% of what its link carries, which was made narrow"
     )

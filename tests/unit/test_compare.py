@@ -221,6 +221,20 @@ def test_a_trial_in_which_nothing_was_acknowledged_is_worse_than_any() -> None:
     assert one([0.0] * 5, first).change == Change.BETTER
 
 
+def test_a_time_that_is_endless_in_the_second_run_only_is_worse() -> None:
+    metric = "response_p99_ns"
+    first = rows([5.0, 5.1, 5.2, 4.9, 4.8], metric)
+    without = [*rows([5.0, 5.1], metric), *[row | {metric: None} for row in rows([1.0] * 3, metric)]]
+    (found,) = compare(first, without, metric, 0.05)
+    (known,) = compare(without, first, metric, 0.05)
+
+    assert (found.change, found.reason) == (
+        Change.WORSE,
+        "no response_p99 in 3 of 5 trials: so many messages never came",
+    )
+    assert (known.change, known.reason) == (Change.UNTOLD, "")
+
+
 def test_a_case_without_a_valid_trial_in_the_second_run_is_worse() -> None:
     first = rows([100.0] * 5)
     (invalid,) = compare(first, rows([100.0] * 5, verdict="invalid"), RATE, 0.05)

@@ -98,6 +98,16 @@ def test_an_open_loop_is_told_by_its_response_time() -> None:
     assert first.endswith("25.0 times the latency, picked as extremes.")
 
 
+def test_a_configuration_whose_sends_were_never_made_is_the_dearest() -> None:
+    overloaded = case("kafka acks=all", 2_000.0, None)
+    first, *_ = headline([*SWEEP[:2], overloaded], ROUNDS, closed=False)
+    assert first == (
+        "Kafka: of 3 configurations acks=0 is the cheapest with 50,000 messages/s (p99 response time 400 µs), "
+        "acks=all the dearest with 2,000 messages/s (more than 1 % of what was due was never sent): "
+        "25.0 times the latency, picked as extremes."
+    )
+
+
 def test_only_of_two_configurations_the_factor_has_an_interval() -> None:
     """Of several equal ones the extremes are apart by chance, beyond their interval more than once in twenty."""
     first, *_ = headline([SWEEP[0], SWEEP[2]], ROUNDS, closed=True)

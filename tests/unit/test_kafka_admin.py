@@ -206,6 +206,17 @@ def test_one_that_was_elected_and_knows_no_high_watermark_yet_leads(asking: Any,
     ]
 
 
+def test_an_elected_one_that_is_cut_off_since_is_not_who_leads(asking: Any) -> None:
+    cut_off = Broker(3, in_sync=(3,), refuses=KafkaError.OFFSET_NOT_AVAILABLE)
+
+    (found,) = asking(Broker(1, in_sync=(1, 2), epoch=6), Broker(1, in_sync=(1, 2)), cut_off).layout(TOPIC)
+    assert (found["leader"], found["epoch"]) == ("broker-1", 6)
+
+
+def test_while_brokers_disagree_whether_anybody_leads_nothing_is_told(asking: Any) -> None:
+    assert asking(silent(), Broker(-1), Broker(1)).layout(TOPIC) == []
+
+
 def test_what_the_client_gives_without_an_answer_is_none(asking: Any) -> None:
     assert asking(Broker(2), Broker(2, epoch=-1, offset=-1001), Broker(2)).layout(TOPIC) == []
 

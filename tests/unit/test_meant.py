@@ -38,7 +38,7 @@ KILL = {
 }
 
 
-def judged(expectation: Row, steps: list[Row], **fault: Any) -> Row:
+def judged(expectation: Row, steps: list[Row], row: Row | None = None, **fault: Any) -> Row:
     record = TrialRecord.model_validate(
         {
             "format": 1,
@@ -52,9 +52,8 @@ def judged(expectation: Row, steps: list[Row], **fault: Any) -> Row:
             "faults": [KILL, *steps],
         }
     )
-    found = Found(
-        [{"trial": 0, "round": 0, "system": "pulsar", "case": "pulsar", "verdict": "valid"}], [fault], []
-    )
+    known = {"trial": 0, "round": 0, "system": "pulsar", "case": "pulsar", "verdict": "valid"}
+    found = Found([known | (row or {})], [fault] if fault else [], [])
     said = judge(expectation, meant(expectation, [record], found), [])
     return dict(json.loads(json.dumps(said, allow_nan=False)))
 
@@ -102,3 +101,17 @@ def test_a_rate_that_nothing_can_be_held_against_says_nothing() -> None:
     )
 
     assert said["verdict"] == "undecided"
+
+
+def test_a_time_that_falls_among_what_never_came_is_above_any_bound() -> None:
+    claim = {
+        "id": "fast",
+        "claim": "It is fast",
+        "system": "pulsar",
+        "metric": "response_p99_ns",
+        "at_most": 1e9,
+    }
+
+    assert judged(claim, [], row={"response_min_ns": 5, "response_p99_ns": None})["verdict"] == "did not hold"
+    assert judged(claim, [], row={"response_min_ns": None, "response_p99_ns": None})["verdict"] == "undecided"
+    assert judged(claim, [], row={"response_min_ns": 5, "response_p99_ns": 9})["verdict"] == "held"

@@ -14,6 +14,9 @@ _LATE_NS = NANOS // 2
 """A window that messages end is looked at once more so soon after its end."""
 
 
+_SUITE, _MACHINES = "suite", "cpu_busy_s"
+
+
 class Used(NamedTuple):
     """A figure of one node over a trial's window: a counter's rate a second; of a level the mean."""
 
@@ -55,16 +58,30 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
 
 
 def used(stepped: DataFrame) -> list[Used]:
-    """Add up what `steps` gave inside each trial's window."""
-    rate = F.sum("grown") * NANOS / F.sum("took_ns")
+    """Add up what `steps` gave inside each trial's window.
+
+    A process of the suite's lives as long as it is needed: what it took counts over the time that the machine was seen.
+    """
     rows = (
         stepped.where("in_window")
         .groupBy("trial", "node", "role", "metric")
-        .agg(F.when(F.first("counter"), rate).otherwise(F.avg("level")).alias("value"))
-        .where(F.col("value").isNotNull())
+        .agg(
+            F.first("counter").alias("counter"),
+            (F.sum("grown") * NANOS).alias("grown"),
+            F.sum("took_ns").alias("took_ns"),
+            F.avg("level").alias("level"),
+        )
         .collect()
     )
-    return [Used(*row) for row in rows]
+    seen_ns = {row["trial"]: row["took_ns"] for row in rows if row["metric"] == _MACHINES}
+    found = []
+    for row in rows:
+        took_ns = seen_ns.get(row["trial"], row["took_ns"]) if row["role"] == _SUITE else row["took_ns"]
+        rate = row["grown"] / took_ns if row["grown"] is not None and took_ns else None
+        value = rate if row["counter"] else row["level"]
+        if value is not None:
+            found.append(Used(row["trial"], row["node"], row["role"], row["metric"], value))
+    return found
 
 
 def over_time(stepped: DataFrame) -> DataFrame:

@@ -11,6 +11,8 @@ Row = dict[str, object]
 
 _MACHINE, _CLIENT, _SUITE = "machine", "client", "suite"
 _MOVED = {"net_in_bytes", "net_out_bytes"}
+_OVER = 1.1
+"""So much more than its rate a narrow link may seem to have carried, for its packets' heads and the window's ends."""
 _KEEPERS = {"broker", "bookie"}
 """Roles whose fsyncs are of messages; a controller's are of the cluster's metadata."""
 
@@ -71,9 +73,16 @@ def _ratio(part: float | None, whole: float | None, times: float = 1.0) -> float
 
 
 def _busiest_link(servers: Iterable[Used], links: Mapping[str, float], usual: float | None) -> float | None:
-    """The share of a link's rate, in one direction, that is used where most is: a link carries both ways at once."""
-    rates = [(row, links.get(row.node, usual)) for row in servers if row.metric in _MOVED]
-    return max((row.value / rate for row, rate in rates if rate), default=None)
+    """The share of a link's rate, in one direction, that is used where most is: a link carries both ways at once.
+
+    A link may be narrow to some of the others only: where more passed than that, it went to the rest.
+    """
+    rates = [
+        (row.value, narrow if row.value <= (narrow := links.get(row.node, 0.0)) * _OVER else usual)
+        for row in servers
+        if row.metric in _MOVED
+    ]
+    return max((value / rate for value, rate in rates if rate), default=None)
 
 
 def _slowest_role(servers: Sequence[Used]) -> float | None:

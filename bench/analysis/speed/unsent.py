@@ -8,6 +8,9 @@ from bench.analysis.folder import TrialRecord
 from bench.model import NANOS, Pacing
 from bench.pacing import Schedule
 
+_LATE_NS = NANOS // 10
+"""What is due so shortly before the end may only have been late: a sender that wakes after the end sends no more."""
+
 
 class Unsent(NamedTuple):
     """How many were due and never made: in the whole trial, and in its window."""
@@ -34,6 +37,6 @@ def unsent(trial: TrialRecord, sent: int) -> Unsent | None:
     schedule = Schedule(Pacing(tuple(load.pacing)), load.producers, load.warm_up_s)
     warm_up_ns = round(load.warm_up_s * NANOS)
     before = schedule.due_before(warm_up_ns)
-    due = schedule.due_before(warm_up_ns + window.end_ns - window.start_ns)
+    due = schedule.due_before(warm_up_ns + window.end_ns - window.start_ns - _LATE_NS)
     every = max(0, due - sent)
-    return Unsent(every, min(every, due - before))
+    return Unsent(every, max(0, min(every, due - before)))

@@ -13,7 +13,7 @@ import numpy as np
 
 from bench.analysis.statistics import together
 from bench.analysis.statistics.interval import LEVEL
-from bench.model import ENOUGH_TRIALS, RATES, Change, Compared, Interval
+from bench.model import ENOUGH_TRIALS, RATES, TIMES, Change, Compared, Interval
 
 Row = Mapping[str, Any]
 Cases = Mapping[tuple[str, str], Sequence[Row]]
@@ -81,6 +81,17 @@ def _fell(first: Sequence[Row], second: Sequence[Row]) -> str:
     return f"nothing acknowledged in {idle[1]} of {len(second)} trials" if idle[1] and not idle[0] else ""
 
 
+def _endless(first: Sequence[Row], second: Sequence[Row], metric: str) -> str:
+    """Say in how many of the second run's trials a time is endless, where it was in none of the first.
+
+    So many messages there never came, or were never sent (docs/method.md): no figure of the others tells of it.
+    """
+    without = [sum(not _known(row.get(metric)) for row in rows) for rows in (first, second)]
+    if metric not in TIMES or not first or without[0] or not without[1]:
+        return ""
+    return f"no {metric.removesuffix('_ns')} in {without[1]} of {len(second)} trials: so many messages never came"
+
+
 def _known(value: float | None) -> bool:
     """Whether there is a value that has ratios to others: zero has, a time below zero (by two clocks) has not."""
     return value is not None and value == value and value >= 0  # noqa: PLR0124 - a table's null may be NaN
@@ -90,7 +101,7 @@ def _compared(
     key: tuple[str, str], first: Sequence[Row], second: Sequence[Row], metric: str, threshold: float
 ) -> Compared:
     one, other = _values(first, metric), _values(second, metric)
-    counts, reason = (len(one), len(other)), _fell(first, second)
+    counts, reason = (len(one), len(other)), _fell(first, second) or _endless(first, second, metric)
     if not one or not other:
         return Compared(*key, counts, None, None, None, Change.WORSE if reason else Change.UNTOLD, reason)
     ratio, interval = shift(one, other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -149,11 +150,12 @@ def _sent(rows: Sequence[Row]) -> str:
 def _system(system: str, cases: Sequence[Row], valid: Sequence[Row], *, closed: bool) -> str:
     name = system.capitalize()
     metric = "throughput_msgs_per_s" if closed else "response_p99_ns"
-    said = [case for case in cases if case[metric] is not None]
+    said = [case for case in cases if case[metric] is not None or (not closed and case["rounds"])]
     if not said:
         trials = numbers.plural(sum(case["trials"] for case in cases), "trial")
         return f"{name}: nothing can be said, none of its {trials} is valid and measured."
-    ordered = sorted(said, key=lambda case: case[metric], reverse=closed)
+    endless = math.inf  # a p99 that falls among sends that were never made
+    ordered = sorted(said, key=lambda case: endless if case[metric] is None else case[metric], reverse=closed)
     best, worst = ordered[0], ordered[-1]
     if len(ordered) == 1:
         return f"{name} ({_label(best)}): {_speed(best, closed=closed)}."
@@ -182,7 +184,9 @@ def _rate(case: Row) -> str:
 def _tail(case: Row, *, closed: bool) -> str:
     measure = "service" if closed else "response"
     value = case[f"{measure}_p99_ns"]
-    return f"p99 {measure} time {'unknown' if value is None else numbers.duration(value)}"
+    if value is None:
+        return "p99 service time unknown" if closed else "more than 1 % of what was due was never sent"
+    return f"p99 {measure} time {numbers.duration(value)}"
 
 
 def _factor(best: Sequence[Row], worst: Sequence[Row], *, closed: bool, picked: bool) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.analysis.folder import TrialRecord
-from bench.model import ERRORS, STEP_NS
+from bench.model import ERRORS, STEP_NS, TIMES
 
 Row = Mapping[str, Any]
 
@@ -29,8 +29,20 @@ def meant(expectation: Row, trials: Iterable[TrialRecord], found: Found) -> list
         known = {
             name: value for name, value in row.items() if value is not None or name not in trial.configured
         }
-        rows.append({**trial.configured, **known, **_beside(expectation, trial, found)})
+        rows.append(
+            {**trial.configured, **known, **_beside(expectation, trial, found), **_endless(expectation, row)}
+        )
     return rows
+
+
+def _endless(expectation: Row, row: Row) -> dict[str, Any]:
+    """Give a time that falls among what never came as what it is: above any bound (docs/method.md)."""
+    metric = str(expectation["metric"])
+    bounded = any(expectation.get(name) is not None for name in ("at_most", "at_least", "once_at_least"))
+    if metric not in TIMES or not bounded or row.get(metric) is not None:
+        return {}
+    least = f"{metric.partition('_')[0]}_min_ns"
+    return {metric: math.inf} if row.get(least) is not None else {}
 
 
 def _beside(expectation: Row, trial: TrialRecord, found: Found) -> dict[str, Any]:

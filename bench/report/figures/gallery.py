@@ -77,8 +77,8 @@ def _curves(results: Results, parts: Sequence[sweep.Part], measure: str, words: 
     )
     caption = (
         "Lines are medians over trials, shading the range over trials. Each further nine of the percentile "
-        "takes the same width; lines end where the trials have too few messages to go on."
-        + _panels_chosen(parts)
+        "takes the same width; lines end where a trial has too few messages to go on, or "
+        "where what it would tell never came." + _panels_chosen(parts)
     )
     return _drawn(figure, f"{measure}-curves", f"{words.capitalize()} by percentile", alt, caption)
 

@@ -15,6 +15,8 @@ _MUCH = 0.02
 
 def share(case: pd.Series[Any]) -> float | None:
     """The share of a case's sends, those included that were due and never made, that were not acknowledged."""
+    if numbers.absent(case["sent"]):
+        return None
     never = _never(case)
     due = case["sent"] + never
     return float((case["failed"] + case["unknown"] + never) / due) if due else None
@@ -30,7 +32,7 @@ def warning(results: Results) -> str | None:
     shares = {
         str(case["case"]): _never(case) / due
         for _, case in results.cases.iterrows()
-        if (due := case["sent"] + _never(case))
+        if not numbers.absent(case["sent"]) and (due := case["sent"] + _never(case))
     }
     those = {case: one for case, one in shares.items() if one >= _MUCH}
     if not those:

@@ -135,7 +135,7 @@ class KafkaAdmin:
         Nobody leads it where every broker that answers says so.
         """
         found = topics.reconciled(self._views(topic, _LOOK_S)).values()
-        return [_shown(one) for one in found if one.leads or one.leader is None]
+        return [_shown(one) for one in found if one.leads or one.epoch is not None]
 
     def _views(self, topic: Topic, within_s: float) -> list[dict[int, topics.Partition]]:
         """Return what each broker says of the topic, without those that do not answer in time."""

@@ -164,13 +164,14 @@ def reconciled(views: Iterable[Mapping[int, Partition]]) -> dict[int, Partition]
 
 
 def _newest(said: Sequence[Partition]) -> Partition:
+    named = Counter(one.leader for one in said)
     elected = next((one for one in said if one.leads and one.epoch is None), None)
-    if elected is not None:
+    if elected is not None and named[elected.leader] == max(named.values()):
         return elected
     led = [(one.epoch, one) for one in said if one.epoch is not None]
     if led:
         return max(led, key=itemgetter(0))[1]
     if all(one.leader is None for one in said):
         return replace(said[0], in_sync=[], epoch=_NO_EPOCH)
-    (leader, _), *_ = Counter(one.leader for one in said).most_common(1)
+    (leader, _), *_ = named.most_common(1)
     return next(one for one in said if one.leader == leader)
