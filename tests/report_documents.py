@@ -28,7 +28,9 @@ def _effective(trial: Row) -> Row:
         broker = {"log.flush.interval.messages": "9223372036854775807", "num.io.threads": "8"}
         producer = {"acks": settings["acks"], "linger.ms": "0", "enable.idempotence": "false"}
         topic = {"min.insync.replicas": settings["min.insync.replicas"], "replicas": settings["replicas"]}
-        return {"cluster": {"nodes": 5}, "topic": topic, "roles": {"broker": broker}, "producer": producer}
+        jvm = {"broker": {"Xmx": "512m", "UseSerialGC": True}}
+        roles = {"broker": broker}
+        return {"cluster": {"nodes": 5}, "topic": topic, "roles": roles, "producer": producer, "jvm": jvm}
     if trial["system"] == "pulsar":
         bookie = {"journalSyncData": settings["journalSyncData"], "journalMaxGroupWaitMSec": "1"}
         roles = {"bookie": bookie, "broker": {"managedLedgerDefaultEnsembleSize": "3"}}

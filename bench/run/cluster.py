@@ -18,6 +18,7 @@ from bench.model import Cluster, Node
 from bench.run.emulated import EmulatedDisks
 from bench.run.folder import RunFolder
 from bench.run.wiring import system
+from bench.systems import java
 from bench.systems.processing import PROCESSOR
 from bench.systems.protocols import Admin, System
 from bench.systems.scraped import Scrape
@@ -39,6 +40,11 @@ class LiveCluster:
     disks: EmulatedDisks
     scrapes: Mapping[str, Scrape]
     start_s: float
+
+    @property
+    def jvms(self) -> dict[str, dict[str, str | bool]]:
+        """The JVM flags of each role's servers."""
+        return {node.role: told for node in self.nodes if (told := java.flags(node.command))}
 
     def alive(self) -> None:
         """Raise NodeDiedError if a node is gone that nobody ended."""

@@ -35,7 +35,7 @@ _OF_THE_RUN = frozenset(
     }
 )
 _MEASURED = frozenset({"fsync_ns"})
-_ROOMS = ("roles", "topic", "producer", "consumer")
+_ROOMS = ("jvm", "roles", "topic", "producer", "consumer")
 _MANY = 3
 
 

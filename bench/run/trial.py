@@ -216,7 +216,7 @@ class Bench:
     def _on_topic(  # noqa: PLR0913, PLR0917 - a topic more where an application stands between
         self, trial: Trial, topic: Topic, processed: Topic, working: Path, live: Live, document: Document
     ) -> Document:
-        effective = self.cluster.admin.effective(topic)
+        effective = {**self.cluster.admin.effective(topic), "jvm": self.cluster.jvms}
         reading = self._reading(trial, processed, working / "receives")
         consumers = trial.case.load.consumers
         if consumers:

@@ -6,6 +6,7 @@ costs the least memory and CPU, and a heap that can't grow makes memory predicta
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,11 @@ _SHARES = "-Xshare:auto"
 _MAKES = "-XX:ArchiveClassesAtExit="
 _AGENT = "-javaagent:"
 """A JVM with an agent writes no archive; one that reads an archive may have agents."""
+_SIZE, _SWITCH, _VALUE = (
+    re.compile(r"-(Xm[sx])(.+)"),
+    re.compile(r"-XX:([+-])(\w+)"),
+    re.compile(r"-XX:(\w+)=(.+)"),
+)
 _QUIET = "-Xlog:cds*=error"
 """Each class that does not fit an archive is a warning: hundreds of lines that would hide a server's own."""
 
@@ -74,3 +80,16 @@ def archiving(command: Sequence[str], archive: Path) -> tuple[str, ...]:
     java, *rest = command
     kept = [word for word in rest if word != _SHARES and not word.startswith((_USES, _MAKES, _AGENT))]
     return (java, f"{_MAKES}{archive}", _QUIET, *kept)
+
+
+def flags(command: Sequence[str]) -> dict[str, str | bool]:
+    """Return what a server's JVM was told, by HotSpot's names (Xmx, UseSerialGC …); nothing for what is no JVM."""
+    told: dict[str, str | bool] = {}
+    for word in command[1 : command.index("-cp")] if command[0] == "java" else ():
+        if size := _SIZE.fullmatch(word):
+            told[size[1]] = size[2]
+        elif switch := _SWITCH.fullmatch(word):
+            told[switch[2]] = switch[1] == "+"
+        elif (value := _VALUE.fullmatch(word)) and not word.startswith((_USES, _MAKES)):
+            told[value[1]] = value[2]
+    return told

@@ -4,7 +4,7 @@ import pytest
 
 from bench.errors import SetupError
 from bench.model import Jit
-from bench.systems.java import Jvm, archiving
+from bench.systems.java import Jvm, archiving, flags
 from bench.systems.servers import Servers
 
 
@@ -50,6 +50,30 @@ def test_an_archiving_server_writes_an_archive_and_reads_none(tmp_path: Path) ->
     assert changed[:3] == ("java", f"-XX:ArchiveClassesAtExit={new}", "-Xlog:cds*=error")
     assert not any(str(old) in word or word == "-Xshare:auto" for word in changed)
     assert changed[-4:] == command[-4:]
+
+
+def test_what_a_jvm_was_told_is_its_sizes_and_flags_but_not_its_files(tmp_path: Path) -> None:
+    archive = tmp_path / "broker.jsa"
+    archive.touch()
+    jvm = Jvm(
+        "a.jar",
+        64,
+        Jit.C1,
+        archive,
+        {"key": "value"},
+        ("-XX:MaxDirectMemorySize=48m", "-javaagent:agent.jar"),
+    )
+
+    assert flags(jvm.command("some.Main", "-XX:Of=nobody")) == {
+        "Xms": "64m",
+        "Xmx": "64m",
+        "UseSerialGC": True,
+        "PerfDisableSharedMem": True,
+        "ExitOnOutOfMemoryError": True,
+        "TieredStopAtLevel": "1",
+        "MaxDirectMemorySize": "48m",
+    }
+    assert flags(("python", "-XX:Of=nobody")) == {}
 
 
 def test_the_class_path_is_every_jar_in_order(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from bench.report import fonts, results, style, templates
 from bench.report.figures import trial_figure
 from bench.report.results import PAGES, Json, Results, trial_page
 from bench.report.sections import faults
-from bench.report.sections.method import Fact
+from bench.report.sections.fact import Fact
 
 _BEYOND = (
     "\N{EN DASH}\N{MICRO SIGN}\N{MULTIPLICATION SIGN}\N{LEFTWARDS ARROW}\N{RIGHTWARDS ARROW}\N{MIDDLE DOT}"

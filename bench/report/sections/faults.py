@@ -9,7 +9,7 @@ import pandas as pd
 from bench import numbers
 from bench.report import sweep
 from bench.report.results import Json, Results
-from bench.report.sections.method import Fact
+from bench.report.sections.fact import Fact
 from bench.report.table import Cell, Column, Row, Table, heading, number_cell, without_empty
 
 _MORE = {"undo", "read", "look-up", "mark", "left out"}

@@ -9,7 +9,7 @@ from bench import numbers
 from bench.model import EMULATED_FSYNC
 from bench.report.figures import Drawing
 from bench.report.results import Results
-from bench.report.sections import certainty, delivery, method, resources, unserved
+from bench.report.sections import certainty, delivery, method, resources, servers, unserved
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +50,14 @@ def _answer(results: Results) -> tuple[str, ...]:
 def _caveats(results: Results) -> tuple[str, ...]:
     cost = results.manifest.get("fsync_ns") or {}
     synced = f"one fsync costs {numbers.duration(cost.get('p50'))} (p99 {numbers.duration(cost.get('p99'))})"
-    jits = method.jit(results)
     said = (
         f"one machine, {method.cores(results)} {method.sharing(results)}",
         f"{synced}{' as is; longer ones are emulated' if results.plan_sweeps(EMULATED_FSYNC) else ''}"
         if cost.get("p50")
         else "the cost of one fsync was not measured",
         method.pacing(results),
-        "servers' default JIT" if jits == "the servers' own default JIT compilers" else jits,
+        servers.memory(results),
+        *([servers.patience(results), servers.unguarded(results)] if results.broken else []),
         certainty.spans(results) if results.broken else certainty.interval(results).rstrip("."),
     )
     return tuple(caveat for caveat in said if caveat)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -12,7 +11,8 @@ from bench import numbers
 from bench.model import EMULATED_FSYNC
 from bench.report import sweep
 from bench.report.results import Json, Results
-from bench.report.sections import certainty
+from bench.report.sections import certainty, servers
+from bench.report.sections.fact import Fact
 
 PROBES = (
     ("machine_probe_ns", "a fixed piece of work", 1.25),
@@ -22,18 +22,6 @@ PROBES = (
 """What was timed before each trial, and from which ratio on the first page says so."""
 _CROWDED = 0.5
 """Cores that neither servers nor load nor the suite itself took in a trial's window, from which on it matters."""
-_JITS = {
-    "default": "the servers' own default JIT compilers",
-    "c1": "C1 only (fast start): slower than the servers' default, so not for sizing",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One line: what it is about, and what is so."""
-
-    term: str
-    text: str
 
 
 def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
@@ -43,11 +31,13 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
         *([Fact("After", str(results.manifest["source"]))] if results.manifest.get("source") else []),
         Fact("Machine", f"{machine(results)}; {sharing(results)}."),
         Fact("Cost of one fsync", fsync(results)),
-        *(_nodes(results, part) for part in parts),
-        *([Fact("JVM", jit(results))] if jit(results) else []),
-        Fact("Load", "; ".join(_distinct(map(_load_words, _loads(results)))) or numbers.NOTHING),
+        *servers.facts(results, parts),
+        Fact("Load", "; ".join(servers.distinct(map(_load_words, _loads(results)))) or numbers.NOTHING),
         *_processor(results),
-        Fact("Measured window", "; ".join(_distinct(map(_window_words, _loads(results)))) or numbers.NOTHING),
+        Fact(
+            "Measured window",
+            "; ".join(servers.distinct(map(_window_words, _loads(results)))) or numbers.NOTHING,
+        ),
         Fact(
             "Rounds",
             " ".join(
@@ -62,7 +52,7 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
                 )
             ),
         ),
-        Fact("Client", _client(results)),
+        Fact("Load process", _client(results)),
         *_steadiness(results),
         *_clock(results),
     ]
@@ -136,16 +126,9 @@ def _plain_fsync(results: Results) -> str:
     )
 
 
-def jit(results: Results) -> str:
-    """How the servers' JVMs compiled; empty where there was no server."""
-    configurations = [_configuration(file) for file in results.trial_files.values()]
-    modes = _distinct(str(one.get("jit", "default")) for one in configurations if one.get("nodes"))
-    return "; ".join(_JITS.get(mode, mode) for mode in modes)
-
-
 def pacing(results: Results) -> str:
     """Closed or open loop, in few words for the first page."""
-    return " and ".join(sorted(_distinct(map(_loop, _loads(results))))) or "load unknown"
+    return " and ".join(sorted(servers.distinct(map(_loop, _loads(results))))) or "load unknown"
 
 
 def _loop(load: Json) -> str:
@@ -155,7 +138,7 @@ def _loop(load: Json) -> str:
     if steps == "closed":
         many, each = numbers.plural(load["producers"], "producer"), load.get("window") or 1
         return f"closed loop of {many} with {each:,} {'send' if each == 1 else 'sends'} open"
-    rates = _distinct(rate for _, rate in steps)
+    rates = servers.distinct(rate for _, rate in steps)
     return f"open loop of {rates[0]:,.0f}/s" if len(rates) == 1 else "open loop"
 
 
@@ -184,27 +167,6 @@ def _loads(results: Results) -> list[Json]:
 
 def _configuration(file: Json) -> dict[str, Any]:
     return dict(file.get("case", {}).get("configuration") or {})
-
-
-def _distinct(texts: Any) -> list[str]:  # noqa: ANN401 - any iterable of str
-    return list(dict.fromkeys(texts))
-
-
-def _nodes(results: Results, part: sweep.Part) -> Fact:
-    files = [
-        file for file in results.trial_files.values() if file.get("case", {}).get("system") == part.system
-    ]
-    return Fact(part.title, "; ".join(_distinct(map(_cluster_words, files))) or numbers.NOTHING)
-
-
-def _cluster_words(file: Json) -> str:
-    configuration = _configuration(file)
-    nodes = ", ".join(numbers.plural(count, role) for role, count in configuration.get("nodes", {}).items())
-    heaps = ", ".join(f"{role} {mib} MiB" for role, mib in configuration.get("heap_mib", {}).items())
-    words = [f"version {configuration.get('version', '?')}", nodes, f"heap: {heaps}" if heaps else ""]
-    partitions = configuration.get("partitions")
-    words.append(numbers.plural(int(partitions), "partition") if partitions else "")
-    return ", ".join(word for word in words if word)
 
 
 def _load_words(load: Json) -> str:
@@ -237,7 +199,7 @@ def _pace(pacing: str | list[list[float]] | None) -> str:
 
 def _processor(results: Results) -> Iterator[Fact]:
     files = results.trial_files.values()
-    told = _distinct(
+    told = servers.distinct(
         _processor_words(one) for file in files if (one := _configuration(file).get("processor"))
     )
     if told:

@@ -1,0 +1,166 @@
+"""Which servers and clients were measured: nodes, JVMs, and what of their settings the scenario chose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bench import numbers
+from bench.model import text
+from bench.report import sweep
+from bench.report.results import Json, Results
+from bench.report.sections.fact import Fact
+
+_JITS = {
+    "default": "the servers' own default JIT compilers",
+    "c1": "C1 only (fast start): slower than the servers' default, so not for sizing",
+}
+_CLIENTS = {"kafka": ("librdkafka", "confluent-kafka"), "pulsar": ("pulsar-client",)}
+_CLIENT_SETTINGS = {
+    "kafka": ("enable.idempotence", "linger.ms", "compression.type"),
+    "pulsar": ("batching_enabled", "compression_type"),
+}
+"""What of the producer decides what its figures mean, beside what the scenario sets."""
+_SESSIONS = (
+    "broker.session.timeout.ms",
+    "zookeeper.session.timeout.ms",
+    "metadataStoreSessionTimeoutMillis",
+    "zkTimeout",
+)
+"""After how long without a word a server is taken for dead, in ms."""
+
+
+def facts(results: Results, parts: Sequence[sweep.Part]) -> Iterator[Fact]:
+    """Nodes with their memory, JVMs, clients, and what the scenario chose, system by system."""
+    for part in parts:
+        yield Fact(part.title, _words(_cluster, _files(results, part.system)) or numbers.NOTHING)
+    if jit(results):
+        yield Fact("JVM", "; ".join([jit(results), *jvms(results)]))
+    for part in parts:
+        if said := _words(_client, _files(results, part.system)):
+            yield Fact(f"{part.title}'s client", f"{_library(results, part.system)}{said}")
+    for part in parts:
+        if said := _chosen(_files(results, part.system)):
+            yield Fact(f"{part.title}, set by the scenario", said)
+
+
+def jit(results: Results) -> str:
+    """How the servers' JVMs compiled; empty where there was no server."""
+    configurations = [_configuration(file) for file in results.trial_files.values()]
+    modes = distinct(str(one.get("jit", "default")) for one in configurations if one.get("nodes"))
+    return "; ".join(_JITS.get(mode, mode) for mode in modes)
+
+
+def jvms(results: Results) -> list[str]:
+    """Which collectors the servers' JVMs had, and heaps of which sizes; nothing where it was not written down."""
+    told = [flags for file in results.trial_files.values() for flags in _flags(file).values()]
+    collectors = {name.removeprefix("Use") for flags in told for name in flags if name.endswith("GC")}
+    heaps = sorted({int(str(flags["Xmx"]).removesuffix("m")) for flags in told if "Xmx" in flags})
+    if not heaps:
+        return []
+    size = f"{heaps[0]} to {heaps[-1]}" if len(heaps) > 1 else f"{heaps[0]}"
+    return [*sorted(collectors), f"heaps of {size} MiB"]
+
+
+def memory(results: Results) -> str:
+    """The JVMs in few words for the first page; empty where there was none."""
+    compilers = jit(results)
+    short = "servers' default JIT" if compilers == _JITS["default"] else compilers
+    return ", ".join(filter(None, [short, *jvms(results)]))
+
+
+def patience(results: Results) -> str:
+    """After how long without a word servers are taken for dead, by system, in few words; empty where none told."""
+    found: dict[str, list[int]] = {}
+    for file in results.trial_files.values():
+        for settings in ((file.get("effective") or {}).get("roles") or {}).values():
+            found.setdefault(file["case"]["system"], []).extend(
+                int(settings[name]) for name in _SESSIONS if settings.get(name)
+            )
+    said = [
+        f"{' and '.join(numbers.seconds(ms / 1000) for ms in sorted(set(times)))} ({system.capitalize()})"
+        for system, times in found.items()
+        if times
+    ]
+    return f"a server is taken for dead after {', '.join(said)}" if said else ""
+
+
+def unguarded(results: Results) -> str:
+    """Name the producers that may send a message twice by themselves; empty where there are none."""
+    off = any(
+        text((file.get("effective") or {}).get("producer", {}).get("enable.idempotence", "true")) == "false"
+        for file in _files(results, "kafka")
+    )
+    return "Kafka's producer without idempotence where the case does not name it" if off else ""
+
+
+def distinct(texts: Iterable[str]) -> list[str]:
+    """Return each text once, in order."""
+    return list(dict.fromkeys(texts))
+
+
+def _files(results: Results, system: str) -> list[Json]:
+    return [file for file in results.trial_files.values() if file.get("case", {}).get("system") == system]
+
+
+def _words(say: Any, files: Iterable[Json]) -> str:  # noqa: ANN401 - a function of a trial's file
+    return "; ".join(distinct(filter(None, map(say, files))))
+
+
+def _configuration(file: Json) -> dict[str, Any]:
+    return dict(file.get("case", {}).get("configuration") or {})
+
+
+def _flags(file: Json) -> Mapping[str, Json]:
+    """The JVM flags of a trial's servers by role."""
+    return (file.get("effective") or {}).get("jvm") or {}
+
+
+def _cluster(file: Json) -> str:
+    configuration = _configuration(file)
+    nodes = ", ".join(numbers.plural(count, role) for role, count in configuration.get("nodes", {}).items())
+    heaps = ", ".join(_memory(role, flags) for role, flags in _flags(file).items())
+    partitions = configuration.get("partitions")
+    words = [
+        f"version {configuration.get('version', '?')}",
+        nodes,
+        f"heap: {heaps}" if heaps else "",
+        numbers.plural(int(partitions), "partition") if partitions else "",
+    ]
+    return ", ".join(word for word in words if word)
+
+
+def _memory(role: str, flags: Json) -> str:
+    heap, direct = (str(flags.get(name, "")).removesuffix("m") for name in ("Xmx", "MaxDirectMemorySize"))
+    return f"{role} {heap} MiB{f' and {direct} MiB direct' if direct else ''}"
+
+
+def _library(results: Results, system: str) -> str:
+    versions = results.manifest.get("versions") or {}
+    known = [f"{name} {versions[name]}" for name in _CLIENTS.get(system, ()) if name in versions]
+    return f"{', '.join(known)}: " if known else ""
+
+
+def _client(file: Json) -> str:
+    producer = (file.get("effective") or {}).get("producer") or {}
+    names = _CLIENT_SETTINGS.get(file["case"]["system"], ())
+    return ", ".join(f"{name}={text(producer[name])}" for name in names if name in producer)
+
+
+def _chosen(files: Sequence[Json]) -> str:
+    """What the scenario gave all cases of a system alike; what differs is in their names."""
+    given: dict[str, dict[str, set[str]]] = {}
+    for file in files:
+        configuration = _configuration(file)
+        owners = {
+            **{owner: configuration.get(owner) or {} for owner in ("topic", "producer", "consumer")},
+            **(configuration.get("cluster_settings") or {}),
+        }
+        for owner, settings in owners.items():
+            for name, value in settings.items():
+                given.setdefault(owner, {}).setdefault(name, set()).add(text(value))
+    alike = {
+        owner: [f"{name}={values.pop()}" for name, values in settings.items() if len(values) == 1]
+        for owner, settings in given.items()
+    }
+    return "; ".join(f"{owner} {', '.join(those)}" for owner, those in alike.items() if those)

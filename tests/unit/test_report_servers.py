@@ -1,0 +1,76 @@
+from dataclasses import replace
+
+import pytest
+
+from bench.report import sweep
+from bench.report.results import Json, Results, read
+from bench.report.sections import servers
+from tests.report_data import build
+from tests.report_sketch import Sketch
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return read(build(tmp_path_factory.mktemp("run") / "servers", Sketch(rounds=2, messages=1000)))
+
+
+def changed(found: Results, system: str, **documents: Json) -> Results:
+    """Return the results with parts of every trial's file of a system replaced."""
+    files = {
+        number: {**file, **(documents if file["case"]["system"] == system else {})}
+        for number, file in found.trial_files.items()
+    }
+    return replace(found, trial_files=files)
+
+
+def test_collector_and_heaps_stand_on_the_first_page_and_by_role(found: Results) -> None:
+    facts = {fact.term: fact.text for fact in servers.facts(found, sweep.parts(found))}
+
+    assert servers.memory(found) == "servers' default JIT, SerialGC, heaps of 512 MiB"
+    assert "heap: broker 512 MiB" in facts["Kafka"]
+    assert facts["JVM"] == "the servers' own default JIT compilers; SerialGC; heaps of 512 MiB"
+
+
+def test_direct_memory_stands_beside_the_heap(found: Results) -> None:
+    jvm = {"bookie": {"Xmx": "384m", "MaxDirectMemorySize": "256m", "UseZGC": True}}
+    facts = servers.facts(changed(found, "pulsar", effective={"jvm": jvm}), sweep.parts(found))
+
+    assert any("heap: bookie 384 MiB and 256 MiB direct" in fact.text for fact in facts)
+    assert servers.jvms(changed(found, "pulsar", effective={"jvm": jvm})) == [
+        "SerialGC",
+        "ZGC",
+        "heaps of 384 to 512 MiB",
+    ]
+
+
+def test_what_the_scenario_gave_all_cases_alike_is_told_and_what_it_sweeps_is_not(found: Results) -> None:
+    case = {"system": "kafka", "name": "kafka", "settings": {}}
+    given = {"topic": {"replicas": 3}, "cluster_settings": {"broker": {"broker.session.timeout.ms": 6000}}}
+    some = changed(found, "kafka", case=case | {"configuration": given | {"producer": {"acks": "all"}}})
+    first = min(number for number, file in some.trial_files.items() if file["case"]["system"] == "kafka")
+    other = case | {"configuration": given | {"producer": {"acks": 1}}}
+    some.trial_files[first]["case"] = other
+
+    facts = {fact.term: fact.text for fact in servers.facts(some, sweep.parts(found))}
+
+    said = facts["Kafka, set by the scenario"]
+    assert said == "topic replicas=3; broker broker.session.timeout.ms=6000"
+
+
+def test_how_long_a_silent_server_is_waited_for_is_as_read_back(found: Results) -> None:
+    roles = {
+        "broker": {"broker.session.timeout.ms": "6000"},
+        "controller": {"broker.session.timeout.ms": "9000"},
+    }
+
+    said = servers.patience(changed(found, "kafka", effective={"roles": roles}))
+
+    assert said == "a server is taken for dead after 6 s and 9 s (Kafka)"
+
+
+def test_a_producer_without_idempotence_is_named(found: Results) -> None:
+    assert servers.unguarded(changed(found, "kafka", effective={"producer": {"enable.idempotence": False}}))
+    assert not servers.unguarded(
+        changed(found, "kafka", effective={"producer": {"enable.idempotence": True}})
+    )
+    assert not servers.unguarded(changed(found, "kafka", effective=None))
