@@ -70,6 +70,7 @@ class TrialLoad:
         self._senders = [Sender(number, one, outfit) for number, one in enumerate(producers.each)]
         self._waiting = list(reversed(self._senders))
         self._threads: list[NativeThread] = []
+        self._last_end_ns = 0
         self._over = Event()
         self._span = Span(NO_LIMIT if command.load.messages is None else command.load.messages)
         self._vitals = Vitals(self._span)
@@ -110,8 +111,10 @@ class TrialLoad:
     def close(self) -> None:
         """Close the clients and write the last records; a send that nobody ever told about is unknown.
 
-        A thread that a client library still holds after that is left to itself; nothing it says counts.
+        A thread that a client library still holds after that is left to itself; nothing it says counts. What only
+        ends because the client is closed does not make the window longer.
         """
+        self._last_end_ns = self._latest_end_ns()
         self._span.stopped = True
         self._span.gate.open()  # for those still waiting in front of it
         self._await_threads()
@@ -197,9 +200,9 @@ class TrialLoad:
         grace_ns = round(max(self._command.grace_s, self._patience_s) * NANOS)
         if self._span.end_ns != NO_LIMIT:
             return self._span.end_ns + grace_ns
-        return max(self._span.start_ns, self._last_end_ns()) + grace_ns
+        return max(self._span.start_ns, self._latest_end_ns()) + grace_ns
 
-    def _last_end_ns(self) -> int:
+    def _latest_end_ns(self) -> int:
         return max(sender.last_end_ns for sender in self._senders)
 
     def _sent(self) -> int:
@@ -208,11 +211,14 @@ class TrialLoad:
     def _window_end_ns(self) -> int:
         if self._span.end_ns != NO_LIMIT:
             return self._span.end_ns
-        return max(self._span.start_ns, self._last_end_ns() + 1)
+        return max(self._span.start_ns, self._last_end_ns + 1)
 
     def _due_unsent(self) -> int:
-        if self._schedule is None or self._span.end_ns == NO_LIMIT:
+        if self._schedule is None:
             return 0
+        if self._span.end_ns == NO_LIMIT:
+            wanted = self._schedule.due_before(self._span.start_ns - self._span.zero_ns) + self._span.messages
+            return wanted - self._sent() if self._stalled else 0
         return self._schedule.due_before(self._span.end_ns - self._span.zero_ns) - self._sent()
 
 

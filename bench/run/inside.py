@@ -57,9 +57,12 @@ class Runner:
                 self._started(cluster, live.start_s, time.monotonic() - begun, rounds)
                 while left:
                     document = bench.run(left[0], self.progress.trial(left[0]))
-                    self.progress.finished(left.pop(0), document)
+                    trial = left.pop(0)
+                    self.progress.finished(trial, document)
                     if document["state"] == "failed":
                         return str(document["reason"])
+                    if left:
+                        bench.clear(trial)
         except BenchError as error:
             return str(error)
         return None

@@ -34,16 +34,34 @@ def manifest(folder: RunFolder, plan: Plan) -> dict[str, Any]:
         "cluster_warm_up_s": scenario.warm_up.cluster,
         "started_utc": now_utc(),
         "ended_utc": None,
-        "bench": suite(),
-        "backend": "process",
-        "machine": machine(folder.path),
+        **ran_on(folder, plan),
         "fsync_ns": disks.fsync_cost(folder.path),
-        "versions": versions({case.system: case.cluster.version for case in (t.case for t in plan.trials)}),
         "timings_s": {},
         "expectations": [
             e.model_dump(exclude_none=True, exclude_defaults=True) for e in scenario.expectations
         ],
     }
+
+
+def ran_on(folder: RunFolder, plan: Plan) -> dict[str, Any]:
+    """Return the ground that all trials of a run share: the suite, the machine, and every version."""
+    return {
+        "bench": suite(),
+        "backend": "process",
+        "machine": machine(folder.path),
+        "versions": versions({trial.case.system: trial.case.cluster.version for trial in plan.trials}),
+    }
+
+
+def differences(kept: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Say in what the ground differs from that in a manifest, key by key."""
+    return [
+        f"{key} {name} was {kept.get(key, {}).get(name)} and is {value}"
+        for key, those in now.items()
+        if isinstance(those, Mapping)
+        for name, value in those.items()
+        if kept.get(key, {}).get(name) != value
+    ]
 
 
 def suite() -> dict[str, Any]:

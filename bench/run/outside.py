@@ -10,11 +10,12 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.backends import sandbox
-from bench.errors import BenchError, SetupError
+from bench.errors import BenchError, EventLogError, SetupError
 from bench.run import breaking, preflight
 from bench.run import folder as run_folder
+from bench.run.alone import alone
 from bench.run.folder import RunFolder, now_utc
-from bench.run.manifest import manifest
+from bench.run.manifest import differences, manifest, ran_on
 from bench.run.plan import Plan, plan, planned
 from bench.scenario import families, find, load
 
@@ -38,13 +39,22 @@ def start(chosen: Plan, out: Path, *, web: bool) -> int:
     shutil.copyfile(loaded.file, folder.path / "scenario.yaml")
     folder.write("plan.json", chosen.document())
     folder.write("manifest.json", manifest(folder, chosen))
-    return _run(folder, web=web)
+    return _run(folder, chosen, web=web)
 
 
 def resume(folder: RunFolder, *, web: bool) -> int:
-    """Go on with a run where it stopped; return the exit status."""
-    _check(planned(folder), folder.path.parent)
-    return _run(folder, web=web)
+    """Go on with a run where it stopped; return the exit status.
+
+    Raises EventLogError where the suite, its libraries or the machine are others now: one run is of one kind.
+    """
+    chosen = planned(folder)
+    _check(chosen, folder.path.parent)
+    if unlike := differences(folder.read("manifest.json"), ran_on(folder, chosen)):
+        raise EventLogError(
+            f"{folder.path / 'manifest.json'}: this run was begun on other ground: {'; '.join(unlike)}. Its trials "
+            "would not be alike: go on with what the manifest names, or start a new run."
+        )
+    return _run(folder, chosen, web=web)
 
 
 def _check(chosen: Plan, out: Path) -> None:
@@ -53,7 +63,7 @@ def _check(chosen: Plan, out: Path) -> None:
     preflight.check((trial.case.cluster for trial in chosen.trials), out)
 
 
-def _run(folder: RunFolder, *, web: bool) -> int:
+def _run(folder: RunFolder, chosen: Plan, *, web: bool) -> int:
     console = Console(stderr=True)
     arguments = [str(folder.path)]
     with socket.socket() as listener:
@@ -62,7 +72,8 @@ def _run(folder: RunFolder, *, web: bool) -> int:
             _listen(listener)
             console.print(f"live view: http://{_WEB[0]}:{_WEB[1]}")
             keep, arguments = [listener.fileno()], [*arguments, "--web-fd", str(listener.fileno())]
-        status = sandbox.run("bench.run.inside", arguments, keep)
+        with alone(folder, servers=any(trial.case.cluster.nodes for trial in chosen.trials)):
+            status = sandbox.run("bench.run.inside", arguments, keep)
     if status:
         done, every = len(folder.done()), len(folder.read("plan.json")["trials"])
         console.print(f"stopped after {done} of {every} trials, which are kept. Go on with:")

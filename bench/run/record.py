@@ -161,7 +161,10 @@ def _faults(faults: Sequence[Mapping[str, Any]], sent: Mapping[str, Any]) -> lis
 
 def _load_went_on(sent: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     if sent["stalled"] and faults:
-        reason = f"the load broke off under the faults with {sent['never_told']:,} sends open"
+        reason = (
+            f"the load broke off under the faults with {sent['never_told']:,} sends open and "
+            f"{sent['due_unsent']:,} never made"
+        )
         return _check("load", Verdict.VALID, reason)
     if sent["stalled"]:
         return _check("load", Verdict.INVALID, "The load broke off: nothing came back from the brokers.")

@@ -35,6 +35,8 @@ _REST = 0.12
 """Compilers rest when, under load, all of them together take less than this share of a core."""
 _SUBSCRIBE_S = 60.0
 _CATCH_UP_S = 3.0
+_SPARE_S = 5.0
+"""How much longer than the systems' own pauses consumers are waited for after faults."""
 _TAIL_S = 90.0
 _SILENCE_S = 30.0
 _READ_S = 900.0
@@ -57,6 +59,12 @@ def _each(*listeners: Live) -> Live:
 
 def _unheard(_: Mapping[str, Any]) -> None:
     """Where nobody listens."""
+
+
+def _topics(trial: Trial) -> list[Topic]:
+    """Return the topic of a trial, and behind it the one that the application writes, if there is one."""
+    topic = Topic(f"trial-{trial.number:04d}", trial.case.partitions, trial.case.topic)
+    return [topic, replace(topic, name=f"{topic.name}-processed")] if trial.case.processor else [topic]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +95,11 @@ class Bench:
             document |= record.failed(str(error))
         self.folder.close_trial(trial.number, document)
         return document
+
+    def clear(self, trial: Trial) -> None:
+        """Delete a trial's topics, for the next one's sake. Raises ClusterError: then the cluster is none for it."""
+        for topic in _topics(trial):
+            self.cluster.admin.delete_topic(topic)
 
     def warm_up(self, cases: Sequence[Case], most_s: float, working: Path) -> list[Document]:
         """Send to throw-away topics until the servers' compilers rest under load, or for `most_s`.
@@ -142,20 +155,13 @@ class Bench:
         return sum(acks)
 
     def _measured(self, trial: Trial, working: Path, live: Live, document: Document) -> Document:
-        topic = Topic(f"trial-{trial.number:04d}", trial.case.partitions, trial.case.topic)
-        processed = replace(topic, name=f"{topic.name}-processed") if trial.case.processor else topic
-        topics = [topic, processed] if trial.case.processor else [topic]
+        topic, processed = (topics := _topics(trial))[0], topics[-1]
         for one in topics:
             self.cluster.admin.create_topic(one)
-        try:
-            if trial.case.processor:
-                self._process(trial.case, topic, processed)
-            with self._supervised(trial.case, document["faults"]):
-                return self._on_topic(trial, topic, processed, working, live, document)
-        finally:
-            if not trial.case.faults:  # else the cluster ends with this trial
-                for one in topics:
-                    self.cluster.admin.delete_topic(one)
+        if trial.case.processor:
+            self._process(trial.case, topic, processed)
+        with self._supervised(trial.case, document["faults"]):
+            return self._on_topic(trial, topic, processed, working, live, document)
 
     @contextmanager
     def _supervised(self, case: Case, records: list[Document]) -> Iterator[None]:
@@ -246,10 +252,13 @@ class Bench:
             raise
         finally:
             history.stop()
+        pause_s = self.cluster.system.pause_s(trial.case) + _SPARE_S if trial.case.faults else 0.0
         seen = (
-            self._consume(Finish(expected=sent["sent"], grace_s=_CATCH_UP_S), _TAIL_S) if consumers else None
+            self._consume(Finish(expected=sent["sent"], grace_s=max(_CATCH_UP_S, pause_s)), _TAIL_S)
+            if consumers
+            else None
         )
-        read = self._consume(Verify(**reading, deadline_s=_SILENCE_S), _READ_S)
+        read = self._consume(Verify(**reading, deadline_s=max(_SILENCE_S, pause_s)), _READ_S)
         return record.finished(sent, seen, read, effective, document["faults"])
 
     @contextmanager

@@ -94,6 +94,10 @@ class Consumer(Protocol):
         """Leave."""
 
 
+SETTLES_S = 300.0
+"""How long a healed cluster is given until every copy is there again."""
+
+
 class Admin(Protocol):
     """What an operator does to a live cluster. Close it after use."""
 
@@ -138,7 +142,7 @@ class Admin(Protocol):
     def await_settled(self, topic: Topic) -> None:
         """Return once every copy of the topic that is expected is there again, after faults were healed.
 
-        Nothing can be said of what is lost before. Raises ClusterError when it takes too long.
+        Nothing can be said of what is lost before. Raises ClusterError when it takes longer than SETTLES_S.
         """
 
     def close(self) -> None:
@@ -184,6 +188,12 @@ class System(Protocol):
 
     def parts(self, case: Case) -> Parts:
         """Name the parts that nodes play in this case, such as leader, owner or ensemble."""
+
+    def pause_s(self, case: Case) -> float:
+        """Return for how long, in seconds, consumers may get nothing after a fault although messages are there.
+
+        That is the longest pause that the system takes, as configured, between two tries to read or to reach a node.
+        """
 
     def admin(self, cluster: Cluster, nodes: Sequence[Node]) -> Admin:
         """Connect an administrator."""

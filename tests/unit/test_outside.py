@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from bench.backends import sandbox
-from bench.errors import AnalysisError
-from bench.run import outside
+from bench.errors import AnalysisError, EventLogError, SetupError
+from bench.run import alone, outside
+from bench.run import folder as run_folder
+from bench.run.folder import RunFolder
 
 SCENARIO = """\
 name: short
@@ -36,3 +38,52 @@ def test_a_report_that_fails_says_that_the_measurements_are_kept(
 
     (run,) = (tmp_path / "out").iterdir()
     assert f"bench report {run}" in capsys.readouterr().err
+
+
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    """A run that was stopped before its first trial."""
+    (tmp_path / "short.yaml").write_text(SCENARIO)
+    monkeypatch.setattr(sandbox, "run", lambda *_: 130)
+    chosen = outside.prepare(str(tmp_path / "short.yaml"), "standard", (), 1)
+    assert outside.start(chosen, tmp_path / "out", web=False) == 130
+    (path,) = (tmp_path / "out").iterdir()
+    return RunFolder(path)
+
+
+def test_a_run_is_gone_on_with_where_it_was_begun(begun: RunFolder) -> None:
+    assert outside.resume(begun, web=False) == 130
+
+
+@pytest.mark.parametrize(("key", "name"), [("bench", "git"), ("versions", "java"), ("machine", "idle_cores")])
+def test_a_run_is_not_gone_on_with_on_other_ground(begun: RunFolder, key: str, name: str) -> None:
+    before = begun.read("manifest.json")[key]
+    begun.amend("manifest.json", **{key: {**before, name: "another"}})
+
+    with pytest.raises(EventLogError, match=f"{key} {name} was another and is"):
+        outside.resume(begun, web=False)
+
+
+def test_a_run_folder_is_left_to_the_process_that_runs_it(begun: RunFolder) -> None:
+    with alone.alone(begun, servers=False), pytest.raises(SetupError, match="is being run by process"):
+        outside.resume(begun, web=False)
+
+    assert outside.resume(begun, web=False) == 130
+
+
+def test_two_runs_of_servers_are_not_run_beside_each_other(
+    begun: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alone, "cache_root", lambda: tmp_path / "cache")
+    other = run_folder.create(tmp_path / "out", "another", "quick")
+
+    with alone.alone(begun, servers=True):
+        with (
+            pytest.raises(SetupError, match="Another run is under way") as refused,
+            alone.alone(other, servers=True),
+        ):
+            pass
+        with alone.alone(other, servers=False):
+            """Without servers they do not disturb each other."""
+
+    assert begun.path.name in str(refused.value)

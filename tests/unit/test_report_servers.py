@@ -1,9 +1,10 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from bench.report import sweep
-from bench.report.results import Json, Results, read
+from bench.report.results import Results, read
 from bench.report.sections import servers
 from tests.report_data import build
 from tests.report_sketch import Sketch
@@ -14,7 +15,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return read(build(tmp_path_factory.mktemp("run") / "servers", Sketch(rounds=2, messages=1000)))
 
 
-def changed(found: Results, system: str, **documents: Json) -> Results:
+def changed(found: Results, system: str, **documents: Any) -> Results:
     """Return the results with parts of every trial's file of a system replaced."""
     files = {
         number: {**file, **(documents if file["case"]["system"] == system else {})}
@@ -49,7 +50,7 @@ def test_what_the_scenario_gave_all_cases_alike_is_told_and_what_it_sweeps_is_no
     some = changed(found, "kafka", case=case | {"configuration": given | {"producer": {"acks": "all"}}})
     first = min(number for number, file in some.trial_files.items() if file["case"]["system"] == "kafka")
     other = case | {"configuration": given | {"producer": {"acks": 1}}}
-    some.trial_files[first]["case"] = other
+    some = replace(some, trial_files={**some.trial_files, first: {**some.trial_files[first], "case": other}})
 
     facts = {fact.term: fact.text for fact in servers.facts(some, sweep.parts(found))}
 

@@ -140,10 +140,23 @@ def test_what_was_due_and_never_made(sent: int, expected: Unsent) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        (1200, Unsent(0, 0)),
+        (1190, Unsent(0, 0)),  # the last ten of the warm-up were made behind its end, as messages that count
+        (1189, Unsent(1, 1)),
+        (300, Unsent(890, 890)),
+    ],
+)
+def test_a_load_of_so_many_messages_that_broke_off_did_not_make_the_rest(sent: int, expected: Unsent) -> None:
+    assert unsent(paced(duration_s=None, messages=1000), sent) == expected
+
+
+@pytest.mark.parametrize(
     "trial",
     [
         paced(pacing="closed"),
-        paced(duration_s=None, messages=1000),
+        paced(duration_s=None),
         paced(warm_up_s=None),
         paced(producers=None),
         record(load={"pacing": [[10.0, 100.0]], "producers": 2, "warm_up_s": 2.0, "duration_s": 10.0}),

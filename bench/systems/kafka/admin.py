@@ -11,6 +11,7 @@ from dataclasses import replace
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigEntry, ConfigResource
+from confluent_kafka.admin._metadata import ClusterMetadata
 from confluent_kafka.cimpl import NewTopic
 
 from bench.errors import ClusterError, LoadError
@@ -30,6 +31,7 @@ from bench.systems.kafka.nodes import (
 )
 from bench.systems.kafka.settings import topic_settings
 from bench.systems.properties import require
+from bench.systems.protocols import SETTLES_S
 
 _REQUEST_S = 30.0
 _LOOK_S = 2.0
@@ -119,7 +121,7 @@ class KafkaAdmin:
         """
         word, _, number = part.partition(" of ")
         if word == "controller" and of_role(self._nodes, ZOOKEEPER):
-            elected = self._client().list_topics(timeout=_REQUEST_S).controller_id
+            elected = _listed(self._client(), "Asking who is the controller").controller_id
             return [node.name for node in of_role(self._nodes, BROKER) if node_id(node) == elected]
         if word == "controller":
             return active_controller(self._nodes)
@@ -192,14 +194,16 @@ class KafkaAdmin:
         return f"Asked through {asked.name}: {', '.join(leaders)} leads it."
 
     def await_settled(self, topic: Topic) -> None:
-        """Return once every broker says that all replicas are in sync; ClusterError after 30 s without.
+        """Return once every broker says that all replicas are in sync; ClusterError after SETTLES_S without.
 
         Loss must not be judged before: with fewer than min.insync.replicas in sync, messages are there that
         cannot be read yet. One broker's word is not enough: one that was frozen or cut off still believes
         what was so before.
         """
+        deadline = time.monotonic() + SETTLES_S
         for node in of_role(self._nodes, BROKER):
-            topics.await_topic(_client(address(node)), topic, self._replicas(topic))
+            left_s = deadline - time.monotonic()
+            topics.await_topic(_client(address(node)), topic, self._replicas(topic), left_s)
 
     def delete_topic(self, topic: Topic) -> None:
         """See protocols.Admin. Brokers free its space a second later (log.segment.delete.delay.ms)."""
@@ -314,22 +318,27 @@ def _await_answers(servers: str, topic: Topic, brokers: int) -> None:
 
 
 def _broker_ids(client: AdminClient) -> list[int]:
+    return sorted(_listed(client, "Asking for the cluster's brokers").brokers)
+
+
+def _listed(client: AdminClient, doing: str, topic: str | None = None) -> ClusterMetadata:
+    """Return what a broker knows of the cluster, or of one topic. Raises ClusterError."""
     try:
-        return sorted(client.list_topics(timeout=_REQUEST_S).brokers)
+        return client.list_topics(topic, timeout=_REQUEST_S)
     except KafkaException as error:
-        raise ClusterError(f"Asking for the cluster's brokers: {_said(error)}.") from error
+        raise ClusterError(f"{doing}: {_said(error)}.") from error
 
 
 def _await_gone(client: AdminClient, topic: Topic) -> None:
     deadline = time.monotonic() + _REQUEST_S
-    while client.list_topics(topic.name, timeout=_REQUEST_S).topics[topic.name].error is None:
+    while _listed(client, f"Deleting topic {topic.name}", topic.name).topics[topic.name].error is None:
         if time.monotonic() > deadline:
             raise ClusterError(f"Deleting topic {topic.name}: it is still there after {_REQUEST_S:.0f} s.")
         time.sleep(_TURN_S)
 
 
 def _cluster(client: AdminClient) -> dict[str, object]:
-    found = client.list_topics(timeout=_REQUEST_S)
+    found = _listed(client, "Reading the cluster's nodes back")
     brokers = sorted(found.brokers.values(), key=lambda broker: broker.id)
     return {
         "id": found.cluster_id,
@@ -351,7 +360,7 @@ def _topic(client: AdminClient, topic: Topic) -> dict[str, object]:
 
 
 def _placement(client: AdminClient, topic: Topic) -> list[dict[str, object]]:
-    found = client.list_topics(topic.name, timeout=_REQUEST_S).topics[topic.name]
+    found = _listed(client, f"Reading where {topic.name} lies", topic.name).topics[topic.name]
     return [
         {"partition": number, "leader": one.leader, "replicas": list(one.replicas), "in_sync": list(one.isrs)}
         for number, one in sorted(found.partitions.items())

@@ -7,6 +7,10 @@ the time (NOT_ENOUGH_REPLICAS) is certain only where `retries` is 0, what would 
 (too large, malformed) always is, and everything else is unknown: time-outs, lost connections,
 NOT_ENOUGH_REPLICAS_AFTER_APPEND. With retries (librdkafka's default) a refusal that lasts ends as
 _MSG_TIMED_OUT, and that is unknown as well.
+
+NOT_LEADER_FOR_PARTITION and UNKNOWN_TOPIC_OR_PART are never certain: a leader that steps down answers so of
+messages it has already appended, and librdkafka sends them again without counting that as a retry. For the
+same reason a message that is `fail` with `retries` 0 can be in the log where its leader changed meanwhile.
 """
 
 from __future__ import annotations
@@ -33,9 +37,7 @@ REFUSED_ALWAYS = frozenset({
 REFUSED_THIS_TIME = frozenset({
     "CLUSTER_AUTHORIZATION_FAILED",
     "NOT_ENOUGH_REPLICAS",
-    "NOT_LEADER_FOR_PARTITION",
     "TOPIC_AUTHORIZATION_FAILED",
-    "UNKNOWN_TOPIC_OR_PART",
     "_PURGE_QUEUE",
     "_UNKNOWN_PARTITION",
     "_UNKNOWN_TOPIC",

@@ -154,9 +154,15 @@ def _owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     yield PROCESSOR, case.processor, processing.names(COMMIT)
 
 
+def pause_s(case: Case) -> float:
+    """Return the longest pause of a consumer between two tries to connect to a broker, in seconds."""
+    name = "reconnect.backoff.max.ms"
+    return float(lookup(case.consumer, name) or client_properties()[name].default) / 1000
+
+
 def check(case: Case) -> list[str]:
     """Say why this case cannot exist, in full sentences."""
-    checks = (_version, _nodes, _copies, _sizes, _own, _twice, _refused, _processor)
+    checks = (_version, _nodes, _copies, _acks, _sizes, _own, _twice, _refused, _processor)
     return [sentence for check_one in checks for sentence in check_one(case)]
 
 
@@ -206,6 +212,13 @@ def _copies(case: Case) -> Iterator[str]:
             f"min.insync.replicas={in_sync} can't be reached with {replicas} replicas: every send with acks=all "
             "would be refused, and others do not ask for it."
         )
+
+
+def _acks(case: Case) -> Iterator[str]:
+    """Refuse what librdkafka takes and brokers do not."""
+    acks = lookup(case.producer, "acks")
+    if acks is not None and text(acks) not in {"0", "1", "-1", "all"}:
+        yield f"acks is 0, 1 or all, not {acks}: brokers refuse every send with another."
 
 
 def _broker_in_sync(case: Case) -> Scalar:

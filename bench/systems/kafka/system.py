@@ -60,6 +60,10 @@ class Kafka:
         """See protocols.System."""
         return metrics.scrape(node)
 
+    def pause_s(self, case: Case) -> float:
+        """See protocols.System."""
+        return settings.pause_s(case)
+
     def parts(self, case: Case) -> Parts:  # noqa: ARG002
         """See protocols.System."""
         return Parts(of_partition=("leader", "follower", "followers", "replicas"), of_cluster=("controller",))

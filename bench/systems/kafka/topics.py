@@ -36,16 +36,19 @@ def group(topic: Topic) -> str:
     return f"{PROCESSOR}-{topic.name}"
 
 
-def await_topic(client: AdminClient | Producer | Consumer, topic: Topic, replicas: int = 0) -> None:
+def await_topic(
+    client: AdminClient | Producer | Consumer, topic: Topic, replicas: int = 0, within_s: float | None = None
+) -> None:
     """Return once every partition has a leader and at least `replicas` replicas are in sync.
 
-    Raises ClusterError with what is missing after 30 s. A look-up (Metadata), not a description of
+    Raises ClusterError with what is missing after `within_s` (LOOK_UP_S). A look-up (Metadata), not a description of
     the topic: that one wants one certain broker, and fails for long after its death.
     """
-    deadline = time.monotonic() + LOOK_UP_S
+    patience_s = LOOK_UP_S if within_s is None else within_s
+    deadline = time.monotonic() + patience_s
     while missing := _missing(client, topic, replicas):
         if time.monotonic() > deadline:
-            raise ClusterError(f"Looking up topic {topic.name}: {missing} after {LOOK_UP_S:.0f} s.")
+            raise ClusterError(f"Looking up topic {topic.name}: {missing} after {patience_s:.0f} s.")
         time.sleep(_TURN_S)
 
 

@@ -13,6 +13,7 @@ from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState
 from bench.systems.processing import PROCESSOR
 from bench.systems.properties import require
+from bench.systems.protocols import SETTLES_S
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.describe import TOLD, node_settings, sessions_ms
 from bench.systems.pulsar.metadata import CLUSTER
@@ -25,6 +26,7 @@ from bench.systems.pulsar.topics import Quorums
 _THERE_S = 60.0
 _TURN_S = 0.05
 _AT_ONCE = 8
+_GIVEN = 5
 _LOOK_S = 5.0
 _NAMESPACE_TELLS = ("deduplicationEnabled", "message_ttl_in_seconds", "persistence", "retention_policies")
 
@@ -50,17 +52,31 @@ class PulsarAdmin:
         self._rest.ask(doing, "PUT", f"admin/v2/{topics.rest_path(topic)}/partitions", topic.partitions)
         numbers = range(topic.partitions)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
-            if topics.has_own_bundles(topic):
-                list(pool.map(partial(self._give, topic, self._active_brokers()), numbers))
-            list(pool.map(partial(self._load, topic), numbers))
+            brokers = self._active_brokers() if topics.has_own_bundles(topic) else []
+            list(pool.map(partial(self._place, topic, brokers), numbers))
 
     def _active_brokers(self) -> list[Node]:
         active = self._rest.ask("Asking for the brokers", "GET", f"admin/v2/brokers/{CLUSTER}")
         return [node for node in self._brokers if f"{node.address}:8080" in active]
 
-    def _give(self, topic: Topic, brokers: Sequence[Node], number: int) -> None:
-        """Let brokers own partitions in turn, where Pulsar by itself would go by load and chance."""
+    def _place(self, topic: Topic, brokers: Sequence[Node], number: int) -> None:
+        """Load a partition; let `brokers` own them in turn, where Pulsar by itself would go by load and chance.
+
+        Pulsar forgets whom it was told with the first look-up, also where that fails: then it is told again.
+        """
+        if not brokers:
+            self._load(topic, number)
+            return
         broker = brokers[number % len(brokers)]
+        for _ in range(_GIVEN):
+            self._give(topic, broker, number)
+            if (owner := self._load(topic, number)) == broker.name:
+                return
+        raise ClusterError(
+            f"Giving partition {number} of {topic.name} to {broker.name}: {owner} took it {_GIVEN} times."
+        )
+
+    def _give(self, topic: Topic, broker: Node, number: int) -> None:
         path = f"{_namespace(topic)}/{topics.bundle_of(topic, number)}/unload"
         doing = f"Giving partition {number} of {topic.name} to {broker.name}"
         self._rest.ask(doing, "PUT", f"{path}?destinationBroker={broker.address}:8080")
@@ -199,8 +215,19 @@ class PulsarAdmin:
 
     def await_settled(self, topic: Topic) -> None:
         """See protocols.Admin: every partition has an owner and an open ledger."""
+        deadline = time.monotonic() + SETTLES_S
         for number in range(topic.partitions):
-            self._load(topic, number)
+            self._settle(topic, number, deadline)
+
+    def _settle(self, topic: Topic, number: int, deadline: float) -> None:
+        while True:
+            try:
+                self._load(topic, number)
+            except ClusterError:
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                return
 
     def _name(self, address: str) -> str:
         """Return the name of the node at `host:port`."""

@@ -56,6 +56,7 @@ _SESSIONS = ((BROKER, "metadataStoreSessionTimeoutMillis"), (BOOKIE, "zkTimeout"
 _TICK_MS = 2000
 _MAX_MESSAGE_BYTES = 5_242_880
 _SHIPPED_QUORUM = 2
+_READ_BACKOFF_MS = 60_000
 
 
 @cache
@@ -82,6 +83,12 @@ def _owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     yield "producer", case.producer, arguments.names(Side.PRODUCER)
     yield "consumer", case.consumer, arguments.names(Side.CONSUMER)
     yield PROCESSOR, case.processor, processing.names(ACKNOWLEDGE)
+
+
+def pause_s(case: Case) -> float:
+    """Return the longest pause of a broker that could not read for its consumers before it tries again, in seconds."""
+    broker = case.cluster.settings.get(BROKER, {})
+    return float(broker.get("dispatcherReadFailureBackoffMaxTimeInMs", _READ_BACKOFF_MS)) / 1000
 
 
 def check(case: Case) -> list[str]:

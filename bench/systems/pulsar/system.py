@@ -85,6 +85,10 @@ class Pulsar:
         """See protocols.System."""
         return full_read.read_all(endpoint, topic, case_consumer, deadline_s)
 
+    def pause_s(self, case: Case) -> float:
+        """See protocols.System."""
+        return settings.pause_s(case)
+
     def hints(self, nodes: Sequence[Node]) -> list[str]:
         """See protocols.System."""
         return hints.hints(nodes)
