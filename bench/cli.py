@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import scenario
-from bench.errors import BenchError, ScenarioError
+from bench.errors import BenchError
 from bench.model import Change
 from bench.run import comparing, outside, play, preflight, publishing, table
 from bench.run import folder as run_folder
@@ -28,7 +29,6 @@ _Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the scenario; may be given again."),
 ]
-_Profile = Annotated[str, typer.Option(help="quick, standard or full.")]
 _Out = Annotated[Path, typer.Option(help="Where run folders go.")]
 _STATUS = {Change.WORSE: 1, Change.UNTOLD: 3}
 """How a comparison ends; 2 is for runs that are refused."""
@@ -48,19 +48,21 @@ def list_() -> None:
 def validate(
     files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Scenario files or names.")],
 ) -> None:
-    """Check scenario files in every profile, without starting anything."""
+    """Check scenario files in every profile, without starting anything; fetches server versions that they name."""
     wrong = 0
     for file in files:
         for profile in scenario.PROFILES:
             try:
                 chosen = outside.prepare(file, profile, (), 1)
-            except ScenarioError as error:
+            except BenchError as error:
                 wrong += 1
                 typer.echo(str(error), err=True)
                 break
             typer.echo(
                 f"{file}: {profile}: {len(chosen.trials)} trials, {len(chosen.left_out)} points left out"
             )
+            for reason, points in table.reasons(chosen).items():
+                typer.echo(f"    {points} of them: {reason}")
     if wrong:
         raise typer.Exit(1)
 
@@ -68,26 +70,37 @@ def validate(
 @app.command(epilog="Example:  bench run acks-sweep --profile quick --set load.producers=10")
 def run(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="A scenario's name or file.")] = None,
-    profile: _Profile = "standard",
+    profile: Annotated[str | None, typer.Option(help="quick, standard (without it) or full.")] = None,
     overrides: _Set = None,
     producers: Annotated[
         int | None, typer.Option(help="How many synchronous producers (load.producers).")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Decides the order of the trials.")] = 1,
-    resume: Annotated[str | None, typer.Option(metavar="RUN", help="Go on with this run.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Decides the order of the trials; without it, 1.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Go on with this run; only --out and --web go with it.")
+    ] = None,
     out: _Out = run_folder.OUT,
     *,
     web: Annotated[bool, typer.Option("--web", help="Show Locust's page at http://127.0.0.1:8089.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be run.")] = False,
 ) -> None:
-    """Run a scenario on real clusters and write its report."""
+    """Run a scenario on real clusters and write its report.
+
+    The exit status is 0 where every case has a valid trial, 1 where one has none or what was asked for can't be had;
+    130 after Ctrl-C.
+    """
     if (name is None) == (resume is None):
         message = "give a scenario's NAME, or --resume RUN to go on with one"
         raise typer.BadParameter(message)
     if resume is not None:
+        if dry_run or any(given is not None for given in (profile, overrides, producers, seed)):
+            message = (
+                "--resume goes on as the run was begun: of the other options only --out and --web go with it"
+            )
+            raise typer.BadParameter(message)
         raise typer.Exit(outside.resume(run_folder.find(resume, out), web=web))
     every = [*(overrides or []), *([] if producers is None else [f"load.producers={producers}"])]
-    chosen = outside.prepare(str(name), profile, every, seed)
+    chosen = outside.prepare(str(name), profile or "standard", every, 1 if seed is None else seed)
     Console().print(table.plan_table(chosen) if dry_run else table.plan_line(chosen), highlight=False)
     if not dry_run:
         raise typer.Exit(outside.start(chosen, out, web=web))
@@ -140,6 +153,9 @@ def compare(
         comparing.show(comparison, out)
     except (BenchError, OSError) as refusal:  # 1 is for a worse run
         typer.echo(f"error: {refusal}", err=True)
+        raise typer.Exit(2) from None
+    except Exception:  # noqa: BLE001 - as above; this one is a defect of the suite, so its trace is shown
+        traceback.print_exc()
         raise typer.Exit(2) from None
     raise typer.Exit(_STATUS.get(comparison.verdict, 0))
 
@@ -222,7 +238,7 @@ def main() -> None:
     """Run the command; what a user can mend is one message, never a stack trace."""
     try:
         app()
-    except BenchError as error:
+    except (BenchError, OSError) as error:  # of the system's errors each names its file
         Console(stderr=True).print("[red]error:[/red]", end=" ")
         sys.exit(str(error))
 

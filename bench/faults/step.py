@@ -17,6 +17,7 @@ from bench.faults.kinds import kinds
 from bench.scenario.values import Count, Duration
 
 Place_ = tuple[str | int, ...]
+_A_MAPPING = "a mapping of keys is wanted here"
 _Model = TypeVar("_Model", bound=BaseModel)
 
 
@@ -208,4 +209,9 @@ def _checked(model: type[_Model], value: object, path: Place_) -> _Model:
         first = error.errors()[0]
         inner = tuple(part for part in first["loc"] if isinstance(part, int | str))
         given = "" if first["type"] in {"missing", "extra_forbidden"} else f"; it is {first['input']!r}"
-        raise StepError((*path, *inner), f"{first['msg'].removeprefix('Value error, ')}{given}") from None
+        if inner[:1] == ("heal",) and not isinstance(error.errors()[-1]["input"], Mapping):
+            raise StepError((*path, "heal"), f"give `end`, `never` or a time, {{after: 5s}}{given}") from None
+        said = _A_MAPPING if first["type"] == "model_type" else first["msg"].removeprefix("Value error, ")
+        raise StepError(
+            (*path, *(part for part in inner if part != Heal.__name__)), f"{said}{given}"
+        ) from None

@@ -177,6 +177,8 @@ def _readable(path: Path, reader: Callable[[Path], T]) -> T:
 
 def _again(path: Path) -> str:
     run = path.parent.parent if path.parent.name == "results" else path.parent
+    if not any((run / "trials").glob("[0-9]*/sends")):
+        return "It was published without its event log, or read in from elsewhere: run its scenario again"
     return f"Compute the results from the event log again: bench report {run}"
 
 

@@ -13,7 +13,8 @@ from bench.errors import ScenarioError, SetupError
 from bench.faults import Step, read_steps, targets
 from bench.faults.fault import Fault
 from bench.faults.step import StepError
-from bench.model import Case, Node
+from bench.model import NANOS, Case, Load, Node
+from bench.pacing import Schedule
 from bench.run import wiring
 from bench.run.cluster import nodes
 from bench.scenario import Loaded
@@ -38,6 +39,7 @@ def checked(loaded: Loaded, case: Case) -> Case:
     for number, step in enumerate(steps):
         _check_targets(loaded, case, number, step, every)
         _check_state(loaded, case, number, step, wiring.system(case.system).states)
+    _check_times(loaded, case, steps)
     faults = [step.fault for step in steps if step.fault is not None]
     if case.disk and any(fault.needs_gates for fault in faults):
         raise loaded.error(("disk",), f"{case.system} has a fault that slows disks; give one or the other")
@@ -60,6 +62,35 @@ def _check_targets(loaded: Loaded, case: Case, number: int, step: Step, every: S
         if wrong is not None:
             what = f"no target {name!r}{' with a disk of its own' if step.fault.needs_disks else ''}"
             raise _error(loaded, case, (number,), f"{case.system} has {what}{wrong}")
+
+
+def _check_times(loaded: Loaded, case: Case, steps: Sequence[Step]) -> None:
+    """Refuse a fault that cannot come before the load it is to meet is over; each counts from the step before it."""
+    load, passed_s = case.load, 0.0
+    whole_s = None if load.duration_s is None else load.warm_up_s + load.duration_s
+    sends = _sends(load)
+    for number, step in enumerate(steps):
+        if step.when.load is not None:
+            return
+        passed_s += (step.when.after or 0.0) - (step.when.jitter or 0.0)
+        if step.fault is None:
+            continue
+        if whole_s is not None and passed_s >= whole_s:
+            message = f"the load is over after {whole_s:g} s; this comes after {passed_s:g} s at the earliest"
+            raise _error(loaded, case, (number, "when", "after"), message)
+        if sends is not None and (step.when.acks or 0) > sends:
+            message = f"this waits for {step.when.acks:,} acknowledged sends, and the load makes {sends:,}"
+            raise _error(loaded, case, (number, "when", "acks"), message)
+
+
+def _sends(load: Load) -> int | None:
+    """How many sends a load makes at most, None for a closed loop that has but a time."""
+    if load.pacing.closed:
+        return None  # what it sends in its warm-up nobody knows
+    due = Schedule(load.pacing, load.producers, load.warm_up_s)
+    if load.duration_s is not None:
+        return due.due_before(round((load.warm_up_s + load.duration_s) * NANOS))
+    return due.due_before(round(load.warm_up_s * NANOS)) + (load.messages or 0)
 
 
 def _wrong(target: str, allowed: Sequence[str], parts: Parts, partitions: int) -> str | None:

@@ -20,6 +20,9 @@ from bench.run.plan import planned
 from bench.run.progress import Progress
 from bench.run.trial import Bench
 
+_SWITCH_S = 0.0005
+"""Threads that answer for a server's fsync wait no longer than this for one that looks at processes."""
+
 
 @dataclass
 class Runner:
@@ -92,6 +95,7 @@ def main() -> None:
     """Run inside the sandbox; exit 0 when every trial is there, whatever its verdict."""
     arguments = _arguments()
     folder = RunFolder(arguments.run)
+    sys.setswitchinterval(_SWITCH_S)
     try:
         sandbox.enter()
         _run(folder, arguments.web_fd)

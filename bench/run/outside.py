@@ -11,6 +11,7 @@ from rich.console import Console
 
 from bench.backends import sandbox
 from bench.errors import BenchError, EventLogError, SetupError
+from bench.model import Verdict
 from bench.run import breaking, preflight
 from bench.run import folder as run_folder
 from bench.run.alone import alone
@@ -86,7 +87,18 @@ def _run(folder: RunFolder, chosen: Plan, *, web: bool) -> int:
         console.print("what was measured is kept. Once what stands below is mended:")
         console.print(f"  bench report {folder.path}", soft_wrap=True)
         raise
+    if without := _without_valid_trial(folder):
+        console.print(f"no trial of {', '.join(without)} is valid: the report says why", soft_wrap=True)
+        return 1
     return 0
+
+
+def _without_valid_trial(folder: RunFolder) -> list[str]:
+    """Return the cases that this run says nothing about."""
+    trials = [folder.read(f"trials/{number:04d}/trial.json") for number in sorted(folder.done())]
+    cases = dict.fromkeys(trial["case"]["name"] for trial in trials)
+    valid = {trial["case"]["name"] for trial in trials if trial["verdict"] == Verdict.VALID}
+    return [name for name in cases if name not in valid]
 
 
 def _listen(listener: socket.socket) -> None:
@@ -109,6 +121,11 @@ def report(folder: RunFolder) -> None:
     if not folder.done():
         message = f"{folder.path}: there is no trial to report on"
         raise BenchError(message)
+    if not any((folder.trials / f"{number:04d}" / "sends").is_dir() for number in folder.done()):
+        raise EventLogError(
+            f"{folder.path}: its event log is not here (it was published without it, or read in from elsewhere), so "
+            "its results cannot be computed again"
+        )
     with console.status("analysing the event log"):
         analyse(folder.path)
     with console.status("drawing the report"):

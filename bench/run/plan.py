@@ -16,8 +16,8 @@ from itertools import groupby
 from typing import Any
 
 from bench.errors import EventLogError
-from bench.model import Case, Cluster, Settings, Trial
-from bench.run import breaking, wiring
+from bench.model import Case, Cluster, Settings, Trial, text
+from bench.run import breaking, claims, wiring
 from bench.run.folder import RunFolder
 from bench.scenario import Loaded, cases, load
 from bench.systems.protocols import System
@@ -89,10 +89,15 @@ class Plan:
 
 
 def plan(loaded: Loaded, seed: int) -> Plan:
-    """Plan a run. Raises ScenarioError for unknown settings and for a system with no point that can exist."""
+    """Plan a run.
+
+    Raises ScenarioError for unknown settings, for a value or a system with no point that can exist, and for what no
+    case can decide.
+    """
     every = list(cases(loaded.scenario, wiring.version))
     possible, left_out = _sorted_out(loaded, every, wiring.system)
     possible = [breaking.checked(loaded, case) for case in possible]
+    claims.check(loaded, possible)
     swept = {case.system: list(case.swept) for case in every}
     trials = tuple(_ordered(possible, loaded.scenario.repeats, seed))
     return Plan(loaded, seed, trials, tuple(left_out), swept, tuple(case.name for case in possible))
@@ -125,9 +130,17 @@ def _sorted_out(
         else:
             possible.append(case)
     for point in left_out:
-        if not any(case.system == point.system for case in possible):
+        rest = [case for case in possible if case.system == point.system]
+        if not rest:
             path = loaded.path_of(point.system, point.reason)
             raise loaded.error(path, f"this cannot exist: {point.reason}")
+        for name, value in point.settings.items():
+            if not any(case.swept[name] == value for case in rest):
+                path = loaded.path_of(point.system, name)
+                raise loaded.error(
+                    path,
+                    f"no case with {name}={text(value)} can exist: {point.reason} Take it out of the sweep",
+                )
     return possible, left_out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
@@ -32,6 +33,11 @@ def plan_table(plan: Plan) -> RenderableType:
     if plan.left_out:
         parts.append(_left_out(plan))
     return Group(*parts, f"memory: {_memory(plan) / 2**30:.1f} GiB for the largest cluster", plan_line(plan))
+
+
+def reasons(plan: Plan) -> Counter[str]:
+    """Count the points that were left out, by the reason why."""
+    return Counter(point.reason for point in plan.left_out)
 
 
 def _left_out(plan: Plan) -> Table:

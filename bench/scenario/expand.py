@@ -50,6 +50,8 @@ def _settings(scenario: Scenario, spec: SystemSpec) -> dict[Key, Scalar | list[S
             "partitions": spec.topic.get("partitions", scenario.topic.partitions),
             "producers": scenario.load.producers,
             "message_bytes": scenario.load.message_bytes,
+            "window": scenario.load.window,
+            **({} if scenario.load.rate is None else {"rate": scenario.load.rate}),
             "telemetry": scenario.telemetry,
         },
         "topic": {name: value for name, value in spec.topic.items() if name != "partitions"},
@@ -99,7 +101,7 @@ def _case(
         topic=owned("topic"),
         producer=owned("producer"),
         consumer=owned("consumer"),
-        load=_load(scenario, int(given["load", "producers"]), int(given["load", "message_bytes"])),
+        load=_load(scenario, owned("load")),
         processor=owned("processor"),
         disk=owned("disk"),
         telemetry=bool(given["load", "telemetry"]),
@@ -107,12 +109,13 @@ def _case(
     )
 
 
-def _load(scenario: Scenario, producers: int, message_bytes: int) -> Load:
+def _load(scenario: Scenario, given: Settings) -> Load:
+    rate = given.get("rate")
     return Load(
-        producers=producers,
-        message_bytes=message_bytes,
-        pacing=scenario.load.pacing(),
-        window=scenario.load.window,
+        producers=int(given["producers"]),
+        message_bytes=int(given["message_bytes"]),
+        pacing=scenario.load.pacing(None if rate is None else float(rate)),
+        window=int(given["window"]),
         consumers=scenario.consumers,
         warm_up_s=scenario.warm_up.trial,
         duration_s=scenario.duration,

@@ -112,6 +112,8 @@ def _what(detail: ErrorDetails, path: Path_) -> str:
     if kind == "extra_forbidden":
         allowed = _names_at(path[:-1])
         return f"there is no such key{_nearest(str(path[-1]), allowed)}; allowed here: {', '.join(allowed)}"
+    if kind == "model_type":
+        return f"a mapping of keys is wanted here: {', '.join(_names_at(path))}; it is {detail['input']!r}"
     if kind == "missing":
         return f"the key {detail['loc'][-1]!r} is missing"
     given = f"; it is {detail['input']!r}" if not isinstance(detail["input"], (Mapping, BaseModel)) else ""
@@ -158,6 +160,11 @@ def _overridden(document: Located, override: str) -> Located:
         message = f"--set {override}: the value is not YAML: {error}"
         raise ScenarioError(message) from error
     path = _split(document.value, key.split("."))
+    if path[0] == "profiles":
+        message = (
+            f"--set {override}: the profile is already chosen; set the key itself, without profiles.NAME."
+        )
+        raise ScenarioError(message)
     top: Any = value
     for part in reversed(path):
         top = {part: top}

@@ -36,15 +36,24 @@ def read(file: Path) -> Located:
     except (OSError, UnicodeDecodeError) as error:
         message = f"{file}: cannot be read: {error}"
         raise ScenarioError(message) from error
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        message = f"{file}:{line}: this is not YAML: {error.problem}"
-        raise ScenarioError(message) from error
+    except yaml.YAMLError as error:
+        raise _no_yaml(file, error) from error
     if not isinstance(root, yaml.MappingNode):
         message = f"{file}:1: a scenario is a mapping of keys; see scenarios/scenario.schema.json"
         raise ScenarioError(message)
     reader = _Reader(file)
-    return Located(reader.mapping(root, ()), reader.places)
+    try:
+        return Located(reader.mapping(root, ()), reader.places)
+    except RecursionError as error:
+        raise ScenarioError(
+            f"{file}: an alias (*) in it stands for something that it is a part of"
+        ) from error
+
+
+def _no_yaml(file: Path, error: yaml.YAMLError, line: int = 1) -> ScenarioError:
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    said = error.problem if isinstance(error, yaml.MarkedYAMLError) else str(error).splitlines()[0]
+    return ScenarioError(f"{file}:{mark.line + 1 if mark else line}: this is not YAML: {said}")
 
 
 class _Reader:
@@ -73,7 +82,16 @@ class _Reader:
             return self.mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self._item(item, (*path, index)) for index, item in enumerate(node.value)]
-        return self._loader.construct_object(node)
+        return self._scalar(node)
+
+    def _scalar(self, node: yaml.Node) -> object:
+        line = node.start_mark.line + 1
+        try:
+            return self._loader.construct_object(node)
+        except yaml.YAMLError as error:
+            raise _no_yaml(self._file, error, line) from error
+        except ValueError as error:  # looks like a date or a number, and is none
+            raise ScenarioError(f"{self._file}:{line}: {node.value!r} is no value: {error}") from error
 
     def _item(self, node: yaml.Node, path: Path_) -> object:
         self.places[path] = f"{self._file}:{node.start_mark.line + 1}"

@@ -17,36 +17,58 @@ from bench.scenario.values import (
     Duration,
     FsyncCosts,
     Properties,
+    Rate,
     Scalar,
     Strict,
     SweptCount,
     SweptFlag,
+    SweptRate,
+    Version,
 )
 
 PROFILES = ("quick", "standard", "full")
+_LEAST_HEAP_MIB = 64
+
+
+def _about(description: str) -> Any:  # noqa: ANN401 - what pydantic's Field returns
+    """Say what a key is, to whoever writes it: the schema shows it."""
+    return Field(description=description)
 
 
 class TopicSpec(Strict):
     """What every system's topic has."""
 
-    partitions: SweptCount = 1
+    partitions: Annotated[SweptCount, _about("How many partitions the topic has; a list is swept.")] = 1
 
 
 class Step(Strict):
     """One step of a schedule: this rate over all producers, for so long."""
 
-    rate: Annotated[float, Field(gt=0, strict=False)]
-    duration: Duration = Field(alias="for")
+    rate: Annotated[Rate, _about("Sends per second, of all producers together.")]
+    duration: Duration = Field(alias="for", description="For so long: 500ms, 6s, 2m, 1h.")
 
 
 class LoadSpec(Strict):
     """What the producers do. Without rate or schedule they are a closed loop."""
 
-    producers: SweptCount = 1
-    message_bytes: SweptCount = 1000
-    window: Count = 1
-    rate: Annotated[float, Field(gt=0, strict=False)] | None = None
-    schedule: list[Step] | None = None
+    producers: Annotated[
+        SweptCount, _about("How many producers, each with a client of its own; a list is swept.")
+    ] = 1
+    message_bytes: Annotated[SweptCount, _about("How long each message is; a list is swept.")] = 1000
+    window: Annotated[
+        SweptCount,
+        _about("How many sends of one producer may be open at a time, 1: synchronous; a list is swept."),
+    ] = 1
+    rate: Annotated[
+        SweptRate | None,
+        _about(
+            "An open loop: so many sends a second, of all producers together, each due in time; a list is swept."
+        ),
+    ] = None
+    schedule: Annotated[
+        Annotated[list[Step], Field(min_length=1)] | None,
+        _about("An open loop of several rates, one after the other; the last one stays."),
+    ] = None
 
     @model_validator(mode="after")
     def _one_pacing(self) -> LoadSpec:
@@ -55,24 +77,26 @@ class LoadSpec(Strict):
             raise ValueError(message)
         return self
 
-    def pacing(self) -> Pacing:
-        """Return the pacing as the load room takes it."""
-        if self.rate is not None:
-            return Pacing(((1.0, self.rate),))
+    def pacing(self, rate: float | None) -> Pacing:
+        """Return the pacing as the load room takes it; `rate` is the one of this case, if the load has any."""
+        if rate is not None:
+            return Pacing(((1.0, rate),))
         return Pacing(tuple((step.duration, step.rate) for step in self.schedule or ()))
 
 
 class DiskSpec(Strict):
     """What one fsync costs: `as is`, or so much more on every server, held by the suite. A list is swept."""
 
-    emulated_fsync: FsyncCosts
+    emulated_fsync: Annotated[FsyncCosts, _about("`as is`, or by how much longer an fsync takes: 1ms, 5ms.")]
 
 
 class WarmUp(Strict):
     """What is sent before anything counts: on a fresh cluster until its compilers rest, or so long; in each trial."""
 
-    cluster: Duration = 20.0
-    trial: Duration = 1.0
+    cluster: Annotated[
+        Duration, _about("For how long at most a fresh cluster is loaded, until its JIT compilers rest.")
+    ] = 20.0
+    trial: Annotated[Duration, _about("How long each trial's load runs before what counts.")] = 1.0
 
 
 class KafkaNodes(Strict):
@@ -94,11 +118,15 @@ class PulsarNodes(Strict):
 class Variant(Strict):
     """Settings that go together, by who owns them: one value of a sweep over whole configurations."""
 
-    topic: dict[str, Scalar] = Field(default_factory=dict)
-    producer: dict[str, Scalar] = Field(default_factory=dict)
-    consumer: dict[str, Scalar] = Field(default_factory=dict)
-    zookeeper: dict[str, Scalar] = Field(default_factory=dict)
-    broker: dict[str, Scalar] = Field(default_factory=dict)
+    topic: dict[str, Scalar] = Field(default_factory=dict, description="Settings of the topic.")
+    producer: dict[str, Scalar] = Field(
+        default_factory=dict, description="Settings of the producers' client."
+    )
+    consumer: dict[str, Scalar] = Field(
+        default_factory=dict, description="Settings of the consumers' client."
+    )
+    zookeeper: dict[str, Scalar] = Field(default_factory=dict, description="Settings of each ZooKeeper.")
+    broker: dict[str, Scalar] = Field(default_factory=dict, description="Settings of each broker.")
 
     def settings(self) -> dict[tuple[str, str], Scalar]:
         """Return them by owner and name."""
@@ -121,13 +149,25 @@ class PulsarVariant(Variant):
 class SystemSpec(Strict):
     """What each system has: its version, and settings by who owns them. A list is swept."""
 
-    version: str | None = None
-    heap_mib: dict[str, Count] = Field(default_factory=dict)
-    topic: Properties = Field(default_factory=dict)
-    producer: Properties = Field(default_factory=dict)
-    consumer: Properties = Field(default_factory=dict)
-    processor: Properties = Field(default_factory=dict)
-    faults: list[dict[str, Any]] = Field(default_factory=list)
+    version: Annotated[Version | None, _about("The servers' version; without it the suite's own.")] = None
+    heap_mib: dict[str, Annotated[int, Field(ge=_LEAST_HEAP_MIB)]] = Field(
+        default_factory=dict,
+        description="Heap of a role's JVMs in MiB, by role; without it clusters/*/README.md's.",
+    )
+    topic: Properties = Field(
+        default_factory=dict,
+        description="Kafka: `replicas`, topic properties. Pulsar: `quorums` (E-Qw-Qa), `bundles`, policies.",
+    )
+    producer: Properties = Field(default_factory=dict, description="The client's own producer properties.")
+    consumer: Properties = Field(default_factory=dict, description="The client's own consumer properties.")
+    processor: Properties = Field(
+        default_factory=dict,
+        description="An application between two topics: when it settles (Kafka `commit`: before, after, transaction; "
+        "Pulsar `acknowledge`: before, after, deduplicated), `batch`, `work_ms`.",
+    )
+    faults: list[dict[str, Any]] = Field(
+        default_factory=list, description="Steps that break things while the load runs, one after the other."
+    )
 
     @model_validator(mode="after")
     def _variants_fit(self) -> SystemSpec:
@@ -238,22 +278,26 @@ class Systems(Strict):
 class Scenario(Strict):
     """A whole scenario, with one profile already laid over it."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
-    title: str
-    question: str
-    source: str | None = None
-    expectations: list[Expectation] = Field(default_factory=list)
-    systems: Systems
-    jit: Annotated[Jit, Field(strict=False)] = Jit.DEFAULT
-    topic: TopicSpec = TopicSpec()
-    load: LoadSpec = LoadSpec()
-    consumers: Annotated[int, Field(ge=0)] = 1
-    disk: DiskSpec | None = None
-    telemetry: SweptFlag = True
-    warm_up: WarmUp = WarmUp()
-    duration: Duration | None = None
-    messages: Count | None = None
-    repeats: Count = 5
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$"), _about("The file's name, without .yaml.")]
+    title: Annotated[str, _about("The report's title.")]
+    question: Annotated[str, _about("The question that the report answers first.")]
+    source: Annotated[str | None, _about("Whose experiment this is, and what it saw.")] = None
+    expectations: list[Expectation] = Field(default_factory=list, description="Claims that the data decides.")
+    systems: Annotated[Systems, _about("What is compared: versions, nodes, settings, faults.")]
+    jit: Annotated[
+        Jit, Field(strict=False), _about("The servers' JIT compilers: as shipped, or C1 only (starts fast).")
+    ] = Jit.DEFAULT
+    topic: Annotated[TopicSpec, _about("What the topic is on every system.")] = TopicSpec()
+    load: Annotated[LoadSpec, _about("What the producers do.")] = LoadSpec()
+    consumers: Annotated[int, Field(ge=0), _about("How many live consumers; each gets every message.")] = 1
+    disk: Annotated[DiskSpec | None, _about("What an fsync costs on every server.")] = None
+    telemetry: Annotated[
+        SweptFlag, _about("Whether servers and processes are looked at; a list is swept.")
+    ] = True
+    warm_up: Annotated[WarmUp, _about("What is sent before anything counts.")] = WarmUp()
+    duration: Annotated[Duration | None, _about("How long a trial's load counts; this or `messages`.")] = None
+    messages: Annotated[Count | None, _about("How many messages a trial counts; this or `duration`.")] = None
+    repeats: Annotated[Count, _about("How many rounds: each is one pass over all cases.")] = 5
     profiles: dict[Literal["quick", "standard", "full"], dict[str, Any]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -272,13 +316,17 @@ class Scenario(Strict):
                 f"an expectation speaks of {', '.join(sorted(absent))}, which this scenario does not run"
             )
             raise ValueError(message)
+        ids = [expectation.id for expectation in self.expectations]
         for expectation in self.expectations:
             self._steps_there(expectation)
+            if ids.count(expectation.id) > 1:
+                message = f"two expectations have the id {expectation.id!r}; give each its own"
+                raise ValueError(message)
         return self
 
     def _steps_there(self, expectation: Expectation) -> None:
         for system in expectation.systems if expectation.steps else ():
-            known = [step["name"] for step in self.systems.chosen()[system].faults if "name" in step]
+            known = [str(step["name"]) for step in self.systems.chosen()[system].faults if "name" in step]
             for name in expectation.steps:
                 if name not in known:
                     message = (

@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m|h)$")
+_VERSION = re.compile(r"^\d+(\.\d+){1,3}$")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -28,6 +29,16 @@ def _once(values: object) -> object:
     return values
 
 
+def _version(value: object) -> object:
+    if not (isinstance(value, str) and _VERSION.match(value)):
+        message = "a version is numbers and dots, in quotes: '4.3.1'"
+        raise ValueError(message)
+    return value
+
+
+Version: TypeAlias = Annotated[
+    str, BeforeValidator(_version), WithJsonSchema({"type": "string", "pattern": _VERSION.pattern})
+]
 Duration: TypeAlias = Annotated[
     float,
     BeforeValidator(_seconds),
@@ -39,6 +50,8 @@ Scalar: TypeAlias = bool | int | float | str
 Sweep: TypeAlias = Annotated[list[Scalar], Field(min_length=1), BeforeValidator(_once)]
 Swept: TypeAlias = Scalar | Sweep
 SweptCount: TypeAlias = Count | Annotated[list[Count], Field(min_length=1), BeforeValidator(_once)]
+Rate: TypeAlias = Annotated[int, Field(gt=0)] | Annotated[float, Field(gt=0)]
+SweptRate: TypeAlias = Rate | Annotated[list[Rate], Field(min_length=1), BeforeValidator(_once)]
 SweptFlag: TypeAlias = bool | Annotated[list[bool], Field(min_length=1), BeforeValidator(_once)]
 Properties: TypeAlias = dict[str, Swept]
 

@@ -2,10 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from bench.errors import ClusterError
 from bench.model import Settings, text
+
+_WHOLE, _NUMBER, _FLAG = ("int", "long", "short"), ("double", "float"), ("boolean",)
+
+
+def listed(file: Path) -> dict[str, str]:
+    """Read a list of properties (clusters/*/*-properties.txt): the type of each by name, empty where nobody knows."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    rows = (line.partition("\t") for line in lines if line and not line.startswith("#"))
+    return {name: kind for name, _, kind in rows}
+
+
+def misvalued(owner: str, settings: Settings, known: Mapping[str, str]) -> Iterator[str]:
+    """Say in full sentences which settings have values that are not of their property's type."""
+    for name, value in settings.items():
+        kind = known.get(name, "")
+        wanted = _wanted(kind, text(value))
+        if wanted:
+            yield f"{name} of the {owner} is {wanted}, not {text(value)}."
+
+
+def is_whole(value: object) -> bool:
+    """Whether Java would read a value as a whole number."""
+    return text(value).removeprefix("-").isdecimal()
+
+
+def _wanted(kind: str, value: str) -> str | None:
+    """Say what a value of this type is; None where it is one."""
+    if kind in _WHOLE:
+        return None if is_whole(value) else "a whole number, without a unit"
+    if kind in _NUMBER:
+        return None if _is_number(value) else "a number, without a unit"
+    if kind in _FLAG:
+        return None if value.lower() in {"true", "false"} else "true or false"
+    return None
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
 
 
 def require(owner: str, asked: Settings, found: Mapping[str, object]) -> None:

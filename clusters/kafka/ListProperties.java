@@ -1,15 +1,19 @@
+import java.util.Locale;
 import java.util.TreeSet;
+import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.server.config.AbstractKafkaConfig;
 import org.apache.kafka.storage.internals.log.LogConfig;
 
-/** Prints the property names of a broker or controller ("server") or of a topic ("topic"), one a line. */
+/** Prints the properties of a broker or controller ("server") or of a topic ("topic"): name, tab, type. */
 public class ListProperties {
     public static void main(String[] arguments) {
-        var names = switch (arguments[0]) {
-            case "server" -> AbstractKafkaConfig.CONFIG_DEF.names();
-            case "topic" -> LogConfig.configNames();
+        ConfigDef known = switch (arguments[0]) {
+            case "server" -> AbstractKafkaConfig.CONFIG_DEF;
+            case "topic" -> LogConfig.configDefCopy();
             default -> throw new IllegalArgumentException("server or topic, not " + arguments[0]);
         };
-        new TreeSet<>(names).forEach(System.out::println);
+        for (String name : new TreeSet<>(known.names())) {
+            System.out.println(name + "\t" + known.configKeys().get(name).type.name().toLowerCase(Locale.ROOT));
+        }
     }
 }

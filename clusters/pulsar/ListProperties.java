@@ -2,11 +2,15 @@ import java.lang.annotation.Annotation;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
 
-/** Prints the property names that the code of a broker ("broker") or a bookie ("bookie") knows, one a line. */
+/**
+ * Prints the properties that the code of a broker ("broker") or a bookie ("bookie") knows, one a line; for a broker's own,
+ * tab and type too.
+ */
 public class ListProperties {
     private static final String STORAGE = "org.apache.bookkeeper.bookie.storage.ldb.";
 
@@ -16,7 +20,7 @@ public class ListProperties {
             case "broker" -> {
                 fields("org.apache.pulsar.broker.ServiceConfiguration")
                         .filter(ListProperties::isProperty)
-                        .forEach(field -> names.add(field.getName()));
+                        .forEach(field -> names.add(field.getName() + "\t" + type(field)));
                 // A broker hands whatever follows the underscore to its BookKeeper client.
                 constants("org.apache.bookkeeper.conf.ClientConfiguration")
                         .forEach(name -> names.add("bookkeeper_" + name));
@@ -39,6 +43,14 @@ public class ListProperties {
             }
         }
         return found;
+    }
+
+    private static String type(Field field) {
+        return switch (field.getType().getSimpleName()) {
+            case "Integer", "int" -> "int";
+            case "Long", "long" -> "long";
+            default -> field.getType().getSimpleName().toLowerCase(Locale.ROOT);
+        };
     }
 
     private static boolean isProperty(Field field) {

@@ -208,8 +208,11 @@ duration: 500ms
 repeats: 1
 """
 
-    finished("run", scenario(tmp_path, "broken", text), "--out", tmp_path / "out")
+    process = bench("run", scenario(tmp_path, "broken", text), "--out", tmp_path / "out")
+    said, _ = process.communicate()
 
+    assert process.returncode == 1, said
+    assert "no trial of kafka is valid" in said
     trials = {row["system"]: row for row in rows(only(tmp_path / "out"), "trials")}
     assert trials["memory"]["verdict"] == "valid"
     assert trials["kafka"]["state"] == "failed"
@@ -318,6 +321,7 @@ systems:
   pulsar:
     nodes: {zookeeper: 1, bookie: 3, broker: 1}
     topic: {quorums: 2-1-1}
+    broker: {dispatcherReadFailureBackoffMaxTimeInMs: 2000}
     faults: [{name: gone, when: {acks: 500}, kill: bookie 1, heal: never}]
 load: {rate: 500, window: 50, message_bytes: 100}
 consumers: 0

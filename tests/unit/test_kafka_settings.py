@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from bench.model import Case, Cluster, Load, Pacing, Settings
+from bench.model import Case, Cluster, Load, Pacing, Settings, text
 from bench.systems.kafka import config, settings
+from bench.systems.properties import misvalued
 
 SOUND = Case(
     system="kafka",
@@ -86,6 +87,21 @@ def test_a_misspelt_setting_is_shown_with_the_nearest_name(
             replace(SOUND, load=replace(SOUND.load, message_bytes=5000), topic={"max.message.bytes": 5000}),
             "max.message.bytes=5000",
         ),
+        (
+            replace(SOUND, topic={"max.message.bytes": "1MB"}),
+            "max.message.bytes of the topic is a whole number",
+        ),
+        (replace(SOUND, topic={"retention.ms": "7d"}), "retention.ms of the topic is a whole number"),
+        (replace(SOUND, topic={"retention.ms": 1000}), "may delete messages before the full read"),
+        (replace(SOUND, topic={"cleanup.policy": "compact"}), "deletes messages before the full read"),
+        (replace(SOUND, topic={"flush.messages": "sometimes"}), "flush.messages of the topic is a whole"),
+        (
+            replace(SOUND, topic={"unclean.leader.election.enable": "perhaps"}),
+            "is true or false, not perhaps",
+        ),
+        (with_cluster(settings={"broker": {"num.io.threads": "many"}}), "num.io.threads of the broker is a"),
+        (replace(SOUND, producer={"message.max.bytes": "1MB"}), "client refuses these producer settings"),
+        (replace(SOUND, producer={"acks": 2}), "acks is 0, 1 or all, not 2"),
         (with_cluster(nodes={"zookeeper": 1, "broker": 4}), "knows no ZooKeeper any more"),
         (
             with_cluster(version="2.4.1", nodes={"zookeeper": 1, "broker": 4}),
@@ -102,6 +118,14 @@ def test_what_cannot_be_is_said_in_full_sentences(case: Case, complaint: str | N
 
     assert complaint is None or any(complaint in sentence for sentence in found)
     assert all(sentence.endswith(".") and not sentence.endswith("..") for sentence in found)
+
+
+@pytest.mark.parametrize(
+    "topic",
+    [{"retention.ms": -1}, {"retention.ms": 86_400_000}, {"flush.messages": "never"}, {"flush.ms": "5"}],
+)
+def test_what_keeps_messages_and_what_is_a_value_is_taken(topic: Settings) -> None:
+    assert settings.check(replace(SOUND, topic=topic)) == []
 
 
 def test_a_topic_without_a_number_of_copies_gets_three_or_one_per_broker() -> None:
@@ -135,8 +159,10 @@ def test_listed_client_properties_are_those_of_the_installed_client() -> None:
 def test_templates_set_only_properties_that_exist() -> None:
     for role in ("controller", "broker"):
         lines = (config.FOLDER / f"{role}.properties").read_text().splitlines()
-        names = {line.split("=")[0] for line in lines if line and not line.startswith("#")}
-        assert names <= settings.server_properties()
+        given: Settings = dict(line.split("=", 1) for line in lines if line and not line.startswith("#"))
+        plain = {name: value for name, value in given.items() if "${" not in text(value)}
+        assert given.keys() <= settings.server_properties().keys()
+        assert list(misvalued(role, plain, settings.server_properties())) == []
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,16 @@ def test_a_configuration_that_cannot_exist_at_all_is_refused_with_its_line(tmp_p
         made(tmp_path, text=text)
 
 
+def test_a_value_that_no_case_can_have_is_refused_and_not_left_out(tmp_path: Path) -> None:
+    text = SWEEP.replace("acks: [all, 1]", "acks: [all, al]")
+
+    with pytest.raises(
+        ScenarioError,
+        match=r"sweep\.yaml:7: systems\.kafka\.producer\.acks: no case with acks=al can exist: acks is",
+    ):
+        made(tmp_path, text=text)
+
+
 def test_an_unknown_setting_is_refused_with_its_line_and_the_nearest_name(tmp_path: Path) -> None:
     text = SWEEP.replace("acks: [all, 1]", "aks: 1")
 

@@ -105,15 +105,6 @@ def test_a_bookie_beyond_the_ensemble_is_refused(
     assert f"bookie {last}, oldest bookie" in str(refused.value)
 
 
-def test_a_point_that_cannot_exist_is_left_out_whatever_its_faults(tmp_path: Path) -> None:
-    swept = of_pulsar(tmp_path, "bookie 2", "topic: {quorums: [1-2-2, 2-2-2]}")
-
-    plan = outside.prepare(swept, "standard", (), 1)
-
-    assert [point.settings for point in plan.left_out] == [{"quorums": "1-2-2"}]
-    assert "pulsar quorums=2-2-2" in {trial.case.name for trial in plan.trials}
-
-
 @pytest.mark.parametrize("kind", ["power-loss", "full-disk"])
 def test_an_application_has_no_disk_to_break(tmp_path: Path, kind: str) -> None:
     text = scenario(tmp_path, f"{{when: {{after: 1s}}, {kind}: processor}}")

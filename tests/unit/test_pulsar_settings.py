@@ -5,6 +5,7 @@ import pulsar
 import pytest
 
 from bench.model import Case, Cluster, Load, Pacing, Settings
+from bench.systems.properties import misvalued
 from bench.systems.pulsar import arguments, config, settings
 from bench.systems.pulsar.arguments import Side
 from bench.systems.pulsar.nodes import FOLDER, ROLES
@@ -107,6 +108,17 @@ def test_a_misspelt_setting_is_shown_with_the_nearest_name(
             with_servers(broker={"metadataStoreSessionTimeoutMillis": 3000}),
             "ZooKeeper grants sessions of 4000 to 40000 ms",
         ),
+        (
+            with_servers(bookie={"zkTimeout": "6s"}),
+            "zkTimeout of the bookie is a number, without a unit, not 6s",
+        ),
+        (with_servers(bookie={"journalSyncData": "yess"}), "journalSyncData of the bookie is true or false"),
+        (with_servers(zookeeper={"tickTime": "2s"}), "tickTime of the zookeeper is a whole number"),
+        (
+            with_servers(broker={"metadataStoreSessionTimeoutMillis": "6s"}),
+            "metadataStoreSessionTimeoutMillis of the broker is a whole number",
+        ),
+        (with_servers(broker={"maxMessageSize": "5MB"}), "maxMessageSize of the broker is a whole number"),
         (with_servers(bookie={"zkTimeout": 50000}), "zkTimeout=50000 of the bookie would not hold"),
         (replace(SOUND, producer={"compression_type": "GZIP"}), "compression_type is one of LZ4, NONE"),
         (replace(SOUND, producer={"send_timeout_millis": "1s"}), "is of the type int, and '1s' is not"),
@@ -140,7 +152,9 @@ def test_without_quorums_the_brokers_own_must_fit() -> None:
 
 def test_templates_set_only_properties_that_exist() -> None:
     for role in ROLES:
-        assert set(config.read_properties(FOLDER / f"{role}.conf")) <= settings.server_properties(role)
+        given: Settings = dict(config.read_properties(FOLDER / f"{role}.conf"))
+        assert given.keys() <= settings.server_properties(role).keys()
+        assert list(misvalued(role, given, settings.server_properties(role))) == []
 
 
 def test_clients_take_their_settings_as_arguments() -> None:

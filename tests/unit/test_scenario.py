@@ -83,7 +83,29 @@ def test_an_unknown_key_deep_down_is_refused_with_what_is_allowed_there(tmp_path
         ("duration: 2s", "duration: 2s\nduration: 3s", "key 'duration' stands twice"),
         ("name: small", "name: other", "name is 'other', the file's is 'small'"),
         ("title: A small one\n", "", "the key 'title' is missing"),
-        ("duration: 2s", "duration: 2s\nload: {rate: 5, schedule: []}", "give rate or schedule, not both"),
+        (
+            "duration: 2s",
+            "duration: 2s\nload: {rate: 5, schedule: [{rate: 1, for: 1s}]}",
+            "give rate or schedule",
+        ),
+        ("duration: 2s", "duration: 2s\nload: {schedule: []}", "List should have at least 1 item"),
+        ("duration: 2s", "duration: 2s\nload: {rate: [5, 5]}", "a value stands twice in this sweep"),
+        (
+            "duration: 2s",
+            "duration: 2s\nwarm_up: 5s",
+            "a mapping of keys is wanted here: cluster, trial; it is '5s'",
+        ),
+        ("duration: 2s", "duration: !sec 2", "this is not YAML: could not determine a constructor"),
+        (
+            "duration: 2s",
+            "duration: 2s\nsource: 2026-13-45",
+            "'2026-13-45' is no value: month must be in 1..12",
+        ),
+        (
+            "duration: 2s",
+            "duration: 2s\nload: &a {schedule: *a}",
+            "stands for something that it is a part of",
+        ),
         ("duration: 2s", "duration: [", "this is not YAML"),
     ],
 )

@@ -14,6 +14,7 @@ from bench.systems import processing
 from bench.systems.kafka.config import FOLDER, copies
 from bench.systems.kafka.nodes import BROKER, CONTROLLER, MOST_NODES, ROLES, ZOOKEEPER
 from bench.systems.processing import AFTER, BEFORE, PROCESSOR
+from bench.systems.properties import is_whole, listed, misvalued
 
 COMMIT = "commit"
 TRANSACTION = "transaction"
@@ -53,6 +54,9 @@ _CLIENTS_OWN = {
 _NEVER_SAYS, _NEVER = frozenset({"flush.messages", "flush.ms"}), 2**63 - 1
 """Topic properties that may be `never`, and how Kafka writes that."""
 
+_KEEPS = {"retention.ms": 86_400_000, "retention.bytes": 2**40}
+"""From which values on a topic keeps what a trial writes; -1 keeps everything."""
+
 _FRAMING_BYTES = 100
 """What a batch of one message adds to it, rounded up: 61 bytes of batch header, about 20 of record header."""
 _TOPIC_MAX_BYTES = 1_048_588
@@ -75,15 +79,15 @@ def _lines(name: str) -> list[str]:
 
 
 @cache
-def server_properties(*, before_4: bool = False) -> frozenset[str]:
-    """Names that a broker's or controller's server.properties may hold."""
-    return frozenset(_lines("broker-properties-3.txt" if before_4 else "broker-properties.txt"))
+def server_properties(*, before_4: bool = False) -> Mapping[str, str]:
+    """What a broker's or controller's server.properties may hold: types by name."""
+    return listed(FOLDER / ("broker-properties-3.txt" if before_4 else "broker-properties.txt"))
 
 
 @cache
-def topic_properties() -> frozenset[str]:
-    """Names that a topic may have settings for."""
-    return frozenset(_lines("topic-properties.txt"))
+def topic_properties() -> Mapping[str, str]:
+    """What a topic may have settings for: types by name."""
+    return listed(FOLDER / "topic-properties.txt")
 
 
 @cache
@@ -139,10 +143,10 @@ def unknown(case: Case) -> list[tuple[str, str, list[str]]]:
     ]
 
 
-def _role_properties(role: str, version: str) -> Collection[str]:
+def _role_properties(role: str, version: str) -> Mapping[str, str]:
     if role == ZOOKEEPER:
-        return frozenset(_lines("zookeeper-properties.txt"))
-    return server_properties(before_4=version[:2] in {"2.", "3."}) if role in ROLES else ()
+        return listed(FOLDER / "zookeeper-properties.txt")
+    return server_properties(before_4=version[:2] in {"2.", "3."}) if role in ROLES else {}
 
 
 def _owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
@@ -161,9 +165,15 @@ def pause_s(case: Case) -> float:
 
 
 def check(case: Case) -> list[str]:
-    """Say why this case cannot exist, in full sentences."""
-    checks = (_version, _nodes, _copies, _acks, _sizes, _own, _twice, _refused, _processor)
-    return [sentence for check_one in checks for sentence in check_one(case)]
+    """Say why this case cannot exist, in full sentences; of one whose values are no values, only that."""
+    checks = (_version, _nodes, _copies, _acks, _sizes, _kept, _own, _twice, _refused, _processor)
+    return [*_values(case)] or [sentence for check_one in checks for sentence in check_one(case)]
+
+
+def _values(case: Case) -> Iterator[str]:
+    for role, settings in case.cluster.settings.items():
+        yield from misvalued(role, settings, _role_properties(role, case.cluster.version))
+    yield from misvalued("topic", topic_settings(case.topic), topic_properties())
 
 
 def _version(case: Case) -> Iterator[str]:
@@ -227,13 +237,23 @@ def _broker_in_sync(case: Case) -> Scalar:
 
 def _sizes(case: Case) -> Iterator[str]:
     size = case.load.message_bytes
-    client = int(lookup(case.producer, "message.max.bytes") or _CLIENT_MAX_BYTES)
-    if size > client:
+    client = lookup(case.producer, "message.max.bytes") or _CLIENT_MAX_BYTES
+    if is_whole(client) and size > int(client):  # else the client refuses it
         yield f"Messages of {size} bytes exceed the producer's message.max.bytes={client}."
     broker = case.cluster.settings.get(BROKER, {}).get("message.max.bytes", _TOPIC_MAX_BYTES)
     limit = int(case.topic.get("max.message.bytes", broker))
     if size + _FRAMING_BYTES > limit:
         yield f"Messages of {size} bytes and their framing exceed the topic's max.message.bytes={limit}."
+
+
+def _kept(case: Case) -> Iterator[str]:
+    """Refuse what would delete messages before the full read looks for them."""
+    for name, least in _KEEPS.items():
+        value = case.topic.get(name)
+        if value is not None and 0 <= int(value) < least:
+            yield f"{name}={value} may delete messages before the full read looks for them: {least} is the least."
+    if "compact" in str(case.topic.get("cleanup.policy", "")):
+        yield "cleanup.policy=compact deletes messages before the full read looks for them."
 
 
 def _own(case: Case) -> Iterator[str]:

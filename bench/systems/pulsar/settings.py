@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 
 from bench.model import Case, Scalar, Settings
 from bench.systems import processing
 from bench.systems.processing import AFTER, BEFORE, PROCESSOR
+from bench.systems.properties import listed, misvalued
 from bench.systems.pulsar import arguments, topics
 from bench.systems.pulsar.arguments import Side
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, FOLDER, MOST_NODES, ROLES, ZOOKEEPER
@@ -52,6 +53,9 @@ _SERVERS_OWN = {
 }  # fmt: skip
 """What the suite must decide itself: addresses, ports, folders, and that a trial's topic can be deleted."""
 
+_WHOLE = {ZOOKEEPER: ("tickTime", "minSessionTimeout", "maxSessionTimeout")}
+"""Of ZooKeeper's properties, which nobody lists the types of, those that are reckoned with here."""
+
 _SESSIONS = ((BROKER, "metadataStoreSessionTimeoutMillis"), (BOOKIE, "zkTimeout"))
 _TICK_MS = 2000
 _MAX_MESSAGE_BYTES = 5_242_880
@@ -60,10 +64,9 @@ _READ_BACKOFF_MS = 60_000
 
 
 @cache
-def server_properties(role: str) -> frozenset[str]:
-    """Names that a node's configuration may hold."""
-    lines = (FOLDER / f"{role}-properties.txt").read_text(encoding="utf-8").splitlines()
-    return frozenset(line for line in lines if line and not line.startswith("#"))
+def server_properties(role: str) -> Mapping[str, str]:
+    """What a node's configuration may hold: types by name."""
+    return listed(FOLDER / f"{role}-properties.txt")
 
 
 def unknown(case: Case) -> list[tuple[str, str, list[str]]]:
@@ -92,9 +95,15 @@ def pause_s(case: Case) -> float:
 
 
 def check(case: Case) -> list[str]:
-    """Say why this case cannot exist, in full sentences."""
+    """Say why this case cannot exist, in full sentences; of one whose values are no values, only that."""
     checks = (_nodes, _topic, _quorums, _size, _sessions, _own, _client, _processor)
-    return [sentence for check_one in checks for sentence in check_one(case)]
+    return [*_values(case)] or [sentence for check_one in checks for sentence in check_one(case)]
+
+
+def _values(case: Case) -> Iterator[str]:
+    for role, settings in case.cluster.settings.items():
+        known = server_properties(role) if role in ROLES else {}
+        yield from misvalued(role, settings, {**known, **dict.fromkeys(_WHOLE.get(role, ()), "int")})
 
 
 def _nodes(case: Case) -> Iterator[str]:
