@@ -26,7 +26,8 @@ bench: named setup ## run a scenario: SCENARIO=acks-sweep [PROFILE=quick|standar
 	@$(BIN)/bench run "$(SCENARIO)" --profile $(PROFILE) $(ARGS)
 
 named:
-	@[ -n "$(SCENARIO)" ] || { \
+	@case "$(PROFILE)" in quick|standard|full) ;; *) echo "PROFILE is quick, standard or full, not $(PROFILE)"; exit 2;; esac
+	@[ -f "$(SCENARIO)" ] || [ -n "$(wildcard scenarios/*/$(or $(SCENARIO),?).yaml)" ] || { \
 	    echo "Which scenario? make bench SCENARIO=NAME, one of:"; \
 	    find scenarios -name '*.yaml' | sed 's:.*/\(.*\)\.yaml:  \1:' | sort; exit 2; }
 

@@ -22,6 +22,8 @@ from bench.backends import sandbox
 from bench.backends.filler import Filler
 from bench.errors import FaultError, SetupError
 
+_MOST_USED = 0.95
+"""A bookie refuses to write to a disk that is fuller (diskUsageThreshold, as shipped)."""
 _CALLS = 500
 _BYTES = 4096
 
@@ -238,14 +240,19 @@ def file_system(folder: Path) -> str:
 
 
 def check_space(folder: Path, needed_bytes: int) -> None:
-    """Raise SetupError when less than `needed_bytes` are free below `folder`."""
-    free = shutil.disk_usage(folder).free
-    if free < needed_bytes:
-        message = (
-            f"{folder} has {free / 2**30:.1f} GiB free, the run may need {needed_bytes / 2**30:.1f} GiB: "
-            "make room, or name another folder with --out"
-        )
-        raise SetupError(message)
+    """Raise SetupError when less than `needed_bytes` are free below `folder`, or so little that servers refuse it."""
+    if (lacking := no_space(folder, needed_bytes)) is not None:
+        raise SetupError(f"{folder} has {lacking}: make room, or name another folder with --out")
+
+
+def no_space(folder: Path, needed_bytes: int) -> str | None:
+    """Say why servers can't have their data below a folder for want of room; None where they can."""
+    disk = shutil.disk_usage(folder)
+    if disk.free < needed_bytes:
+        return f"{disk.free / 2**30:.1f} GiB free, a run may need {needed_bytes / 2**30:.1f} GiB"
+    if disk.total - disk.free > _MOST_USED * disk.total:
+        return f"less than {1 - _MOST_USED:.0%} of its disk free, and bookies write to none that is so full"
+    return None
 
 
 if __name__ == "__main__":

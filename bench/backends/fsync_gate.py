@@ -67,6 +67,8 @@ class FsyncGate:
     delay_ns: int = 0
     held_ns: list[int] = field(default_factory=list)
     """How long each call was held, of those for which there was a delay."""
+    inside_ns: list[int] = field(default_factory=list)
+    """How long each call was in the gate, with or without a delay: what the gate itself adds is in it."""
     holding: int = 0
     """How many calls are held now."""
     _over: threading.Event = field(default_factory=threading.Event)
@@ -107,10 +109,13 @@ class FsyncGate:
             while waiting and waiting[0][0] <= now_ns:
                 due_ns, came_ns, question = heapq.heappop(waiting)
                 answered = self._answer(question)
+                inside_ns = time.monotonic_ns() - came_ns
+                if answered:
+                    self.inside_ns.append(inside_ns)
                 if due_ns > came_ns:
                     self.holding -= 1
                     if answered:
-                        self.held_ns.append(time.monotonic_ns() - came_ns)
+                        self.held_ns.append(inside_ns)
             turn_s = min(_TURN_S, (waiting[0][0] - time.monotonic_ns()) / 1e9) if waiting else _TURN_S
             if not select.select([self.listener], [], [], max(0.0, turn_s))[0]:
                 continue

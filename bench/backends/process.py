@@ -102,6 +102,7 @@ class ProcessBackend:
                 before.close()
                 self._gates[node.name].delay_ns = before.delay_ns
                 self._gates[node.name].held_ns = before.held_ns
+                self._gates[node.name].inside_ns = before.inside_ns
 
     @staticmethod
     def _spawned(node: Node, command: Sequence[str], *inherited: int) -> subprocess.Popen[bytes]:
@@ -258,6 +259,10 @@ class ProcessBackend:
         """See abilities.FsyncHolder."""
         gate = self._gate(node)
         return len(gate.held_ns) - since, gate.typical_ns(since)
+
+    def gated_fsyncs(self, node: Node) -> Sequence[int]:
+        """Return how long each fsync of a node was in its gate so far, in ns: held, or only let through."""
+        return self._gate(node).inside_ns
 
     def release_fsyncs(self, nodes: Sequence[Node]) -> str:
         """See abilities.FsyncHolder."""

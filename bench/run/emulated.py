@@ -20,7 +20,7 @@ class EmulatedDisks:
     servers: Sequence[tuple[Node, Path]]
     _measured: dict[Scalar, dict[str, dict[str, int]]] = field(default_factory=dict)
     _held: dict[str, int] = field(default_factory=dict)
-    """How many fsyncs of each server were held before the present trial."""
+    """How many fsyncs of each server went through its gate before the present trial."""
 
     def become(self, disk: Settings) -> dict[str, Any] | None:
         """Let every fsync take as much longer as a case's `disk` says; return what trial.json keeps of it.
@@ -33,7 +33,7 @@ class EmulatedDisks:
         seconds = added_fsync_s(asked)
         for node, _ in self.servers:
             self.backend.hold_fsyncs(node, seconds)
-            self._held[node.name], _ = self.backend.held_fsyncs(node)
+            self._held[node.name] = len(self.backend.gated_fsyncs(node))
         if asked not in self._measured:
             self._measured[asked] = {
                 node.name: self.backend.fsync_cost(node, folder, seconds)
@@ -43,10 +43,11 @@ class EmulatedDisks:
         return {EMULATED_FSYNC: asked, "fsync_ns": self._measured[asked]}
 
     def held(self) -> dict[str, dict[str, int]]:
-        """Return how many fsyncs of each server were held in the trial, and the median of how long, in ns."""
+        """Return how many fsyncs each server made in the trial, and for how long gates held them: p50, p99, in ns."""
         told = {}
         for node, _ in self.servers:
-            calls, typical_ns = self.backend.held_fsyncs(node, self._held[node.name])
-            if calls:
-                told[node.name] = {"calls": calls, "p50": round(typical_ns)}
+            inside_ns = sorted(self.backend.gated_fsyncs(node)[self._held[node.name] :])
+            if inside_ns:
+                p50, p99 = (inside_ns[(len(inside_ns) - 1) * rank // 100] for rank in (50, 99))
+                told[node.name] = {"calls": len(inside_ns), "p50": p50, "p99": p99}
         return told

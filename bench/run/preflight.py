@@ -21,6 +21,7 @@ from bench.run.cluster import nodes
 _LOAD_BYTES = 2 * 2**30
 """What the load processes and the runner may take beside a cluster."""
 _DISK_BYTES = 5 * 2**30
+_MEMORY_BYTES = 8 * 2**30
 _OLDEST_JAVA = 17
 _COMMANDS = {
     "unshare": "util-linux: without it there is no sandbox and no run",
@@ -69,12 +70,8 @@ def findings(folder: Path) -> list[Finding]:
         _sandbox(),
         _faults(),
         _idle(),
-        Finding(
-            "memory", f"{psutil.virtual_memory().available / 2**30:.1f} GiB free, {psutil.cpu_count()} cores"
-        ),
-        Finding(
-            "disk", f"{shutil.disk_usage(folder).free / 2**30:.1f} GiB free, {disks.file_system(folder)}"
-        ),
+        _memory(),
+        _disk(folder),
         _fsync(folder),
         *(_server(name) for name in ("kafka", "pulsar")),
     ]
@@ -84,6 +81,21 @@ def _require(finding: Finding) -> None:
     if finding.problem:
         message = f"{finding.what}: {finding.seen}. {finding.problem}"
         raise SetupError(message)
+
+
+def _memory() -> Finding:
+    free = psutil.virtual_memory().available
+    seen = f"{free / 2**30:.1f} GiB free, {psutil.cpu_count()} cores"
+    mend = (
+        f"Most scenarios need {_MEMORY_BYTES / 2**30:.0f} GiB: end something, or run with smaller clusters."
+    )
+    return Finding("memory", seen, mend if free < _MEMORY_BYTES else None)
+
+
+def _disk(folder: Path) -> Finding:
+    seen = f"{shutil.disk_usage(folder).free / 2**30:.1f} GiB free, {disks.file_system(folder)}"
+    lacking = disks.no_space(folder, _DISK_BYTES)
+    return Finding("disk", seen, f"It has {lacking}: make room." if lacking else None)
 
 
 def _java() -> Finding:

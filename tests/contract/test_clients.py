@@ -25,6 +25,7 @@ from bench.systems.protocols import (
     Received,
     System,
 )
+from bench.systems.pulsar import client as pulsar_client
 from bench.systems.scraped import COUNTERS, GAUGES, Scrape
 from bench.telemetry.scraping import Reader
 
@@ -215,6 +216,33 @@ def test_a_live_consumer_sees_what_is_sent_from_then_on(live_system: LiveSystem)
     assert numbers_by_partition(received) == sent_by_partition(sends)
     assert_positions_rise(received)
     assert all(0 < message.received_ns <= after_ns for message in received)
+
+
+def test_what_a_pulsar_consumer_has_had_does_not_come_again(
+    live_system: LiveSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker that takes a partition over gives everything anew that was not acknowledged."""
+    if live_system.system.name != "pulsar":
+        pytest.skip("a Kafka consumer keeps its place to itself")
+    monkeypatch.setattr(pulsar_client, "_SETTLE_S", 0.0)
+    topic = live_system.topic(3)
+
+    with closing(live_system.system.consumer(live_system.endpoint, topic, {})) as consumer:
+        send_windowed(live_system, topic, 300, 10)
+        receive(consumer, 300)
+        deadline = time.monotonic() + DEADLINE_S
+        while (left := unsettled(live_system.admin, topic)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+
+    assert left == 0
+
+
+def unsettled(admin: Any, topic: Topic) -> int:
+    """Count the messages that the topic's only subscription has not settled."""
+    told = [admin._stored(topic, number, "")["cursors"] for number in range(topic.partitions)]
+    return sum(
+        cursor["numberOfEntriesSinceFirstNotAckedMessage"] - 1 for one in told for cursor in one.values()
+    )
 
 
 def test_two_live_consumers_see_everything_each(live_system: LiveSystem) -> None:

@@ -1,4 +1,5 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,5 +16,18 @@ def test_fsync_cost_is_measured_and_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_too_little_room_is_refused_with_both_figures(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match="GiB free, the run may need"):
+    with pytest.raises(SetupError, match="GiB free, a run may need"):
         disks.check_space(tmp_path, 2**60)
+
+
+@pytest.mark.parametrize(("free", "lacking"), [(5, None), (4, "less than 5% of its disk free")])
+def test_a_disk_that_bookies_write_to_no_more_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, lacking: str | None
+) -> None:
+    monkeypatch.setattr(
+        disks.shutil, "disk_usage", lambda _: SimpleNamespace(total=100 << 30, free=free << 30)
+    )
+
+    said = disks.no_space(tmp_path, 1)
+
+    assert said is None if lacking is None else lacking in str(said)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from threading import Thread, Timer
+from threading import Thread
 from typing import Any
 
 import pulsar
@@ -44,7 +44,7 @@ class StandIn:
         self.refuse: Exception | None = None
         self.stored: dict[int, list[Message]] = {0: [], 1: []}
         self.waits: list[int] = []
-        self.acknowledged = 0
+        self.acknowledged: list[tuple[int, int]] = []
         self.has_more = False
         self._client = self
 
@@ -73,8 +73,9 @@ class StandIn:
             raise pulsar.Timeout
         return self.stored[0].pop(0)
 
-    def acknowledge(self, _: Message) -> None:
-        self.acknowledged += 1
+    def acknowledge_cumulative(self, message: Message) -> None:
+        place = message.message_id()
+        self.acknowledged.append((place.partition(), place.entry_id()))
 
     def create_reader(self, name: str, *_: object, **__: object) -> "Reader":
         if self.refuse:
@@ -274,7 +275,23 @@ def test_a_consumer_waits_for_the_first_message_only(stand_in: StandIn) -> None:
 
     assert [(one.payload, one.partition, one.entry) for one in received] == [(b"1", 0, 1), (b"2", 1, 2)]
     assert stand_in.waits == [124, 0, 0]
-    assert stand_in.acknowledged == 2
+    assert stand_in.acknowledged == []
+
+
+def test_what_has_come_is_settled_now_and_then_by_the_last_of_each_partition(
+    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    consumer = PulsarConsumer("pulsar://x", TOPIC, {})
+    stand_in.stored[0] = [Message(0, 1), Message(1, 2)]
+    consumer.receive(0)
+    stand_in.stored[0] = [Message(0, 3)]
+    real = time.monotonic
+    monkeypatch.setattr(time, "monotonic", lambda: real() + client._SETTLE_S)
+
+    consumer.receive(0)
+    consumer.receive(0)
+
+    assert stand_in.acknowledged == [(0, 3), (1, 2)]
 
 
 def test_messages_are_kept_where_they_cannot_be_acknowledged(
@@ -283,7 +300,8 @@ def test_messages_are_kept_where_they_cannot_be_acknowledged(
     def refuse(_: Message) -> None:
         raise pulsar.NotConnected
 
-    monkeypatch.setattr(stand_in, "acknowledge", refuse)
+    monkeypatch.setattr(client, "_SETTLE_S", 0.0)
+    monkeypatch.setattr(stand_in, "acknowledge_cumulative", refuse)
     stand_in.stored[0] = [Message(0, 1)]
 
     assert len(PulsarConsumer("pulsar://x", TOPIC, {}).receive(0)) == 1
@@ -301,16 +319,19 @@ def test_a_full_read_returns_every_partition_to_its_end(stand_in: StandIn) -> No
     assert found == [(0, 1), (0, 2), (1, 3)]
 
 
-def test_what_comes_after_the_end_was_reached_is_read_too(stand_in: StandIn) -> None:
+def test_what_comes_after_the_end_was_reached_is_read_too(
+    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stand_in.stored = {0: [Message(0, 1)], 1: []}
-    found = []
+    late = [Message(1, 9)]
 
-    for batch in read_all():
-        found += [one.entry for one in batch]
-        if len(found) == 1:
-            Timer(0.03, stand_in.stored[1].append, (Message(1, 9),)).start()
+    def sleep(seconds: float) -> None:
+        if late and seconds == full_read._SURE_S:
+            stand_in.stored[1].append(late.pop())
 
-    assert found == [1, 9]
+    monkeypatch.setattr(time, "sleep", sleep)
+
+    assert [one.entry for batch in read_all() for one in batch] == [1, 9]
 
 
 def test_what_the_client_reads_again_is_returned_once(stand_in: StandIn) -> None:

@@ -95,21 +95,25 @@ def fsync(results: Results) -> str:
 def _emulated(results: Results) -> str:
     """What an fsync was measured to cost on the servers, by what was asked for; empty where nothing was emulated."""
     found: dict[str, list[int]] = {}
-    held: dict[str, list[int]] = {}
+    held: dict[str, list[Json]] = {}
     measured = results.trials[results.trials["fsync_ns"].notna()]
     for trial, cost in zip(measured["trial"], measured["fsync_ns"], strict=True):
         disk = results.trial_files[trial]["disk"]
         found.setdefault(str(disk[EMULATED_FSYNC]), []).append(int(cost))
-        held.setdefault(str(disk[EMULATED_FSYNC]), []).extend(
-            one["p50"] for one in (disk.get("held") or {}).values()
-        )
+        held.setdefault(str(disk[EMULATED_FSYNC]), []).extend((disk.get("held") or {}).values())
     said = [f"{asked}: {_span(costs)}{_in_trials(held[asked])}" for asked, costs in found.items()]
     return f"emulated on every server, as measured there: {', '.join(said)}" if said else ""
 
 
-def _in_trials(held: Sequence[int]) -> str:
+def _in_trials(held: Sequence[Json]) -> str:
     """Say for how long servers' own fsyncs were held while the load ran; empty where none was."""
-    return f" (in trials their own were held for {_span(held)} in the middle)" if held else ""
+    if not held:
+        return ""
+    late = [int(one["p99"]) for one in held if "p99" in one]
+    most = f", 99 of 100 for at most {numbers.duration(max(late))}" if late else ""
+    return (
+        f" (in trials their own were held for {_span([int(one['p50']) for one in held])} in the middle{most})"
+    )
 
 
 def _span(times_ns: Sequence[int]) -> str:

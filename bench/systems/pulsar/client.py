@@ -27,6 +27,7 @@ _OK = int(Outcome.OK)
 _OK_VALUE = pulsar.Result.Ok.value
 _new = tuple.__new__
 _CLOSE_S = 2.0
+_SETTLE_S = 5.0
 _ROOMY = 500
 """Windows up to this fit into the client's default queues, on up to 100 partitions."""
 _BATCH = 2000
@@ -203,6 +204,8 @@ class PulsarConsumer:
         }
         self._client = attempt(doing, lambda: connect(endpoint, settings))
         self._consumer = attempt(doing, lambda: self._client.subscribe(topics.full_name(topic), **given))
+        self._last: dict[int, Any] = {}
+        self._settle_at = time.monotonic() + _SETTLE_S
 
     def receive(self, timeout_s: float) -> Sequence[Received]:
         """See protocols.Consumer.
@@ -213,25 +216,32 @@ class PulsarConsumer:
         receive, clock = self._consumer.receive, time.monotonic_ns
         wait_ms = math.ceil(timeout_s * 1000)
         batch: list[Received] = []
-        messages: list[Any] = []
         try:
             while len(batch) < _BATCH:
                 message = receive(wait_ms)
-                batch.append(received(message, clock()))
-                messages.append(message)
+                one = received(message, clock())
+                batch.append(one)
+                self._last[one.partition] = message
                 wait_ms = 0
         except pulsar.Timeout:
             pass
         except pulsar.PulsarException as error:
             raise LoadError(f"The consumer can't go on: {type(error).__name__} ({error}).") from error
-        self._acknowledge(messages)
+        if time.monotonic() >= self._settle_at:
+            self._settle()
         return batch
 
-    def _acknowledge(self, messages: Sequence[Any]) -> None:
-        """Do as a consumer does; what can't be acknowledged now, for want of a connection, comes again."""
+    def _settle(self) -> None:
+        """Acknowledge what has come; what can't be now, for want of a connection, comes again.
+
+        Each time brokers write it to bookies: so it is not done for each message, but as often as Kafka's consumers
+        commit by themselves, whose place a test's consumer keeps to itself.
+        """
+        self._settle_at = time.monotonic() + _SETTLE_S
         with suppress(pulsar.PulsarException):
-            for message in messages:
-                self._consumer.acknowledge(message)
+            for message in self._last.values():
+                self._consumer.acknowledge_cumulative(message)
+        self._last.clear()
 
     def close(self) -> None:
         """See protocols.Consumer. Its subscription goes with the topic."""

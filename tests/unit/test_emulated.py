@@ -1,0 +1,83 @@
+"""Which fsyncs are held in a trial, and what is told of them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.model import Node
+from bench.run.emulated import EmulatedDisks
+
+FIVE_MS, AS_IS = {"emulated_fsync": "5ms"}, {"emulated_fsync": "as is"}
+
+
+class Gates:
+    """A backend that holds fsyncs: by server for how long, in seconds, and how long each was held, in ns."""
+
+    def __init__(self) -> None:
+        self.hold_s: dict[str, float] = {}
+        self.held_ns: dict[str, list[int]] = {"broker-1": [], "controller-1": []}
+        self.measured: list[tuple[str, Path, float]] = []
+
+    def hold_fsyncs(self, node: Node, seconds: float) -> None:
+        self.hold_s[node.name] = seconds
+
+    def gated_fsyncs(self, node: Node) -> list[int]:
+        return self.held_ns[node.name]
+
+    def fsync_cost(self, node: Node, folder: Path, seconds: float) -> dict[str, int]:
+        self.measured.append((node.name, folder, seconds))
+        return {"p50": round(seconds * 1e9) + len(self.measured)}
+
+
+@pytest.fixture
+def gates() -> Gates:
+    return Gates()
+
+
+@pytest.fixture
+def disks(gates: Gates, tmp_path: Path) -> EmulatedDisks:
+    """Those of a broker and of a controller that has no data."""
+    (tmp_path / "broker-1").mkdir()
+    backend: Any = gates
+    nodes = [Node(name, "", "", (), Path(), Path(), (), 0) for name in gates.held_ns]
+    return EmulatedDisks(backend, [(node, tmp_path / node.name) for node in nodes])
+
+
+def test_every_server_holds_its_fsyncs_for_as_long_as_the_case_says(
+    disks: EmulatedDisks, gates: Gates
+) -> None:
+    disks.become(FIVE_MS)
+    assert gates.hold_s == {"broker-1": 0.005, "controller-1": 0.005}
+
+    disks.become(AS_IS)
+    assert gates.hold_s == {"broker-1": 0.0, "controller-1": 0.0}
+
+
+def test_what_an_fsync_costs_is_measured_once_for_each_value_where_data_lie(
+    disks: EmulatedDisks, gates: Gates, tmp_path: Path
+) -> None:
+    first = disks.become(FIVE_MS)
+    again = disks.become(FIVE_MS)
+    as_is = disks.become(AS_IS)
+
+    folder = tmp_path / "broker-1"
+    assert gates.measured == [("broker-1", folder, 0.005), ("broker-1", folder, 0.0)]
+    assert first == again == {"emulated_fsync": "5ms", "fsync_ns": {"broker-1": {"p50": 5_000_001}}}
+    assert as_is == {"emulated_fsync": "as is", "fsync_ns": {"broker-1": {"p50": 2}}}
+
+
+def test_a_trial_is_told_of_the_fsyncs_that_were_held_in_it(disks: EmulatedDisks, gates: Gates) -> None:
+    gates.held_ns["broker-1"] += [90, 90]
+    disks.become(FIVE_MS)
+    gates.held_ns["broker-1"] += [10, 30, 20]
+    assert disks.held() == {"broker-1": {"calls": 3, "p50": 20, "p99": 20}}
+
+    disks.become(FIVE_MS)
+    gates.held_ns["controller-1"] += [7]
+    assert disks.held() == {"controller-1": {"calls": 1, "p50": 7, "p99": 7}}
+
+
+def test_a_case_that_says_nothing_of_disks_leaves_them_alone(disks: EmulatedDisks, gates: Gates) -> None:
+    assert disks.become({}) is None
+    assert (gates.hold_s, gates.measured) == ({}, [])
