@@ -3,10 +3,20 @@
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from bench.backends import sandbox
 
 IN_SANDBOX = pytest.StashKey[bool]()
+
+settings.register_profile(
+    "any machine",
+    deadline=None,
+    derandomize=True,
+    print_blob=False,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("any machine")
 
 
 def pytest_configure(config: pytest.Config) -> None:

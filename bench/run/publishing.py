@@ -41,7 +41,11 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
 def _check(run: Path) -> None:
     missing = [name for name in (*_KEPT, "results/trials.parquet") if not (run / name).is_file()]
     if missing:
-        mend = "a run that was read in can't be published" if _KEPT[-1] in missing else f"bench report {run}"
+        mend = (
+            "a run that was read in can't be published"
+            if _KEPT[-1] in missing
+            else f"analyse it first: bench report {run}"
+        )
         raise BenchError(f"{run} has no {', '.join(missing)}: {mend}")
 
 

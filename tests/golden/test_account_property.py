@@ -126,7 +126,7 @@ def injected() -> list[Injected]:
     """Many logs at once, since one analysis is dear and its trials do not touch each other."""
     found: list[Injected] = []
 
-    @settings(max_examples=100, deadline=None, database=None, phases=[Phase.generate])
+    @settings(max_examples=100, database=None, phases=[Phase.generate])
     @given(logs())
     def draw(log: Injected) -> None:
         found.append(log)

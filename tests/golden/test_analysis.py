@@ -13,6 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bench.analysis import analyse
+from bench.analysis.tables import OTHERS
 from bench.model import COUNTERS
 from tests.eventlog import TrialLog, read_back, receive, seconds, send, write_run
 
@@ -192,6 +193,24 @@ def broken_sequence() -> TrialLog:
     return TrialLog(sent, read_back(sent))
 
 
+def repeated() -> TrialLog:
+    """Sequence 0 is there twice and 1 is not: neither their number nor the first and the last of them tells."""
+    sent = [ok(0, 0.0, 0.1), ok(0, 0.1, 0.1), ok(2, 0.2, 0.1)]
+    return TrialLog(sent, read_back(sent))
+
+
+def endless() -> TrialLog:
+    """An acknowledgement without its time; that a send of unknown outcome has none is as it should be."""
+    sent = [ok(0, 0.0, 0.1), send(1, seconds(0.1), None), send(2, seconds(0.2), None, outcome="unknown")]
+    return TrialLog(sent, read_back(sent[:2]))
+
+
+def backward() -> TrialLog:
+    """A send was acknowledged before it was made; another took no time at all, which may be."""
+    sent = [ok(0, 0.1, -0.05, producer=3), ok(1, 0.2, 0.0, producer=3)]
+    return TrialLog(sent, read_back(sent))
+
+
 TRIALS = [
     edges,
     ten,
@@ -208,6 +227,9 @@ TRIALS = [
     overloaded,
     spread_out,
     broken_sequence,
+    repeated,
+    endless,
+    backward,
 ]
 
 
@@ -444,18 +466,38 @@ def test_the_timelines_service_times_are_by_the_second_of_sending(results: Path)
     ]
 
 
-def test_a_gap_in_a_producers_sequence_makes_a_trial_invalid(results: Path) -> None:
-    row = trial(results, broken_sequence)
-    assert row["verdict"] == "invalid"
-    assert row["reason"] == "The sends of producer 0 are not the sequence 0 to 1: 2 rows from 0 to 2."
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (broken_sequence, "The sends of producer 0 are not the sequence 0 to 1: 2 rows from 0 to 2."),
+        (repeated, "The sends of producer 0 are not the sequence 0 to 2: 3 rows from 0 to 2."),
+        (endless, "1 acknowledged sends of producer 0 have no done_ns."),
+        (backward, "1 sends of producer 3 were done before they were sent."),
+    ],
+)
+def test_sends_that_cannot_have_been_so_make_a_trial_invalid(results: Path, make: Make, reason: str) -> None:
+    row = trial(results, make)
+    assert (row["verdict"], row["reason"]) == ("invalid", reason)
 
 
 def test_tables_are_there_twice_and_alike(results: Path) -> None:
-    for name in ("trials", "cases", "timeline", "percentiles", "errors", "messages"):
+    names = {"trials", "cases", *OTHERS}
+    assert {path.stem for kind in ("parquet", "csv") for path in results.glob(f"*.{kind}")} == names
+    for name in names:
         table = pq.read_table(results / f"{name}.parquet")
-        csv = pc.read_csv(results / f"{name}.csv")
+        options = pc.ConvertOptions(
+            column_types=table.schema,
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
+        csv = pc.read_csv(
+            results / f"{name}.csv",
+            parse_options=pc.ParseOptions(newlines_in_values=True),
+            convert_options=options,
+        )
         assert csv.column_names == table.column_names
-        assert csv.num_rows == table.num_rows
+        assert csv.to_pylist() == table.to_pylist()
 
 
 def test_the_summary_says_how_much_was_analysed(results: Path) -> None:

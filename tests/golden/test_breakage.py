@@ -136,12 +136,52 @@ def lost_two() -> TrialLog:
     return replace(once, receives=there, round=3, configuration={"producer": {"acks": 0}})
 
 
+def came_back(at_s: float) -> Row:
+    """A server that had ended by itself is started again."""
+    step = {"name": "broker-2 started", "kind": "started", "nodes": ["broker-2"]}
+    return step | {"asked_ns": seconds(at_s), "effect_ns": seconds(at_s)}
+
+
+def dead() -> TrialLog:
+    """Partition 1 never comes back: what was sent to it from 10 s on has no outcome, though a server starts at 12 s."""
+    once = killed()
+    gone = {"outcome": "unknown", "done_ns": None}
+    lost = [row["partition"] == 1 and row["sent_ns"] >= seconds(KILLED_S) for row in once.sends or ()]
+    sends = [row | gone if unheard else row for row, unheard in zip(once.sends or (), lost, strict=True)]
+    heard = [row for row in sends if row["outcome"] == "ok"]
+    live = [receive("live", row, row["done_ns"] + seconds(0.005)) for row in heard]
+    stored = [
+        row for number in (0, 1) for row in read_back([sent for sent in heard if sent["partition"] == number])
+    ]
+    fault = once.others["faults"][0] | {"name": "partition gone", "heal_asked_ns": None, "healed_ns": None}
+    return replace(
+        once,
+        sends=sends,
+        receives=[*live, *stored],
+        round=4,
+        configuration={"producer": {"acks": "all"}},
+        others={"faults": [fault, came_back(12)]},
+    )
+
+
+def restarted() -> TrialLog:
+    """As the first, but nobody healed: servers started again at 9 s, before the gap, and at 12 s, within it."""
+    once = killed()
+    fault = once.others["faults"][0] | {"name": "server ended", "heal_asked_ns": None, "healed_ns": None}
+    return replace(
+        once,
+        round=5,
+        configuration={"producer": {"acks": "all"}},
+        others={"faults": [came_back(9), fault, came_back(12)]},
+    )
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Path:
     assert spark is not None
     run = write_run(
         tmp_path_factory.mktemp("runs") / "broken",
-        [killed(), struck_twice(), struck_meanwhile(), lost_two()],
+        [killed(), struck_twice(), struck_meanwhile(), lost_two(), dead(), restarted()],
         expectations=[KEEPS, MOVES, LATER],
     )
     analyse(run)
@@ -180,14 +220,30 @@ def test_a_gap_tells_what_may_have_ended_it(results: Path) -> None:
         (2, "leader killed", "next fault"),
         (2, "follower killed", "healing"),
         (3, "leader killed", "healing"),
+        (4, "partition gone", "no end"),
+        (5, "server ended", "restart"),
     ]
     assert rows[0]["live_gap_ended"] is None
     trials = pq.read_table(results / "trials.parquet").to_pylist()
-    assert [trial["unavailable_ended"] for trial in trials] == ["healing"] * 4
+    assert [trial["unavailable_ended"] for trial in trials] == [*["healing"] * 4, "no end", "restart"]
+
+
+def test_a_partition_that_never_comes_back_has_a_gap_to_the_end(results: Path) -> None:
+    """Its last acknowledgement came at 9.91 s, a consumer had it at 9.915 s; the trial's last send ends at 19.91 s.
+
+    Ten of twenty messages a second are missing for the ten seconds until the window's end.
+    """
+    (row,) = (row for row in pq.read_table(results / "faults.parquet").to_pylist() if row["trial"] == 4)
+
+    assert (row["ack_gap_ns"], row["ack_gap_ended"]) == (seconds(10), "no end")
+    assert (row["live_gap_ns"], row["live_gap_ended"]) == (seconds(9.995), "no end")
+    assert (row["first_acked_ns"], row["first_received_ns"]) == (None, None)
+    assert (row["dip_messages"], row["back_ns"]) == (100, None)
 
 
 def test_what_was_lost_has_the_time_of_sending_as_seen_from_the_fault(results: Path) -> None:
-    *others, last = pq.read_table(results / "trials.parquet").to_pylist()
+    others = pq.read_table(results / "trials.parquet").to_pylist()
+    last = others.pop(3)
     assert [last[name] for name in ("lost", "lost_first_ns", "lost_last_ns")] == [
         2,
         -seconds(0.5),

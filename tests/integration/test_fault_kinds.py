@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bench.backends import process
 from bench.backends.disks import Disk, why_no_power_cut
 from bench.backends.process import ProcessBackend
 from bench.errors import FaultError
@@ -73,6 +74,12 @@ def nodes(tmp_path: Path) -> list[Node]:
 def backend(nodes: list[Node]) -> Iterator[ProcessBackend]:
     with running(nodes, [node.directory / "data" for node in nodes]) as made:
         yield made
+
+
+@pytest.fixture
+def nobody_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait shortly only for a node to end of its full disk: these live on."""
+    monkeypatch.setattr(process, "_ENDS_S", 0.2)
 
 
 def strike(
@@ -142,6 +149,7 @@ def test_a_power_cut_that_fails_at_one_disk_gives_all_their_power_back(
     (nodes[0].directory / "data" / "more").write_bytes(b"x")
 
 
+@pytest.mark.usefixtures("nobody_ends")
 @pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
 def test_a_full_disk_refuses_its_node_and_no_other(backend: ProcessBackend, nodes: list[Node]) -> None:
     full, other = nodes
@@ -160,6 +168,7 @@ def test_a_full_disk_refuses_its_node_and_no_other(backend: ProcessBackend, node
     assert "Until then the disk of keeper-1 had no room" in proof
 
 
+@pytest.mark.usefixtures("nobody_ends")
 @pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
 def test_what_comes_free_on_a_full_disk_is_taken(backend: ProcessBackend, nodes: list[Node]) -> None:
     old = nodes[0].directory / "data" / "old-segment"
@@ -175,6 +184,7 @@ def test_what_comes_free_on_a_full_disk_is_taken(backend: ProcessBackend, nodes:
     assert 1 << 20 <= int(came[1].replace(",", "")) < 2 << 20
 
 
+@pytest.mark.usefixtures("nobody_ends")
 @pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
 def test_a_disk_on_which_somebody_made_room_was_not_full_to_the_end(
     backend: ProcessBackend, nodes: list[Node]
@@ -215,10 +225,9 @@ def test_what_an_fsync_costs_is_measured_behind_a_gate_like_the_nodes(
 ) -> None:
     folder = nodes[0].directory / "data"
 
-    plain, held = (backend.fsync_cost(nodes[0], folder, seconds) for seconds in (0.0, 0.02))
+    plain, held = (backend.fsync_cost(nodes[0], folder, seconds) for seconds in (0.0, 0.1))
 
-    assert held["p50"] >= 20e6
-    assert held["p50"] - plain["p50"] >= 15e6
+    assert plain["p50"] < 100e6 <= held["p50"]
     assert held["calls"] == 25
     assert list(folder.glob(".fsync*")) == []
 

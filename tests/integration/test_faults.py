@@ -51,7 +51,7 @@ def answers(node: Node) -> bool:
 
 
 def round_trip_s(node: Node) -> float:
-    """The median of ten echoes over one connection."""
+    """The shortest of ten echoes over one connection."""
     taken = []
     with socket.create_connection((node.address, 7), timeout=5) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -60,7 +60,7 @@ def round_trip_s(node: Node) -> float:
             connection.sendall(b"x")
             assert connection.recv(1) == b"x"
             taken.append(time.monotonic() - begun)
-    return sorted(taken)[5]
+    return min(taken)
 
 
 def test_a_killed_node_is_gone_and_comes_back(backend: ProcessBackend, nodes: list[Node]) -> None:
@@ -227,12 +227,11 @@ def test_a_longer_way_takes_as_long_as_asked_in_each_direction(
     backend: ProcessBackend, nodes: list[Node]
 ) -> None:
     one, other, third = nodes
-    usual_s = round_trip_s(one)
     others = [backend.client, other.address]
     delayed = backend.slow_network(one, others, others, Link(delay_s=0.03))
     try:
         slow_s = round_trip_s(one)
-        assert 0.06 <= slow_s - usual_s < 0.2
+        assert 0.06 <= slow_s < 0.2
         assert round_trip_s(third) < 0.03  # others are as near as before
     finally:
         held = delayed.end()

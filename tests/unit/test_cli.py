@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from bench import cli
 from bench.run import folder as run_folder
 from bench.run import outside
+from bench.run.plan import Plan
 
 SWEEP = """\
 name: sweep
@@ -92,8 +92,13 @@ def test_a_run_is_as_its_options_say(  # noqa: PLR0917 - a parameter of the test
     rounds: int,
     seed: int,
 ) -> None:
-    started: list[outside.Plan] = []
-    monkeypatch.setattr(outside, "start", lambda chosen, *_, **__: started.append(chosen) or 7)
+    started: list[Plan] = []
+
+    def start(chosen: Plan, *_: object, **__: object) -> int:
+        started.append(chosen)
+        return 7
+
+    monkeypatch.setattr(outside, "start", start)
 
     assert answer("run", sweep, *arguments).exit_code == 7
 

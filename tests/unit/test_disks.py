@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -24,9 +25,7 @@ def test_too_little_room_is_refused_with_both_figures(tmp_path: Path) -> None:
 def test_a_disk_that_bookies_write_to_no_more_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, lacking: str | None
 ) -> None:
-    monkeypatch.setattr(
-        disks.shutil, "disk_usage", lambda _: SimpleNamespace(total=100 << 30, free=free << 30)
-    )
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(total=100 << 30, free=free << 30))
 
     said = disks.no_space(tmp_path, 1)
 

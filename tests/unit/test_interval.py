@@ -13,7 +13,7 @@ from bench.analysis.statistics.rounds import rounds_for_difference
 values = st.lists(st.floats(1, 1e6), min_size=5, max_size=12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(values)
 def test_an_interval_lies_within_the_values(sample: list[float]) -> None:
     found = median_interval(sample)

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.errors import ClusterError
-from bench.model import Cluster, Node, Topic
+from bench.model import Cluster, Node, Topic, TopicState
 from bench.systems.kafka import admin
 from bench.systems.kafka.admin import KafkaAdmin, spread
 from bench.systems.kafka.describe import node_settings
@@ -117,7 +117,7 @@ class Broker:
         if len(self.waited) <= self.answers_from:
             raise KafkaException(KafkaError(KafkaError._TRANSPORT))
         known = SimpleNamespace(leader=self.leader, replicas=[2, 1, 3], isrs=list(self.in_sync))
-        return SimpleNamespace(topics={topic: SimpleNamespace(partitions={0: known})})
+        return SimpleNamespace(topics={topic: SimpleNamespace(error=None, partitions={0: known})})
 
     def list_offsets(self, asked: Mapping[TopicPartition, Any], request_timeout: float) -> Any:
         told: Future[Any] = Future()
@@ -246,3 +246,57 @@ def test_brokers_that_are_slow_get_their_time_where_nobody_answers_at_once(askin
 def test_a_cluster_that_says_nothing_is_an_error(asking: Any) -> None:
     with pytest.raises(ClusterError, match="Looking for the leader of t: no broker answered"):
         asking(silent(), silent(), silent()).find("leader", TOPIC)
+
+
+@pytest.mark.parametrize(
+    ("brokers", "state"),
+    [
+        ([Broker(2), Broker(2), Broker(2)], TopicState(True, False, 3)),
+        ([Broker(2), Broker(2, in_sync=(2, 3)), Broker(-1)], TopicState(True, True, 2)),
+        ([Broker(-1), silent(), Broker(-1, in_sync=(3,))], TopicState(False, True, 1)),
+        ([silent(), silent(), silent()], TopicState(False, None, None)),
+    ],
+    ids=["healthy", "disagree", "headless", "silent"],
+)
+def test_a_topic_is_served_if_anybody_knows_its_leaders_and_copies_count_by_who_knows_fewest(
+    asking: Any, brokers: list[Broker], state: TopicState
+) -> None:
+    assert asking(*brokers).state(TOPIC) == state
+
+
+def test_a_topic_is_served_where_one_broker_knows_the_leaders_of_all_its_partitions(
+    asking: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {"broker-1": [(2, 3), (-1, 2)], "broker-2": [(-1, 3), (3, 3)], "broker-3": [(-1, 3), (-1, 3)]}
+    monkeypatch.setattr(admin, "_leaders_and_isrs", lambda node, _: said[node.name])
+    asked = asking()
+    assert asked.state(TOPIC) == TopicState(False, True, 2)
+
+    said["broker-3"] = [(2, 3), (3, 3)]
+    assert asked.state(TOPIC) == TopicState(True, True, 2)
+
+
+@pytest.mark.parametrize(
+    ("last", "missing"),
+    [
+        (Broker(2, in_sync=(2, 3)), "replicas not in sync of partition 0"),
+        (Broker(-1), "no leader for partition 0"),
+        (silent(), "no broker answered"),
+    ],
+    ids=["behind", "headless", "silent"],
+)
+def test_a_topic_is_not_settled_before_the_last_broker_says_so(
+    asking: Any, monkeypatch: pytest.MonkeyPatch, last: Broker, missing: str
+) -> None:
+    monkeypatch.setattr(admin, "SETTLES_S", 0.0)
+
+    with pytest.raises(ClusterError, match=missing):
+        asking(Broker(2), Broker(2), last).await_settled(TOPIC)
+
+
+def test_a_broker_that_does_not_answer_yet_is_asked_until_it_does(asking: Any) -> None:
+    late = Broker(2, answers_from=2)
+
+    asking(Broker(2), Broker(2), late).await_settled(TOPIC)
+
+    assert len(late.waited) == 3

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import confluent_kafka
 import pytest
@@ -11,6 +12,7 @@ from bench.model import Outcome, Settings, Topic
 from bench.systems.kafka.client import KafkaConsumer, KafkaProducers
 from bench.systems.kafka.full_read import read_all
 from bench.systems.kafka.outcomes import certain_refusals
+from bench.systems.kafka.settings import client_properties
 from bench.systems.protocols import NOT_GIVEN, Done, Received
 
 TOPIC = Topic("t", 4)  # the test brokers make every topic with 4 partitions
@@ -115,6 +117,43 @@ def test_effective_settings_hold_what_was_set_and_the_defaults_that_matter(endpo
     assert told["queue.buffering.max.messages"] == 200_000
     assert "linger.ms" not in told
     assert not any("password" in name for name in told)
+    producers.close(5)
+
+
+@pytest.fixture
+def given(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the client library itself is given, by producer."""
+    seen: list[dict[str, Any]] = []
+
+    def make(config: dict[str, Any]) -> confluent_kafka.Producer:
+        seen.append(config)
+        return confluent_kafka.Producer(config)
+
+    monkeypatch.setattr("bench.systems.kafka.client.Producer", make)
+    return seen
+
+
+def test_a_producer_with_one_send_in_flight_waits_for_all_copies_and_never_lingers(
+    endpoint: str, given: list[dict[str, Any]]
+) -> None:
+    producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=1)
+
+    names = ("acks", "linger.ms", "enable.idempotence")
+    told = producers.effective()
+    assert [told[name] for name in names] == ["all", 0, False]
+    assert [given[0][name] for name in names] == ["all", "0", "false"]
+    producers.close(5)
+
+
+def test_with_more_in_flight_the_clients_own_linger_lets_sends_share_requests(
+    endpoint: str, given: list[dict[str, Any]]
+) -> None:
+    producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=2)
+
+    told = producers.effective()
+    assert (told["acks"], told["linger.ms"]) == ("all", client_properties()["linger.ms"].default)
+    assert told["linger.ms"] != "0"
+    assert "linger.ms" not in given[0]
     producers.close(5)
 
 

@@ -9,18 +9,25 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
 import pyarrow.parquet as pq
 import pytest
+from gevent import GreenletExit
 
 from bench.errors import LoadError, NodeDiedError
 from bench.load.commands import Finish, Produce, Subscribe, Verify, from_line, to_line
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
+from bench.load.progress import Progress
+from bench.load.recorder import SendRecorder
 from bench.load.schemas import RECEIVES, SENDS
-from bench.model import Cluster, Load, Pacing, Settings, Topic
+from bench.load.sender import Span
+from bench.load.vitals import Vitals
+from bench.model import NANOS, Cluster, Load, Pacing, Settings, Topic
 from bench.systems.memory import Fault, Faults, Memory, fault_of
 
 TOPIC = Topic("topic", 3)
@@ -239,7 +246,7 @@ def test_a_paced_load_keeps_its_rate(trial: Trial, worker: WorkerProcess) -> Non
 
 
 def test_a_load_that_nobody_answers_ends_after_its_grace(trial: Trial, worker: WorkerProcess) -> None:
-    load = closed(producers=2, duration_s=0.2, window=3)
+    load = closed(producers=2, duration_s=2.0, window=3)
 
     done = worker.call(trial.produce(load, {"delay_ms": 1e7}, grace_s=0.3), deadline_s=60)
 
@@ -248,27 +255,90 @@ def test_a_load_that_nobody_answers_ends_after_its_grace(trial: Trial, worker: W
 
 
 def test_a_counted_load_that_nobody_answers_ends_too(trial: Trial, worker: WorkerProcess) -> None:
-    done = worker.call(trial.produce(closed(messages=10), {"delay_ms": 1e7}, grace_s=0.3), deadline_s=60)
+    done = worker.call(trial.produce(closed(messages=10), {"delay_ms": 1e7}, grace_s=2.0), deadline_s=60)
 
     assert done["stalled"]
     assert (done["sent"], done["acked"], done["unknown"]) == (3, 0, 3)
 
 
-def test_progress_comes_and_comes_at_once_for_awaited_acks(trial: Trial, worker: WorkerProcess) -> None:
+class Clock:
+    """Stands in for `time` and `gevent`; once it shows `last_ns`, whoever sleeps by it is killed."""
+
+    def __init__(self, last_ns: int) -> None:
+        self.now_ns = 0
+        self._last_ns = last_ns
+
+    def monotonic_ns(self) -> int:
+        return self.now_ns
+
+    def sleep(self, seconds: float) -> None:
+        if self.now_ns >= self._last_ns:
+            raise GreenletExit
+        self.now_ns += round(seconds * NANOS)
+
+
+class Acks:
+    """A recorder of an acknowledgement every 10 ms."""
+
+    backlog = 0
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    @property
+    def counts(self) -> list[int]:
+        return [self._clock.now_ns * 100 // NANOS, 0, 0]
+
+
+def test_progress_comes_twice_a_second_and_at_once_for_awaited_acks(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(last_ns=1_600_000_000)
+    monkeypatch.setattr("bench.load.progress.time", clock)
+    monkeypatch.setattr("bench.load.progress.gevent", clock)
     heard: Rows = []
-    load = closed(duration_s=1.2)
+    recorder = cast("SendRecorder", Acks(clock))
 
-    worker.call(trial.produce(load, {"delay_ms": 1.0}, progress_at_acks=(1, 2)), 60, on_progress=heard.append)
+    with suppress(GreenletExit):
+        Progress(recorder, [], Span(), Vitals(Span()), (100, 10, 13, 14), heard.append).run()
 
-    begun, first, second, *_, last = heard
-    assert set(first) == {
+    assert [(one["at_ns"] // 1_000_000, one["acked"]) for one in heard] == [
+        (0, 0),
+        (100, 10),
+        (140, 14),  # looks every 20 ms
+        (640, 64),
+        (1000, 100),
+        (1500, 150),
+    ]
+    assert [one["rate"] for one in heard] == [0.0, *[100.0] * 5]
+
+
+def test_progress_tells_of_a_load_from_its_start_to_its_end(trial: Trial, worker: WorkerProcess) -> None:
+    heard: Rows = []
+
+    done = worker.call(trial.produce(closed(duration_s=1.2)), 60, on_progress=heard.append)
+
+    begun, *_, last = heard
+    assert set(begun) == {
         *("sent", "acked", "failed", "unknown", "rate"),
         *("at_ns", "start_ns", "end_ns", "open", "loop_lag_ns", "recorder_backlog"),
     }
-    assert begun["at_ns"] < first["at_ns"] < second["at_ns"] < last["at_ns"]
-    assert begun["at_ns"] < begun["end_ns"] == first["end_ns"]
-    assert 1 <= first["acked"] < last["acked"]
-    assert len(heard) >= 5
+    assert begun["start_ns"] <= begun["at_ns"]
+    assert begun["end_ns"] <= last["at_ns"]
+    assert all((one["start_ns"], one["end_ns"]) == tuple(done["window"].values()) for one in heard)
+    assert all(one["acked"] <= other["acked"] for one, other in pairwise(heard))
+    assert all(one["at_ns"] < other["at_ns"] for one, other in pairwise(heard))
+    assert (last["sent"], last["acked"], last["open"]) == (done["sent"], done["acked"], 0)
+
+
+def test_progress_comes_sooner_for_awaited_acks(trial: Trial, worker: WorkerProcess) -> None:
+    heard: Rows = []
+    awaited = trial.produce(
+        closed(producers=1, messages=100), {"delay_ms": 10.0}, progress_at_acks=tuple(range(1, 101))
+    )
+
+    worker.call(awaited, 60, on_progress=heard.append)
+
+    *on_the_way, _ = heard  # the last one comes whenever the load is over
+    assert min(other["at_ns"] - one["at_ns"] for one, other in pairwise(on_the_way)) < 500_000_000
 
 
 def test_a_worker_serves_many_trials(tmp_path: Path, worker: WorkerProcess) -> None:

@@ -1,16 +1,18 @@
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from bench.errors import ClusterError
-from bench.model import Node, Topic
-from bench.systems.pulsar import topics
-from bench.systems.pulsar.admin import ledger_metadata
+from bench.model import Cluster, Node, Topic, TopicState
+from bench.systems.pulsar import admin, topics
+from bench.systems.pulsar.admin import PulsarAdmin, ledger_metadata
 from bench.systems.pulsar.registered import ledger_ids
 from bench.systems.pulsar.rest import Rest
 from bench.systems.pulsar.topics import Quorums
@@ -149,3 +151,119 @@ def test_what_is_not_there_may_be_fine(brokers: list[Node]) -> None:
 def test_no_broker_at_all_is_an_error_that_names_them(brokers: list[Node]) -> None:
     with pytest.raises(ClusterError, match=r"none answered: broker-1 \(ConnectError\)"):
         asked(brokers[:1]).ask("Asking", "GET", "json")
+
+
+PAIR = Topic("pair", 2)
+UP, FROZEN = "10.0.0.1", "10.0.0.2"
+
+
+class Told:
+    """A REST interface as an administrator sees it: keeps what it was asked, refuses paths with `refused` in them."""
+
+    def __init__(self, answer: object = None, refused: str | None = None, times: int = 99) -> None:
+        self.asked: list[str] = []
+        self._answer = answer
+        self._refused = refused
+        self._times = times
+
+    def ask(self, doing: str, _method: str, path: str, *, absent_is_fine: bool = False) -> object:
+        self.asked.append(path)
+        if self._refused is not None and self._refused in path and self._times:
+            self._times -= 1
+            raise ClusterError(f"{doing}: none answered")
+        return self._answer
+
+
+def administrator(owners: Sequence[str | None], recovery: Told, rest: Told | None = None) -> Any:
+    """One whose ZooKeeper knows these owners of two partitions, which have the ledgers 10, 20 and 11, 21."""
+    nodes = [
+        Node(f"broker-{number}", "broker", address, (), Path(), Path(), (8080,), 0)
+        for number, address in enumerate((UP, FROZEN), 1)
+    ]
+    asked: Any = PulsarAdmin(Cluster("pulsar", "4.0.8", {"broker": 2}), nodes)
+    asked._registered = SimpleNamespace(
+        owner=lambda _, number: owners[number], ledgers=lambda _, number: [10 + number, 20 + number]
+    )
+    asked._single = {UP: Told({}), FROZEN: Told(refused="")}
+    asked._recovery = recovery
+    asked._rest = rest
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("owners", "available"),
+    [((UP, UP), True), ((UP, None), False), ((UP, FROZEN), False)],
+    ids=["served", "nobody's", "frozen"],
+)
+def test_a_topic_is_served_once_the_owner_of_each_partition_says_so(
+    owners: Sequence[str | None], available: bool
+) -> None:
+    assert administrator(owners, Told()).state(PAIR) == TopicState(available, False, None)
+
+
+@pytest.mark.parametrize("first", [None, FROZEN])
+def test_the_ledgers_of_every_partition_are_looked_at_though_the_first_is_not_served(
+    first: str | None,
+) -> None:
+    recovery = Told([11])
+
+    assert administrator((first, UP), recovery).state(PAIR) == TopicState(False, True, None)
+
+
+@pytest.mark.parametrize(
+    ("recovery", "missing"),
+    [
+        (Told(["21"]), True),
+        (Told([7, 10]), True),
+        (Told([7]), False),
+        (Told([]), False),
+        (Told(None), False),
+        (Told(refused=""), None),
+    ],
+    ids=["last ledger", "first ledger", "of another topic", "empty", "no list", "silent"],
+)
+def test_copies_are_missing_while_a_ledger_of_the_topic_is_on_autorecoverys_list(
+    recovery: Told, missing: bool | None
+) -> None:
+    assert administrator((UP, UP), recovery).state(PAIR) == TopicState(True, missing, None)
+
+
+def test_nobody_can_tell_of_copies_before_zookeeper_told_of_ledgers() -> None:
+    def silent(*_: object) -> list[int]:
+        raise ClusterError("no ZooKeeper server answered")
+
+    asked = administrator((UP, UP), Told([10]))
+    told = asked._registered.ledgers
+    asked._registered.ledgers = silent
+    assert asked.state(PAIR) == TopicState(False, None, None)
+
+    asked._registered.ledgers = told
+    asked.state(PAIR)
+    asked._registered.ledgers = silent
+    assert asked.state(PAIR) == TopicState(False, True, None)
+
+
+@pytest.mark.parametrize("wait_s", [60.0, 0.0], ids=["one wait", "waits in vain"])
+@pytest.mark.parametrize(
+    "refused", ["lookup/v2/topic/persistent/public/pair/pair-partition-1", "1/internalStats"]
+)
+def test_a_topic_is_settled_once_every_partition_has_an_owner_and_a_ledger(
+    monkeypatch: pytest.MonkeyPatch, refused: str, wait_s: float
+) -> None:
+    monkeypatch.setattr(admin, "_THERE_S", wait_s)
+    monkeypatch.setattr(admin, "_TURN_S", 0.0)
+    late = Told({"httpUrl": f"http://{UP}:8080"}, refused, times=2)
+
+    administrator((), Told(), late).await_settled(PAIR)
+
+    assert sum(refused in path for path in late.asked) == 3
+    assert len(set(late.asked)) == 2 * PAIR.partitions
+
+
+def test_a_topic_that_does_not_settle_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin, "_THERE_S", 0.0)
+    monkeypatch.setattr(admin, "SETTLES_S", 0.0)
+    never = Told({"httpUrl": f"http://{UP}:8080"}, "1/internalStats")
+
+    with pytest.raises(ClusterError, match="Loading partition 1 of pair: none answered"):
+        administrator((), Told(), never).await_settled(PAIR)

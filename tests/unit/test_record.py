@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bench.model import Case, Cluster, Load, Pacing, Trial
 from bench.run.record import blank, finished
 
@@ -40,9 +42,45 @@ def fault(**changed: Any) -> dict[str, Any]:
     return base | changed
 
 
-def judged(read: dict[str, Any], *faults: dict[str, Any]) -> tuple[str, str | None]:
-    document = finished(SENT, None, read, {}, faults)
+def judged(read: dict[str, Any], *faults: dict[str, Any], **sent: Any) -> tuple[str, str | None]:
+    document = finished(SENT | sent, None, read, {}, faults)
     return document["verdict"], document["reason"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        ({"acked": 2}, "3 sends were made, 2 are in the log, 2 acknowledged."),
+        ({"unknown": 1}, "3 sends were made, 4 are in the log, 3 acknowledged."),
+        ({"acked": 0, "unknown": 3}, "3 sends were made, 3 are in the log, 0 acknowledged."),
+        ({"acked": 0, "sent": 0}, "0 sends were made, 0 are in the log, 0 acknowledged."),
+    ],
+)
+def test_a_send_that_is_not_in_the_log_makes_a_trial_invalid_and_so_does_none_acknowledged(
+    sent: dict[str, Any], reason: str
+) -> None:
+    assert judged(WHOLE, **sent) == ("invalid", reason)
+
+
+def test_sends_that_failed_or_stayed_unknown_are_in_the_log_too() -> None:
+    assert judged(WHOLE, acked=1, failed=1, unknown=1) == ("valid", None)
+
+
+def test_a_load_that_breaks_off_counts_only_where_something_was_to_break() -> None:
+    reason = "The load broke off: nothing came back from the brokers."
+
+    assert judged(WHOLE, stalled=True) == ("invalid", reason)
+    assert judged(WHOLE, fault(), stalled=True) == ("valid", None)
+
+
+def test_the_worst_check_is_the_verdict_and_each_says_why() -> None:
+    verdict, reason = judged(SHORT, fault(proven=False, unproven="No packet was dropped."))
+
+    assert verdict == "invalid"
+    assert reason == (
+        "Nothing shows that these faults took effect: gone. No packet was dropped. "
+        "The full read did not reach the end: nothing came for 30 s."
+    )
 
 
 def test_a_whole_read_counts() -> None:

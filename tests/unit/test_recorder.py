@@ -1,4 +1,5 @@
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -105,14 +106,17 @@ def test_a_recorder_without_records_leaves_no_file(tmp_path: Path) -> None:
 
 def test_half_written_files_are_hidden(tmp_path: Path) -> None:
     recorder = SendRecorder(tmp_path, 1000, chunk_rows=1)
-    for sequence in range(17):
+    for sequence in range(17):  # a file takes 16
         recorder.lines[0].record(0, sequence, 0, 0, 1, KAFKA_OK)
-    recorder._writer._queue.put(None)
-    recorder._writer._attempt = lambda step: None  # type: ignore[method-assign] # as if the process died here
-    recorder._writer._thread.join()
+    deadline = time.monotonic() + 60
+    while recorder.backlog:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
 
-    assert {path.name[0] for path in tmp_path.iterdir()} <= {".", "s"}
-    assert sum(not path.name.startswith(".") for path in tmp_path.iterdir()) <= 1
+    assert {path.name for path in tmp_path.iterdir()} == {"sends-0000.parquet", ".sends-0001.parquet"}
+    assert [row["sequence"] for row in rows(tmp_path)] == list(range(16))
+    recorder.close()
+    assert {path.name for path in tmp_path.iterdir()} == {"sends-0000.parquet", "sends-0001.parquet"}
 
 
 def test_a_failed_write_makes_close_raise(tmp_path: Path) -> None:

@@ -24,7 +24,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Path:
-    return build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500))
+    """One that a test breaks; its event log is there."""
+    run = build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500))
+    (run / "trials" / "0000" / "sends").mkdir()
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +65,16 @@ def test_missing_file_is_named(broken: Path, name: str) -> None:
     (broken / name).unlink()
 
     with pytest.raises(ReportError, match=f"{name} is missing.*bench report {broken}"):
+        write_report(broken)
+
+
+def test_what_was_published_without_its_event_log_cannot_be_computed_again(broken: Path) -> None:
+    (broken / "results" / "cases.parquet").unlink()
+    (broken / "trials" / "0000" / "sends").rmdir()
+
+    with pytest.raises(
+        ReportError, match=r"cases\.parquet is missing\. It was published without its event log"
+    ):
         write_report(broken)
 
 

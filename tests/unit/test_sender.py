@@ -14,8 +14,8 @@ from bench.errors import LoadError
 from bench.load.native import NativeThread
 from bench.load.payload import encoder
 from bench.load.recorder import SendRecorder
-from bench.load.sender import Outfit, Sender, Span
-from bench.model import NANOS, Outcome, Pacing
+from bench.load.sender import NO_LIMIT, Outfit, Sender, Span
+from bench.model import Outcome, Pacing
 from bench.pacing import Schedule
 from bench.systems.protocols import Done
 
@@ -30,6 +30,7 @@ class FakeProducer:
         self.open: deque[Callback] = deque()
         self.hold = False
         self.most_open = 0
+        self.polls = 0
         self._random = random.Random(seed)
 
     def send(self, payload: bytes, done: Callback) -> None:
@@ -37,6 +38,7 @@ class FakeProducer:
         self.most_open = max(self.most_open, len(self.open))
 
     def poll(self, timeout_s: float) -> None:
+        self.polls += 1
         if self.hold or not self.open:
             time.sleep(timeout_s)
             return
@@ -69,13 +71,28 @@ class Bench:
         for producer in self.producers:
             producer.hold = held
 
-    def start(self, seconds: float | None = None, warm_up_s: float = 0.0) -> None:
+    def start(self) -> None:
         self.threads = [NativeThread(lambda s=sender: s.run(self.span)) for sender in self.senders]  # type: ignore[misc]
         self.span.zero_ns = time.monotonic_ns()
-        self.span.start_ns = self.span.zero_ns + round(warm_up_s * NANOS)
-        if seconds is not None:
-            self.span.end_ns = self.span.start_ns + round(seconds * NANOS)
         self.span.gate.open()
+
+    def await_open(self, sends: int) -> None:
+        """Wait until every sender has so many sends open."""
+        until(lambda: all(len(producer.open) == sends for producer in self.producers))
+
+    def await_sent(self, sends: int) -> None:
+        """Wait until every sender made so many sends."""
+        until(lambda: all(sender.sent >= sends for sender in self.senders))
+
+    def await_polls(self, polls: int) -> None:
+        """Wait until every sender polled so often from now on."""
+        wanted = [producer.polls + polls for producer in self.producers]
+        until(lambda: all(one.polls >= count for one, count in zip(self.producers, wanted, strict=True)))
+
+    def end(self) -> int:
+        """End the span now; return a time after which it admits no send."""
+        self.span.end_ns = time.monotonic_ns()
+        return time.monotonic_ns()
 
     def join(self) -> None:
         until(lambda: all(thread.over for thread in self.threads))
@@ -144,13 +161,15 @@ def test_nobody_sends_before_the_gate_opens(bench: Make) -> None:
     assert not any(producer.open for producer in load.producers)
 
     load.span.gate.open()
-    until(lambda: all(len(producer.open) == 1 for producer in load.producers))
+    load.await_open(1)
 
 
 @pytest.mark.parametrize("window", [1, 3, 100])
 def test_a_sender_has_as_many_sends_open_as_its_window(bench: Make, window: int) -> None:
     load = bench(2, window=window)
-    load.start(seconds=0.3)
+    load.start()
+    load.await_sent(10 * window)
+    load.end()
     load.join()
 
     assert [producer.most_open for producer in load.producers] == [window, window]
@@ -172,8 +191,10 @@ def test_a_producer_may_end_its_sends_at_once(tmp_path: Path) -> None:
 def test_stop_ends_senders_that_wait_for_acks_that_never_come(bench: Make) -> None:
     load = bench(4, window=3)
     load.hold(True)
-    load.start(seconds=0.05)
-    time.sleep(0.2)
+    load.start()
+    load.await_open(3)
+    load.end()
+    load.await_polls(3)
     assert not any(thread.over for thread in load.threads)
 
     load.close()
@@ -199,7 +220,7 @@ def test_a_send_that_ends_twice_is_an_error(bench: Make) -> None:
     load = bench(1)
     load.hold(True)
     load.start()
-    until(lambda: len(load.producers[0].open) == 1)
+    load.await_open(1)
     done = load.producers[0].open.popleft()
     load.span.stopped = True
     load.join()
@@ -212,13 +233,19 @@ def test_a_send_that_ends_twice_is_an_error(bench: Make) -> None:
 def test_paced_senders_send_when_it_is_due(bench: Make) -> None:
     schedule = Schedule(Pacing(((0.2, 500), (1.0, 2000))), 5)
     load = bench(5, schedule=schedule)
-    load.start(seconds=0.6)
+    load.start()
+    load.await_sent(100)  # 20 of them in the first step
+    ended_ns = load.end()
     load.join()
     load.close()
 
     rows = load.rows()
-    due = schedule.due_before(600_000_000)
-    assert due // 2 <= len(rows) <= due  # what is late at the very end is not sent any more
+    for sender in load.senders:
+        sequences = sorted(row["sequence"] for row in rows if row["producer"] == sender.number)
+        assert sequences == list(range(sender.sent))
+    assert (
+        max(row["sent_ns"] for row in rows) <= ended_ns
+    )  # what is late at the very end is not sent any more
     for row in rows:
         assert row["due_ns"] == load.span.zero_ns + schedule.due_ns(row["producer"], row["sequence"])
         assert row["sent_ns"] >= row["due_ns"]
@@ -227,27 +254,35 @@ def test_paced_senders_send_when_it_is_due(bench: Make) -> None:
 def test_a_paced_sender_whose_window_is_full_is_late_and_says_so(bench: Make) -> None:
     load = bench(1, schedule=Schedule(Pacing(((1.0, 1000),)), 1), window=2)
     load.hold(True)
-    load.start(seconds=0.3)
+    load.start()
+    load.await_open(2)
     time.sleep(0.1)
     assert len(load.producers[0].open) == 2
 
     load.hold(False)
+    load.await_sent(10)
+    load.end()
     load.join()
     load.close()
 
     late = {row["sequence"]: row["sent_ns"] - row["due_ns"] for row in load.rows()}
-    assert 3 < len(late) <= 300
-    assert late[2] > 50_000_000
+    assert sorted(late) == list(range(load.senders[0].sent))
+    assert late[2] > 90_000_000  # due after 2 ms
     assert min(late.values()) >= 0
 
 
 def test_messages_are_counted_after_the_warm_up(bench: Make) -> None:
-    load = bench(2)
+    load = bench(2, window=300)
+    load.hold(True)
     load.span.messages = 500
-    load.start(warm_up_s=0.05)
+    load.span.start_ns = NO_LIMIT
+    load.start()
+    load.await_open(300)
+    load.span.start_ns = time.monotonic_ns()
+    load.hold(False)
     load.join()
     load.close()
 
     sent = [row["sent_ns"] for row in load.rows()]
+    assert len(sent) == 600 + 500
     assert sum(sent_ns >= load.span.start_ns for sent_ns in sent) == 500
-    assert len(sent) > 500

@@ -1,17 +1,23 @@
 import hashlib
 import os
+import socket
 import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pyarrow.parquet as pq
 import pytest
 
-from bench.model import NANOS
+from bench.model import NANOS, Node
 from bench.systems.scraped import Scrape, Series
 from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, Watched, host
 from bench.telemetry.rhythm import Rhythm
-from bench.telemetry.schema import MACHINE, SUITE
+from bench.telemetry.schema import FAILED, MACHINE, SUITE
 from bench.telemetry.scraping import Reader
 
 TEXT = """\
@@ -171,3 +177,121 @@ def test_a_sampler_writes_what_processes_machine_and_client_did(tmp_path: Path) 
     assert {"cpu_busy_s", "cores"} <= {row["metric"] for row in rows if row["node"] == MACHINE}
     assert {row["node"] for row in rows if row["role"] != SUITE} == {PRODUCERS, MACHINE}
     assert f"{SUITE} {os.getpid()}" in {row["node"] for row in rows}
+
+
+class Clock:
+    """A clock that stands still until it is set."""
+
+    def __init__(self) -> None:
+        self.now_ns = 0
+
+    def monotonic_ns(self) -> int:
+        return self.now_ns
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr("bench.telemetry.sampler.time", made)
+    monkeypatch.setattr("bench.telemetry.rhythm.time", made)
+    return made
+
+
+class Counting(BaseHTTPRequestHandler):
+    """Shows how often it was asked."""
+
+    asked = 0
+
+    def do_GET(self) -> None:
+        type(self).asked += 1
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(f"asked_total {self.asked}\n".encode())
+
+    def log_message(self, *_: object) -> None:
+        """Stay silent."""
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Watched]:
+    """This process as a server that shows a counter, and another server that has no open port."""
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Fresh", (Counting,), {}))
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    series = {"requests": (Series("asked_total"),)}
+    yield Watched(
+        servers=[Node(name, "broker", "", (), Path(), Path(), (), 0) for name in ("broker-1", "broker-2")],
+        pids=lambda: {"broker-1": os.getpid()},
+        scrapes={
+            "broker-1": Scrape(f"http://127.0.0.1:{server.server_port}/metrics", series),
+            "broker-2": Scrape(f"http://127.0.0.1:{port}/metrics", series),
+        },
+        clients={},
+        folder=tmp_path,
+    )
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def await_scrapes(sampler: Sampler, times: int) -> None:
+    """Wait until both servers have been asked so often."""
+    deadline = time.monotonic() + 60
+    while not all(asked.done() for asked in list(sampler._asked.values())) or times > sum(
+        row[3] in {"requests", FAILED} for row in list(sampler._rows)
+    ) // len(sampler._readers):
+        assert time.monotonic() < deadline, sampler._rows
+        time.sleep(0.005)
+
+
+def test_servers_are_scraped_at_the_windows_start_and_before_its_end(
+    watched: Watched, clock: Clock, tmp_path: Path
+) -> None:
+    told: dict[str, Any] = dict.fromkeys(("at_ns", "open", "loop_lag_ns", "recorder_backlog"), 0)
+    window = {"start_ns": 10 * NANOS, "end_ns": 12 * NANOS}
+    begun = time.monotonic()
+
+    with Sampler(watched, tmp_path / "samples.parquet") as sampler:
+        await_scrapes(sampler, 1)
+        sampler.told(told | window)
+        for times, at_s in ((2, 10.0), (3, 11.6)):
+            clock.now_ns = round(at_s * NANOS)
+            sampler._changed.set()
+            await_scrapes(sampler, times)
+
+    took_s = time.monotonic() - begun
+    rows = pq.read_table(tmp_path / "samples.parquet").to_pylist()
+    found = [(row["at_ns"] / NANOS, row["node"], row["metric"], row["value"]) for row in rows]
+    assert [row for row in found if row[2] in {"requests", FAILED}] == [
+        (0.0, "broker-1", "requests", 1.0),
+        (0.0, "broker-2", FAILED, 1.0),
+        (10.0, "broker-1", "requests", 2.0),
+        (10.0, "broker-2", FAILED, 1.0),
+        (11.6, "broker-1", "requests", 3.0),
+        (11.6, "broker-2", FAILED, 1.0),
+    ]
+    assert {row["metric"]: row["counter"] for row in rows if row["role"] == "broker"}.items() >= {
+        ("requests", True),
+        (FAILED, False),
+        ("cpu_s", True),
+        ("net_in_bytes", True),
+    }
+    assert {row["node"] for row in rows if row["metric"] == "cpu_s" and row["role"] == "broker"} == {
+        "broker-1"
+    }
+    busy = [row["value"] for row in rows if (row["node"], row["metric"]) == (MACHINE, "cpu_busy_s")]
+    (cores,) = {row["value"] for row in rows if row["metric"] == "cores"}
+    assert 0 <= busy[-1] - busy[0] <= cores * took_s + 0.1
+
+
+def test_the_machine_is_busy_with_all_but_idling_and_what_the_host_took(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    times = SimpleNamespace(user=1, nice=2, system=4, irq=8, softirq=16, idle=32, iowait=64, steal=128)
+    monkeypatch.setattr("psutil.cpu_times", lambda: times)
+
+    told = dict(host.machine())
+
+    assert (told["cpu_busy_s"], told["cpu_steal_s"]) == (31, 128)

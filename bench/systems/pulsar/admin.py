@@ -164,21 +164,20 @@ class PulsarAdmin:
 
         A partition is served when its owner says so; nobody else is asked, as that would give it an owner.
         """
-        try:
-            available = all(self._is_served(topic, number) for number in range(topic.partitions))
-        except ClusterError:
-            available = False
-        return TopicState(available, self._under_replicated(topic), None)
+        served = [self._is_served(topic, number) for number in range(topic.partitions)]
+        return TopicState(all(served), self._under_replicated(topic), None)
 
     def _is_served(self, topic: Topic, number: int) -> bool:
-        """Whether a partition has an owner, which answers within seconds. Raises ClusterError where it does not."""
-        self._ledgers[number] = set(self._registered.ledgers(topic, number))
-        host = self._registered.owner(topic, number)
-        if host is None:
-            return False
+        """Whether a partition has an owner, which answers within seconds."""
         path = f"admin/v2/{topics.partition_path(topic, number)}/internalStats"
-        self._single[host].ask("Loading", "GET", path)
-        return True
+        try:
+            self._ledgers[number] = set(self._registered.ledgers(topic, number))
+            host = self._registered.owner(topic, number)
+            if host is not None:
+                self._single[host].ask("Loading", "GET", path)
+        except ClusterError:
+            return False
+        return host is not None
 
     def look_up(self, topic: Topic, avoiding: Sequence[str]) -> str:
         """See protocols.Admin: a broker that is asked for a topic that nobody owns takes it, or gives it to another.

@@ -1,0 +1,157 @@
+"""Which cluster a trial runs on, and what becomes of those that a cluster leaves behind."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bench.errors import ClusterError
+from bench.model import Case, Cluster, Load, Pacing, Trial
+from bench.run import inside
+from bench.run.folder import RunFolder, create
+from bench.run.inside import Runner
+
+CASE = Case(
+    *("memory", "memory", {}, Cluster("memory", "1", {}), 1, {}, {}, {}),
+    Load(1, 100, Pacing(), 1, 0, 0.0, 1.0, None),
+)
+TRIALS = [Trial(number, 0, CASE) for number in range(3)]
+
+
+class Told:
+    """A progress that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.finished_as: list[tuple[int, str]] = []
+        self.clusters = 0
+
+    def cluster(self, system: str) -> None:
+        self.clusters += 1
+
+    def trial(self, trial: Trial) -> None:
+        """Nobody looks on."""
+
+    def finished(self, trial: Trial, document: Mapping[str, Any]) -> None:
+        self.finished_as.append((trial.number, document["state"]))
+
+
+class Clusters:
+    """Stands for clusters and what runs on them: those starts fail, those trials do, and the topics of those stay."""
+
+    def __init__(self, no_start: Collection[int], failing: Collection[int], lasting: Collection[int]) -> None:
+        self.logs: list[str] = []
+        self.warmed_up: list[int] = []
+        self.cleared: list[int] = []
+        self._no_start = no_start
+        self._failing = failing
+        self._lasting = lasting
+
+    @contextmanager
+    def running(self, _cluster: Cluster, _where: Path, logs: Path) -> Iterator[Any]:
+        self.logs.append(logs.name)
+        if len(self.logs) in self._no_start:
+            raise ClusterError("broker-1 did not come up.")
+        yield SimpleNamespace(start_s=1.0)
+
+    def bench(self, *_: object) -> Any:
+        return SimpleNamespace(warm_up=self._warm_up, run=self._run, clear=self._clear)
+
+    def _warm_up(self, cases: Sequence[Case], _most_s: float, _working: Path) -> list[Any]:
+        self.warmed_up.append(len(cases))
+        return []
+
+    def _run(self, trial: Trial, _live: object) -> dict[str, Any]:
+        state = "failed" if trial.number in self._failing else "finished"
+        return {"state": state, "reason": f"Trial {trial.number} broke off."}
+
+    def _clear(self, trial: Trial) -> None:
+        if trial.number in self._lasting:
+            raise ClusterError("Deleting a topic: it is still there.")
+        self.cleared.append(trial.number)
+
+
+Make = Callable[..., tuple[Runner, Clusters]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    return create(tmp_path, "test", "quick")
+
+
+@pytest.fixture
+def make(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> Make:
+    def make(
+        no_start: Collection[int] = (), failing: Collection[int] = (), lasting: Collection[int] = ()
+    ) -> tuple[Runner, Clusters]:
+        clusters, progress = Clusters(no_start, failing, lasting), Told()
+        monkeypatch.setattr(inside, "load_processes", lambda *_: nullcontext())
+        monkeypatch.setattr(inside, "running", clusters.running)
+        monkeypatch.setattr(inside, "Bench", clusters.bench)
+        as_progress: Any = progress
+        return Runner(folder, 1, 0.0, as_progress), clusters
+
+    return make
+
+
+def finished_as(runner: Runner) -> list[tuple[int, str]]:
+    told: Any = runner.progress
+    found: list[tuple[int, str]] = told.finished_as
+    return found
+
+
+def test_after_a_failed_trial_the_rest_run_on_a_fresh_cluster(make: Make) -> None:
+    runner, clusters = make(failing=[1])
+
+    runner.run([(CASE.cluster, TRIALS)])
+
+    assert finished_as(runner) == [(0, "finished"), (1, "failed"), (2, "finished")]
+    assert clusters.logs == ["00-memory", "01-memory"]
+    assert clusters.warmed_up == [3, 1]
+    assert [started["system"] for started in runner.clusters] == ["memory", "memory"]
+
+
+def test_a_trial_whose_topics_stay_has_finished_and_the_rest_run_on_a_fresh_cluster(make: Make) -> None:
+    runner, clusters = make(lasting=[0])
+
+    runner.run([(CASE.cluster, TRIALS)])
+
+    assert finished_as(runner) == [(number, "finished") for number in range(3)]
+    assert len(clusters.logs) == 2
+    assert clusters.cleared == [1]  # nobody comes after the last
+
+
+def test_no_cluster_is_started_for_nobody(make: Make) -> None:
+    runner, clusters = make(failing=[2])
+
+    runner.run([(CASE.cluster, TRIALS)])
+
+    assert len(finished_as(runner)) == 3
+    assert len(clusters.logs) == 1
+
+
+def test_trials_whose_cluster_does_not_come_up_have_failed_and_the_next_group_runs(
+    make: Make, folder: RunFolder
+) -> None:
+    runner, clusters = make(no_start=[1])
+
+    runner.run([(CASE.cluster, TRIALS[:2]), (CASE.cluster, TRIALS[2:])])
+
+    assert finished_as(runner) == [(0, "failed"), (1, "failed"), (2, "finished")]
+    assert len(clusters.logs) == 2
+    assert folder.done() == {0, 1}
+    stored = folder.read("trials/0001/trial.json")
+    assert (stored["state"], stored["verdict"]) == ("failed", "invalid")
+    assert stored["reason"] == "The cluster was not there. broker-1 did not come up."
+
+
+def test_a_cluster_that_does_not_come_up_again_leaves_the_rest_failed(make: Make, folder: RunFolder) -> None:
+    runner, clusters = make(no_start=[2], failing=[0])
+
+    runner.run([(CASE.cluster, TRIALS)])
+
+    assert finished_as(runner) == [(0, "failed"), (1, "failed"), (2, "failed")]
+    assert len(clusters.logs) == 2
+    assert folder.done() == {1, 2}

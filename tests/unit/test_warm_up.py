@@ -1,0 +1,86 @@
+"""How long a cluster is warmed up, on a clock that only turns of load move."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bench.model import Case, Cluster, Load, Pacing
+from bench.run.folder import RunFolder
+from bench.run.trial import Bench
+
+CASE = Case(
+    *("memory", "memory", {}, Cluster("memory", "1", {}), 1, {}, {}, {}),
+    Load(1, 100, Pacing(), 1, 0, 0.0, 1.0, None),
+)
+MOST_S = 60.0
+
+WarmUp = Callable[[Iterable[float]], list[dict[str, Any]]]
+
+
+class Clock:
+    """Its time, and the turns that made it pass."""
+
+    def __init__(self) -> None:
+        self.now_s = 1000.0
+        self.turns: list[str] = []
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def turn(self, case: Case, seconds: float, _working: Path) -> int:
+        self.now_s += seconds
+        self.turns.append(case.name)
+        return 7
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def warm_up(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WarmUp:
+    """Warm up for five cases, where compilers take these shares of a core from round to round."""
+
+    def warm_up(shares: Iterable[float]) -> list[dict[str, Any]]:
+        left, looks = iter(shares), [clock.now_s]
+
+        def took_s() -> float:
+            looks.append(clock.now_s)
+            return next(left) * (looks[-1] - looks[-2])
+
+        monkeypatch.setattr("bench.run.trial.time", clock)
+        monkeypatch.setattr("bench.run.trial.Compilers", lambda _: SimpleNamespace(took_s=took_s))
+        monkeypatch.setattr(Bench, "_turn", clock.turn)
+        nobody: Any = None
+        bench = Bench(nobody, nobody, RunFolder(tmp_path), 1, "00-memory")
+        return bench.warm_up(
+            [replace(CASE, name=f"case {number}") for number in range(5)], MOST_S, tmp_path / "warm-up"
+        )
+
+    return warm_up
+
+
+def test_rounds_go_on_until_compilers_rest(clock: Clock, warm_up: WarmUp) -> None:
+    rounds = warm_up([0.5, 0.3, 0.05])
+
+    assert rounds == [
+        {"acks": 21, "compilers": 0.5, "rested": False},
+        {"acks": 21, "compilers": 0.3, "rested": False},
+        {"acks": 21, "compilers": 0.05, "rested": True},
+    ]
+    assert clock.turns == ["case 0", "case 2", "case 4"] * 3
+
+
+def test_a_warm_up_ends_in_its_time_where_compilers_never_rest(clock: Clock, warm_up: WarmUp) -> None:
+    """A round has three turns of five seconds; a fifth one would not fit any more."""
+    begun_s = clock.now_s
+
+    rounds = warm_up([1.0] * 9)
+
+    assert [found["rested"] for found in rounds] == [False] * 4
+    assert clock.now_s - begun_s == MOST_S
