@@ -22,21 +22,21 @@ class Unsent(NamedTuple):
 def unsent(trial: TrialRecord, sent: int) -> Unsent | None:
     """Count them, given how many sends the event log has; None where no schedule with an end says what was due.
 
-    A load of so many messages wants all of them, after those of the warm-up: where it broke off, the rest was never
-    made. Each producer makes its sends in the order in which they are due, so what was not made was due last.
+    A load of so many messages wants all of them: where it broke off, the rest was never made (at least: sends of the
+    warm-up are among those in the log). Each producer makes its sends in the order in which they are due, so what was not made was due last.
     """
     load, window = trial.load, trial.window
     if isinstance(load.pacing, str) or not load.pacing or window is None:
         return None
     if load.producers is None or load.warm_up_s is None:
         return None
-    schedule = Schedule(Pacing(tuple(load.pacing)), load.producers, load.warm_up_s)
-    warm_up_ns = round(load.warm_up_s * NANOS)
     if load.messages is not None:
-        every = max(0, schedule.due_before(warm_up_ns - _LATE_NS) + load.messages - sent)
-        return Unsent(every, min(every, load.messages))
+        every = max(0, load.messages - sent)
+        return Unsent(every, every)
     if load.duration_s is None:
         return None
+    schedule = Schedule(Pacing(tuple(load.pacing)), load.producers, load.warm_up_s)
+    warm_up_ns = round(load.warm_up_s * NANOS)
     before = schedule.due_before(warm_up_ns)
     due = schedule.due_before(warm_up_ns + window.end_ns - window.start_ns - _LATE_NS)
     every = max(0, due - sent)
