@@ -23,7 +23,8 @@ def unsent(trial: TrialRecord, sent: int) -> Unsent | None:
     """Count them, given how many sends the event log has; None where no schedule with an end says what was due.
 
     A load of so many messages wants all of them: where it broke off, the rest was never made (at least: sends of the
-    warm-up are among those in the log). Each producer makes its sends in the order in which they are due, so what was not made was due last.
+    warm-up are among those in the log). Else each producer makes its sends in the order in which they are due, so what
+    was not made was due last.
     """
     load, window = trial.load, trial.window
     if isinstance(load.pacing, str) or not load.pacing or window is None:
