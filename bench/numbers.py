@@ -7,6 +7,9 @@ import math
 NOTHING = "\N{EN DASH}"
 """Stands where a number cannot be said."""
 
+NEVER = "never"
+"""Stands for the time of what did not come: longer than any that was measured."""
+
 _NS_PER_MS = 1e6
 
 

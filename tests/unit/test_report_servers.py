@@ -1,11 +1,12 @@
 from dataclasses import replace
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from bench.report import sweep
 from bench.report.results import Results, read
-from bench.report.sections import servers
+from bench.report.sections import servers, tables
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -75,3 +76,18 @@ def test_a_producer_without_idempotence_is_named(found: Results) -> None:
         changed(found, "kafka", effective={"producer": {"enable.idempotence": True}})
     )
     assert not servers.unguarded(changed(found, "kafka", effective=None))
+
+
+def test_a_time_among_what_never_came_is_never_and_one_that_was_not_measured_is_nothing(found: Results) -> None:
+    cases = found.cases.assign(e2e_p99_ns=[None, *found.cases["e2e_p99_ns"][1:]])
+    unheard = cases.assign(e2e_min_ns=None, e2e_p99_ns=None, e2e_p50_ns=[5e6, *cases["e2e_p50_ns"][1:]])
+
+    def shown(cases: pd.DataFrame) -> list[str]:
+        part = replace(sweep.parts(found)[0], cases=cases)
+        table = tables.measured(replace(found, cases=cases), part)
+        place = [(column.group, column.head) for column in table.columns].index(("end to end, ms", "p99"))
+        return [row.cells[place].text for row in table.rows if len(row.cells) > place]
+
+    assert shown(cases)[0] == "never"
+    assert "never" not in shown(cases)[1:]
+    assert "never" not in shown(unheard.assign(e2e_p99_ns=[None, *[1e6] * (len(cases) - 1)]))

@@ -15,7 +15,7 @@ from bench import numbers
 from bench.report import fonts, results, style, templates
 from bench.report.figures import trial_figure
 from bench.report.results import PAGES, Json, Results, trial_page
-from bench.report.sections import faults
+from bench.report.sections import faults, unserved
 from bench.report.sections.fact import Fact
 
 _BEYOND = (
@@ -97,9 +97,13 @@ def _facts(row: pd.Series[Any], document: Json) -> Iterator[Fact]:
 
 def _times(row: pd.Series[Any]) -> Iterator[tuple[str, list[str]]]:
     for measure, words in _TIMES.items():
-        values = [row.get(f"{measure}_{point}_ns") for point in _POINTS]
-        if not all(numbers.absent(value) for value in values):
-            yield words, [numbers.ms(value) for value in values]
+        names = [f"{measure}_{point}_ns" for point in _POINTS]
+        if not all(numbers.absent(row.get(name)) for name in names):
+            yield words, [_time(row, name) for name in names]
+
+
+def _time(row: pd.Series[Any], name: str) -> str:
+    return numbers.NEVER if unserved.endless(row, name) else numbers.ms(row.get(name))
 
 
 def _settings(document: Json) -> list[Fact]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -39,6 +40,7 @@ _HEADS = {
     "queue": "queue, ms",
     "e2e": "end to end, ms",
 }
+_LONGEST = sys.float_info.max
 _RATE, _TAIL = "throughput_msgs_per_s", "service_p99_ns"
 _PRICE = (
     Column("median", "number", "messages/s"),
@@ -173,6 +175,10 @@ def _spread(results: Results, case: pd.Series[Any], name: str, shown: Callable[[
 def _time(case: pd.Series[Any], name: str) -> Cell:
     low, high = case.get(f"{name}_low"), case.get(f"{name}_high")
     note = "" if numbers.absent(low) else f"trials: {numbers.duration(low)} to {numbers.duration(high)}"
+    if unserved.endless(case, name):
+        return Cell(
+            numbers.NEVER, "warn", "it falls among what was never sent, or never received", sort=_LONGEST
+        )
     return Cell(numbers.ms(case[name]), note=note)
 
 

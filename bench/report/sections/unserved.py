@@ -22,6 +22,13 @@ def share(case: pd.Series[Any]) -> float | None:
     return float((case["failed"] + case["unknown"] + never) / due) if due else None
 
 
+def endless(row: pd.Series[Any], name: str) -> bool:
+    """Whether a time of a row has no value since it falls among what was never sent or never received."""
+    measure, _, point = name.partition("_")
+    first = row.get(f"{measure}_min_ns")
+    return point.startswith(("p", "max")) and numbers.absent(row.get(name)) and not numbers.absent(first)
+
+
 def some(results: Results) -> bool:
     """Whether any case has such sends."""
     return any(share(case) for _, case in results.cases.iterrows())
