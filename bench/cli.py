@@ -204,7 +204,7 @@ def publish(
     to: Annotated[Path, typer.Option(help="Where published runs lie.")] = publishing.PUBLISHED,
     out: _Out = run_folder.OUT,
 ) -> None:
-    """Copy runs, without their event logs, to where they are read, and renew the index over all that are there."""
+    """Copy runs, without their event logs, to where they are read; renew the index and the families' pages there."""
     typer.echo(publishing.publish([run_folder.find(run, out) for run in runs or ()], to))
 
 

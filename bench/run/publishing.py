@@ -18,14 +18,16 @@ _FOR_PEOPLE = ("trials.csv", "cases.csv", "errors.csv", "faults.csv")
 
 
 def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
-    """Copy runs to where they are read, each whole or not at all, and renew the index; return its path.
+    """Copy runs to where they are read, each whole or not at all; renew the index, whose path is returned.
+
+    The pages of families that are there (bench report --family) are renewed too.
 
     Kept is what a report is made of, so that published runs can be compared: results, trial.json, manifest; not the
     event log, the servers' logs and the trials' pages. The report is written anew, also that of a published run. Raises
     BenchError for a run without results.
     """
     from bench.report import write_report  # noqa: PLC0415 - what draws loads only when something is drawn
-    from bench.report.pages import published  # noqa: PLC0415 - what draws loads only when something is drawn
+    from bench.report.pages import family, published  # noqa: PLC0415 - what draws loads only when something is drawn
 
     for run in runs:
         _check(run.path)
@@ -35,7 +37,11 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
         write_report(fresh, of_trials=False)
         shutil.rmtree(to / run.path.name, ignore_errors=True)
         fresh.rename(to / run.path.name)
-    return published.write(to, families())
+    known = families()
+    for name, scenarios in known.items():
+        if (to / f"family-{name}").is_dir():
+            family.write(name, scenarios, to)
+    return published.write(to, known)
 
 
 def _check(run: Path) -> None:

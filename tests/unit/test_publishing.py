@@ -84,6 +84,17 @@ def test_publishing_again_replaces_and_no_run_renews_the_index_alone(run: RunFol
     assert publish([], tmp_path / "published").read_text() == first
 
 
+def test_the_page_of_a_family_that_is_there_is_renewed(run: RunFolder, tmp_path: Path) -> None:
+    page = tmp_path / "published" / "family-durability" / "report.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("of yesterday")
+
+    publish([run], tmp_path / "published")
+
+    assert "No run here yet: dedup-cost" in page.read_text()
+    assert not (tmp_path / "published" / "family-faults").exists()
+
+
 def test_a_run_without_results_is_refused_with_what_to_do(run: RunFolder, tmp_path: Path) -> None:
     (run.path / "results" / "trials.parquet").unlink()
 

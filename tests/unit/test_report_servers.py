@@ -78,7 +78,9 @@ def test_a_producer_without_idempotence_is_named(found: Results) -> None:
     assert not servers.unguarded(changed(found, "kafka", effective=None))
 
 
-def test_a_time_among_what_never_came_is_never_and_one_that_was_not_measured_is_nothing(found: Results) -> None:
+def test_a_time_among_what_never_came_is_never_and_one_that_was_not_measured_is_nothing(
+    found: Results,
+) -> None:
     cases = found.cases.assign(e2e_p99_ns=[None, *found.cases["e2e_p99_ns"][1:]])
     unheard = cases.assign(e2e_min_ns=None, e2e_p99_ns=None, e2e_p50_ns=[5e6, *cases["e2e_p50_ns"][1:]])
 
