@@ -16,7 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 from pypdf import PdfReader
 
+from bench.analysis import analyse
 from bench.backends.disks import why_no_power_cut
+from bench.run import outside
 from bench.systems.memory.faults import Fault, Faults, fault_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
@@ -62,6 +64,19 @@ def finished(*arguments: object) -> str:
     said, _ = process.communicate()
     assert process.returncode == 0, said
     return said
+
+
+@pytest.fixture
+def measured(tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Runs a scenario as `bench run` does, with results and without a report, which takes as long again."""
+    monkeypatch.setattr(outside, "report", lambda folder: analyse(folder.path))
+
+    def measured(name: str, text: str, status: int = 0) -> Path:
+        chosen = outside.prepare(str(scenario(tmp_path, name, text)), "standard", (), 1)
+        assert outside.start(chosen, tmp_path / "out", web=False) == status
+        return only(tmp_path / "out")
+
+    return measured
 
 
 def only(folder: Path) -> Path:
@@ -198,7 +213,7 @@ def test_ctrl_c_keeps_the_finished_trials_and_says_how_to_go_on(tmp_path: Path) 
 
 
 def test_a_node_that_does_not_start_fails_its_trials_with_the_end_of_its_log_and_the_others_go_on(
-    tmp_path: Path,
+    measured: Callable[..., Path], capfd: pytest.CaptureFixture[str]
 ) -> None:
     text = """\
 systems:
@@ -208,19 +223,16 @@ duration: 500ms
 repeats: 1
 """
 
-    process = bench("run", scenario(tmp_path, "broken", text), "--out", tmp_path / "out")
-    said, _ = process.communicate()
+    trials = {row["system"]: row for row in rows(measured("broken", text, status=1), "trials")}
 
-    assert process.returncode == 1, said
-    assert "no trial of kafka is valid" in said
-    trials = {row["system"]: row for row in rows(only(tmp_path / "out"), "trials")}
+    assert "no trial of kafka is valid" in capfd.readouterr().err
     assert trials["memory"]["verdict"] == "valid"
     assert trials["kafka"]["state"] == "failed"
     assert "The end of its log" in trials["kafka"]["reason"]
     assert "num.io.threads" in trials["kafka"]["reason"]
 
 
-def test_both_systems_lose_nothing_when_nothing_breaks(tmp_path: Path) -> None:
+def test_both_systems_lose_nothing_when_nothing_breaks(measured: Callable[..., Path]) -> None:
     text = """\
 systems:
   kafka: {nodes: {broker: 2}, topic: {replicas: 2}, producer: {acks: all}}
@@ -229,9 +241,8 @@ duration: 1s
 repeats: 1
 """
 
-    finished("run", scenario(tmp_path, "both", text), "--out", tmp_path / "out")
+    trials = rows(measured("both", text), "trials")
 
-    trials = rows(only(tmp_path / "out"), "trials")
     assert {row["system"] for row in trials} == {"kafka", "pulsar"}
     for row in trials:
         assert row["verdict"] == "valid", row["reason"]
@@ -290,7 +301,9 @@ def test_a_run_that_ends_while_something_is_broken_leaves_nothing_and_goes_on(
     assert not (run / "nodes").exists()
 
 
-def test_what_a_killed_application_loses_or_doubles_hangs_on_when_it_commits(tmp_path: Path) -> None:
+def test_what_a_killed_application_loses_or_doubles_hangs_on_when_it_commits(
+    measured: Callable[..., Path],
+) -> None:
     text = """\
 systems:
   kafka:
@@ -302,11 +315,10 @@ load: {rate: 500, window: 100, message_bytes: 100}
 duration: 5s
 repeats: 1
 """
-    finished("run", scenario(tmp_path, "application", text), "--out", tmp_path / "out")
-
     before, after = sorted(
-        rows(only(tmp_path / "out"), "trials"), key=lambda row: row["commit"], reverse=True
+        rows(measured("application", text), "trials"), key=lambda row: row["commit"], reverse=True
     )
+
     assert (before["verdict"], after["verdict"]) == ("valid", "valid")
     assert int(before["lost"]) > 0
     assert int(before["duplicates"]) == 0
@@ -314,7 +326,7 @@ repeats: 1
     assert int(after["duplicates"]) > 0
 
 
-def test_a_full_read_that_stands_still_ends_by_rule_and_tells_where(tmp_path: Path) -> None:
+def test_a_full_read_that_stands_still_ends_by_rule_and_tells_where(measured: Callable[..., Path]) -> None:
     """Every other entry has its only copy on the bookie that is killed for good."""
     text = """\
 systems:
@@ -328,9 +340,8 @@ consumers: 0
 duration: 4s
 repeats: 1
 """
-    finished("run", scenario(tmp_path, "blocked", text), "--out", tmp_path / "out")
+    run = measured("blocked", text)
 
-    run = only(tmp_path / "out")
     (trial,) = rows(run, "trials")
     assert (trial["verdict"], trial["account_complete"], trial["lost"]) == ("valid", "false", "")
     assert int(trial["unread"]) > 0
