@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 NOTHING = "\N{EN DASH}"
 """Stands where a number cannot be said."""
@@ -16,6 +17,11 @@ _NS_PER_MS = 1e6
 def absent(value: object) -> bool:
     """Whether a cell of a results table is null."""
     return value is None or (isinstance(value, float) and math.isnan(value)) or value != value  # noqa: PLR0124 - NA too
+
+
+def endless(row: Any, name: str) -> bool:  # noqa: ANN401 - a mapping or a table's row: what has `get`
+    """Whether a time of a row has no value though its measure has some: it falls among what never came."""
+    return absent(row.get(name)) and not absent(row.get(f"{name.partition('_')[0]}_min_ns"))
 
 
 def count(value: float | None) -> str:

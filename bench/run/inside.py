@@ -59,8 +59,9 @@ class Runner:
                 rounds = bench.warm_up([trial.case for trial in left], self.warm_up_s, where / ".warm-up")
                 self._started(cluster, live.start_s, time.monotonic() - begun, rounds)
                 while left:
-                    document = bench.run(left[0], self.progress.trial(left[0]))
-                    trial = left.pop(0)
+                    trial = left[0]
+                    document = bench.run(trial, self.progress.trial(trial))
+                    del left[0]
                     self.progress.finished(trial, document)
                     if document["state"] == "failed":
                         return str(document["reason"])

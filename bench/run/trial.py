@@ -155,7 +155,8 @@ class Bench:
         return sum(acks)
 
     def _measured(self, trial: Trial, working: Path, live: Live, document: Document) -> Document:
-        topic, processed = (topics := _topics(trial))[0], topics[-1]
+        topics = _topics(trial)
+        topic, processed = topics[0], topics[-1]
         for one in topics:
             self.cluster.admin.create_topic(one)
         if trial.case.processor:

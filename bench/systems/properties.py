@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from bench.errors import ClusterError
@@ -11,7 +12,8 @@ from bench.model import Settings, text
 _WHOLE, _NUMBER, _FLAG = ("int", "long", "short"), ("double", "float"), ("boolean",)
 
 
-def listed(file: Path) -> dict[str, str]:
+@cache
+def listed(file: Path) -> Mapping[str, str]:
     """Read a list of properties (clusters/*/*-properties.txt): the type of each by name, empty where nobody knows."""
     lines = file.read_text(encoding="utf-8").splitlines()
     rows = (line.partition("\t") for line in lines if line and not line.startswith("#"))

@@ -29,9 +29,6 @@ class Rule(NamedTuple):
 
 HELD, NOT, UNDECIDED = "held", "did not hold", "undecided"
 
-NEVER = "never"
-"""Stands for the time of what did not come, which JSON has no number for."""
-
 _CHANCE = 0.05
 
 
@@ -228,14 +225,14 @@ def _bound(metric: str, bound: float) -> str:
 def _counted(
     what: str, for_it: int, against: int, values: Sequence[float | None], verdict: str
 ) -> Comparison:
-    """Return a comparison with a bound: it has no ratio, but the value of each valid trial, NEVER for infinity."""
+    """Return a comparison with a bound: it has no ratio, but the value of each valid trial, `never` for infinity."""
     return {
         "what": what,
         "rounds_for": for_it,
         "rounds_against": against,
         "rounds": len(values),
         **dict.fromkeys(("ratio_median", "ratio_low", "ratio_high")),
-        "values": [NEVER if value == math.inf else value for value in values],
+        "values": [numbers.NEVER if value == math.inf else value for value in values],
         "verdict": verdict,
     }
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench import numbers
 from bench.analysis.folder import TrialRecord
 from bench.model import ERRORS, STEP_NS, TIMES
 
@@ -39,10 +40,7 @@ def _endless(expectation: Row, row: Row) -> dict[str, Any]:
     """Give a time that falls among what never came as what it is: above any bound (docs/method.md)."""
     metric = str(expectation["metric"])
     bounded = any(expectation.get(name) is not None for name in ("at_most", "at_least", "once_at_least"))
-    if metric not in TIMES or not bounded or row.get(metric) is not None:
-        return {}
-    least = f"{metric.partition('_')[0]}_min_ns"
-    return {metric: math.inf} if row.get(least) is not None else {}
+    return {metric: math.inf} if metric in TIMES and bounded and numbers.endless(row, metric) else {}
 
 
 def _beside(expectation: Row, trial: TrialRecord, found: Found) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -169,10 +168,6 @@ def _loads(results: Results) -> list[Json]:
     return [file["load"] for file in results.trial_files.values() if file.get("load")]
 
 
-def _configuration(file: Json) -> dict[str, Any]:
-    return dict(file.get("case", {}).get("configuration") or {})
-
-
 def _load_words(load: Json) -> str:
     window = load.get("window") or 1
     open_sends = (
@@ -204,7 +199,7 @@ def _pace(pacing: str | list[list[float]] | None) -> str:
 def _processor(results: Results) -> Iterator[Fact]:
     files = results.trial_files.values()
     told = servers.distinct(
-        _processor_words(one) for file in files if (one := _configuration(file).get("processor"))
+        _processor_words(one) for file in files if (one := servers.configuration(file).get("processor"))
     )
     if told:
         yield Fact(

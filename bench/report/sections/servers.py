@@ -46,7 +46,7 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> Iterator[Fact]:
 
 def jit(results: Results) -> str:
     """How the servers' JVMs compiled; empty where there was no server."""
-    configurations = [_configuration(file) for file in results.trial_files.values()]
+    configurations = [configuration(file) for file in results.trial_files.values()]
     modes = distinct(str(one.get("jit", "default")) for one in configurations if one.get("nodes"))
     return "; ".join(_JITS.get(mode, mode) for mode in modes)
 
@@ -107,7 +107,8 @@ def _words(say: Any, files: Iterable[Json]) -> str:  # noqa: ANN401 - a function
     return "; ".join(distinct(filter(None, map(say, files))))
 
 
-def _configuration(file: Json) -> dict[str, Any]:
+def configuration(file: Json) -> dict[str, Any]:
+    """What a trial's case asked for; nothing where nobody wrote it down."""
     return dict(file.get("case", {}).get("configuration") or {})
 
 
@@ -117,12 +118,12 @@ def _flags(file: Json) -> Mapping[str, Json]:
 
 
 def _cluster(file: Json) -> str:
-    configuration = _configuration(file)
-    nodes = ", ".join(numbers.plural(count, role) for role, count in configuration.get("nodes", {}).items())
+    asked = configuration(file)
+    nodes = ", ".join(numbers.plural(count, role) for role, count in asked.get("nodes", {}).items())
     heaps = ", ".join(_memory(role, flags) for role, flags in _flags(file).items())
-    partitions = configuration.get("partitions")
+    partitions = asked.get("partitions")
     words = [
-        f"version {configuration.get('version', '?')}",
+        f"version {asked.get('version', '?')}",
         nodes,
         f"heap: {heaps}" if heaps else "",
         numbers.plural(int(partitions), "partition") if partitions else "",
@@ -151,10 +152,10 @@ def _chosen(files: Sequence[Json]) -> str:
     """What the scenario gave all cases of a system alike; what differs is in their names."""
     given: dict[str, dict[str, set[str]]] = {}
     for file in files:
-        configuration = _configuration(file)
+        asked = configuration(file)
         owners = {
-            **{owner: configuration.get(owner) or {} for owner in ("topic", "producer", "consumer")},
-            **(configuration.get("cluster_settings") or {}),
+            **{owner: asked.get(owner) or {} for owner in ("topic", "producer", "consumer")},
+            **(asked.get("cluster_settings") or {}),
         }
         for owner, settings in owners.items():
             for name, value in settings.items():

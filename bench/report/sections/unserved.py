@@ -24,9 +24,7 @@ def share(case: pd.Series[Any]) -> float | None:
 
 def endless(row: pd.Series[Any], name: str) -> bool:
     """Whether a time of a row has no value since it falls among what was never sent or never received."""
-    measure, _, point = name.partition("_")
-    first = row.get(f"{measure}_min_ns")
-    return point.startswith(("p", "max")) and numbers.absent(row.get(name)) and not numbers.absent(first)
+    return name.partition("_")[2].startswith(("p", "max")) and numbers.endless(row, name)
 
 
 def some(results: Results) -> bool:

@@ -73,18 +73,11 @@ class ClientProperty(NamedTuple):
     same_as: str
 
 
-def _lines(name: str) -> list[str]:
-    lines = (FOLDER / name).read_text(encoding="utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
-
-
-@cache
 def server_properties(*, before_4: bool = False) -> Mapping[str, str]:
     """What a broker's or controller's server.properties may hold: types by name."""
     return listed(FOLDER / ("broker-properties-3.txt" if before_4 else "broker-properties.txt"))
 
 
-@cache
 def topic_properties() -> Mapping[str, str]:
     """What a topic may have settings for: types by name."""
     return listed(FOLDER / "topic-properties.txt")
@@ -93,8 +86,8 @@ def topic_properties() -> Mapping[str, str]:
 @cache
 def client_properties() -> Mapping[str, ClientProperty]:
     """Properties of librdkafka by name."""
-    rows = (line.split("\t") for line in _lines("client-properties.txt"))
-    return {name: ClientProperty(*(rest + [""] * 3)[:3]) for name, *rest in rows}
+    rows = listed(FOLDER / "client-properties.txt").items()
+    return {name: ClientProperty(*(rest.split("\t") + [""] * 3)[:3]) for name, rest in rows}
 
 
 def _client_names(side: str) -> frozenset[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
-from functools import cache
 
 from bench.model import Case, Scalar, Settings
 from bench.systems import processing
@@ -63,7 +62,6 @@ _SHIPPED_QUORUM = 2
 _READ_BACKOFF_MS = 60_000
 
 
-@cache
 def server_properties(role: str) -> Mapping[str, str]:
     """What a node's configuration may hold: types by name."""
     return listed(FOLDER / f"{role}-properties.txt")
