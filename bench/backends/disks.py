@@ -20,6 +20,7 @@ import psutil
 
 from bench.backends import sandbox
 from bench.backends.filler import Filler
+from bench.backends.ranks import nearest_rank
 from bench.errors import FaultError, SetupError
 
 _MOST_USED = 0.95
@@ -49,7 +50,7 @@ def fsync_cost(folder: Path, calls: int = _CALLS) -> dict[str, int]:
     finally:
         os.close(handle)
         probe.unlink()
-    return {"p50": _rank(costs, 0.50), "p99": _rank(costs, 0.99), "calls": calls, "bytes": _BYTES}
+    return {"p50": nearest_rank(costs, 50), "p99": nearest_rank(costs, 99), "calls": calls, "bytes": _BYTES}
 
 
 @cache
@@ -222,10 +223,6 @@ def _one(handle: int, block: bytes) -> int:
     os.write(handle, block)
     os.fdatasync(handle)
     return time.monotonic_ns() - before
-
-
-def _rank(ordered: list[int], share: float) -> int:
-    return ordered[max(0, -(-len(ordered) * int(share * 100) // 100) - 1)]
 
 
 def file_system(folder: Path) -> str:

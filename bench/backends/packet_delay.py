@@ -20,9 +20,11 @@ import struct
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from bench.backends.ranks import nearest_rank
 
 _NETFILTER = 12
 _QUEUE = 3 << 8
@@ -112,17 +114,12 @@ class Link:
         return {
             "packets": len(self.held_ns),
             "bytes": self.bytes,
-            "p50_ns": _rank(held_ns, 50),
-            "p99_ns": _rank(held_ns, 99),
-            "delayed_p50_ns": _rank(sorted(self.delayed_ns) or [0], 50),
+            "p50_ns": nearest_rank(held_ns, 50),
+            "p99_ns": nearest_rank(held_ns, 99),
+            "delayed_p50_ns": nearest_rank(sorted(self.delayed_ns) or [0], 50),
             "busiest_bytes": self._busiest[0],
             "busiest_ns": self._busiest[1],
         }
-
-
-def _rank(ordered: Sequence[int], percent: int) -> int:
-    """Return a percentile by its nearest rank."""
-    return ordered[-(-len(ordered) * percent // 100) - 1]
 
 
 class Queues:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.backends.process import ProcessBackend
+from bench.backends.ranks import nearest_rank
 from bench.model import EMULATED_FSYNC, Node, Scalar, Settings
 from bench.scenario.values import AS_IS, added_fsync_s
 
@@ -48,6 +49,6 @@ class EmulatedDisks:
         for node, _ in self.servers:
             inside_ns = sorted(self.backend.gated_fsyncs(node)[self._held[node.name] :])
             if inside_ns:
-                p50, p99 = (inside_ns[(len(inside_ns) - 1) * rank // 100] for rank in (50, 99))
+                p50, p99 = (nearest_rank(inside_ns, percent) for percent in (50, 99))
                 told[node.name] = {"calls": len(inside_ns), "p50": p50, "p99": p99}
         return told
