@@ -19,8 +19,6 @@ It tells progress, and returns what came of it, as commands.Verify says; raises 
 nothing has come for long.
 """
 
-_STILL_NS = NANOS
-
 
 @dataclass(slots=True)
 class Reading:
@@ -29,7 +27,6 @@ class Reading:
     record: dict[str, Any]
     read_all: ReadAll
     _last_ns: int | None = None
-    _heard_ns: int = 0
     _over: threading.Event = field(default_factory=threading.Event)
     _given_up: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
@@ -44,6 +41,7 @@ class Reading:
             "asked_ns": time.monotonic_ns(),
             "effect_ns": None,
             "received": 0,
+            "at": [],
             "stalls": [],
             "complete": False,
             "reason": None,
@@ -73,28 +71,15 @@ class Reading:
     def _run(self) -> None:
         try:
             done = self.read_all(str(self.record["name"]), self._told, self._given_up)
-            self.record |= {name: done[name] for name in ("received", "complete", "reason")}
+            self._told(done)
+            self.record |= {name: done[name] for name in ("complete", "reason")}
         except BenchError as error:
             self.record["reason"] = str(error)
         finally:
-            if not self.record["complete"]:
-                self._stood_still(self._heard_ns)
             self._over.set()
 
     def _told(self, progress: Mapping[str, Any]) -> None:
-        """Take the reader's progress; it reports also while nothing comes, and first when it has begun."""
-        self._heard_ns = now_ns = time.monotonic_ns()
-        if self._last_ns is None:
-            self._last_ns = now_ns
-        if progress["received"] == self.record["received"]:
-            return
-        self.record["effect_ns"] = self.record["effect_ns"] or now_ns
-        self._stood_still(now_ns)
-        self.record |= {"received": progress["received"], "at": progress["at"]}
-        self._last_ns = now_ns
-
-    def _stood_still(self, until_ns: int) -> None:
-        """Keep a stall of more than a second: from when to when, and what had been read by then."""
-        if self._last_ns is not None and until_ns - self._last_ns > _STILL_NS:
-            stall = {"from_ns": self._last_ns, "to_ns": until_ns, "received": self.record["received"]}
-            self.record["stalls"].append(stall | {"at": self.record.get("at")})
+        """Take the reader's progress (commands.Verify); it reports also while nothing comes."""
+        self._last_ns = progress["last_ns"]
+        self.record |= {name: progress[name] for name in ("received", "at", "stalls")}
+        self.record["effect_ns"] = progress["first_ns"]

@@ -87,9 +87,12 @@ class Finish:
 class Verify:
     """Read the whole topic from its beginning, stage `verify`; `deadline_s` is how long nothing may come.
 
-    Progress: received, at (a list of [partition, ledger or -1, entry or offset]: the last message of each partition).
+    Progress: received; at (a list of [partition, ledger or -1, entry or offset]: the last message of each partition);
+    first_ns, last_ns (when the first and the last message came: None, and when it began, while there is none); stalls
+    (times of more than a second in which nothing came: from_ns, to_ns, and received and at by then; the last one may
+    still go on).
 
-    Done: received, distinct, complete (whether every partition was read to its end), reason (None when
+    Done: the same, and distinct, complete (whether every partition was read to its end), reason (None when
     complete), recorder_backlog_max.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from bench.errors import LoadError
@@ -19,6 +19,8 @@ _RECEIVE_S = 0.1
 _HAND_OVER_NS = NANOS // 10
 _LOOK_S = 0.05
 _TELL_NS = NANOS // 2
+_STILL_NS = NANOS
+"""When nothing has come to a reader for longer, it stood still."""
 
 
 class LiveConsumer:
@@ -136,19 +138,20 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
     """See commands.Verify. Raises LoadError only when a record could not be written."""
     recorder = ReceiveRecorder(command.folder, "verify", 0, run_hash(command.run), command.trial)
     reason = None
+    told = _Told(recorder, command.deadline_s, report)
     try:
-        with _Told(recorder, command.deadline_s, report) as told:
+        with told:
             for batch in system.read_all(
                 command.endpoint, command.topic, command.consumer, command.deadline_s
             ):
                 recorder.add(batch)
-                told.last.update((message.partition, message) for message in batch)
+                told.came(batch)
     except LoadError as error:
         reason = str(error)
     finally:
         recorder.close()
     return {
-        "received": recorder.received,
+        **told.progress(complete=reason is None),
         "distinct": recorder.distinct,
         "complete": reason is None,
         "reason": reason,
@@ -157,15 +160,19 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
 
 
 class _Told:
-    """Reports a read twice a second, also while nothing comes."""
+    """Reports a read twice a second, also while nothing comes, and keeps its stalls."""
 
     def __init__(
         self, recorder: ReceiveRecorder, deadline_s: float, report: Callable[[dict[str, Any]], None]
     ) -> None:
         self._deadline_s = deadline_s
-        self.last: dict[int, Received] = {}
         self._recorder = recorder
         self._report = report
+        self._received = 0
+        self._first_ns: int | None = None
+        self._last_ns = time.monotonic_ns()
+        self._at: dict[int, Received] = {}
+        self._stalls: list[dict[str, Any]] = []
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="told", daemon=True)
 
@@ -177,14 +184,34 @@ class _Told:
         self._over.set()
         self._thread.join()
 
+    def came(self, batch: Sequence[Received]) -> None:
+        """Take what was read, in its order."""
+        if self._first_ns is None:
+            self._first_ns = batch[0].received_ns
+        for message in batch:
+            if message.received_ns - self._last_ns > _STILL_NS:
+                self._stalls.append(self._stall(message.received_ns))
+            self._last_ns = message.received_ns
+            self._at[message.partition] = message
+            self._received += 1
+
+    def progress(self, *, complete: bool = False) -> dict[str, Any]:
+        """Return what commands.Verify says of a read; one that is not `complete` may stand still now."""
+        now_ns, stalls = time.monotonic_ns(), list(self._stalls)
+        if not complete and now_ns - self._last_ns > _STILL_NS:
+            stalls.append(self._stall(now_ns))
+        return {**self._come(), "first_ns": self._first_ns, "last_ns": self._last_ns, "stalls": stalls}
+
+    def _stall(self, until_ns: int) -> dict[str, Any]:
+        return {"from_ns": self._last_ns, "to_ns": until_ns, **self._come()}
+
+    def _come(self) -> dict[str, Any]:
+        """Return how much has come, and each partition's last message (partition, ledger, entry)."""
+        at = [[one.partition, one.ledger, one.entry] for _, one in sorted(dict(self._at).items())]
+        return {"received": self._received, "at": at}
+
     def _run(self) -> None:
         """Tell, until nothing has come for twice as long as the read allows: then it hangs, and silence says so."""
-        received, changed = -1, time.monotonic()
         while not self._over.wait(_TELL_NS / NANOS):
-            if self._recorder.received != received:
-                received, changed = self._recorder.received, time.monotonic()
-            if time.monotonic() - changed > self._deadline_s * 2:
-                continue
-            last = dict(self.last)
-            at = [[one.partition, one.ledger, one.entry] for _, one in sorted(last.items())]
-            self._report({"received": self._recorder.received, "at": at})
+            if time.monotonic_ns() - self._last_ns <= self._deadline_s * 2 * NANOS:
+                self._report(self.progress())

@@ -29,9 +29,9 @@ from bench.systems.processing import PROCESSOR
 from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, Watched
 
 _WARM_UP_PRODUCERS = 16
-_TURNS = 3
-_TURN_MOST_S = 5.0
-_REST = 0.12
+_ROUNDS = 4
+_TURN_LEAST_S, _TURN_MOST_S = 1.0, 5.0
+_REST = 0.15
 """Compilers rest when, under load, all of them together take less than this share of a core."""
 _SUBSCRIBE_S = 60.0
 _CATCH_UP_S = 3.0
@@ -105,24 +105,28 @@ class Bench:
         """Send to throw-away topics until the servers' compilers rest under load, or for `most_s`.
 
         A fresh JVM compiles what it is asked to do often, and each trial would be faster than the one before (seen:
-        four times as fast after 18 trials). So the load goes on, in rounds of turns of up to three of the cases, so
-        that every path is taken: with many synchronous producers, since what counts is how many requests the servers
-        see, then with the case's own; with its consumers and with telemetry. Returns a round's acknowledgements, the
-        share of a core that compilers took in it, and whether that is rest.
+        four times as fast after 18 trials). So the load goes on, in rounds with a turn for each case, for what is left
+        out stays slow (seen: with acks=0 alone, acks=all took its servers twice the CPU for a message afterwards): with
+        many synchronous producers, since what counts is how many requests the servers see, then with the case's own;
+        with its consumers and with telemetry. Returns of each round how many turns it had, their acknowledgements, the
+        share of a core that compilers took, and whether that is rest; the last round may have turns for some only.
         """
-        chosen = [cases[turn * (len(cases) - 1) // max(1, _TURNS - 1)] for turn in range(_TURNS)]
-        turn_s = min(_TURN_MOST_S, most_s / (2 * _TURNS))
+        turn_s = min(_TURN_MOST_S, max(_TURN_LEAST_S, most_s / (_ROUNDS * len(cases))))
         compilers = Compilers(lambda: self.cluster.backend.pids().values())
         rounds: list[Document] = []
-        begun = last = time.monotonic()
-        while True:
-            acks = sum(self._turn(case, turn_s, working) for case in chosen)
-            now = time.monotonic()
-            share = compilers.took_s() / (now - last)
-            rounds.append({"acks": acks, "compilers": round(share, 3), "rested": share < _REST})
-            if share < _REST or now - begun + (now - last) > most_s:
-                return rounds
-            last = now
+        end_s, longest_s, rested = time.monotonic() + most_s, 0.0, False
+        while not rested and time.monotonic() + longest_s <= end_s:
+            begun_s, acks = time.monotonic(), []
+            for case in cases:
+                if (turn_begun_s := time.monotonic()) + longest_s > end_s:
+                    break
+                acks.append(self._turn(case, turn_s, working))
+                longest_s = max(longest_s, time.monotonic() - turn_begun_s)
+            share = compilers.took_s() / (time.monotonic() - begun_s)
+            rested = len(acks) == len(cases) and share < _REST
+            told = {"turns": len(acks), "acks": sum(acks), "compilers": round(share, 3), "rested": rested}
+            rounds.append(told)
+        return rounds
 
     def _turn(self, case: Case, seconds: float, working: Path) -> int:
         """Load a topic with many producers, then with as many as the case has; return the acknowledgements."""

@@ -273,6 +273,7 @@ def test_the_first_failure_and_the_first_success_count_from_when_it_was_asked_fo
 def test_half_of_the_rate_was_gone_for_three_seconds(fault: Row) -> None:
     assert fault["rate_before"] == 20
     assert fault["dip_depth"] == pytest.approx(0.5)
+    assert fault["dip_messages"] == 30
 
 
 def test_what_begins_after_the_next_fault_is_not_the_first_ones(results: Path) -> None:

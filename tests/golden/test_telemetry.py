@@ -35,6 +35,13 @@ def looked_at() -> TrialLog:
             sample(second, "machine", "cpu_busy_s", second * 1.1, role="machine"),
             sample(second, "machine", "cores", 2, role="machine", counter=False),
         ]
+    # broker-3: 0.3 cores until it is killed after 4 s; two seconds of that are in the window.
+    samples += [sample(second, "broker-3", "cpu_s", second * 0.3) for second in range(5)]
+    for at_s, times in ((2.0, 0), (4.0, 1)):
+        samples += [
+            sample(at_s, "broker-3", "flushes", times * 118),
+            sample(at_s, "broker-3", "flush_s", times * 118 * 0.0005),
+        ]
     # Scraped at the window's start and just before its end only: 600 requests of 3 ms, 1,200 fsyncs of 0.5 ms.
     for at_s, times in ((2.0, 0), (7.9, 1)):
         samples += [
@@ -69,18 +76,18 @@ def rows(run: Path, name: str) -> list[Row]:
 def test_cpu_is_counted_for_servers_client_and_the_rest(run: Path) -> None:
     trial = rows(run, "trials")[0]
 
-    # Of broker-1 nothing is known of the second in which it ended; it began anew at 0 then.
-    assert trial["servers_cpu"] == pytest.approx(0.5 + 5 * 0.25 / 6)
+    # Of broker-1 nothing is known of the second in which it ended; it began anew at 0 then. broker-3 had 0.6 s of six.
+    assert trial["servers_cpu"] == pytest.approx(0.5 + 5 * 0.25 / 6 + 0.1)
     assert trial["client_cpu"] == pytest.approx(0.2)
     assert trial["machine_cpu_share"] == pytest.approx(1.1 / 2)
-    assert trial["other_cpu"] == pytest.approx(1.1 - 0.2 - 0.5 - 5 * 0.25 / 6)
+    assert trial["other_cpu"] == pytest.approx(1.1 - 0.2 - 0.5 - 5 * 0.25 / 6 - 0.1)
 
 
 def test_what_a_message_and_a_byte_took(run: Path) -> None:
     trial = rows(run, "trials")[0]
 
     assert trial["throughput_msgs_per_s"] == pytest.approx(100)
-    assert trial["cpu_per_message_ns"] == pytest.approx((0.5 + 5 * 0.25 / 6) / 100 * 1e9)
+    assert trial["cpu_per_message_ns"] == pytest.approx((0.5 + 5 * 0.25 / 6 + 0.1) / 100 * 1e9)
     assert trial["disk_bytes_per_byte"] == pytest.approx((1e4 + 1e4 * 5 / 6) / 1e4)
     assert trial["network_bytes_per_byte"] == pytest.approx(4.0)
 
@@ -90,7 +97,7 @@ def test_scrapes_at_the_windows_ends_are_enough(run: Path) -> None:
 
     assert trial["request_ns"] == pytest.approx(3_000_000)
     assert trial["flush_ns"] == pytest.approx(500_000)
-    assert trial["flushes_per_message"] == pytest.approx(1180 / 5.9 / 100)
+    assert trial["flushes_per_message"] == pytest.approx((1180 + 118) / 5.9 / 100)
 
 
 def test_the_verdict_names_what_most_of_a_sends_time_passes_in(run: Path) -> None:

@@ -139,24 +139,32 @@ class Reads:
     def __init__(self) -> None:
         self.tell: Callable[[Mapping[str, Any]], None] | None = None
         self.over = threading.Event()
-        self.received = 0
+        self.progress = {
+            "received": 0,
+            "at": [],
+            "first_ns": None,
+            "last_ns": time.monotonic_ns(),
+            "stalls": [],
+        }
 
     def __call__(
         self, step: str, tell: Callable[[Mapping[str, Any]], None], given_up: threading.Event
     ) -> Mapping[str, Any]:
         self.tell = tell
-        tell({"received": 0, "at": []})
+        tell(self.progress)
         while not self.over.wait(0.002):
             if given_up.is_set():
                 message = "It was given up."
                 raise LoadError(message)
-        return {"received": self.received, "complete": True, "reason": None}
+        return {**self.progress, "complete": True, "reason": None}
 
     def get(self, received: int) -> None:
         until(lambda: self.tell is not None)
         assert self.tell is not None
-        self.received = received
-        self.tell({"received": received, "at": [[0, -1, received]]})
+        now_ns = time.monotonic_ns()
+        told = {"received": received, "at": [[0, -1, received]], "last_ns": now_ns}
+        self.progress = {**self.progress, "first_ns": self.progress["first_ns"] or now_ns, **told}
+        self.tell(self.progress)
 
 
 WHOLE = TopicState(available=True, copies_missing=False, in_sync=3)
@@ -352,12 +360,8 @@ def test_steps_follow_a_reader_that_blocks() -> None:
     finishing.join()
 
     _, record, back = line.records
-    assert (record["received"], record["complete"]) == (25, True)
-    (stall,) = record["stalls"]
-    assert stall["received"] == 10
-    assert stall["at"] == [[0, -1, 10]]
-    assert back["asked_ns"] - stall["from_ns"] >= 1.2e9
-    assert stall["to_ns"] >= back["asked_ns"]
+    assert (record["received"], record["at"], record["complete"]) == (25, [[0, -1, 25]], True)
+    assert back["asked_ns"] - record["effect_ns"] >= 1.2e9
 
 
 def test_abandoning_gives_the_reader_up() -> None:
@@ -989,77 +993,93 @@ def test_targets_are_names_roles_and_parts() -> None:
 NEVER_NS = 2**63 - 1
 
 
-def bins(*counts: int, first: int = 1000) -> dict[int, int]:
-    return {first + number: count for number, count in enumerate(counts) if count}
+def dipped(before: Sequence[int], after: Sequence[int], until: int | None = None) -> dict[str, object]:
+    """Hold bins from a fault on against those before it; the load began with the first, and ends with the last."""
+    counts = {number: count for number, count in enumerate((*before, *after), -len(before)) if count}
+    until_ns = NEVER_NS if until is None else until * BIN_NS
+    return dip(counts, -len(before) * BIN_NS, until_ns, len(after) * BIN_NS)
 
 
 def test_a_dip_worked_out_by_hand() -> None:
-    # 5 s at 10 a bin, 2 s of nothing, 1 s at 5 a bin, then 2 s at 10 again.
-    found = dip(bins(*[10] * 50, *[0] * 20, *[5] * 10, *[10] * 20), 1050 * BIN_NS, NEVER_NS, 1100 * BIN_NS)
+    """5 s at 10 a bin, 2 s of nothing, 1 s at 5 a bin, then 2 s at 10 again."""
+    found = dipped([10] * 50, [*[0] * 20, *[5] * 10, *[10] * 20])
 
     assert found["rate_before"] == 100
     assert found["dip_depth"] == 1.0
     # The first second that reaches 90 of 100 begins when 8 of its bins are back: two at 5 and eight at 10.
     assert found["back_ns"] == 38 * BIN_NS
-    assert found["dip_messages"] == 20 * 10 + 8 * 5
+    assert found["dip_messages"] == 20 * 10 + 10 * 5
+
+
+def test_what_is_held_up_when_a_load_begins_comes_in_a_burst_and_is_no_higher_rate() -> None:
+    """10 a bin are due; nothing comes in the first second, and its hundred with the next bin."""
+    found = dipped([*[0] * 10, 110, *[10] * 9], [*[0] * 10, *[10] * 20])
+
+    assert found["rate_before"] == 100
+    assert found["dip_messages"] == 100
+
+
+def test_no_more_than_five_seconds_before_a_fault_are_its_rate_before() -> None:
+    assert dipped([*[30] * 20, *[10] * 50], [10] * 20)["rate_before"] == 100
 
 
 def test_acknowledgements_that_come_in_bursts_have_the_rate_of_their_sum() -> None:
     """40 every fourth bin are 10 a bin; a median of bins would call it nothing."""
     burst = [40, 0, 0, 0]
-    found = dip(bins(*burst * 13, *[0] * 20, *burst * 5), 1052 * BIN_NS, NEVER_NS, 1092 * BIN_NS)
+    found = dipped(burst * 13, [*[0] * 20, *burst * 5])
 
     assert found["rate_before"] == 96  # of the fifty bins before, twelve had a burst
     assert found["dip_depth"] == 1.0
-    assert found["back_ns"] == 29 * BIN_NS  # the second from bin 1071 on has three bursts
+    assert found["back_ns"] == 29 * BIN_NS  # the second from bin 19 on has three bursts
 
 
 def test_a_rate_that_never_falls_is_back_at_once() -> None:
-    found = dip(bins(*[10] * 100), 1050 * BIN_NS, NEVER_NS, 1100 * BIN_NS)
+    found = dipped([10] * 50, [10] * 50)
 
     assert (found["back_ns"], found["dip_messages"], found["dip_depth"]) == (0, 0, 0.0)
 
 
 def test_a_rate_that_never_comes_back_says_so() -> None:
-    found = dip(bins(*[10] * 50, *[0] * 49, 1), 1050 * BIN_NS, NEVER_NS, 1100 * BIN_NS)
+    found = dipped([10] * 50, [*[0] * 49, 1])
 
     assert found["back_ns"] is None
     assert found["dip_depth"] == 1.0
+    assert found["dip_messages"] == 49 * 10 + 9
 
 
 def test_what_falls_after_the_next_fault_is_not_this_ones() -> None:
-    rate = bins(*[10] * 80, *[0] * 20, *[10] * 50)
+    steady, fallen = [10] * 50, [*[0] * 20, *[10] * 50]
 
-    first = dip(rate, 1050 * BIN_NS, 1080 * BIN_NS, 1150 * BIN_NS)
-    second = dip(rate, 1080 * BIN_NS, NEVER_NS, 1150 * BIN_NS)
+    first = dipped(steady, [*[10] * 30, *fallen], until=30)
+    second = dipped([*steady, *[10] * 30], fallen)
 
     assert (first["back_ns"], first["dip_messages"], first["dip_depth"]) == (0, 0, 0.0)
-    assert (second["back_ns"], second["dip_messages"], second["dip_depth"]) == (
-        29 * BIN_NS,
-        190,
-        1.0,
-    )  # 19 of 20 bins: the second that is back begins in the last
+    # The second that is back begins with the last of twenty bins of nothing.
+    assert (second["back_ns"], second["dip_messages"], second["dip_depth"]) == (29 * BIN_NS, 200, 1.0)
 
 
 def test_a_rate_still_down_when_the_next_fault_strikes_is_looked_at_until_it_is_back() -> None:
-    found = dip(
-        bins(*[10] * 50, *[5] * 40, *[0] * 10, *[10] * 20), 1050 * BIN_NS, 1090 * BIN_NS, 1120 * BIN_NS
-    )
+    found = dipped([10] * 50, [*[5] * 40, *[0] * 10, *[10] * 20], until=40)
 
     assert found["back_ns"] == 59 * BIN_NS
-    assert found["dip_messages"] == 40 * 5 + 9 * 10
+    assert found["dip_messages"] == 40 * 5 + 10 * 10
     assert found["dip_depth"] == 1.0
 
 
 def test_the_way_back_is_that_from_the_worst_second() -> None:
     """A second at 8 a bin at once, and one of nothing four seconds later, when a session is over."""
-    found = dip(
-        bins(*[10] * 50, *[8] * 10, *[10] * 30, *[0] * 10, *[10] * 30), 1050 * BIN_NS, NEVER_NS, 1130 * BIN_NS
-    )
+    found = dipped([10] * 50, [*[8] * 10, *[10] * 30, *[0] * 10, *[10] * 30])
 
     assert found["dip_depth"] == 1.0
     assert found["back_ns"] == 59 * BIN_NS  # the second that begins with one empty bin
-    assert found["dip_messages"] == 10 * 2 + 9 * 10
+    assert found["dip_messages"] == 10 * 2 + 10 * 10
+
+
+def test_a_second_that_falls_once_the_rate_was_back_is_no_part_of_the_dip() -> None:
+    """Half is lost for a second; back, and two seconds later, after the next fault, all is."""
+    found = dipped([10] * 50, [*[5] * 10, *[10] * 20, *[0] * 10], until=30)
+
+    assert (found["dip_depth"], found["dip_messages"]) == (0.5, 50)
 
 
 def test_a_fall_no_deeper_than_twice_what_came_before_is_none() -> None:
@@ -1071,14 +1091,14 @@ def test_a_fall_no_deeper_than_twice_what_came_before_is_none() -> None:
         (wild, 5, 0),
         (wild, 4, 19 * BIN_NS),
     ):
-        after = [*[bin_count] * 10, *[10] * 30]
-        found = dip(bins(*before, *after), 1050 * BIN_NS, NEVER_NS, 1090 * BIN_NS)
+        found = dipped(before, [*[bin_count] * 10, *[10] * 30])
         assert (found["back_ns"], found["dip_depth"]) == (back_ns, pytest.approx(1 - bin_count / 10))
 
 
 def test_nothing_is_said_where_nothing_came_before_or_after() -> None:
-    assert dip({}, 1050 * BIN_NS, NEVER_NS, None)["rate_before"] is None
-    assert dip(bins(*[10] * 55), 1050 * BIN_NS, NEVER_NS, 1055 * BIN_NS)["back_ns"] is None
+    assert dipped([], [10] * 50)["rate_before"] is None
+    assert dipped([0] * 50, [10] * 50)["rate_before"] is None
+    assert dipped([10] * 50, [10] * 5)["back_ns"] is None
 
 
 def test_a_timed_heal_does_not_wait_for_a_step_that_asks_somebody() -> None:

@@ -27,12 +27,13 @@ class Clock:
     def __init__(self) -> None:
         self.now_s = 1000.0
         self.turns: list[str] = []
+        self.beside_s = 0.0
 
     def monotonic(self) -> float:
         return self.now_s
 
     def turn(self, case: Case, seconds: float, _working: Path) -> int:
-        self.now_s += seconds
+        self.now_s += seconds + self.beside_s
         self.turns.append(case.name)
         return 7
 
@@ -65,22 +66,33 @@ def warm_up(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wa
     return warm_up
 
 
-def test_rounds_go_on_until_compilers_rest(clock: Clock, warm_up: WarmUp) -> None:
+def test_rounds_of_a_turn_for_each_case_go_on_until_compilers_rest(clock: Clock, warm_up: WarmUp) -> None:
     rounds = warm_up([0.5, 0.3, 0.05])
 
     assert rounds == [
-        {"acks": 21, "compilers": 0.5, "rested": False},
-        {"acks": 21, "compilers": 0.3, "rested": False},
-        {"acks": 21, "compilers": 0.05, "rested": True},
+        {"turns": 5, "acks": 35, "compilers": 0.5, "rested": False},
+        {"turns": 5, "acks": 35, "compilers": 0.3, "rested": False},
+        {"turns": 5, "acks": 35, "compilers": 0.05, "rested": True},
     ]
-    assert clock.turns == ["case 0", "case 2", "case 4"] * 3
+    assert clock.turns == [f"case {number}" for number in range(5)] * 3
 
 
 def test_a_warm_up_ends_in_its_time_where_compilers_never_rest(clock: Clock, warm_up: WarmUp) -> None:
-    """A round has three turns of five seconds; a fifth one would not fit any more."""
+    """A round has five turns of three seconds; a fifth one would not fit any more."""
     begun_s = clock.now_s
 
     rounds = warm_up([1.0] * 9)
 
     assert [found["rested"] for found in rounds] == [False] * 4
     assert clock.now_s - begun_s == MOST_S
+
+
+def test_a_warm_up_stops_within_a_round_and_does_not_call_that_rest(clock: Clock, warm_up: WarmUp) -> None:
+    """Each turn takes 4 s longer than its load: three of five fit into the second round."""
+    clock.beside_s = 4.0
+    begun_s = clock.now_s
+
+    rounds = warm_up([1.0, 0.05])
+
+    assert [(found["turns"], found["rested"]) for found in rounds] == [(5, False), (3, False)]
+    assert clock.now_s - begun_s == 56.0

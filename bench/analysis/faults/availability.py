@@ -50,15 +50,15 @@ class Struck:
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """What Spark found: figures of sends and live receives by fault that took effect, acks and receives a bin by trial.
+    """What Spark found by fault that took effect: figures of sends and live receives, and acks and receives by bin.
 
-    A fault's key is its trial and its place among the trial's steps.
+    A fault's key is its trial and its place among the trial's steps. Bins count from when it was asked for.
     """
 
     struck: Mapping[tuple[int, int], Struck]
     figures: Mapping[tuple[int, int], Row]
-    acks: Mapping[int, Mapping[int, int]]
-    live: Mapping[int, Mapping[int, int]]
+    acks: Mapping[tuple[int, int], Mapping[int, int]]
+    live: Mapping[tuple[int, int], Mapping[int, int]]
 
 
 def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> Availability:
@@ -87,7 +87,7 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
     ):
         for key, row in found.items():
             figures[key] |= row
-    return Availability(struck, figures, _bins(acks), _bins(seen))
+    return Availability(struck, figures, _bins(acks, faults), _bins(seen, faults))
 
 
 def _struck(trial: TrialRecord) -> Iterator[Struck]:
@@ -193,11 +193,11 @@ def _ended(gap: Any, mended: Iterable[tuple[str, int]]) -> str | None:  # noqa: 
     return known[0] if known else NEXT if gap.at_ns > end_ns else None
 
 
-def _bins(events: DataFrame) -> dict[int, dict[int, int]]:
-    number = F.call_function("div", F.col("at_ns"), F.lit(BIN_NS)).alias("bin")
-    found: dict[int, dict[int, int]] = {}
-    for row in events.groupBy("trial", number).count().collect():
-        found.setdefault(row.trial, {})[row.bin] = row["count"]
+def _bins(events: DataFrame, faults: DataFrame) -> dict[tuple[int, int], dict[int, int]]:
+    number = F.floor((F.col("at_ns") - F.col("asked_ns")) / BIN_NS).alias("bin")
+    found: dict[tuple[int, int], dict[int, int]] = {}
+    for row in events.join(F.broadcast(faults), "trial").groupBy("trial", "fault", number).count().collect():
+        found.setdefault((row.trial, row.fault), {})[row.bin] = row["count"]
     return found
 
 
@@ -275,10 +275,12 @@ def _row(
     }
     struck = found.struck.get((trial.trial, number))
     if struck:
-        times = (struck.asked_ns, struck.until_ns, trial.window.end_ns if trial.window else None)
-        row |= found.figures[trial.trial, number]
-        row |= dip(found.acks.get(trial.trial, {}), *times)
-        live = dip(found.live.get(trial.trial, {}), *times)
+        end_ns = trial.window.end_ns if trial.window else struck.asked_ns
+        begun, until, end = (at_ns - struck.asked_ns for at_ns in (first_ns, struck.until_ns, end_ns))
+        key = trial.trial, number
+        row |= found.figures[key]
+        row |= dip(found.acks.get(key, {}), begun, until, end)
+        live = dip(found.live.get(key, {}), begun, until, end)
         row |= {f"live_{name}": value for name, value in live.items()}
         back = copies.back(trial.history, trial.faults, fault, struck.until_ns)
         row |= {"copies_back_ns": back and back.after_ns, "copies_back_how": back and back.how}
@@ -289,25 +291,26 @@ def _since(value: object, first_ns: int) -> int | None:
     return value - first_ns if isinstance(value, int) else None
 
 
-def dip(bins: Mapping[int, int], asked_ns: int, until_ns: int, end_ns: int | None) -> Row:
-    """Hold the rate after a fault was asked for against the rate before it, by bins of 100 ms.
+def dip(bins: Mapping[int, int], begun_ns: int, until_ns: int, end_ns: int) -> Row:
+    """Hold the rate after a fault was asked for against the rate before it, by bins of 100 ms from then on.
 
-    The same is asked of what live consumers received. Before: the mean over up to five seconds. Depth: how much of it
-    the worst second lost that ended before `until_ns`. It fell where that is more than a tenth, and more than half or
-    than twice what any second before differed from the mean by. Back: the end of the first second after the worst that
-    reaches 90 % of the rate before; 0 where it did not fall, null where it never came back. Area: what seconds until
-    then lack, also where the next fault struck meanwhile.
+    The first send `begun_ns`, the next fault `until_ns` and the window's `end_ns` count from there too. The same is
+    asked of what live consumers received. Before: the mean over up to five seconds, of those since the first send, as
+    what is held up at first comes in one burst. Depth: how much of it the worst second lost that ended before
+    `until_ns`. It fell where that is more than a tenth, and more than half or than twice what any second before
+    differed from the mean by. Back: the end of the first second after the worst that reaches 90 % of the rate before; 0
+    where it did not fall, null where it never came back. Area: what seconds until then lack, also where the next fault
+    struck meanwhile.
     """
-    at = asked_ns // BIN_NS
-    last = max(bins, default=at) if end_ns is None else end_ns // BIN_NS - 1
-    earlier = [bins.get(number, 0) for number in range(max(at - _BEFORE_BINS, min(bins, default=at)), at)]
-    later = [bins.get(number, 0) for number in range(at, last + 1)]
+    before = min(_BEFORE_BINS, max(0, -begun_ns // BIN_NS))
+    earlier = [bins.get(number, 0) for number in range(-before, 0)]
+    later = [bins.get(number, 0) for number in range(end_ns // BIN_NS)]
     usual = mean(earlier) * _SECOND_BINS if earlier else 0.0
     row: Row = dict.fromkeys(DIP)
     if not usual or len(later) < _SECOND_BINS:
         return row
     seconds = _seconds(later)
-    own = seconds[: max(1, until_ns // BIN_NS - at - _SECOND_BINS + 1)]
+    own = seconds[: max(1, until_ns // BIN_NS - _SECOND_BINS + 1)]
     worst = own.index(min(own))
     depth = max(0.0, 1 - own[worst] / usual)
     row |= {"rate_before": usual, "dip_depth": depth, "dip_messages": 0, "back_ns": 0}
@@ -316,11 +319,11 @@ def dip(bins: Mapping[int, int], asked_ns: int, until_ns: int, end_ns: int | Non
         return row
     wanted = _BACK * usual
     back = next((start for start in range(worst, len(seconds)) if seconds[start] >= wanted), None)
-    until = len(later) if back is None else back
+    until = len(later) if back is None else back + _SECOND_BINS
     return row | {
-        "dip_depth": 1 - min(seconds[worst : until + 1]) / usual,
+        "dip_depth": 1 - min(seconds[worst : until - _SECOND_BINS + 1]) / usual,
         "dip_messages": round(_lacking(later[:until], usual / _SECOND_BINS)),
-        "back_ns": None if back is None else (back + _SECOND_BINS) * BIN_NS,
+        "back_ns": None if back is None else until * BIN_NS,
     }
 
 

@@ -14,11 +14,13 @@ _LATE_NS = NANOS // 2
 """A window that messages end is looked at once more so soon after its end."""
 
 
-_SUITE, _MACHINES = "suite", "cpu_busy_s"
+_MACHINES = "cpu_busy_s"
+_OF_PROCESSES = {"cpu_s", "disk_read_bytes", "disk_write_bytes", "net_in_bytes", "net_out_bytes"}
+"""Counters that are looked at together with the machine's; servers are asked for the others, less often."""
 
 
 class Used(NamedTuple):
-    """A figure of one node over a trial's window: a counter's rate a second; of a level the mean."""
+    """A figure of one node over a trial's window: of a counter its growth per second of it, of a level the mean."""
 
     trial: int
     node: str
@@ -60,7 +62,8 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
 def used(stepped: DataFrame) -> list[Used]:
     """Add up what `steps` gave inside each trial's window.
 
-    A process of the suite's lives as long as it is needed: what it took counts over the time that the machine was seen.
+    A process that lived for a part of it has its growth divided by the whole all the same: by the time that the machine
+    was seen, or the longest that any node told the counter for.
     """
     rows = (
         stepped.where("in_window")
@@ -73,11 +76,16 @@ def used(stepped: DataFrame) -> list[Used]:
         )
         .collect()
     )
-    seen_ns = {row["trial"]: row["took_ns"] for row in rows if row["metric"] == _MACHINES}
+    longest_ns: dict[tuple[int, str], int] = {}
+    for row in rows:
+        key = row["trial"], row["metric"]
+        longest_ns[key] = max(longest_ns.get(key, 0), row["took_ns"] or 0)
     found = []
     for row in rows:
-        took_ns = seen_ns.get(row["trial"], row["took_ns"]) if row["role"] == _SUITE else row["took_ns"]
-        rate = row["grown"] / took_ns if row["grown"] is not None and took_ns else None
+        told_ns = longest_ns[row["trial"], row["metric"]]
+        of_machine_ns = longest_ns.get((row["trial"], _MACHINES), told_ns)
+        whole_ns = of_machine_ns if row["metric"] in _OF_PROCESSES else told_ns
+        rate = row["grown"] / whole_ns if row["grown"] is not None and whole_ns else None
         value = rate if row["counter"] else row["level"]
         if value is not None:
             found.append(Used(row["trial"], row["node"], row["role"], row["metric"], value))
