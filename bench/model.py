@@ -229,6 +229,9 @@ class Node:
 BUSY = 0.9
 """From this share of its time on, something is taken to be at its limit."""
 
+CROWDED = 0.5
+"""From so many cores on, other work than the trial's own is in the way of its rates, latencies and gaps."""
+
 _TIMES = ("min", "mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max")
 
 ENDS = ("low", "high", "ci_low", "ci_high")

@@ -41,7 +41,7 @@ from bench.analysis.verdicts.headline import headline
 from bench.analysis.verdicts.meant import Found, meant
 from bench.analysis.window import windows
 from bench.errors import AnalysisError
-from bench.guarantee import guarantee
+from bench.guarantee import Guarantee, guarantee
 from bench.model import EMULATED_FSYNC
 
 _Counted = TypeVar("_Counted", Tally, Used)
@@ -212,9 +212,12 @@ def _summary(
     closed = not any(trial.open_loop for trial in folder.trials)
     counted = [trial for trial in folder.trials if trial.verdict == "valid"] or folder.trials
     broken = any(trial.broken for trial in counted)
-    both = None if broken else _sides(folder, trials)
+    promises = _promises(folder)
+    both = None if broken else _sides(folder, trials, promises)
+    hollow = {name for name, promise in promises.items() if promise and promise.nodes is None}
+    told = [{**case, "hollow": case["case"] in hollow} for case in cases]
     return {
-        "headline": headline(cases, trials, both, closed=closed, broken=broken),
+        "headline": headline(told, trials, both, closed=closed, broken=broken),
         "rounds_needed": None if broken else rounds_for_difference(trials, closed=closed),
         "sides": both,
         "figure": _figure(folder, closed=closed, broken=broken),
@@ -224,13 +227,17 @@ def _summary(
     }
 
 
-def _sides(folder: RunFolder, trials: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+def _promises(folder: RunFolder) -> dict[str, Guarantee | None]:
+    """Return what each case promises of an acknowledged message."""
+    cases = {trial.case.name: trial.case for trial in folder.trials}
+    return {name: guarantee(case.system, case.settings, case.configuration) for name, case in cases.items()}
+
+
+def _sides(
+    folder: RunFolder, trials: Sequence[Mapping[str, Any]], promises: Mapping[str, Guarantee | None]
+) -> dict[str, Any] | None:
     """Compare both systems, in the scenario's order."""
     places = {case: place for place, case in enumerate(folder.plan.cases)}
-    cases = {trial.case.name: trial.case for trial in folder.trials}
-    promises = {
-        name: guarantee(case.system, case.settings, case.configuration) for name, case in cases.items()
-    }
     ordered = sorted(trials, key=lambda row: places.get(row["case"], len(places)))
     return sides(ordered, folder.plan.swept, promises)
 

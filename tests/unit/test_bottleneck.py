@@ -76,11 +76,12 @@ def test_a_load_that_kept_its_pace_met_no_limit() -> None:
     ("open_sends", "changed", "expected"),
     [
         # One thread after the other works, so one of two cores is idle, and a faster one would carry as much more.
-        (1, {"machine_cpu_share": 0.5, "servers_cpu": 0.7, "client_cpu": 0.2}, "cpu"),
-        (1, {"machine_cpu_share": 0.5, "servers_cpu": 0.7, "client_cpu": 0.2, "request_ns": None}, "cpu"),
+        (1, {"machine_cpu_share": 0.5, "servers_cpu": 0.72, "client_cpu": 0.2}, "cpu"),
+        (1, {"machine_cpu_share": 0.5, "servers_cpu": 0.72, "client_cpu": 0.2, "request_ns": None}, "cpu"),
         (1, {"servers_cpu": 0.4, "client_cpu": 0.2}, "broker"),
+        (1, {"servers_cpu": 0.4, "client_cpu": 0.2, "other_cpu": 0.9}, "broker"),
         (2, {"servers_cpu": 1.1, "client_cpu": 0.5}, "broker"),
-        (3, {"servers_cpu": 2.1, "client_cpu": 0.5}, "cpu"),
+        (3, {"servers_cpu": 2.3, "client_cpu": 0.5}, "cpu"),
         (None, {"servers_cpu": 0.7, "client_cpu": 0.2}, "broker"),
         (1, {"servers_cpu": 0.7, "client_cpu": 0.2, "flush_ns": 1_900_000.0}, "disk"),
     ],
@@ -92,8 +93,9 @@ def test_a_closed_loop_keeps_no_more_cores_busy_than_it_has_sends_open(
 
 
 def test_the_evidence_names_the_sends_that_were_open() -> None:
-    assert evidence(Asked(open_sends=1), servers_cpu=0.7, client_cpu=0.2) == (
-        "1 send open at a time, and 1.00 cores busy: 0.70 by servers, 0.20 by the client, 0.10 by others"
+    assert evidence(Asked(open_sends=1), servers_cpu=0.75, client_cpu=0.2) == (
+        "1 send open at a time, and servers and client kept 0.95 cores busy: 0.75 by servers, 0.20 by the client, "
+        "0.10 by others"
     )
 
 
@@ -161,7 +163,9 @@ def test_an_fsync_that_was_cut_off_is_told_by_its_bounds() -> None:
     row: dict[str, Any] = {**CUT, "system": "pulsar", "flush_ns": 1_000_000.0}
 
     assert evidence(**row).endswith("one fsync took 1 ms to 2 ms, which may be most of it")
-    assert evidence(Asked(open_sends=1), **row).startswith("1 send open at a time, and 1.30 cores busy")
+    assert evidence(Asked(open_sends=1), **row).startswith(
+        "1 send open at a time, and servers and client kept 1.20 cores busy"
+    )
     assert evidence(Asked(added_fsync_ns=1_100_000), **row).endswith("one fsync took 1.1 ms or more")
 
 

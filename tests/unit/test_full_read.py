@@ -32,7 +32,7 @@ class Reader:
 
 
 def read(system: Any, folder: Path) -> dict[str, Any]:
-    reading = {
+    reading: dict[str, Any] = {
         "system": "memory",
         "endpoint": "",
         "topic": Topic("topic", 2, {}),

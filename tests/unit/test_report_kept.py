@@ -13,6 +13,7 @@ from bench.guarantee import Guarantee
 from bench.report import results, sweep
 from bench.report.sections.covered import Covered, covered
 from bench.report.sections.kept import kept
+from bench.report.sections.tables import guarantees
 from bench.report.table import Table
 from tests.report_data import build
 from tests.report_sketch import Sketch
@@ -133,6 +134,18 @@ def test_only_a_loss_within_the_promise_is_red(tmp_path: Path) -> None:
     red = [row for row in table.rows if any(cell.tone == "bad" for cell in row.cells)]
     assert {row.cells[-1].text for row in red} == {"within the promise"}
     assert all("journalSyncData=true" in row.cells[1].text for row in red)
+
+
+def test_in_a_runs_own_table_too_only_a_loss_within_the_promise_is_red(tmp_path: Path) -> None:
+    run = broken(tmp_path / "run", fault("power-loss", *BOOKIES), lost=dict.fromkeys(range(12), 61))
+    found = results.read(run)
+
+    table = guarantees(found, *sweep.parts(found))
+
+    lost = [column.head for column in table.columns].index("lost")
+    tones = {(row.cells[1].text, row.cells[lost].tone) for row in table.rows if not row.heading}
+    assert tones == {("true", "bad"), ("false", "plain")}
+    assert "unread" not in [column.head for column in table.columns]
 
 
 def test_a_promise_that_nothing_has_tried_is_named_so(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from bench import numbers
 from bench.report import results, sweep
 from bench.report.pages import html
-from bench.report.sections import resources, tables
+from bench.report.sections import delivery, resources, tables
 from bench.report.table import Table
 from tests.report_data import build
 from tests.report_sketch import Sketch
@@ -177,15 +177,16 @@ def test_the_tail_has_an_interval_and_few_trials_say_that_they_have_none(tmp_pat
     assert cells[time, "95 % interval"].endswith("\n(no interval)")
 
 
-def test_what_limited_a_case_stands_beside_its_price(tmp_path: Path) -> None:
+def test_what_limited_a_case_stands_beside_its_price(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = results.read(build(tmp_path / "run", Sketch(systems=("kafka",), rounds=1, messages=500)))
     (part,) = sweep.parts(found)
 
-    made = tables.guarantees(part, priced=True)
+    made = tables.guarantees(found, part)
 
     place = [column.head for column in made.columns].index("limited by")
     assert {row.cells[place].text for row in made.rows if not row.heading} == {"broker"}
-    assert "limited by" not in [column.head for column in tables.guarantees(part, priced=False).columns]
+    monkeypatch.setattr(results.Results, "broken", property(lambda _: True))
+    assert "limited by" not in [column.head for column in tables.guarantees(found, part).columns]
 
 
 def test_the_time_in_garbage_collection_is_a_cases_median(tmp_path: Path) -> None:
@@ -245,8 +246,20 @@ def test_loss_is_flagged_on_the_first_page_and_in_the_account(troubled: str) -> 
 
 
 def test_first_fifty_offending_messages_are_listed(troubled: str) -> None:
-    assert "The first 50 of each kind, of 60 in all, the gravest first; up to 10,000" in troubled
+    assert "Of 60 in all at most 50 rows of each kind stand here, the gravest first" in troubled
     assert troubled.count('<td class="name bad">lost</td>') == 50
+
+
+def test_lost_messages_that_follow_one_another_share_a_row(tmp_path: Path) -> None:
+    """Of producer 0 the sequences 5 to 8 and 10, of producer 1 sequence 11: which follows nobody's."""
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), lost={0: 6}, messages=500)))
+    those = found.messages.assign(sequence=[5, 6, 7, 8, 10, 11], producer=[0] * 5 + [1], partition=0)
+
+    table = delivery.offending(replace(found, messages=those), sweep.parts(found))
+
+    assert table is not None
+    place = [column.head for column in table.columns].index("sequence")
+    assert [row.cells[place].text for row in table.rows] == ["5 to 8", "10", "11"]
 
 
 def test_missing_end_to_end_latency_is_said(troubled: str) -> None:

@@ -113,7 +113,8 @@ def test_points_come_in_the_scenarios_order_with_what_the_trials_configurations_
     ]
     plan = PlanRecord(format=1, swept=swept, cases=cases)
 
-    found = job._sides(RunFolder(Path(), ManifestRecord(format=1), plan, records), trials)
+    folder = RunFolder(Path(), ManifestRecord(format=1), plan, records)
+    found = job._sides(folder, trials, job._promises(folder))
 
     assert found is not None
     assert [point["values"] for point in found["points"]] == [{"acks": "all"}, {"acks": "1"}]

@@ -111,10 +111,10 @@ def _waits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
 
 def _one_by_one(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
     """Where fewer sends are open than there are cores: work on them keeps as many busy, and the others are idle."""
-    busy = sum(row.get(column) or 0.0 for column in _TAKERS.values())
+    busy = sum(row.get(_TAKERS[who]) or 0.0 for who in ("servers", "the client"))
     if asked.open_sends and busy >= BUSY * asked.open_sends:
         sends = numbers.plural(asked.open_sends, "send")
-        yield CPU, f"{sends} open at a time, and {busy:.2f} cores busy: {_who(row)}"
+        yield CPU, f"{sends} open at a time, and servers and client kept {busy:.2f} cores busy: {_who(row)}"
 
 
 def _fsync_ns(row: Row, asked: Asked) -> tuple[float, float]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from bench import numbers
 from bench.analysis.statistics.interval import by_round, paired, paired_ratio
 from bench.analysis.verdicts.between import between, unlike
-from bench.model import ENOUGH_TRIALS
+from bench.model import CROWDED, ENOUGH_TRIALS
 
 Row = Mapping[str, Any]
 
 _UNHARMED = "none was lost, doubled or disordered"
-_UNSURE = "sends that were refused or never answered"
 _ENDED = (
     ("healing", "until something was healed"),
     ("restart", "until a server that had ended was started again"),
@@ -34,18 +33,21 @@ def headline(
 ) -> list[str]:
     """Say what each system's cheapest and dearest configurations did, what was lost, and what to beware of.
 
+    A case that promises nothing of an acknowledged message (`hollow`) is neither: it is told apart, as its losses are.
+
     In a closed loop a configuration is cheap when it carries more messages; in an open loop, where the rate
     is given, when its response time is short. Where both systems sweep the same in a closed loop (`sides`) and promise
     the same somewhere, their ratios there take the place of that. Where something was `broken`, what became of
     acknowledged messages comes first, what lost most before the others, and a price only follows from a closed loop.
     """
     systems = dict.fromkeys(case["system"] for case in cases)
+    hollow = {case["case"] for case in cases if case.get("hollow")}
     by_system = {name: [case for case in cases if case["system"] == name] for name in systems}
     valid = [row for row in trials if row["verdict"] == "valid"]
     prices = [_system(name, those, valid, closed=closed) for name, those in by_system.items()]
     if not broken:
         ratios, untold = (between(sides), unlike(sides)) if sides and closed else ([], ())
-        return [*(ratios or prices), *untold, _loss(cases, trials), *_caveats(cases, trials)]
+        return [*(ratios or prices), *untold, _loss(cases, trials, hollow), *_caveats(cases, trials)]
     rows = {name: [row for case in those for row in _of(case, valid)] for name, those in by_system.items()}
     ranked = sorted(by_system, key=lambda name: _gone(rows[name]), reverse=True)
     worths = [_worth(name, by_system[name], rows[name]) for name in ranked]
@@ -72,7 +74,7 @@ def _worth(system: str, cases: Sequence[Row], valid: Sequence[Row]) -> str:
     every = [row for rows in found.values() for row in rows]
     acked = sum(row["acked"] for row in every)
     clean = [label for label, harm in said.items() if not harm]
-    beside = f"{_strays(every)}{_stood_still(every)}."
+    beside = f"{_strays(every)}{_stood_still(every) if len(said) == 1 else ''}."
     if len(clean) == len(said):
         return f"{name}: of {acked:,} acknowledged messages {_UNHARMED}{beside}"
     harmed = "; ".join(f"{label} {harm}" for label, harm in said.items() if harm)
@@ -81,17 +83,21 @@ def _worth(system: str, cases: Sequence[Row], valid: Sequence[Row]) -> str:
 
 
 def _stood_still(rows: Sequence[Row]) -> str:
-    """Say for how long nothing was acknowledged, and in how many trials that was not the system's own time."""
-    gaps = [row["unavailable_ns"] for row in rows if row.get("unavailable_ns") is not None]
-    if not gaps:
+    """Say for how long nothing was acknowledged, and in how many trials that was not the system's own time.
+
+    Of the trials in which no other work was in the way, where there are any.
+    """
+    told = [row for row in rows if row.get("unavailable_ns") is not None]
+    alone = [row for row in told if (row.get("other_cpu") or 0.0) < CROWDED] or told
+    if not alone:
         return ""
+    gaps = [row["unavailable_ns"] for row in alone]
     low, high = numbers.duration(min(gaps)), numbers.duration(max(gaps))
-    ended = Counter(row.get("unavailable_ended") for row in rows)
-    said = [
-        f"{words} in {ended[how]} of {numbers.plural(len(rows), 'trial')}"
-        for how, words in _ENDED
-        if ended[how]
-    ]
+    ended = Counter(row.get("unavailable_ended") for row in alone)
+    trials = numbers.plural(len(alone), "trial")
+    said = [f"{words} in {ended[how]} of {trials}" for how, words in _ENDED if ended[how]]
+    if len(alone) < len(told):
+        said.append(f"in the {len(alone)} of {len(told)} trials that other work did not crowd")
     span = low if low == high else f"{low} to {high}"
     beside = f" ({', '.join(said)})" if said else ""
     return f"; the longest time without an acknowledgement was {span}{beside}"
@@ -101,15 +107,20 @@ def _strays(rows: Sequence[Row]) -> str:
     """Say how many of the sends that were not acknowledged are there all the same; empty where all were."""
     read = [row for row in rows if row.get("lost") is not None]
     unsure, every = (sum(row["failed"] + row["unknown"] for row in those) for those in (read, rows))
-    said = ""
+    said, what = "", f"sends that were {_unsure(rows)}"
     if unsure:
         there = sum(row["fail_present"] + row["unknown_present"] for row in read)
-        said = f"; {there or 'none'} of the {unsure:,} {_UNSURE} {_are(there)} in the log"
+        said = f"; {there or 'none'} of the {unsure:,} {what} {_are(there)} in the log"
     if every > unsure:
-        said += (
-            f"; of {every - unsure:,} {_UNSURE} that cannot be said, as the full read did not reach the end"
-        )
+        more = f"{every - unsure:,} {f'more {what}' if not unsure else 'more'}"
+        said += f"; of {more} that cannot be said, as the full read did not reach the end"
     return said
+
+
+def _unsure(rows: Sequence[Row]) -> str:
+    """Say how sends ended that were not acknowledged."""
+    ends = {"failed": "refused", "unknown": "never answered"}
+    return " or ".join(word for name, word in ends.items() if any(row[name] for row in rows))
 
 
 def _are(number: int) -> str:
@@ -130,7 +141,8 @@ def _marred(rows: Sequence[Row]) -> str:
     if not words:
         return ""
     listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-    return f"{listed} of {acked:,}{_sent(rows)}"
+    short = " (the full read ended at the first that it could not get)" if counts["left unread"] else ""
+    return f"{listed} of {acked:,}{_sent(rows)}{short}"
 
 
 def _sent(rows: Sequence[Row]) -> str:
@@ -155,15 +167,22 @@ def _system(system: str, cases: Sequence[Row], valid: Sequence[Row], *, closed: 
         trials = numbers.plural(sum(case["trials"] for case in cases), "trial")
         return f"{name}: nothing can be said, none of its {trials} is valid and measured."
     endless = math.inf  # a p99 that falls among sends that were never made
-    ordered = sorted(said, key=lambda case: endless if case[metric] is None else case[metric], reverse=closed)
+    every = sorted(said, key=lambda case: endless if case[metric] is None else case[metric], reverse=closed)
+    ordered = [case for case in every if not case.get("hollow")] or every
     best, worst = ordered[0], ordered[-1]
+    empty = [case for case in every if case not in ordered]
+    beside = (
+        f"; {_label(empty[0])}, which promises nothing, has {_speed(empty[0], closed=closed)}"
+        if empty
+        else ""
+    )
     if len(ordered) == 1:
-        return f"{name} ({_label(best)}): {_speed(best, closed=closed)}."
-    picked = len(ordered) > 2
+        return f"{name} ({_label(best)}): {_speed(best, closed=closed)}{beside}."
+    of = f"{len(ordered)} configurations{' that promise something' if empty else ''}"
     return (
-        f"{name}: of {len(ordered)} configurations {_label(best)} is the cheapest with "
-        f"{_speed(best, closed=closed)}, {_label(worst)} the dearest with {_speed(worst, closed=closed)}: "
-        f"{_factor(_of(best, valid), _of(worst, valid), closed=closed, picked=picked)}."
+        f"{name}: of {of} {_label(best)} is the cheapest with {_speed(best, closed=closed)}, {_label(worst)} the "
+        f"dearest with {_speed(worst, closed=closed)}: "
+        f"{_factor(best, worst, valid, closed=closed, picked=len(ordered) > 2)}{beside}."
     )
 
 
@@ -189,29 +208,47 @@ def _tail(case: Row, *, closed: bool) -> str:
     return f"p99 {measure} time {numbers.duration(value)}"
 
 
-def _factor(best: Sequence[Row], worst: Sequence[Row], *, closed: bool, picked: bool) -> str:
+def _factor(best: Row, worst: Row, valid: Sequence[Row], *, closed: bool, picked: bool) -> str:
     """Say how many times as much the one is: the median over the rounds that both have, with its interval.
 
-    It has none where the two were `picked` from several for being furthest apart, as chance sets equals apart too.
+    It has none where the two were `picked` from several for being furthest apart, as chance sets equals apart too: then
+    it is the ratio of the two medians that are told, with the rounds' own beside it.
     """
     metric, what = ("throughput_msgs_per_s", "throughput") if closed else ("response_p99_ns", "latency")
-    high, low = (by_round(rows, metric) for rows in ((best, worst) if closed else (worst, best)))
-    ratio = paired_ratio(paired(high, low))
+    more, less = (best, worst) if closed else (worst, best)
+    pairs = paired(*(by_round(_of(case, valid), metric) for case in (more, less)))
+    ratio = paired_ratio(pairs)
     if ratio is None:
         return "no ratio can be given"
     if picked:
-        return f"{ratio.median:.1f} times the {what}, picked as extremes"
+        ratios = [high / low for high, low in pairs if low > 0]
+        told = more[metric] / less[metric] if more[metric] and less[metric] else ratio.median
+        by = f" ({min(ratios):.1f} to {max(ratios):.1f} by round)" if len(ratios) > 1 else ""
+        return f"{told:.1f} times the {what}{by}, picked as extremes"
     span = f" ({ratio.interval.low:.1f} to {ratio.interval.high:.1f})" if ratio.interval else ""
     return f"{ratio.median:.1f}{span} times the {what}"
 
 
-def _loss(cases: Sequence[Row], trials: Sequence[Row]) -> str:
+def _loss(cases: Sequence[Row], trials: Sequence[Row], hollow: Collection[str]) -> str:
     """State what acknowledged messages were lost, as far as the full reads can tell."""
-    read = [row for row in trials if row["verdict"] == "valid" and row.get("lost") is not None]
-    if not read:
+    every = [row for row in trials if row["verdict"] == "valid" and row.get("lost") is not None]
+    if not every:
         return (
             "Whether acknowledged messages were lost cannot be said: no valid trial was read back to the end."
         )
+    read = [row for row in every if row["case"] not in hollow]
+    apart = [row for row in every if row["case"] in hollow]
+    return f"{_lost(cases, read)}{_unpromised(apart)}" if read else _lost(cases, apart)
+
+
+def _unpromised(rows: Sequence[Row]) -> str:
+    """Say what was lost of messages that the client took for acknowledged, and nothing was promised of."""
+    acked, lost = sum(row["acked"] for row in rows), sum(row["lost"] for row in rows)
+    were = f"{lost:,} were" if lost > 1 else f"{lost or 'none'} was"
+    return f" Of {acked:,} more, of which nothing was promised, {were} lost." if acked else ""
+
+
+def _lost(cases: Sequence[Row], read: Sequence[Row]) -> str:
     acked, lost = sum(row["acked"] for row in read), sum(row["lost"] for row in read)
     where = f"{acked:,} acknowledged in {numbers.plural(len(read), 'valid trial')}"
     if not lost:

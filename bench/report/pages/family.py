@@ -11,7 +11,7 @@ from bench import numbers
 from bench.errors import OutdatedError, ReportError
 from bench.report import beside, pdf, results, style, sweep, templates
 from bench.report.results import Results
-from bench.report.sections import expectations, method, worth
+from bench.report.sections import expectations, method, servers, worth
 from bench.report.table import Cell
 
 _SYSTEMS = ("kafka", "pulsar")
@@ -87,17 +87,34 @@ def _entry(found: Results, folder: Path) -> Entry:
         link=str(Path("..") / found.run.name / "report.html") if folder.parent == found.run.parent else "",
         run=found.run.name,
         about=", ".join(
-            filter(None, (manifest.get("profile"), begun[:10], _versions(found), _crowded(found)))
+            filter(
+                None,
+                (
+                    *(manifest.get("profile"), begun[:10], _versions(found), _strikes(found)),
+                    *(servers.patience(found), _crowded(found)),
+                ),
+            )
         ),
         claims=expectations.claims(found.expectations),
         lines={part.system: worth.lines(found, part) for part in sweep.parts(found)},
     )
 
 
+def _strikes(found: Results) -> str:
+    """Name what strikes whom on each system, as the scenario says it."""
+    said: dict[str, dict[str, None]] = {}
+    for trial in found.trial_files.values():
+        kinds = {step["kind"] for step in trial.get("faults") or () if "proven" in step}
+        for step in (trial["case"].get("configuration") or {}).get("faults") or ():
+            for kind in kinds & step.keys():
+                target = step[kind]["target"] if isinstance(step[kind], Mapping) else step[kind]
+                said.setdefault(trial["case"]["system"], {})[f"{kind} {target}"] = None
+    return "; ".join(f"{system.capitalize()}: {', '.join(strikes)}" for system, strikes in said.items())
+
+
 def _crowded(found: Results) -> str:
     those = len(method.crowded(found.trials))
-    every = numbers.plural(len(found.trials), "trial")
-    return f"other work shared the cores in {those} of {every}: gaps may be too long" if those else ""
+    return f"other work in {those} of {numbers.plural(len(found.trials), 'trial')}" if those else ""
 
 
 def _versions(found: Results) -> str:

@@ -69,7 +69,7 @@ def _context(
         "history": faults.history(found),
         "sides": sides.sides(found),
         "kept": kept.kept(found, parts),
-        "guarantees": [tables.guarantees(part, priced=not found.broken) for part in parts],
+        "guarantees": [tables.guarantees(found, part) for part in parts],
         "left_out": omissions.left_out(found),
         "not_counted": omissions.not_counted(found, parts),
         "flagged": certainty.flagged(found, parts),

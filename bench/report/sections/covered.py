@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from bench.guarantee import Guarantee
+from bench.guarantee import Guarantee, guarantee
 from bench.report.results import Json
 
 _POWER, _CUT_OFF = "power-loss", "isolate"
@@ -27,6 +27,12 @@ class _Lost(NamedTuple):
     node: str
     from_ns: int
     to_ns: float
+
+
+def promise(trial: Json) -> Guarantee | None:
+    """Return what the configuration of a trial.json promises of an acknowledged message."""
+    case = trial["case"]
+    return guarantee(case["system"], case["settings"], case.get("configuration") or {})
 
 
 def faults(trial: Json) -> list[Json]:

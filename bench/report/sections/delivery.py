@@ -14,6 +14,7 @@ from bench.report.results import Results
 from bench.report.table import Cell, Column, Row, Table, case_table, number_cell, without_empty
 
 LISTED = 50
+_TONES = ("bad", "warn", "good")
 _GRAVITY = (
     "lost",
     "foreign",
@@ -56,7 +57,8 @@ class Statement:
 
 def statements(results: Results) -> list[Statement]:
     """What can be said about loss, duplicates and order, the gravest first."""
-    return [*_loss(results), *_unsaid(results), *_log(results), *_unconfirmed(results)]
+    every = [*_loss(results), *_unsaid(results), *_log(results), *_unconfirmed(results)]
+    return sorted(every, key=lambda statement: _TONES.index(statement.tone))
 
 
 def account(part: sweep.Part) -> Table:
@@ -113,7 +115,10 @@ def _missing(trial: pd.Series[Any]) -> float | None:
 
 
 def offending(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
-    """The first fifty offending messages of each kind, the gravest kinds first; None where there are none."""
+    """The first fifty rows of offending messages of each kind, the gravest first; None where there are none.
+
+    Lost ones that follow one another share a row, with the position of the first.
+    """
     grave = results.messages["kind"].map({kind: place for place, kind in enumerate(_GRAVITY)})
     if not grave.notna().any():
         return None
@@ -134,9 +139,19 @@ def offending(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
         Column("previous position", "name"),
         Column("error", "text"),
     )
-    shown = ordered.groupby("kind", sort=False).head(LISTED)
+    spans = _spans(ordered)
+    shown = spans.groupby("kind", sort=False).head(LISTED)
     rows = tuple(_message(message, labels, heads) for _, message in shown.iterrows())
     return without_empty(Table("Offending messages", columns, rows))
+
+
+def _spans(ordered: pd.DataFrame) -> pd.DataFrame:
+    """Put lost messages that follow one another into one row, which has the last one's sequence in `until`."""
+    whose = ["kind", "trial", "producer", "partition"]
+    same = (ordered[whose] == ordered[whose].shift()).all(axis="columns")
+    follows = same & (ordered["kind"] == "lost") & (ordered["sequence"] == ordered["sequence"].shift() + 1)
+    number = (~follows).cumsum()
+    return ordered.assign(until=ordered.groupby(number)["sequence"].transform("last"))[~follows]
 
 
 def offences(results: Results) -> int:
@@ -186,11 +201,12 @@ def _loss(results: Results) -> Iterator[Statement]:
             f"{numbers.count(acked)} were acknowledged in all valid trials.",
         )
     elif len(valid) and lost.notna().any():
-        told = int(valid.loc[lost.notna(), "acked"].sum())
+        told, whole = int(valid.loc[lost.notna(), "acked"].sum()), int(lost.notna().sum())
+        where = "" if whole == len(valid) else f" in {whole} of {len(valid)} trials, those read to the end"
         yield Statement(
             "good",
-            f"Nothing lost: the full read found all {numbers.count(told)} acknowledged "
-            f"messages of {numbers.plural(int(lost.notna().sum()), 'valid trial')}.",
+            f"Nothing lost{where}: the full read found all {numbers.count(told)} acknowledged messages of "
+            f"{numbers.plural(whole, 'valid trial')}.",
         )
     others = results.trials[results.trials["verdict"] != "valid"]
     uncounted = int(pd.to_numeric(others["lost"]).sum())
@@ -263,13 +279,20 @@ def _message(message: pd.Series[Any], labels: dict[int, str], heads: Sequence[st
             Cell(kind.replace("_", " "), tone),
             Cell(str(trial)),
             Cell(labels.get(trial, numbers.NOTHING)),
-            *(Cell(_identity(message[name])) for name in heads),
+            *(Cell(_span(message, name)) for name in heads),
             Cell(_position(message, "")),
             Cell(_identity(previous)),
             Cell(_position(message, "previous_")),
             Cell(numbers.NOTHING if numbers.absent(error) else str(error)),
         )
     )
+
+
+def _span(message: pd.Series[Any], name: str) -> str:
+    """What identifies a message; of several that follow one another the first one's sequence and the last one's."""
+    said = _identity(message[name])
+    several = name == "sequence" and message["until"] > message[name]
+    return f"{said} to {_identity(message['until'])}" if several else said
 
 
 def _position(message: pd.Series[Any], which: str) -> str:

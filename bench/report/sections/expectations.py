@@ -17,7 +17,7 @@ MARKS = {"held": "✓", "did not hold": "✗"}
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One expectation with its evidence."""
+    """One expectation with its evidence; `bounds` where each trial was held against one."""
 
     anchor: str
     claim: str
@@ -27,6 +27,7 @@ class Expectation:
     summary: str
     counted: str
     comparisons: Table
+    bounds: bool
 
     @property
     def tone(self) -> str:
@@ -51,6 +52,7 @@ def expectations(results: Results) -> list[Expectation]:
             summary=str(entry.get("summary") or ""),
             counted=_counted(entry.get("comparisons") or ()),
             comparisons=without_empty(_comparisons(entry)),
+            bounds=_bounds(entry.get("comparisons") or ()),
         )
         for number, entry in enumerate(results.expectations, start=1)
     ]
@@ -72,7 +74,9 @@ def tally(every: list[Expectation]) -> str:
 def _counted(comparisons: Sequence[Json]) -> str:
     """Say in how many trials a bound was kept, where it was not in all; empty for what is decided by rounds."""
     kept, every = (sum(int(one[name]) for one in comparisons) for name in ("rounds_for", "rounds"))
-    return f"{kept} of {numbers.plural(every, 'trial')}" if _bounds(comparisons) and kept < every else ""
+    return (
+        f"kept in {kept} of {numbers.plural(every, 'trial')}" if _bounds(comparisons) and kept < every else ""
+    )
 
 
 def _bounds(comparisons: Sequence[Json]) -> bool:

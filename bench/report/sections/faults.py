@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -16,7 +17,7 @@ _MORE = {"undo", "read", "look-up", "mark", "left out"}
 """Kinds of steps that are no faults: where there are none, the faults' own table says when each struck."""
 _TIMES = ("asked_ns", "effect_ns", "healed_ns", "first_failed_ns", "first_acked_ns", "ack_gap_ns")
 _SHOWN = 3
-"""So many partitions and ledgers of one change are written out."""
+"""So many partitions and ledgers of one change, and nodes of one fault, are written out."""
 
 
 def struck(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
@@ -140,23 +141,23 @@ def _table(results: Results, part: sweep.Part) -> Table | None:
         Column("round", "name"),
         Column("fault", "name"),
         Column("nodes", "name"),
-        Column("asked", "number", "time"),
-        Column("in force", "number", "time"),
-        Column("healed", "number", "time"),
-        Column("first failed", "number", "producers"),
-        Column("first acked", "number", "producers"),
-        Column("no ack", "number", "producers"),
-        Column("rate", "number", "producers"),
-        Column("dip", "number", "producers"),
-        Column("held up", "number", "producers"),
-        Column("back", "number", "producers"),
-        Column("first", "number", "consumers"),
-        Column("none", "number", "consumers"),
-        Column("dip", "number", "consumers"),
-        Column("held up", "number", "consumers"),
-        Column("back", "number", "consumers"),
-        Column("back", "number", "copies"),
-        Column("how", "name", "copies"),
+        Column("asked", "number", "since the first send"),
+        Column("in force", "number", "since the first send"),
+        Column("healed", "number", "since the first send"),
+        Column("first failed", "number", "producers, since it was asked for"),
+        Column("first acked", "number", "producers, since it was asked for"),
+        Column("no ack", "number", "producers, since it was asked for"),
+        Column("rate", "number", "producers, since it was asked for"),
+        Column("dip", "number", "producers, since it was asked for"),
+        Column("held up", "number", "producers, since it was asked for"),
+        Column("back", "number", "producers, since it was asked for"),
+        Column("first", "number", "consumers, likewise"),
+        Column("none", "number", "consumers, likewise"),
+        Column("dip", "number", "consumers, likewise"),
+        Column("held up", "number", "consumers, likewise"),
+        Column("back", "number", "consumers, likewise"),
+        Column("back", "number", "copies, likewise"),
+        Column("how", "name", "copies, likewise"),
     )
     rows: list[Row] = []
     for case, faults in found.sort_values(["round", "asked_ns"]).groupby("case", sort=False):
@@ -213,7 +214,7 @@ def _row(fault: pd.Series) -> Row:
     return Row((
         Cell(number) if verdict == "valid" else Cell(f"{number} {verdict}", "warn"),
         Cell(str(fault["fault"]), "plain" if fault["proven"] else "bad"),
-        Cell(str(fault["nodes"])),
+        Cell(_nodes(str(fault["nodes"])), note=str(fault["nodes"])),
         *(
             Cell(_seconds(fault[name]))
             for name in _TIMES
@@ -230,6 +231,13 @@ def _row(fault: pd.Series) -> Row:
         Cell(_seconds(fault["copies_back_ns"])),
         Cell(fault.get("copies_back_how") or numbers.NOTHING),
     ))  # fmt: skip
+
+
+def _nodes(names: str) -> str:
+    """Name a few nodes; of many how many of each role."""
+    roles = Counter(name.rpartition("-")[0] for name in names.split())
+    many = roles.total() > _SHOWN
+    return ", ".join(numbers.plural(count, role) for role, count in roles.items()) if many else names
 
 
 def _seconds(value_ns: float | None) -> str:

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from bench import numbers
-from bench.guarantee import Guarantee, guarantee
+from bench.guarantee import Guarantee
 from bench.report import beside, sweep
 from bench.report.beside import Other
 from bench.report.results import Json, Results
-from bench.report.sections.covered import Covered, covered, faults
+from bench.report.sections import covered
+from bench.report.sections.covered import Covered
 from bench.report.table import Cell, Column, Row, Table, heading
 
 _COLUMNS = (
@@ -52,13 +53,8 @@ def kept(found: Results, parts: Sequence[sweep.Part]) -> list[Table] | None:
 def _promises(found: Results, part: sweep.Part) -> list[Guarantee]:
     """Return what the configurations of a system promise, each promise once, in the scenario's order."""
     trials = {trial["case"]["name"]: trial for trial in found.trial_files.values()}
-    every = [_promise(trials[name]) for name in part.cases["case"] if name in trials]
-    return list({promise.survives: promise for promise in every if promise}.values())
-
-
-def _promise(trial: Json) -> Guarantee | None:
-    case = trial["case"]
-    return guarantee(case["system"], case["settings"], case.get("configuration") or {})
+    every = [covered.promise(trials[name]) for name in part.cases["case"] if name in trials]
+    return list({one.survives: one for one in every if one}.values())
 
 
 def _tried(other: Other) -> Iterator[_Tried]:
@@ -68,9 +64,9 @@ def _tried(other: Other) -> Iterator[_Tried]:
     """
     for _, case in other.cases.iterrows():
         trials = [trial for trial in other.trials.values() if trial["case"]["name"] == case["case"]]
-        promise = _promise(trials[0]) if trials else None
+        promise = covered.promise(trials[0]) if trials else None
         settles = any((trial["case"].get("configuration") or {}).get("processor") for trial in trials)
-        if promise and not settles and any(faults(trial) for trial in trials):
+        if promise and not settles and any(covered.faults(trial) for trial in trials):
             yield _Tried(other, case, promise, [trial for trial in trials if trial["verdict"] == "valid"])
 
 
@@ -91,7 +87,7 @@ def _row(one: _Tried) -> Row:
     case, other = one.case, one.other
     name = str(case["case"]).removeprefix(str(case["system"])).strip()
     link = (("report", f"../{other.path.name}/report.html"),)
-    said = covered(one.promise, one.trials)
+    said = covered.covered(one.promise, one.trials)
     return Row(
         (
             Cell(f"{other.manifest.get('title')} ({other.manifest.get('profile')}) ", links=link),

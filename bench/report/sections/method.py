@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from bench import numbers
-from bench.model import EMULATED_FSYNC
+from bench.model import CROWDED, EMULATED_FSYNC
 from bench.report import sweep
 from bench.report.results import Json, Results
 from bench.report.sections import certainty, servers
@@ -19,8 +19,6 @@ PROBES = (
     ("machine_wake_ns", "waking a process on another core", 2.0),
 )
 """What was timed before each trial, and from which ratio on the first page says so."""
-_CROWDED = 0.5
-"""Cores that neither servers nor load nor the suite itself took in a trial's window, from which on it matters."""
 
 
 def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
@@ -255,7 +253,7 @@ def crowded(trials: pd.DataFrame) -> pd.Series[float]:
     if "other_cpu" not in trials.columns:  # an index leads to runs from before it was measured, too
         return pd.Series(dtype=float)
     others = pd.to_numeric(trials["other_cpu"])
-    return others[others >= _CROWDED]
+    return others[others >= CROWDED]
 
 
 def crowding(results: Results) -> str | None:
@@ -265,7 +263,7 @@ def crowding(results: Results) -> str | None:
         return None
     trials = ", ".join(str(trial) for trial in sorted(results.trials.loc[those.index, "trial"]))
     return (
-        f"Other work took more than {_CROWDED:g} of the {cores(results)}, up to {numbers.rate(those.max())}, in "
+        f"Other work took more than {CROWDED:g} of the {cores(results)}, up to {numbers.rate(those.max())}, in "
         f"{len(those)} of {numbers.plural(len(results.trials), 'trial')} ({trials}): of those read what was counted, "
         "not rates, latencies and gaps."
     )
@@ -280,8 +278,8 @@ def cold(results: Results) -> str | None:
         return None
     return (
         f"On {len(those)} of {numbers.plural(len(ends), 'cluster start')} the warm-up's time was over while the "
-        f"servers' compilers still took up to {max(those):.2f} of a core: the first trials there are slower than the "
-        "later ones."
+        f"servers' compilers still took up to {max(those):.2f} of a core: the first trials there may be slower than "
+        "the later ones."
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
+from bench.model import BUSY
 from bench.report import sweep
 from bench.report.figures.timeline import representative
 from bench.report.results import Results
@@ -88,15 +89,26 @@ def limits(results: Results) -> Iterator[str]:
     every = int(counts.sum())
     if (cpu := int(counts.get("cpu", 0))) * 2 > every:
         yield (
-            f"In {cpu} of {numbers.plural(every, 'valid trial')} the CPU was the limit: {method.cores(results)}, which "
-            "servers and load share. Such rates compare configurations with each other on a machine like this one; "
-            "they are not what brokers on machines of their own would carry."
+            f"In {cpu} of {numbers.plural(every, 'valid trial')} the CPU was the limit{_how(results, cpu)}. Such rates "
+            "compare configurations with each other on a machine like this one; they are not what brokers on machines "
+            "of their own would carry."
         )
     if client := int(counts.get("client", 0)):
         yield (
             f"In {client} of {numbers.plural(every, 'valid trial')} the load process may have been the limit, not the "
             "servers: it used nine tenths of a core or more."
         )
+
+
+def _how(results: Results, cpu: int) -> str:
+    """Say in how many of the trials that the CPU limited all cores were busy, and in how many one after the other."""
+    limited = results.valid[results.valid["bottleneck"] == "cpu"]
+    full = int((pd.to_numeric(limited["machine_cpu_share"]) >= BUSY).sum())
+    all_cores = f"all of the {method.cores(results)}, which servers and load share, were busy"
+    in_turn = "servers and client worked on the open sends in turn, which more cores would not speed up"
+    if full == cpu:
+        return f": {all_cores}"
+    return f": {in_turn}" if not full else f": in {full} {all_cores}, in {cpu - full} {in_turn}"
 
 
 def told(results: Results) -> str:

@@ -13,7 +13,8 @@ from bench import numbers
 from bench.model import BUSY, ENDS
 from bench.report import sweep
 from bench.report.results import Results, trial_page
-from bench.report.sections import resources, unserved
+from bench.report.sections import covered, resources, unserved
+from bench.report.sections.covered import Covered
 from bench.report.table import (
     Cell,
     Column,
@@ -24,6 +25,7 @@ from bench.report.table import (
     number_cell,
     setting_cells,
     setting_columns,
+    without_empty,
 )
 
 INTERVAL = "95 % interval"
@@ -93,31 +95,46 @@ def _pages(results: Results, case: pd.Series[Any]) -> Cell:
     return Cell("", links=tuple((str(trial), trial_page(trial)) for trial in trials))
 
 
-def guarantees(part: sweep.Part, *, priced: bool) -> Table:
-    """What an acknowledgement promises, and under each promise the configurations that give it and what they cost."""
+def guarantees(results: Results, part: sweep.Part) -> Table:
+    """What an acknowledgement promises, and under each promise the configurations that give it.
+
+    With what they cost where nothing broke, and what became of the messages; red is a loss that the promise covers.
+    """
+    priced = not results.broken
     columns = (
         *setting_columns(part),
         *(_PRICE if priced else ()),
         Column("acknowledged", "number", "messages"),
         Column("lost", "number", "messages"),
+        Column("unread", "number", "messages"),
     )
     promised = part.cases["guarantee"].fillna("No promise is stated.")
     rows: list[Row] = []
     for promise in dict.fromkeys(promised):
         rows.append(heading(numbers.sentence(str(promise)), opens=bool(rows)))
         rows += [
-            _promised(part, case, priced=priced) for _, case in part.cases[promised == promise].iterrows()
+            _promised(results, part, case, priced=priced)
+            for _, case in part.cases[promised == promise].iterrows()
         ]
-    return Table(part.title, columns, tuple(rows), part.system)
+    return without_empty(Table(part.title, columns, tuple(rows), part.system))
 
 
-def _promised(part: sweep.Part, case: pd.Series[Any], *, priced: bool) -> Row:
+def _promised(results: Results, part: sweep.Part, case: pd.Series[Any], *, priced: bool) -> Row:
     price = (
         Cell(numbers.rate(case[_RATE])),
         resources.limited_by(case),
         Cell(numbers.ms(case[_TAIL])),
     )
-    counts = (number_cell(case["acked"]), number_cell(case["lost"], tone="bad"))
+    trials = [trial for trial in results.trial_files.values() if trial["case"]["name"] == case["case"]]
+    promise = covered.promise(trials[0]) if trials else None
+    valid = [trial for trial in trials if trial["verdict"] == "valid"]
+    within = promise is None or covered.covered(promise, valid) is Covered.WITHIN
+    unread = case.get("unread") or None
+    counts = (
+        number_cell(case["acked"]),
+        number_cell(case["lost"], tone="bad" if within else "plain"),
+        number_cell(unread, tone="warn"),
+    )
     return Row((*setting_cells(part, case, None), *(price if priced else ()), *counts))
 
 

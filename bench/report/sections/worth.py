@@ -9,14 +9,18 @@ import pandas as pd
 from bench import numbers
 from bench.report import sweep
 from bench.report.results import Results
+from bench.report.sections import method
 from bench.report.table import Cell, Column, Row, Table
 
 _COUNTS = (("lost", "bad"), ("duplicates", "warn"), ("out_of_order", "warn"))
 _BASE = {
-    "kafka": (("producer", "acks"), ("topic", "replicas"), ("topic", "min.insync.replicas")),
-    "pulsar": (("topic", "quorums"),),
+    "kafka": (
+        *(("producer", "acks"), ("topic", "replicas"), ("topic", "min.insync.replicas")),
+        *(("topic", "flush.messages"), ("cluster_settings", "broker", "log.flush.interval.messages")),
+    ),
+    "pulsar": (("topic", "quorums"), ("cluster_settings", "bookie", "journalSyncData")),
 }
-"""What names a configuration, also where the scenario does not sweep it."""
+"""What names a configuration where it was asked for, also where the scenario does not sweep it: keys of trial.json."""
 HEADS = (
     "configuration",
     "trials",
@@ -42,7 +46,10 @@ def _table(found: Results, part: sweep.Part) -> Table:
 
 
 def lines(found: Results, part: sweep.Part) -> list[tuple[Cell, ...]]:
-    """Return the cells under HEADS of each configuration; a span is the least and the most of its valid trials."""
+    """Return the cells under HEADS of each configuration; a span is the least and the most of its valid trials.
+
+    Rates and gaps are of those that other work did not crowd, where there are any: with their number.
+    """
     return [_line(found, part, case) for _, case in part.cases.iterrows()]
 
 
@@ -50,7 +57,10 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell,
     trials = part.trials[part.trials["case"] == case["case"]]
     valid = trials[trials["verdict"] == "valid"]
     counted = Cell(f"{len(valid)}/{len(trials)}", "plain" if len(valid) == len(trials) else "warn")
-    faults = found.faults[found.faults["trial"].isin(valid["trial"])]
+    quiet = valid.drop(method.crowded(valid).index)
+    alone = valid if quiet.empty else quiet
+    of = f" ({numbers.plural(len(alone), 'trial')})" if len(alone) < len(valid) else ""
+    faults = found.faults[found.faults["trial"].isin(alone["trial"])]
     lost, *others = (_count(valid[name], tone) for name, tone in _COUNTS)
     if "unread" in valid.columns and valid["unread"].any():
         known = "" if lost.text in {"0", numbers.NOTHING} else f"{lost.text}, "
@@ -58,11 +68,11 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell,
     return (
         Cell(_label(found, part, case, trials), "plain"),
         counted,
-        Cell(_span(_before(faults), numbers.rate), "plain"),
+        Cell(_middle(_before(faults), numbers.rate), "plain"),
         lost,
         *others,
-        _gap(_longest(faults, "ack_gap")),
-        _gap(_unread(_longest(faults, "live_gap"), valid)),
+        _gap(_longest(faults, "ack_gap"), of),
+        _gap(_unread(_longest(faults, "live_gap"), alone), of),
     )
 
 
@@ -90,24 +100,30 @@ def _unread(live: pd.DataFrame, valid: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([live.drop(longer.index, errors="ignore"), pd.DataFrame({"ns": longer, "ended": None})])
 
 
-def _gap(longest: pd.DataFrame) -> Cell:
-    """Say how long, in seconds, and in how many trials that was not the system's own time."""
+def _gap(longest: pd.DataFrame, of: str) -> Cell:
+    """Say how long, in seconds, `of` how many trials, and in how many of them that was not the system's own time."""
     counts = longest["ended"].value_counts()
     said = [
         words if counts[how] == len(longest) else f"{counts[how]} {words}"
         for how, words in _ENDED
         if how in counts
     ]
-    return Cell(", ".join([_span(longest["ns"] / 1e9, "{:.1f}".format), *said]), "plain")
+    return Cell(", ".join([f"{_span(longest['ns'] / 1e9, '{:.1f}'.format)}{of}", *said]), "plain")
 
 
 def _label(found: Results, part: sweep.Part, case: pd.Series[Any], trials: pd.DataFrame) -> str:
     swept = dict(zip(part.settings, part.values(case), strict=True))
     document = found.trial_files.get(int(trials["trial"].iloc[0]), {}) if len(trials) else {}
     configuration = document.get("case", {}).get("configuration", {})
-    base = {name: configuration.get(room, {}).get(name) for room, name in _BASE.get(part.system, ())}
+    base = {path[-1]: _at(configuration, path) for path in _BASE.get(part.system, ())}
     unswept = {name: str(value) for name, value in base.items() if value is not None and name not in swept}
     return ", ".join(_said(name, value) for name, value in (unswept | swept).items()) or part.title
+
+
+def _at(document: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON
+    for name in path:
+        document = document.get(name, {})
+    return document if document != {} else None
 
 
 def _said(name: str, value: str) -> str:
@@ -119,6 +135,12 @@ def _said(name: str, value: str) -> str:
 def _count(values: pd.Series[Any], tone: str) -> Cell:
     known = values.dropna()
     return Cell(_span(known, numbers.count), tone if known.any() else "quiet")
+
+
+def _middle(values: pd.Series[Any], word: Any) -> str:  # noqa: ANN401 - a format
+    """Say the median over the trials, and the least and the most beside it where they differ."""
+    span = _span(values, word)
+    return f"{word(values.median())} ({span})" if " to " in span else span
 
 
 def _span(values: pd.Series[Any], word: Any) -> str:  # noqa: ANN401 - a format

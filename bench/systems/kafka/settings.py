@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaException, Producer
 
+from bench import numbers
 from bench.model import Case, Scalar, Settings, text
 from bench.systems import processing
 from bench.systems.kafka.config import FOLDER, copies
@@ -170,11 +171,11 @@ def _values(case: Case) -> Iterator[str]:
 
 
 def _version(case: Case) -> Iterator[str]:
-    numbers = case.cluster.version.split(".")
-    if not all(number.isdigit() for number in numbers[:2]) or len(numbers) < 2:
+    parts = case.cluster.version.split(".")
+    if not all(number.isdigit() for number in parts[:2]) or len(parts) < 2:
         yield f"Kafka {case.cluster.version} is no version like 4.3.1."
         return
-    version = (int(numbers[0]), int(numbers[1]))
+    version = (int(parts[0]), int(parts[1]))
     with_zookeeper = bool(case.cluster.nodes.get(ZOOKEEPER))
     oldest = _OLDEST_WITH_ZOOKEEPER if with_zookeeper else _OLDEST
     if version < oldest:
@@ -212,8 +213,8 @@ def _copies(case: Case) -> Iterator[str]:
         yield f"min.insync.replicas is a whole number from 1 on, not {in_sync}."
     elif int(in_sync) > replicas:
         yield (
-            f"min.insync.replicas={in_sync} can't be reached with {replicas} replicas: every send with acks=all "
-            "would be refused, and others do not ask for it."
+            f"min.insync.replicas={in_sync} can't be reached with {numbers.plural(replicas, 'replica')}: every send "
+            "with acks=all would be refused; acks=0 and 1 would not use it."
         )
 
 
