@@ -348,3 +348,58 @@ def test_what_can_happen_has_happened_where_one_case_showed_it() -> None:
     (comparison,) = found["comparisons"]
     assert comparison["what"] == "2 cases: duplicates >= 1 in one trial or more"
     assert (comparison["rounds_for"], comparison["rounds"]) == (1, 10)
+
+
+BOUND = {
+    "id": "back",
+    "claim": "it is back soon",
+    "system": "kafka",
+    "metric": "copies_missing_ns",
+    "at_most": 10,
+}
+
+
+def test_a_trial_that_other_work_crowded_says_nothing_of_times() -> None:
+    """Its copies came late, perhaps since others had the cores; four trials of five keep the bound."""
+    rows = trials("copies_missing_ns", {}, [5, 6, 99, 7, 8])
+    rows[2]["other_cpu"] = 0.7
+
+    found = judge(BOUND, rows, [])
+
+    assert found["verdict"] == "held"
+    assert found["comparisons"][0]["values"] == [5, 6, 7, 8]
+    assert (
+        found["summary"] == "held in 1 of 1 comparison over 4 trials; without 1 trial that other work crowded"
+    )
+
+
+def test_what_was_counted_in_a_crowded_trial_counts() -> None:
+    rows = trials("lost", {}, [0, 0, 4, 0, 0], other_cpu=0.7)
+
+    found = judge({**BOUND, "metric": "lost", "at_most": 0}, rows, [])
+
+    assert (found["verdict"], found["comparisons"][0]["values"]) == ("did not hold", [0, 0, 4, 0, 0])
+
+
+def test_a_case_whose_trials_were_all_crowded_leaves_a_claim_on_times_undecided() -> None:
+    rows = [
+        *trials("copies_missing_ns", {"acks": "1"}, [5] * 5),
+        *trials("copies_missing_ns", {"acks": "0"}, [5] * 5, other_cpu=0.5),
+    ]
+
+    assert judge(BOUND, rows, ["acks"])["verdict"] == "undecided"
+
+
+def test_a_ratio_of_rates_leaves_crowded_rounds_out() -> None:
+    sides = {
+        "of": {"system": "kafka", "where": {"acks": "0"}},
+        "to": {"system": "kafka", "where": {"acks": "1"}},
+    }
+    ratio = {"id": "r", "claim": "", "metric": "throughput_msgs_per_s", "ratio": {**sides, "at_least": 1.0}}
+    rows = [*rates("0", [9.0] * 6), *rates("1", [6.0] * 6)]
+    rows[3]["other_cpu"] = 0.9
+
+    found = judge(ratio, rows, ["acks"])
+
+    assert found["comparisons"][0]["rounds"] == 5
+    assert found["summary"].endswith("without 1 trial that other work crowded")

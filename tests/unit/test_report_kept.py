@@ -143,8 +143,12 @@ def test_in_a_runs_own_table_too_only_a_loss_within_the_promise_is_red(tmp_path:
     table = guarantees(found, *sweep.parts(found))
 
     lost = [column.head for column in table.columns].index("lost")
-    tones = {(row.cells[1].text, row.cells[lost].tone) for row in table.rows if not row.heading}
-    assert tones == {("true", "bad"), ("false", "plain")}
+    tones = {
+        (row.cells[0].text, row.cells[1].text): row.cells[lost].tone for row in table.rows if not row.heading
+    }
+    assert tones["1-1-1", "true"] == tones["3-3-3", "true"] == "bad"
+    assert tones["2-2-1", "true"] == "plain"  # whether another copy was there nothing tells
+    assert {tone for (_, synced), tone in tones.items() if synced == "false"} == {"plain"}
     assert "unread" not in [column.head for column in table.columns]
 
 

@@ -11,7 +11,7 @@ from scipy import stats
 
 from bench import numbers
 from bench.analysis.statistics.interval import by_round, paired, paired_ratio
-from bench.model import ENOUGH_TRIALS, text
+from bench.model import COUNTERS, CROWDED, ENOUGH_TRIALS, ERRORS, text
 
 Row = Mapping[str, Any]
 Comparison = dict[str, Any]
@@ -30,18 +30,41 @@ class Rule(NamedTuple):
 HELD, NOT, UNDECIDED = "held", "did not hold", "undecided"
 
 _CHANCE = 0.05
+_CROWDED, _MOVES = "crowded", "moves"
 
 
 def judge(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> dict[str, Any]:
-    """Judge one expectation by the rows of `trials`; `settings` are the names of the swept ones."""
-    comparisons = list(_comparisons(expectation, rows, settings))
+    """Judge one expectation by the rows of `trials`; `settings` are the names of the swept ones.
+
+    A trial that other work crowded says nothing of rates and times.
+    """
+    kept = [{**row, "verdict": _CROWDED} if _crowded(row, expectation) else row for row in rows]
+    comparisons = list(_comparisons(expectation, kept, settings))
     verdict = _overall(comparisons)
     return {
         **{key: expectation.get(key) for key in ("id", "claim", "source", "system", "metric", "error")},
         "verdict": verdict,
-        "summary": _summary(verdict, comparisons),
+        "summary": f"{_summary(verdict, comparisons)}{_without(kept)}",
         "comparisons": comparisons,
     }
+
+
+def _crowded(row: Row, expectation: Row) -> bool:
+    """Whether a valid trial that an expectation on rates or times speaks of shared the cores with other work."""
+    sides = [side for side in (expectation.get("ratio") or {}).values() if isinstance(side, Mapping)]
+    counted = {*COUNTERS, ERRORS, _MOVES}
+    metrics = {side.get("metric") or expectation["metric"] for side in sides or [expectation]}
+    return (
+        bool(metrics - counted)
+        and _counts(row)
+        and any(_meant(row, side) for side in sides or [expectation])
+        and (row.get("other_cpu") or 0.0) >= CROWDED
+    )
+
+
+def _without(rows: Sequence[Row]) -> str:
+    crowded = sum(row["verdict"] == _CROWDED for row in rows)
+    return f"; without {numbers.plural(crowded, 'trial')} that other work crowded" if crowded else ""
 
 
 def _meant(row: Row, side: Row) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,8 +19,9 @@ from bench.report.results import Results
 _MB = 1e6
 _CLIENT, _SUITE, _MACHINE, _OTHERS = "client", "suite", "machine", "others"
 _GREYS = {_CLIENT: "#8b95a3", _SUITE: "#b3bac4", _OTHERS: "#d3d8de"}
-_LEFT_IN, _GAP_IN, _TOP_IN, _ROW_IN, _BETWEEN_IN, _FOOT_IN = 0.52, 0.16, 0.62, 0.92, 0.14, 0.36
+_LEFT_IN, _GAP_IN, _TOP_IN, _ROW_IN, _BETWEEN_IN, _FOOT_IN = 0.52, 0.16, 0.7, 0.92, 0.14, 0.36
 _CHARACTER_IN = 0.049
+_TITLE_LINES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +148,17 @@ def colours(system: str, table: pd.DataFrame) -> dict[str, str]:
 
 
 def _title(axes: Axes, column: _Column, most: int) -> None:
-    """The case above a column."""
+    """The case above a column, in two lines where one is too short."""
+    lines = textwrap.wrap(column.title, most, break_long_words=False, break_on_hyphens=False)
+    if len(lines) > _TITLE_LINES:
+        lines = [lines[0], style.shortened(" ".join(lines[1:]), most)]
     axes.annotate(
-        style.shortened(column.title, most),
+        "\n".join(style.shortened(line, most) for line in lines),
         (0, 1),
-        (0, 19),
+        (0, 17),
         xycoords="axes fraction",
         textcoords="offset points",
+        va="bottom",
         fontsize=6.5,
     )
 
@@ -163,7 +169,7 @@ def _heads(axes: Axes, column: _Column, table: pd.DataFrame) -> None:
     axes.annotate(
         column.part.title,
         (0, 1),
-        (0, 32),
+        (0, 37),
         xycoords="axes fraction",
         textcoords="offset points",
         color=base,

@@ -34,8 +34,9 @@ class Scale:
         if not self.log:
             axis.set_major_locator(MaxNLocator(4))
             return
-        subs = (1.0,) if 2 * np.log10(self.high / self.low) > labels else (1.0, 3.0)
-        axis.set_major_locator(LogLocator(subs=subs))
+        decades = np.log10(self.high / self.low)
+        subs = (1.0,) if 2 * decades > labels else (1.0, 3.0)
+        axis.set_major_locator(LogLocator(subs=subs, numticks=99 if decades <= labels else None))
         axis.set_minor_locator(LogLocator(subs=tuple(range(2, 10))))
         axis.set_minor_formatter(NullFormatter())
 
