@@ -66,7 +66,7 @@ def test_a_misspelt_setting_is_shown_with_the_nearest_name(
         (replace(SOUND, topic={"replicas": 5}), "5 replicas need as many brokers, and the cluster has 4"),
         (replace(SOUND, topic={"replicas": 0}), "replicas is a whole number from 1 on, not 0"),
         (replace(SOUND, topic={"replicas": "two"}), "replicas is a whole number"),
-        (replace(SOUND, topic={"replicas": 1, "min.insync.replicas": 2}), "can't be reached with 1 replicas"),
+        (replace(SOUND, topic={"replicas": 1, "min.insync.replicas": 2}), "can't be reached with 1 replica:"),
         (replace(SOUND, topic={"min.insync.replicas": 4}), "can't be reached with 3 replicas"),
         (replace(SOUND, topic={"min.insync.replicas": 0}), "min.insync.replicas is a whole number from 1 on"),
         (replace(SOUND, partitions=0), "at least one partition"),

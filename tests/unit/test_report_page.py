@@ -15,7 +15,7 @@ import pytest
 from bench import numbers
 from bench.report import results, sweep
 from bench.report.pages import html
-from bench.report.sections import delivery, resources, tables
+from bench.report.sections import delivery, expectations, resources, tables
 from bench.report.table import Table
 from tests.report_data import build
 from tests.report_sketch import Sketch
@@ -400,3 +400,33 @@ def test_promises_lead_to_what_became_of_them_where_something_broke(tmp_path: Pa
     alone = html.render(build(tmp_path / "alone" / "run", Sketch(rounds=1)))
     assert "No run in this folder broke anything" in alone
     assert "No run in this folder broke anything" not in page
+
+
+def test_a_bound_that_every_trial_keeps_alike_takes_one_line(tmp_path: Path) -> None:
+    bound = {"rounds_for": 3, "rounds_against": 0, "rounds": 3, "ratio_median": None, "verdict": "held"}
+    lost = [bound | {"what": f"kafka acks={acks}: lost <= 0", "values": [0, 0, 0]} for acks in ("all", "1")]
+    moved = [bound | {"what": "kafka: moves >= 1", "values": [1, 2, 1]}]
+    broken = [bound | {"what": "kafka: lost <= 0", "values": [7, 7, 7], "verdict": "did not hold"}]
+    entries = [
+        {"claim": "none lost", "metric": "lost", "verdict": "held", "summary": "held", "comparisons": lost},
+        {"claim": "one", "metric": "lost", "verdict": "held", "summary": "held", "comparisons": lost[:1]},
+        {"claim": "moved", "metric": "moves", "verdict": "held", "summary": "held", "comparisons": moved},
+        {
+            "claim": "lost",
+            "metric": "lost",
+            "verdict": "did not hold",
+            "summary": "not",
+            "comparisons": broken,
+        },
+    ]
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500)))
+
+    told = expectations.expectations(replace(found, expectations=entries))
+
+    assert [entry.summary for entry in told] == [
+        "held (lost <= 0): 0 in every trial of 2 cases",
+        "held (lost <= 0): 0 in every trial of kafka acks=all",
+        "held",
+        "not",
+    ]
+    assert [len(entry.comparisons.rows) for entry in told] == [0, 0, 1, 1]

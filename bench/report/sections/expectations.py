@@ -49,9 +49,11 @@ def expectations(results: Results) -> list[Expectation]:
             source=str(entry.get("source") or ""),
             system=str(entry.get("system") or "").capitalize(),
             verdict=_word(entry.get("verdict")),
-            summary=str(entry.get("summary") or ""),
+            summary=f"{entry.get('summary') or ''}{_alike(entry)}",
             counted=_counted(entry.get("comparisons") or ()),
-            comparisons=without_empty(_comparisons(entry)),
+            comparisons=without_empty(
+                _comparisons(entry if not _alike(entry) else {**entry, "comparisons": ()})
+            ),
             bounds=_bounds(entry.get("comparisons") or ()),
         )
         for number, entry in enumerate(results.expectations, start=1)
@@ -77,6 +79,21 @@ def _counted(comparisons: Sequence[Json]) -> str:
     return (
         f"kept in {kept} of {numbers.plural(every, 'trial')}" if _bounds(comparisons) and kept < every else ""
     )
+
+
+def _alike(entry: Json) -> str:
+    """Say in few words what each trial came to where a bound held and all of them are alike; empty elsewhere."""
+    comparisons = entry.get("comparisons") or ()
+    if not _bounds(comparisons) or _word(entry.get("verdict")) != "held":
+        return ""
+    metric = str(entry.get("metric") or "")
+    seen = {_seen(one, metric) for one in comparisons if one["values"]}
+    each = {value for text in seen for value in text.split(", ")}
+    if len(each) != 1:
+        return ""
+    (case, _, bound), *others = (str(one["what"]).partition(": ") for one in comparisons)
+    where = f"{len(comparisons)} cases" if others else case
+    return f" ({bound}): {each.pop()} in every trial of {where}"
 
 
 def _bounds(comparisons: Sequence[Json]) -> bool:
