@@ -154,6 +154,9 @@ def test_every_fault_shows_in_the_event_log_exactly(
 
     expected = {who: 2 if fault is Fault.DUPLICATE else 1 for who, fault in faults.items() if fault in STORED}
     assert identities(trial.receives("verify")) == expected
+    read = {name: verified.pop(name) for name in ("at", "first_ns", "last_ns", "stalls")}
+    assert read["stalls"] == []
+    assert 0 < read["first_ns"] <= read["last_ns"]
     assert verified == {
         "received": sum(expected.values()),
         "distinct": stored,
