@@ -186,7 +186,7 @@ class _Told:
 
     def came(self, batch: Sequence[Received]) -> None:
         """Take what was read, in its order."""
-        if self._first_ns is None:
+        if batch and self._first_ns is None:
             self._first_ns = batch[0].received_ns
         for message in batch:
             if message.received_ns - self._last_ns > _STILL_NS:

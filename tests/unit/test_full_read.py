@@ -82,3 +82,12 @@ def test_a_read_that_breaks_off_ends_in_a_stall_one_that_comes_to_the_end_does_n
     assert done["complete"] is not breaks
     assert len(done["stalls"]) == stalls
     assert done["received"] == 1
+
+
+def test_a_batch_of_nothing_is_nothing(tmp_path: Path) -> None:
+    reader = Reader()
+    reader.read_all = lambda *_: iter([[]])  # type: ignore[method-assign]
+
+    done = read(reader, tmp_path)
+
+    assert (done["received"], done["first_ns"], done["at"], done["stalls"]) == (0, None, [], [])

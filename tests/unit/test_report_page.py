@@ -407,7 +407,7 @@ def test_a_bound_that_every_trial_keeps_alike_takes_one_line(tmp_path: Path) -> 
     lost = [bound | {"what": f"kafka acks={acks}: lost <= 0", "values": [0, 0, 0]} for acks in ("all", "1")]
     moved = [bound | {"what": "kafka: moves >= 1", "values": [1, 2, 1]}]
     broken = [bound | {"what": "kafka: lost <= 0", "values": [7, 7, 7], "verdict": "did not hold"}]
-    entries = [
+    entries: list[dict[str, Any]] = [
         {"claim": "none lost", "metric": "lost", "verdict": "held", "summary": "held", "comparisons": lost},
         {"claim": "one", "metric": "lost", "verdict": "held", "summary": "held", "comparisons": lost[:1]},
         {"claim": "moved", "metric": "moves", "verdict": "held", "summary": "held", "comparisons": moved},
@@ -421,7 +421,7 @@ def test_a_bound_that_every_trial_keeps_alike_takes_one_line(tmp_path: Path) -> 
     ]
     found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500)))
 
-    told = expectations.expectations(replace(found, expectations=entries))
+    told = expectations.expectations(replace(found, expectations=tuple(entries)))
 
     assert [entry.summary for entry in told] == [
         "held (lost <= 0): 0 in every trial of 2 cases",
