@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from bench.errors import ReportError
+from bench.report import results, sweep
 from bench.report.pages import family
+from bench.report.sections import worth
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -72,6 +75,53 @@ def test_a_run_by_other_rules_is_named_and_the_others_stand(tmp_path: Path) -> N
 
     assert "computes it again from its event log): two." in page
     assert "Title of one" in page
+
+
+def gaps(*after_s: tuple[float, str | None]) -> pd.DataFrame:
+    """A fault a trial, after 2,000/s and more: for so long no acknowledgement, and twice as long nothing received."""
+    rows = [
+        {
+            "trial": trial,
+            "asked_ns": 5,
+            "rate_before": 2000.0 + 100 * trial,
+            "ack_gap_ns": gap_s * 1e9,
+            "ack_gap_ended": ended,
+            "live_gap_ns": 2 * gap_s * 1e9,
+            "live_gap_ended": None,
+        }
+        for trial, (gap_s, ended) in enumerate(after_s)
+    ]
+    return pd.DataFrame(rows)
+
+
+def cells(found: results.Results) -> dict[str, str]:
+    (part,) = sweep.parts(found)
+    line, *_ = worth.lines(found, part)
+    return dict(
+        zip(worth.HEADS, (cell.text.replace("\N{NO-BREAK SPACE}", " ") for cell in line), strict=True)
+    )
+
+
+def test_rates_and_gaps_are_of_trials_that_other_work_did_not_crowd(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=3, messages=500)))
+    first = found.cases["case"].iloc[0]
+    of_case = found.trials[found.trials["case"] == first].assign(trial=[0, 1, 2], reader_stall_ns=None)
+    faults = gaps((3.0, "healing"), (9.0, None), (4.0, "healing"))
+    found = replace(found, faults=faults, cases=found.cases[found.cases["case"] == first])
+
+    quiet = cells(replace(found, trials=of_case.assign(other_cpu=0.0)))
+    assert (quiet["trials"], quiet["acks/s before"]) == ("3/3", "2,100 (2,000 to 2,200)")
+    assert (quiet["no ack, s"], quiet["none read, s"]) == ("3.0 to 9.0, 2 till healed", "6.0 to 18.0")
+
+    one = cells(replace(found, trials=of_case.assign(other_cpu=[0.0, 0.7, 0.2])))
+    assert (one["trials"], one["acks/s before"]) == ("3/3", "2,100 (2,000 to 2,200)")
+    assert (one["no ack, s"], one["none read, s"]) == (
+        "3.0 to 4.0 (2 trials), till healed",
+        "6.0 to 8.0 (2 trials)",
+    )
+
+    every = cells(replace(found, trials=of_case.assign(other_cpu=0.7)))
+    assert every == quiet
 
 
 def test_a_family_without_results_is_an_error(tmp_path: Path) -> None:

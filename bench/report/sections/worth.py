@@ -31,6 +31,7 @@ HEADS = (
     "no ack, s",
     "none read, s",
 )
+_TO = "\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}"
 _ENDED = (("healing", "till healed"), ("restart", "till restarted"), ("no end", "no end"))
 
 
@@ -140,7 +141,7 @@ def _count(values: pd.Series[Any], tone: str) -> Cell:
 def _middle(values: pd.Series[Any], word: Any) -> str:  # noqa: ANN401 - a format
     """Say the median over the trials, and the least and the most beside it where they differ."""
     span = _span(values, word)
-    return f"{word(values.median())} ({span})" if " to " in span else span
+    return f"{word(values.median())} ({span})" if _TO in span else span
 
 
 def _span(values: pd.Series[Any], word: Any) -> str:  # noqa: ANN401 - a format
@@ -148,4 +149,4 @@ def _span(values: pd.Series[Any], word: Any) -> str:  # noqa: ANN401 - a format
     if values.empty:
         return numbers.NOTHING
     low, high = word(values.min()), word(values.max())
-    return low if low == high else f"{low} to {high}"
+    return low if low == high else f"{low}{_TO}{high}"
