@@ -138,7 +138,7 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
     """See commands.Verify. Raises LoadError only when a record could not be written."""
     recorder = ReceiveRecorder(command.folder, "verify", 0, run_hash(command.run), command.trial)
     reason = None
-    told = _Told(recorder, command.deadline_s, report)
+    told = _Told(command.deadline_s, report)
     try:
         with told:
             for batch in system.read_all(
@@ -162,11 +162,8 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
 class _Told:
     """Reports a read twice a second, also while nothing comes, and keeps its stalls."""
 
-    def __init__(
-        self, recorder: ReceiveRecorder, deadline_s: float, report: Callable[[dict[str, Any]], None]
-    ) -> None:
+    def __init__(self, deadline_s: float, report: Callable[[dict[str, Any]], None]) -> None:
         self._deadline_s = deadline_s
-        self._recorder = recorder
         self._report = report
         self._received = 0
         self._first_ns: int | None = None

@@ -364,6 +364,16 @@ def test_what_became_of_refused_messages_is_not_said_where_the_read_stopped_shor
     )
 
 
+def test_where_no_read_reached_the_end_nothing_is_said_of_what_was_not_acknowledged() -> None:
+    trials = [trial("kafka", None, failed=30), trial("kafka", None, failed=5)]
+
+    (said,) = headline([case("kafka", 4.0, 1)], trials, closed=False, broken=True)
+
+    assert said.endswith(
+        "; of 35 sends that were refused that cannot be said, as the full read did not reach the end."
+    )
+
+
 def test_where_something_broke_in_a_closed_loop_the_price_follows() -> None:
     worth, price = headline(SWEEP, [trial()], closed=True, broken=True)
     assert worth == "Kafka: of 1,000 acknowledged messages none was lost, doubled or disordered."

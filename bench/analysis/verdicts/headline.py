@@ -112,8 +112,10 @@ def _strays(rows: Sequence[Row]) -> str:
         there = sum(row["fail_present"] + row["unknown_present"] for row in read)
         said = f"; {there or 'none'} of the {unsure:,} {what} {_are(there)} in the log"
     if every > unsure:
-        more = f"{every - unsure:,} {f'more {what}' if not unsure else 'more'}"
-        said += f"; of {more} that cannot be said, as the full read did not reach the end"
+        others = "more" if unsure else what
+        said += (
+            f"; of {every - unsure:,} {others} that cannot be said, as the full read did not reach the end"
+        )
     return said
 
 

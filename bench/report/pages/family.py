@@ -106,7 +106,7 @@ def _strikes(found: Results) -> str:
     for trial in found.trial_files.values():
         kinds = {step["kind"] for step in trial.get("faults") or () if "proven" in step}
         for step in (trial["case"].get("configuration") or {}).get("faults") or ():
-            for kind in kinds & step.keys():
+            for kind in sorted(kinds & step.keys()):
                 target = step[kind]["target"] if isinstance(step[kind], Mapping) else step[kind]
                 said.setdefault(trial["case"]["system"], {})[f"{kind} {target}"] = None
     return "; ".join(f"{system.capitalize()}: {', '.join(strikes)}" for system, strikes in said.items())
