@@ -1096,7 +1096,7 @@ def test_a_fall_no_deeper_than_twice_what_came_before_is_none() -> None:
 
 
 def test_nothing_is_said_where_nothing_came_before_or_after() -> None:
-    assert dipped([], [10] * 50)["rate_before"] is None
+    assert dipped([10] * 9, [10] * 50)["rate_before"] is None  # less than a second tells no rate
     assert dipped([0] * 50, [10] * 50)["rate_before"] is None
     assert dipped([10] * 50, [10] * 5)["back_ns"] is None
 

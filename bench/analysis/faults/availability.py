@@ -295,7 +295,7 @@ def dip(bins: Mapping[int, int], begun_ns: int, until_ns: int, end_ns: int) -> R
     """Hold the rate after a fault was asked for against the rate before it, by bins of 100 ms from then on.
 
     The first send `begun_ns`, the next fault `until_ns` and the window's `end_ns` count from there too. The same is
-    asked of what live consumers received. Before: the mean over up to five seconds, of those since the first send, as
+    asked of what live consumers received. Before: the mean over one to five seconds, of those since the first send, as
     what is held up at first comes in one burst. Depth: how much of it the worst second lost that ended before
     `until_ns`. It fell where that is more than a tenth, and more than half or than twice what any second before
     differed from the mean by. Back: the end of the first second after the worst that reaches 90 % of the rate before; 0
@@ -305,7 +305,7 @@ def dip(bins: Mapping[int, int], begun_ns: int, until_ns: int, end_ns: int) -> R
     before = min(_BEFORE_BINS, max(0, -begun_ns // BIN_NS))
     earlier = [bins.get(number, 0) for number in range(-before, 0)]
     later = [bins.get(number, 0) for number in range(end_ns // BIN_NS)]
-    usual = mean(earlier) * _SECOND_BINS if earlier else 0.0
+    usual = mean(earlier) * _SECOND_BINS if len(earlier) >= _SECOND_BINS else 0.0
     row: Row = dict.fromkeys(DIP)
     if not usual or len(later) < _SECOND_BINS:
         return row
