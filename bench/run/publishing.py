@@ -33,10 +33,13 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
         _check(run.path)
         fresh = to / f".{run.path.name}"
         shutil.rmtree(fresh, ignore_errors=True)
-        _copy(run.path, fresh)
-        write_report(fresh, of_trials=False)
-        shutil.rmtree(to / run.path.name, ignore_errors=True)
-        fresh.rename(to / run.path.name)
+        try:
+            _copy(run.path, fresh)
+            write_report(fresh, of_trials=False)
+            shutil.rmtree(to / run.path.name, ignore_errors=True)
+            fresh.rename(to / run.path.name)
+        finally:
+            shutil.rmtree(fresh, ignore_errors=True)
     known = families()
     for name, scenarios in known.items():
         if (to / f"family-{name}").is_dir():

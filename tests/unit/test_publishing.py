@@ -104,6 +104,16 @@ def test_a_run_without_results_is_refused_with_what_to_do(run: RunFolder, tmp_pa
     assert not list((tmp_path / "published").glob("*"))
 
 
+def test_a_run_by_other_columns_is_refused_and_leaves_nothing_behind(run: RunFolder, tmp_path: Path) -> None:
+    file = run.path / "results" / "trials.parquet"
+    pd.read_parquet(file).drop(columns="other_cpu").to_parquet(file)
+
+    with pytest.raises(BenchError, match="has no column other_cpu"):
+        publish([run], tmp_path / "published")
+
+    assert not list((tmp_path / "published").iterdir())
+
+
 def test_a_published_run_is_published_again_with_the_report_of_today(run: RunFolder, tmp_path: Path) -> None:
     publish([run], tmp_path / "published")
     there = tmp_path / "published" / run.path.name
