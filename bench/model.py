@@ -20,6 +20,16 @@ def text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def texts(values: object) -> list[str]:
+    """Return a value, or each of a list, as `text` has it."""
+    return [text(value) for value in (values if isinstance(values, list) else [values])]
+
+
+def crowded(other_cpu: float | None) -> bool:
+    """Whether other work took CROWDED cores or more; not where nobody looked."""
+    return (other_cpu or 0.0) >= CROWDED
+
+
 NANOS = 1_000_000_000
 
 EMULATED_FSYNC = "emulated_fsync"
@@ -231,6 +241,9 @@ BUSY = 0.9
 
 CROWDED = 0.5
 """From so many cores on, other work than the trial's own is in the way of its rates, latencies and gaps."""
+
+PROCESS_COUNTERS = ("cpu_s", "disk_read_bytes", "disk_write_bytes", "net_in_bytes", "net_out_bytes")
+"""What telemetry counts of each process when it looks at the machine; the rest is asked of servers, less often."""
 
 _TIMES = ("min", "mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.model import BROKEN, Case, text
+from bench.model import BROKEN, Case, text, texts
 from bench.scenario import Loaded
 from bench.scenario.expectation import Expectation
 
@@ -42,8 +42,8 @@ def _side(system: str, where: Mapping[str, Any], metric: str, cases: Sequence[Ca
         known = _values(own, name)
         if not known:
             yield f"speaks of {name!r}, which {system} does not sweep{_swept(own)}"
-        elif known.isdisjoint(_texts(values)):
-            yield f"speaks of {name}={', '.join(_texts(values))}, and {system} has {', '.join(sorted(known))}"
+        elif known.isdisjoint(texts(values)):
+            yield f"speaks of {name}={', '.join(texts(values))}, and {system} has {', '.join(sorted(known))}"
     if metric.startswith(_NEEDS_OPEN_LOOP) and all(case.load.pacing.closed for case in own):
         yield f"speaks of {metric}, which a closed loop does not have: give load.rate"
     if metric.startswith(_NEEDS_CONSUMERS) and not any(case.load.consumers for case in own):
@@ -57,8 +57,8 @@ def _along(system: str, name: str, values: Sequence[Any], cases: Sequence[Case])
     known = _values(own, name)
     if not known:
         yield f"goes along {name!r}, which {system} does not sweep{_swept(own)}"
-    elif len(known.intersection(_texts(values))) < 2:
-        yield f"goes along {name}={', '.join(_texts(values))}, and {system} has {', '.join(sorted(known))}"
+    elif len(known.intersection(texts(values))) < 2:
+        yield f"goes along {name}={', '.join(texts(values))}, and {system} has {', '.join(sorted(known))}"
 
 
 def _values(cases: Sequence[Case], name: str) -> set[str]:
@@ -68,8 +68,3 @@ def _values(cases: Sequence[Case], name: str) -> set[str]:
 def _swept(cases: Sequence[Case]) -> str:
     names = dict.fromkeys(name for case in cases for name in case.swept)
     return f"; it sweeps {', '.join(names)}" if names else ""
-
-
-def _texts(values: object) -> list[str]:
-    """Return a value, or each of a list, as names of cases have it."""
-    return [text(value) for value in (values if isinstance(values, list) else [values])]

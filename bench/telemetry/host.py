@@ -8,8 +8,10 @@ from pathlib import Path
 
 import psutil
 
+from bench.model import PROCESS_COUNTERS
+
 COUNTERS = (
-    *("cpu_s", "disk_read_bytes", "disk_write_bytes", "net_in_bytes", "net_out_bytes"),
+    *PROCESS_COUNTERS,
     *("cpu_busy_s", "cpu_steal_s", "disk_busy_s"),
 )
 """What only grows: first a process's own, then the machine's and its disk's."""

@@ -8,15 +8,13 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.window import Windows
-from bench.model import NANOS
+from bench.model import NANOS, PROCESS_COUNTERS
 
 _LATE_NS = NANOS // 2
 """A window that messages end is looked at once more so soon after its end."""
 
 
 _MACHINES = "cpu_busy_s"
-_OF_PROCESSES = {"cpu_s", "disk_read_bytes", "disk_write_bytes", "net_in_bytes", "net_out_bytes"}
-"""Counters that are looked at together with the machine's; servers are asked for the others, less often."""
 
 
 class Used(NamedTuple):
@@ -84,7 +82,7 @@ def used(stepped: DataFrame) -> list[Used]:
     for row in rows:
         told_ns = longest_ns[row["trial"], row["metric"]]
         of_machine_ns = longest_ns.get((row["trial"], _MACHINES), told_ns)
-        whole_ns = of_machine_ns if row["metric"] in _OF_PROCESSES else told_ns
+        whole_ns = of_machine_ns if row["metric"] in PROCESS_COUNTERS else told_ns
         rate = row["grown"] / whole_ns if row["grown"] is not None and whole_ns else None
         value = rate if row["counter"] else row["level"]
         if value is not None:

@@ -75,10 +75,15 @@ def paired(one: Mapping[int, float], other: Mapping[int, float]) -> list[tuple[f
     return [(one[number], other[number]) for number in sorted(one.keys() & other.keys())]
 
 
+def ratios(pairs: Sequence[tuple[float, float]]) -> list[float]:
+    """Return left over right of each pair whose right side is above zero."""
+    return [left / right for left, right in pairs if right > 0]
+
+
 def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio | None:
     """Return the ratio left over right of values paired by round; None where no right side is above zero."""
-    ratios = [left / right for left, right in pairs if right > 0]
-    return Ratio(statistics.median(ratios), median_interval(ratios)) if ratios else None
+    each = ratios(pairs)
+    return Ratio(statistics.median(each), median_interval(each)) if each else None
 
 
 def spread(values: Sequence[float]) -> float | None:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 from scipy import stats
 
 from bench import numbers
-from bench.analysis.statistics.interval import by_round, paired, paired_ratio
-from bench.model import COUNTERS, CROWDED, ENOUGH_TRIALS, ERRORS, text
+from bench.analysis.statistics.interval import by_round, paired, paired_ratio, ratios
+from bench.model import COUNTERS, ENOUGH_TRIALS, ERRORS, crowded, text, texts
 
 Row = Mapping[str, Any]
 Comparison = dict[str, Any]
@@ -58,21 +58,20 @@ def _crowded(row: Row, expectation: Row) -> bool:
         bool(metrics - counted)
         and _counts(row)
         and any(_meant(row, side) for side in sides or [expectation])
-        and (row.get("other_cpu") or 0.0) >= CROWDED
+        and crowded(row.get("other_cpu"))
     )
 
 
 def _without(rows: Sequence[Row]) -> str:
-    crowded = sum(row["verdict"] == _CROWDED for row in rows)
-    return f"; without {numbers.plural(crowded, 'trial')} that other work crowded" if crowded else ""
+    those = sum(row["verdict"] == _CROWDED for row in rows)
+    return f"; without {numbers.plural(those, 'trial')} that other work crowded" if those else ""
 
 
 def _meant(row: Row, side: Row) -> bool:
     """Whether a trial is of the system and the settings (`where`) that an expectation or one of its sides names."""
     where: Mapping[str, Any] = side.get("where") or {}
     return row["system"] == side["system"] and all(
-        row.get(name) in [text(value) for value in (values if isinstance(values, list) else [values])]
-        for name, values in where.items()
+        row.get(name) in texts(values) for name, values in where.items()
     )
 
 
@@ -185,9 +184,9 @@ def _stays(within: float) -> Decide:
 
 def _by_bounds(what: str, pairs: Pairs, low: float | None, high: float | None) -> Comparison:
     """Decide by a sign test over the rounds whose ratio lies within the bounds, and those whose does not."""
-    ratios = [left / right for left, right in pairs if right > 0]
-    inside = sum((low is None or ratio >= low) and (high is None or ratio <= high) for ratio in ratios)
-    return _decided(what, pairs, inside, len(ratios) - inside)
+    each = ratios(pairs)
+    inside = sum((low is None or ratio >= low) and (high is None or ratio <= high) for ratio in each)
+    return _decided(what, pairs, inside, len(each) - inside)
 
 
 def _decided(what: str, pairs: Pairs, for_it: int, against: int) -> Comparison:

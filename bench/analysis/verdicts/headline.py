@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from bench import numbers
-from bench.analysis.statistics.interval import by_round, paired, paired_ratio
+from bench.analysis.statistics.interval import by_round, paired, paired_ratio, ratios
 from bench.analysis.verdicts.between import between, unlike
-from bench.model import CROWDED, ENOUGH_TRIALS
+from bench.model import ENOUGH_TRIALS, crowded
 
 Row = Mapping[str, Any]
 
@@ -41,13 +41,12 @@ def headline(
     acknowledged messages comes first, what lost most before the others, and a price only follows from a closed loop.
     """
     systems = dict.fromkeys(case["system"] for case in cases)
-    hollow = {case["case"] for case in cases if case.get("hollow")}
     by_system = {name: [case for case in cases if case["system"] == name] for name in systems}
     valid = [row for row in trials if row["verdict"] == "valid"]
     prices = [_system(name, those, valid, closed=closed) for name, those in by_system.items()]
     if not broken:
-        ratios, untold = (between(sides), unlike(sides)) if sides and closed else ([], ())
-        return [*(ratios or prices), *untold, _loss(cases, trials, hollow), *_caveats(cases, trials)]
+        alike, untold = (between(sides), unlike(sides)) if sides and closed else ([], ())
+        return [*(alike or prices), *untold, _loss(cases, trials), *_caveats(cases, trials)]
     rows = {name: [row for case in those for row in _of(case, valid)] for name, those in by_system.items()}
     ranked = sorted(by_system, key=lambda name: _gone(rows[name]), reverse=True)
     worths = [_worth(name, by_system[name], rows[name]) for name in ranked]
@@ -88,7 +87,7 @@ def _stood_still(rows: Sequence[Row]) -> str:
     Of the trials in which no other work was in the way, where there are any.
     """
     told = [row for row in rows if row.get("unavailable_ns") is not None]
-    alone = [row for row in told if (row.get("other_cpu") or 0.0) < CROWDED] or told
+    alone = [row for row in told if not crowded(row.get("other_cpu"))] or told
     if not alone:
         return ""
     gaps = [row["unavailable_ns"] for row in alone]
@@ -223,21 +222,22 @@ def _factor(best: Row, worst: Row, valid: Sequence[Row], *, closed: bool, picked
     if ratio is None:
         return "no ratio can be given"
     if picked:
-        ratios = [high / low for high, low in pairs if low > 0]
+        each = ratios(pairs)
         told = more[metric] / less[metric] if more[metric] and less[metric] else ratio.median
-        by = f" ({min(ratios):.1f} to {max(ratios):.1f} by round)" if len(ratios) > 1 else ""
+        by = f" ({min(each):.1f} to {max(each):.1f} by round)" if len(each) > 1 else ""
         return f"{told:.1f} times the {what}{by}, picked as extremes"
     span = f" ({ratio.interval.low:.1f} to {ratio.interval.high:.1f})" if ratio.interval else ""
     return f"{ratio.median:.1f}{span} times the {what}"
 
 
-def _loss(cases: Sequence[Row], trials: Sequence[Row], hollow: Collection[str]) -> str:
+def _loss(cases: Sequence[Row], trials: Sequence[Row]) -> str:
     """State what acknowledged messages were lost, as far as the full reads can tell."""
     every = [row for row in trials if row["verdict"] == "valid" and row.get("lost") is not None]
     if not every:
         return (
             "Whether acknowledged messages were lost cannot be said: no valid trial was read back to the end."
         )
+    hollow = {case["case"] for case in cases if case.get("hollow")}
     read = [row for row in every if row["case"] not in hollow]
     apart = [row for row in every if row["case"] in hollow]
     return f"{_lost(cases, read)}{_unpromised(apart)}" if read else _lost(cases, apart)

@@ -80,21 +80,15 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
 
 def _entry(found: Results, folder: Path) -> Entry:
     manifest = found.manifest
-    begun = str(manifest.get("started_utc", ""))
+    begun = str(manifest.get("started_utc", ""))[:10]
+    beside_it = _versions(found), _strikes(found), servers.patience(found), _crowded(found)
+    said = manifest.get("profile"), begun, *beside_it
     return Entry(
         name=str(manifest["scenario"]),
         title=str(manifest.get("title") or manifest["scenario"]),
         link=str(Path("..") / found.run.name / "report.html") if folder.parent == found.run.parent else "",
         run=found.run.name,
-        about=", ".join(
-            filter(
-                None,
-                (
-                    *(manifest.get("profile"), begun[:10], _versions(found), _strikes(found)),
-                    *(servers.patience(found), _crowded(found)),
-                ),
-            )
-        ),
+        about=", ".join(filter(None, said)),
         claims=expectations.claims(found.expectations),
         lines={part.system: worth.lines(found, part) for part in sweep.parts(found)},
     )

@@ -42,22 +42,23 @@ class Expectation:
 
 def expectations(results: Results) -> list[Expectation]:
     """All expectations, in the scenario's order."""
-    return [
-        Expectation(
-            anchor=f"expectation-{number}",
-            claim=str(entry.get("claim") or entry.get("id", "")),
-            source=str(entry.get("source") or ""),
-            system=str(entry.get("system") or "").capitalize(),
-            verdict=_word(entry.get("verdict")),
-            summary=f"{entry.get('summary') or ''}{_alike(entry)}",
-            counted=_counted(entry.get("comparisons") or ()),
-            comparisons=without_empty(
-                _comparisons(entry if not _alike(entry) else {**entry, "comparisons": ()})
-            ),
-            bounds=_bounds(entry.get("comparisons") or ()),
-        )
-        for number, entry in enumerate(results.expectations, start=1)
-    ]
+    return [_expectation(number, entry) for number, entry in enumerate(results.expectations, start=1)]
+
+
+def _expectation(number: int, entry: Json) -> Expectation:
+    comparisons, alike = entry.get("comparisons") or (), _alike(entry)
+    shown = {**entry, "comparisons": ()} if alike else entry
+    return Expectation(
+        anchor=f"expectation-{number}",
+        claim=str(entry.get("claim") or entry.get("id", "")),
+        source=str(entry.get("source") or ""),
+        system=str(entry.get("system") or "").capitalize(),
+        verdict=_word(entry.get("verdict")),
+        summary=f"{entry.get('summary') or ''}{alike}",
+        counted=_counted(comparisons),
+        comparisons=without_empty(_comparisons(shown)),
+        bounds=_bounds(comparisons),
+    )
 
 
 def claims(judged: Iterable[Json]) -> tuple[tuple[str, str], ...]:

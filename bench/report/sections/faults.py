@@ -16,6 +16,16 @@ from bench.report.table import Cell, Column, Row, Table, heading, number_cell, w
 _MORE = {"undo", "read", "look-up", "mark", "left out"}
 """Kinds of steps that are no faults: where there are none, the faults' own table says when each struck."""
 _TIMES = ("asked_ns", "effect_ns", "healed_ns", "first_failed_ns", "first_acked_ns", "ack_gap_ns")
+_GROUPS = (
+    ("since the first send", ("asked", "in force", "healed")),
+    (
+        "producers, since it was asked for",
+        ("first failed", "first acked", "no ack", "rate", "dip", "held up", "back"),
+    ),
+    ("consumers, likewise", ("first", "none", "dip", "held up", "back")),
+    ("copies, likewise", ("back",)),
+)
+"""The numbers of a fault, by what they are of."""
 _SHOWN = 3
 """So many partitions and ledgers of one change, and nodes of one fault, are written out."""
 
@@ -141,23 +151,8 @@ def _table(results: Results, part: sweep.Part) -> Table | None:
         Column("round", "name"),
         Column("fault", "name"),
         Column("nodes", "name"),
-        Column("asked", "number", "since the first send"),
-        Column("in force", "number", "since the first send"),
-        Column("healed", "number", "since the first send"),
-        Column("first failed", "number", "producers, since it was asked for"),
-        Column("first acked", "number", "producers, since it was asked for"),
-        Column("no ack", "number", "producers, since it was asked for"),
-        Column("rate", "number", "producers, since it was asked for"),
-        Column("dip", "number", "producers, since it was asked for"),
-        Column("held up", "number", "producers, since it was asked for"),
-        Column("back", "number", "producers, since it was asked for"),
-        Column("first", "number", "consumers, likewise"),
-        Column("none", "number", "consumers, likewise"),
-        Column("dip", "number", "consumers, likewise"),
-        Column("held up", "number", "consumers, likewise"),
-        Column("back", "number", "consumers, likewise"),
-        Column("back", "number", "copies, likewise"),
-        Column("how", "name", "copies, likewise"),
+        *(Column(head, "number", group) for group, heads in _GROUPS for head in heads),
+        Column("how", "name", _GROUPS[-1][0]),
     )
     rows: list[Row] = []
     for case, faults in found.sort_values(["round", "asked_ns"]).groupby("case", sort=False):
