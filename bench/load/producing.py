@@ -77,7 +77,7 @@ class TrialLoad:
         self._effective = dict(producers.effective())
         self._patience_s = min(producers.patience_s() + _LOOK_S, _MOST_PATIENCE_S)
         self._error: Exception | None = None
-        self._stalled = False
+        self._stalled_ns: int | None = None
         self._never_told = 0
 
     def run_user(self) -> None:
@@ -112,7 +112,8 @@ class TrialLoad:
         """Close the clients and write the last records; a send that nobody ever told about is unknown.
 
         A thread that a client library still holds after that is left to itself; nothing it says counts. What only
-        ends because the client is closed does not make the window longer.
+        ends because the client is closed does not make the window longer; of a load that broke off that ends when it
+        was given up.
         """
         self._last_end_ns = self._latest_end_ns()
         self._span.stopped = True
@@ -146,7 +147,7 @@ class TrialLoad:
             "producer": self._effective,
             "due_unsent": self._due_unsent(),
             "never_told": self._never_told,
-            "stalled": self._stalled,
+            "stalled": self._stalled_ns is not None,
         }
 
     @contextmanager
@@ -192,7 +193,7 @@ class TrialLoad:
         now_ns = time.monotonic_ns()
         sending = not all(sender.finished for sender in self._senders)
         if now_ns > self._deadline_ns():
-            self._stalled = sending
+            self._stalled_ns = now_ns if sending else None
             return False
         return sending or (self._span.end_ns != NO_LIMIT and now_ns < self._span.end_ns)
 
@@ -211,14 +212,14 @@ class TrialLoad:
     def _window_end_ns(self) -> int:
         if self._span.end_ns != NO_LIMIT:
             return self._span.end_ns
-        return max(self._span.start_ns, self._last_end_ns + 1)
+        return max(self._span.start_ns, self._stalled_ns or self._last_end_ns + 1)
 
     def _due_unsent(self) -> int:
         if self._schedule is None:
             return 0
         if self._span.end_ns == NO_LIMIT:
             wanted = self._schedule.due_before(self._span.start_ns - self._span.zero_ns) + self._span.messages
-            return wanted - self._sent() if self._stalled else 0
+            return wanted - self._sent() if self._stalled_ns else 0
         return self._schedule.due_before(self._span.end_ns - self._span.zero_ns) - self._sent()
 
 

@@ -262,6 +262,8 @@ def test_a_counted_load_that_nobody_answers_ends_too(trial: Trial, worker: Worke
 
     assert done["stalled"]
     assert (done["sent"], done["acked"], done["unknown"]) == (3, 0, 3)
+    window = done["window"]
+    assert window["end_ns"] - window["start_ns"] >= 2_000_000_000  # a fault that struck meanwhile met it
 
 
 class Clock:

@@ -64,6 +64,8 @@ Report: TypeAlias = Callable[[Callable[[Done], None], KafkaError | None, Message
 _SHORT_S = 0.19
 """confluent-kafka serves longer waits in pieces of 200 ms and, unlike librdkafka, does not end them early."""
 _BATCH = 2000
+_LATE_S = 15.0
+"""librdkafka tells of a send's end that much after its time-out at most: its broker may be gone (measured: 1 s)."""
 
 
 class KafkaProducers:
@@ -92,7 +94,7 @@ class KafkaProducers:
 
     def patience_s(self) -> float:
         """See protocols.Producers."""
-        return float(lookup(self.effective(), "message.timeout.ms") or math.inf) / 1000
+        return float(lookup(self.effective(), "message.timeout.ms") or math.inf) / 1000 + _LATE_S
 
     def close(self, timeout_s: float) -> None:
         """See protocols.Producers."""

@@ -28,6 +28,8 @@ _OK_VALUE = pulsar.Result.Ok.value
 _new = tuple.__new__
 _CLOSE_S = 2.0
 _SETTLE_S = 5.0
+_LATE_S = 5.0
+"""The client tells of a send's end that much after its time-out at most (measured: 0.2 s)."""
 _ROOMY = 500
 """Windows up to this fit into the client's default queues, on up to 100 partitions."""
 _BATCH = 2000
@@ -59,7 +61,7 @@ class PulsarProducers:
 
     def patience_s(self) -> float:
         """See protocols.Producers."""
-        return float(self.effective()["send_timeout_millis"] or math.inf) / 1000
+        return float(self.effective()["send_timeout_millis"] or math.inf) / 1000 + _LATE_S
 
     def close(self, timeout_s: float) -> None:
         """See protocols.Producers. Waits for acks first; what is still open then is unknown: AlreadyClosed."""
