@@ -1,8 +1,9 @@
-"""Holds a process's fsync and fdatasync calls for as long as asked, as a slower disk would.
+"""Holds a process's fsync, fdatasync and msync calls for as long as asked, as a slower disk would.
 
-The kernel asks before it carries one out (seccomp's user notifications): nothing else of the process is touched, and
-the delay can change while it runs. `python -m bench.backends.fsync_gate SOCKET COMMAND…` puts a command behind a gate
-and sends the kernel's questions to whoever holds the other end of the socket.
+An msync of what has not changed has nothing to write and is not held. The kernel asks before it carries one out
+(seccomp's user notifications): nothing else of the process is touched, and the delay can change while it runs.
+`python -m bench.backends.fsync_gate SOCKET COMMAND…` puts a command behind a gate and sends the kernel's questions to
+whoever holds the other end of the socket.
 """
 
 from __future__ import annotations
@@ -22,17 +23,22 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 from bench.errors import ClusterError, FaultError
 
-_MACHINES = {"x86_64": (0xC000003E, 317, (74, 75)), "aarch64": (0xC00000B7, 277, (82, 83))}
-"""By machine: the kernel's name for it (AUDIT_ARCH), and the numbers of seccomp and of fsync and fdatasync."""
+_MACHINES = {"x86_64": (0xC000003E, 317, (74, 75, 26)), "aarch64": (0xC00000B7, 277, (82, 83, 227))}
+"""By machine: the kernel's name for it (AUDIT_ARCH), the numbers of seccomp, and of fsync, fdatasync and msync."""
+_MSYNC = frozenset(calls[-1] for _, _, calls in _MACHINES.values())
+_MS_SYNC = 4
 _SET_MODE_FILTER, _NEW_LISTENER = 1, 8
 _NO_NEW_PRIVS = 38
 _ALLOW, _ASK = 0x7FFF0000, 0x7FC00000
 _LOAD, _EQUALS, _RETURN = 0x20, 0x15, 0x06
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101
+_QUESTION = struct.Struct("=QIIiIQ6Q")  # id; pid, flags; call, machine, where from; its arguments
 _QUESTION_BYTES = 80
 _CONTINUE = 1
 _TURN_S = 0.2
@@ -59,6 +65,57 @@ def why_not() -> str | None:
     return f"the kernel does not ask: {said}" if tried.returncode else None
 
 
+class Question(NamedTuple):
+    """What the kernel asks: who makes which call, and what an msync is of."""
+
+    id: int
+    pid: int
+    call: int
+    address: int
+    length: int
+    flags: int
+
+
+@dataclass(slots=True)
+class MappedFiles:
+    """The files that a process has mapped and syncs with msync."""
+
+    _paths: dict[tuple[int, int], str] = field(default_factory=dict)
+    _synced_ns: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def changed(self, pid: int, address: int, length: int) -> bool:
+        """Whether a mapped file has changed since this was last asked of it.
+
+        The kernel notes when a page that is on the disk is written to (mtime). What cannot be told counts as changed.
+        """
+        for known in (True, False):  # another file may lie where one has gone
+            path = self._paths.get((address, length)) if known else _mapped(pid, address)
+            if path is None:
+                continue
+            try:
+                found = os.stat(path)  # noqa: PTH116 - asked before every msync
+            except OSError:
+                continue
+            self._paths[address, length] = path
+            file = found.st_dev, found.st_ino
+            before_ns, self._synced_ns[file] = self._synced_ns.get(file), found.st_mtime_ns
+            return before_ns != found.st_mtime_ns
+        return True
+
+
+def _mapped(pid: int, address: int) -> str | None:
+    """Return where the file lies that a process has mapped at an address."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        begin, end = (int(one, 16) for one in line.split(maxsplit=1)[0].split("-"))
+        if begin <= address < end and "/" in line:
+            return f"/proc/{pid}/root{line[line.index('/') :]}"
+    return None
+
+
 @dataclass(slots=True)
 class FsyncGate:
     """Answers the kernel's questions about one process, in a thread of its own. `delay_ns` may change any time."""
@@ -68,9 +125,13 @@ class FsyncGate:
     held_ns: list[int] = field(default_factory=list)
     """How long each call was held, of those for which there was a delay."""
     inside_ns: list[int] = field(default_factory=list)
-    """How long each call was in the gate, with or without a delay: what the gate itself adds is in it."""
+    """How long each call was in the gate, with or without a delay: what the gate itself adds is in it.
+
+    Without the msyncs of what had not changed.
+    """
     holding: int = 0
     """How many calls are held now."""
+    _mapped: MappedFiles = field(default_factory=MappedFiles)
     _over: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -123,19 +184,29 @@ class FsyncGate:
             if asked is None:
                 self._over.wait(0.001)
                 continue
+            if not self._writes(asked):
+                self._answer(asked.id)
+                continue
             came_ns = time.monotonic_ns()
             due_ns = came_ns + self.delay_ns
             self.holding += due_ns > came_ns
-            heapq.heappush(waiting, (due_ns, came_ns, asked))
+            heapq.heappush(waiting, (due_ns, came_ns, asked.id))
 
-    def _question(self) -> int | None:
-        """Return the next question's id; None when whoever asked is gone."""
+    def _writes(self, asked: Question) -> bool:
+        """Whether a call has anything to write, as far as can be told."""
+        if asked.call not in _MSYNC:
+            return True
+        return bool(asked.flags & _MS_SYNC) and self._mapped.changed(asked.pid, asked.address, asked.length)
+
+    def _question(self) -> Question | None:
+        """Return the next question; None when whoever asked is gone."""
         buffer = bytearray(_QUESTION_BYTES)
         try:
             fcntl.ioctl(self.listener, _RECEIVE, buffer)
         except OSError:
             return None
-        return int(struct.unpack_from("=Q", buffer)[0])
+        number, pid, _, call, _, _, *arguments = _QUESTION.unpack(buffer)
+        return Question(number, pid, call, *arguments[:3])
 
     def _answer(self, question: int) -> bool:
         """Let a call be carried out; False when whoever asked was killed while it waited."""
@@ -170,10 +241,11 @@ def _filter() -> int:
     name, seccomp, calls = _MACHINES[platform.machine()]
     program = [
         (_LOAD, 0, 0, 4),
-        (_EQUALS, 0, 3, name),
+        (_EQUALS, 0, 4, name),
         (_LOAD, 0, 0, 0),
-        (_EQUALS, 2, 0, calls[0]),
-        (_EQUALS, 1, 0, calls[1]),
+        (_EQUALS, 3, 0, calls[0]),
+        (_EQUALS, 2, 0, calls[1]),
+        (_EQUALS, 1, 0, calls[2]),
         (_RETURN, 0, 0, _ALLOW),
         (_RETURN, 0, 0, _ASK),
     ]

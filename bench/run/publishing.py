@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
-from bench.errors import BenchError
+from bench.errors import BenchError, OutdatedError
 from bench.run.folder import RunFolder
 from bench.scenario import families
 
@@ -20,15 +21,17 @@ _FOR_PEOPLE = ("trials.csv", "cases.csv", "errors.csv", "faults.csv")
 def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
     """Copy runs to where they are read, each whole or not at all; renew the index, whose path is returned.
 
-    The pages of families that are there (bench report --family) are renewed too.
+    The pages of families that are there (bench report --family) are renewed too, and where something broke in a run the
+    reports of those in which nothing did: they show what became of their promises elsewhere.
 
     Kept is what a report is made of, so that published runs can be compared: results, trial.json, manifest; not the
     event log, the servers' logs and the trials' pages. The report is written anew, also that of a published run. Raises
     BenchError for a run without results.
     """
-    from bench.report import write_report  # noqa: PLC0415 - what draws loads only when something is drawn
+    from bench.report import beside, write_report  # noqa: PLC0415 - what draws loads only when something is drawn
     from bench.report.pages import family, published  # noqa: PLC0415 - what draws loads only when something is drawn
 
+    came = set()
     for run in runs:
         _check(run.path)
         fresh = to / f".{run.path.name}"
@@ -37,9 +40,14 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
             _copy(run.path, fresh)
             write_report(fresh, of_trials=False)
             shutil.rmtree(to / run.path.name, ignore_errors=True)
-            fresh.rename(to / run.path.name)
+            came.add(fresh.rename(to / run.path.name))
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
+    showing = set(beside.unbroken(to))
+    if came - showing:
+        for path in sorted(showing - came):
+            with suppress(OutdatedError):
+                write_report(path, of_trials=False)
     known = families()
     for name, scenarios in known.items():
         if (to / f"family-{name}").is_dir():

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench.model import BUSY, Case, Load, Trial, Verdict
+from bench.model import BUSY, EMULATED_FSYNC, NANOS, Case, Load, Trial, Verdict
 from bench.run.folder import now_utc
+from bench.scenario.values import added_fsync_s
+
+_MOST_HELD = 2
+"""Where half of a server's fsyncs are held for this many times what was asked for, that is another disk."""
 
 
 def blank(trial: Trial) -> dict[str, Any]:
@@ -82,18 +87,21 @@ def finished(
     seen: Mapping[str, Any] | None,
     read: Mapping[str, Any],
     effective: Mapping[str, object],
-    faults: Sequence[Mapping[str, Any]],
+    kept: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return what changes in trial.json once a trial is over, with the checks that judge it.
 
     `sent`, `seen` and `read` are what the load processes said (commands.Produce, Finish, Verify); `seen` is None
-    where the scenario has no live consumers. `faults` is what the timeline kept.
+    where the scenario has no live consumers. `kept` is what the trial wrote down
+    itself: `faults`, and the `disk` that was emulated (null for none).
     """
+    faults, disk = kept["faults"], kept["disk"]
     checks = [
         _recorder(sent),
         _load_went_on(sent, faults),
         _client(sent),
         *_live(sent, seen),
+        *_disk(disk),
         *_faults(faults, sent),
         _account(read, faults),
     ]
@@ -102,6 +110,7 @@ def finished(
         "state": "finished",
         "reason": " ".join(bad) or None,
         "window": sent["window"],
+        "disk": disk,
         "verdict": _worst(checks),
         "verdicts": checks,
         "effective": {**effective, "producer": sent["producer"]},
@@ -179,6 +188,29 @@ def _live(sent: Mapping[str, Any], seen: Mapping[str, Any] | None) -> list[dict[
         return []
     reason = f"live consumers received {seen['received']:,} messages of {sent['acked']:,} acknowledged"
     return [_check("live", Verdict.VALID, reason)]
+
+
+def _disk(disk: Mapping[str, Any] | None) -> list[dict[str, str]]:
+    """Hold what fsyncs of the servers took against what they were made to take.
+
+    Before the load with what the disk itself takes; in it how long they were held, which a machine without a core to
+    spare may draw out.
+    """
+    added_ns = round(added_fsync_s(disk[EMULATED_FSYNC]) * NANOS) if disk else 0
+    if disk is None or not added_ns:
+        return []
+    other = [
+        f"{told['p50'] / 1e6:.2f} ms on {node} {when}"
+        for name, when, most in (("fsync_ns", "before the load", math.inf), ("held", "in it", _MOST_HELD))
+        for node, told in disk[name].items()
+        if not added_ns <= told["p50"] < most * added_ns
+    ]
+    asked = f"fsyncs were to take {disk[EMULATED_FSYNC]} longer"
+    if other:
+        return [
+            _check("disk", Verdict.INVALID, f"{asked[0].upper()}{asked[1:]} and took {', '.join(other)}.")
+        ]
+    return [_check("disk", Verdict.VALID, f"{asked}, and did on {len(disk['fsync_ns'])} disks")]
 
 
 def _account(read: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -89,8 +89,6 @@ class Bench:
             document["machine"] = probe()
             document["disk"] = self.cluster.disks.become(trial.case.disk)
             document |= self._measured(trial, working, live, document)
-            if document["disk"]:
-                document["disk"] |= {"held": self.cluster.disks.held()}
         except BenchError as error:
             document |= record.failed(str(error))
         self.folder.close_trial(trial.number, document)
@@ -264,7 +262,8 @@ class Bench:
             else None
         )
         read = self._consume(Verify(**reading, deadline_s=max(_SILENCE_S, pause_s)), _READ_S)
-        return record.finished(sent, seen, read, effective, document["faults"])
+        disk = document["disk"] and document["disk"] | {"held": self.cluster.disks.held()}
+        return record.finished(sent, seen, read, effective, {"faults": document["faults"], "disk": disk})
 
     @contextmanager
     def _telemetry(self, case: Case, working: Path) -> Iterator[Live]:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -307,6 +308,46 @@ def test_a_slow_disk_holds_each_fsync_and_others_do_not(tmp_path: Path) -> None:
     took = [float(line) for line in nodes[0].log.read_text().split()]
     assert sum(20e-3 <= one < 80e-3 for one in took) > 10
     assert min(took) < 20e-3
+
+
+MAPPED = """
+import mmap, sys, time
+file = open(sys.argv[1], "w+b")
+file.truncate(1 << 20)
+mapped = mmap.mmap(file.fileno(), 1 << 20)
+while True:
+    for change in ("changed", "same", "same"):
+        if change == "changed":
+            mapped[4096:4104] = time.monotonic_ns().to_bytes(8, "big")
+        begun = time.monotonic()
+        mapped.flush()
+        print(change, time.monotonic() - begun, flush=True)
+"""
+
+
+def test_a_slow_disk_holds_an_msync_of_what_has_changed_and_of_nothing_else(tmp_path: Path) -> None:
+    directory = tmp_path / "map-1"
+    command = (sys.executable, "-c", MAPPED, str(directory / "file"))
+    node = Node("map-1", "map", "10.99.9.1", command, directory, directory / "log", (7,), 0)
+    backend = ProcessBackend([node], gated=True)
+    try:
+        backend.start([[node]])
+        time.sleep(0.5)
+        backend.hold_fsyncs(node, 0.02)
+        time.sleep(0.1)
+        begun, before = node.log.stat().st_size, backend.held_fsyncs(node)[0]
+        time.sleep(1.0)
+        held = backend.held_fsyncs(node)[0] - before
+    finally:
+        backend.close()
+    lines = node.log.read_text()[begun:].splitlines()[1:-1]
+    took: dict[str, list[float]] = {"changed": [], "same": []}
+    for change, seconds in (line.split() for line in lines):
+        took[change].append(float(seconds))
+    assert held > 10
+    assert min(took["changed"]) >= 20e-3
+    assert median(took["same"]) < 5e-3
+    assert abs(len(took["changed"]) - held) <= 3
 
 
 @pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))

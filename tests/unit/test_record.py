@@ -24,6 +24,7 @@ SENT = {
     "producer": {},
 }
 SHORT = {"complete": False, "reason": "nothing came for 30 s.", "received": 1}
+UNBROKEN = {"faults": (), "disk": None}
 WHOLE = {"complete": True, "reason": None, "received": 3}
 
 
@@ -43,7 +44,7 @@ def fault(**changed: Any) -> dict[str, Any]:
 
 
 def judged(read: dict[str, Any], *faults: dict[str, Any], **sent: Any) -> tuple[str, str | None]:
-    document = finished(SENT | sent, None, read, {}, faults)
+    document = finished(SENT | sent, None, read, {}, {"faults": faults, "disk": None})
     return document["verdict"], document["reason"]
 
 
@@ -73,6 +74,34 @@ def test_a_load_that_breaks_off_counts_only_where_something_was_to_break() -> No
     assert judged(WHOLE, fault(), stalled=True) == ("valid", None)
 
 
+@pytest.mark.parametrize(
+    ("cost_ms", "held_ms", "took"),
+    [
+        (5.2, 5.1, None),
+        (30.0, 5.1, None),  # the disk's own share
+        (4.9, 5.1, "4.90 ms on broker-1 before the load"),
+        (5.2, 4.9, "4.90 ms on broker-1 in it"),
+        (5.2, 10.0, "10.00 ms on broker-1 in it"),
+        (0.1, 0.0, "0.10 ms on broker-1 before the load, 0.00 ms on broker-1 in it"),
+    ],
+)
+def test_a_disk_that_was_not_the_one_asked_for_makes_a_trial_invalid(
+    cost_ms: float, held_ms: float, took: str | None
+) -> None:
+    told = {"fsync_ns": {"broker-1": {"p50": cost_ms * 1e6}}, "held": {"broker-1": {"p50": held_ms * 1e6}}}
+
+    document = finished(SENT, None, WHOLE, {}, UNBROKEN | {"disk": {"emulated_fsync": "5ms", **told}})
+
+    assert document["reason"] == (took and f"Fsyncs were to take 5ms longer and took {took}.")
+    assert document["verdict"] == ("invalid" if took else "valid")
+
+
+def test_the_disk_as_it_is_is_held_against_nothing() -> None:
+    told = {"emulated_fsync": "as is", "fsync_ns": {"broker-1": {"p50": 90_000}}, "held": {}}
+
+    assert finished(SENT, None, WHOLE, {}, UNBROKEN | {"disk": told})["verdict"] == "valid"
+
+
 def test_the_worst_check_is_the_verdict_and_each_says_why() -> None:
     verdict, reason = judged(SHORT, fault(proven=False, unproven="No packet was dropped."))
 
@@ -98,7 +127,7 @@ def test_a_read_that_stops_short_answers_where_nothing_is_ever_mended() -> None:
     gone = fault(heal="never", healed_ns=None)
 
     assert judged(SHORT, gone) == ("valid", None)
-    checks = finished(SENT, None, SHORT, {}, [gone])["verdicts"]
+    checks = finished(SENT, None, SHORT, {}, {"faults": [gone], "disk": None})["verdicts"]
     assert "Never mended: gone." in checks[-1]["reason"]
 
 
@@ -132,7 +161,7 @@ def test_a_fault_that_never_came_is_none() -> None:
 def test_the_event_logs_document_shows_every_key_of_a_trial() -> None:
     load = Load(1, 100, Pacing(), 1, 0, 0.0, 1.0, None)
     case = Case("kafka", "kafka", {}, Cluster("kafka", "4.3.1", {}), 1, {}, {}, {}, load)
-    made = blank(Trial(0, 0, case)) | finished(SENT, None, WHOLE, {}, ())
+    made = blank(Trial(0, 0, case)) | finished(SENT, None, WHOLE, {}, UNBROKEN)
 
     shown = EVENT_LOG.read_text().split("## `trial.json`")[1].split("```")[1].removeprefix("json")
 
