@@ -270,11 +270,12 @@ COUNTERS = (
     "foreign",
 )
 BROKEN = (
-    *("unavailable_ns", "reader_stall_ns", "copies_missing_ns", "moves"),
+    *("unavailable_ns", "reader_stall_ns", "reader_short_entries", "copies_missing_ns", "moves"),
     *("lost_first_ns", "lost_last_ns"),
 )
-"""What faults did to a trial: the longest of each time, how often another node came to serve a partition, and from when
-to when what was lost had been sent, counted from the first fault."""
+"""What faults did to a trial: the longest of each time, how many entries before the next fragment a reader stood still,
+how often another node came to serve a partition, and from when to when what was lost had been sent, counted from the
+first fault."""
 SHARES = (
     *("machine_cpu_share", "machine_disk_share", "network_share"),
     *("servers_cpu", "client_cpu", "suite_cpu", "other_cpu", "gc_share", "flush_share"),

@@ -79,7 +79,8 @@ _TIMELINE_COLUMNS = [
 
 _MESSAGE_COLUMNS = [
     *("trial", "kind", "producer", "sequence", "partition", "ledger", "entry", "batch_index"),
-    *("previous_sequence", "previous_ledger", "previous_entry", "previous_batch_index", "error"),
+    *("previous_sequence", "previous_ledger", "previous_entry", "previous_batch_index"),
+    *("first_partition", "first_ledger", "first_entry", "first_batch_index", "error"),
 ]
 
 

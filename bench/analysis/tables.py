@@ -103,6 +103,10 @@ MESSAGES: _Fields = {
     "previous_ledger": _LONG,
     "previous_entry": _LONG,
     "previous_batch_index": _INT,
+    "first_partition": _INT,
+    "first_ledger": _LONG,
+    "first_entry": _LONG,
+    "first_batch_index": _INT,
     "error": _TEXT,
 }
 

@@ -44,6 +44,7 @@ _CONTINUE = 1
 _TURN_S = 0.2
 _LOOK_S = 0.02
 _RELEASED_S = 5.0
+_KNOWN_S = 1.0
 
 
 def command(there: socket.socket, *inner: str) -> list[str]:
@@ -80,7 +81,8 @@ class Question(NamedTuple):
 class MappedFiles:
     """The files that a process has mapped and syncs with msync."""
 
-    _paths: dict[tuple[int, int], str] = field(default_factory=dict)
+    _paths: dict[tuple[int, int], tuple[str, float]] = field(default_factory=dict)
+    """Where a mapping's file lies, and until when that is taken for granted: another one may take its place."""
     _synced_ns: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def changed(self, pid: int, address: int, length: int) -> bool:
@@ -88,32 +90,31 @@ class MappedFiles:
 
         The kernel notes when a page that is on the disk is written to (mtime). What cannot be told counts as changed.
         """
-        for known in (True, False):  # another file may lie where one has gone
-            path = self._paths.get((address, length)) if known else _mapped(pid, address)
-            if path is None:
-                continue
-            try:
-                found = os.stat(path)  # noqa: PTH116 - asked before every msync
-            except OSError:
-                continue
-            self._paths[address, length] = path
-            file = found.st_dev, found.st_ino
-            before_ns, self._synced_ns[file] = self._synced_ns.get(file), found.st_mtime_ns
-            return before_ns != found.st_mtime_ns
-        return True
+        path, until_s = self._paths.get((address, length), ("", 0.0))
+        if time.monotonic() > until_s:
+            path = _mapped(pid, address)
+            self._paths[address, length] = path, time.monotonic() + _KNOWN_S
+        try:
+            found = os.stat(path)  # noqa: PTH116 - asked before every msync
+        except OSError:
+            del self._paths[address, length]
+            return True
+        file = found.st_dev, found.st_ino
+        before_ns, self._synced_ns[file] = self._synced_ns.get(file), found.st_mtime_ns
+        return before_ns != found.st_mtime_ns
 
 
-def _mapped(pid: int, address: int) -> str | None:
-    """Return where the file lies that a process has mapped at an address."""
+def _mapped(pid: int, address: int) -> str:
+    """Return where the file lies that a process has mapped at an address; empty where that cannot be told."""
     try:
-        lines = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8").splitlines()
+        lines = Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
-        return None
+        return ""
     for line in lines:
         begin, end = (int(one, 16) for one in line.split(maxsplit=1)[0].split("-"))
         if begin <= address < end and "/" in line:
             return f"/proc/{pid}/root{line[line.index('/') :]}"
-    return None
+    return ""
 
 
 @dataclass(slots=True)

@@ -53,6 +53,14 @@ def latest(out: Path) -> dict[str, Run]:
     return found
 
 
+def unbroken(out: Path) -> Iterator[Path]:
+    """Give every run in which nothing broke: these show what the others found."""
+    for path in sorted(out.glob("[0-9]*")):
+        with suppress(ReportError):
+            if not results.breaks(results.summary(path)):
+                yield path
+
+
 def broken(out: Path) -> Iterator[Other]:
     """Give the latest run of each scenario in which something broke, by the scenarios' names.
 
@@ -60,5 +68,5 @@ def broken(out: Path) -> Iterator[Other]:
     """
     for _, run in sorted(latest(out).items()):
         with suppress(ReportError):
-            if results.document(run.path / "results" / "summary.json").get("figure") == "timeline":
+            if results.breaks(results.summary(run.path)):
                 yield Other(*run, results.table(run.path, "cases"), results.trial_documents(run.path))

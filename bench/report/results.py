@@ -87,8 +87,8 @@ class Results:
 
     @property
     def broken(self) -> bool:
-        """Whether something broke in it on purpose, but for standing conditions (docs/method.md)."""
-        return self.summary.get("figure") == "timeline"
+        """Whether something broke in it on purpose."""
+        return breaks(self.summary)
 
     @property
     def valid(self) -> pd.DataFrame:
@@ -128,7 +128,7 @@ def read(run: Path) -> Results:
         manifest=document(run / "manifest.json"),
         plan=document(run / "plan.json"),
         expectations=tuple(_list(run / "results" / "expectations.json")),
-        summary=document(run / "results" / "summary.json"),
+        summary=summary(run),
         trial_files=trial_documents(run),
         **tables,
     )
@@ -153,6 +153,16 @@ def document(path: Path) -> Json:
     if not isinstance(content, dict):
         raise ReportError(f"{path} holds a {type(content).__name__}, not a JSON object. {_again(path)}")
     return content
+
+
+def summary(run: Path) -> Json:
+    """Read the summary of a run's results. Raises ReportError where it is missing or garbled."""
+    return document(run / "results" / "summary.json")
+
+
+def breaks(summary: Json) -> bool:
+    """Whether something broke on purpose in the run of this summary, but for standing conditions (docs/method.md)."""
+    return summary.get("figure") == "timeline"
 
 
 def _list(path: Path) -> list[Json]:

@@ -144,6 +144,23 @@ def trial_table(
     return Table(title, (*head, *columns), tuple(rows))
 
 
+def lost_cell(case: pd.Series[Any], *, tone: str = "bad") -> Cell:
+    """How many messages of a case were lost; where some of its trials cannot tell, at least how many."""
+    lost, known = case["lost"], case.get("lost_at_least")
+    if not numbers.absent(lost) or numbers.absent(known) or not known:
+        return number_cell(lost, tone=tone)
+    return Cell(numbers.at_least(lost, known), tone, sort=float(known))
+
+
+def fate_cell(case: pd.Series[Any]) -> Cell:
+    """How many messages of a case were lost, and how many were not read where a read stopped short."""
+    lost, unread = lost_cell(case), case.get("unread")
+    if unread is None or numbers.absent(unread) or not unread:
+        return lost
+    said = [*([] if lost.text == numbers.NOTHING else [lost.text]), f"{numbers.count(unread)} unread"]
+    return Cell(", ".join(said), "warn" if lost.tone == "quiet" else lost.tone)
+
+
 def number_cell(value: float | None, *, tone: str = "plain", note: str = "") -> Cell:
     """A count; zero is quiet, so that what is not zero stands out in `tone`."""
     if value is None or numbers.absent(value):

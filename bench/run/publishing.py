@@ -45,7 +45,7 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
             shutil.rmtree(fresh, ignore_errors=True)
     showing = set(beside.unbroken(to))
     if came - showing:
-        for path in sorted(showing - came):
+        for path in sorted(showing):
             with suppress(OutdatedError):
                 write_report(path, of_trials=False)
     known = families()

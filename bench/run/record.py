@@ -10,8 +10,9 @@ from bench.model import BUSY, EMULATED_FSYNC, NANOS, Case, Load, Trial, Verdict
 from bench.run.folder import now_utc
 from bench.scenario.values import added_fsync_s
 
-_MOST_HELD = 2
-"""Where half of a server's fsyncs are held for this many times what was asked for, that is another disk."""
+_FEW_FSYNCS = 20
+_LATE_NS = 2_000_000
+"""Where half of a server's fsyncs are held for twice what was asked for, and this much longer, that is another disk."""
 
 
 def blank(trial: Trial) -> dict[str, Any]:
@@ -201,9 +202,12 @@ def _disk(disk: Mapping[str, Any] | None) -> list[dict[str, str]]:
         return []
     other = [
         f"{told['p50'] / 1e6:.2f} ms on {node} {when}"
-        for name, when, most in (("fsync_ns", "before the load", math.inf), ("held", "in it", _MOST_HELD))
+        for name, when, most_ns in (
+            ("fsync_ns", "before the load", math.inf),
+            ("held", "in it", added_ns + max(added_ns, _LATE_NS)),
+        )
         for node, told in disk[name].items()
-        if not added_ns <= told["p50"] < most * added_ns
+        if told["calls"] >= _FEW_FSYNCS and not added_ns <= told["p50"] < most_ns
     ]
     asked = f"fsyncs were to take {disk[EMULATED_FSYNC]} longer"
     if other:

@@ -12,15 +12,15 @@ from bench.model import PROCESS_COUNTERS
 
 COUNTERS = (
     *PROCESS_COUNTERS,
-    *("cpu_busy_s", "cpu_steal_s", "disk_busy_s"),
+    *("cpu_busy_s", "cpu_steal_s", "disk_busy_s", "disk_flushes", "disk_flush_s"),
 )
 """What only grows: first a process's own, then the machine's and its disk's."""
 
 _SECTOR = 512
 _MS = 0.001
 _MBIT = 125_000
-_READ, _WRITTEN, _BUSY = 2, 6, 9
-"""Columns of /sys/block/<disk>/stat (the kernel's Documentation/block/stat.rst)."""
+_READ, _WRITTEN, _BUSY, _FLUSHES, _FLUSHING = 2, 6, 9, 15, 16
+"""Columns of /sys/block/<disk>/stat (the kernel's Documentation/block/stat.rst); the last two from Linux 5.5 on."""
 
 
 def process(pid: int, *, network: bool) -> Iterator[tuple[str, float]]:
@@ -85,7 +85,7 @@ class DiskOf:
         self._stat = whole / "stat"
 
     def read(self) -> Iterator[tuple[str, float]]:
-        """Give bytes read and written, and the time it was busy."""
+        """Give bytes read and written, the time it was busy, and how often and how long it flushed: fsyncs end so."""
         try:
             columns = [int(column) for column in self._stat.read_text(encoding="ascii").split()]
         except OSError:
@@ -93,3 +93,6 @@ class DiskOf:
         yield "disk_read_bytes", columns[_READ] * _SECTOR
         yield "disk_write_bytes", columns[_WRITTEN] * _SECTOR
         yield "disk_busy_s", columns[_BUSY] * _MS
+        if len(columns) > _FLUSHING:
+            yield "disk_flushes", columns[_FLUSHES]
+            yield "disk_flush_s", columns[_FLUSHING] * _MS

@@ -324,7 +324,7 @@ def test_a_row_that_no_send_explains_makes_a_trial_invalid(results: Path) -> Non
     ("kind", "listed"),
     [
         ("lost", [(1, 0, 1, None, None)]),  # the place is the one the producer was told
-        ("duplicate", [(2, 0, 4, 2, 1), (2, 0, 8, 2, 4)]),
+        ("duplicate", [(2, 0, 4, 3, 3), (2, 0, 8, 9, 7)]),  # after 3, and after 9
         ("out_of_order", [(3, 0, 3, 4, 2)]),
         ("fail_present", [(5, 0, 5, None, None)]),
         ("unknown_present", [(7, 0, 6, None, None)]),
@@ -361,8 +361,10 @@ def test_order_counts_within_one_partition_and_producer(results: Path) -> None:
     assert messages(results, lanes, "out_of_order") == [(0, 0, 2, 1, 1)]  # behind 1, which lies at 1
 
 
-def test_a_copy_is_listed_with_the_one_before_it(results: Path) -> None:
-    assert messages(results, lanes, "duplicate") == [(0, 0, 4, 0, 2), (1, 0, 3, 1, 1)]
+def test_a_copy_is_listed_with_what_lies_before_it_and_with_the_first(results: Path) -> None:
+    assert messages(results, lanes, "duplicate") == [(0, 0, 4, 1, 3), (1, 0, 3, 0, 2)]
+    copies = [row for row in rows(results, "messages", lanes) if row["kind"] == "duplicate"]
+    assert [(row["first_partition"], row["first_entry"]) for row in copies] == [(0, 2), (0, 1)]
 
 
 def test_end_to_end_time_is_that_of_the_first_sight(results: Path) -> None:

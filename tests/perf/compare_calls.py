@@ -30,7 +30,7 @@ def trials(run: Path) -> Rows:
 
 
 def main() -> None:
-    """Compare; print how often each verdict came, by case and in all."""
+    """Compare; print how often each verdict came, by case and in all, and how many pairs would end with 1."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -43,13 +43,17 @@ def main() -> None:
     slowed = trials(options.slowed) if options.slowed else None
     pairs = [(one, slowed) for one in equal] if slowed else list(combinations(equal, 2))
     found: dict[str, Counter[str]] = {}
+    ended_with_1 = 0
     for first, second in pairs:
-        for one in compare(first, second, options.metric, options.threshold):
+        cases = compare(first, second, options.metric, options.threshold)
+        ended_with_1 += any(one.proven for one in cases)
+        for one in cases:
             found.setdefault(one.case, Counter())[one.change.value] += 1
     every = sum(found.values(), Counter[str]())
     total = sum(every.values())
     share = {verdict: round(count / total, 4) for verdict, count in every.items()}
-    print(json.dumps({"comparisons": total, "share": share, "by_case": found}, indent=2))  # noqa: T201
+    pairs_told = {"pairs": len(pairs), "exit status 1": ended_with_1}
+    print(json.dumps({"comparisons": total, "share": share, **pairs_told, "by_case": found}, indent=2))  # noqa: T201
 
 
 if __name__ == "__main__":

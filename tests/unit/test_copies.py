@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.faults.copies import Back, back, missing_ns, moves
+from bench.analysis.faults.copies import Back, back, missing_ns, moves, short_of
 
 Row = dict[str, Any]
 NEVER_NS = 2**63 - 1
@@ -154,3 +154,38 @@ def test_a_look_that_found_nothing_new_tells_until_when_copies_were_missing() ->
     assert missing_ns([WHOLE, isr(15, "b2", "b3"), nobody], [dead], [(dead, NEVER_NS)]) == 80
     assert missing_ns([nobody], [dead], [(dead, NEVER_NS)]) is None
     assert moves([nobody]) is None
+
+
+@pytest.mark.parametrize(
+    ("at", "left"),
+    [
+        ([[0, 1, 815]], 38),  # 816 to 853
+        ([[0, 1, 853]], 0),
+        ([[0, 1, 854]], 10),
+        ([[0, 1, 865]], None),  # in the last one
+        ([[0, 2, 815]], None),  # another ledger
+        ([[0, 1, 815], [1, 1, 7]], 38),  # nothing is known of that partition
+        (None, None),  # nothing had come
+    ],
+)
+def test_a_reader_stands_so_many_entries_before_the_next_fragment(
+    at: list[list[int]] | None, left: int | None
+) -> None:
+    ledger = {"ledger": 1, "segments": [[0, ["a", "b"]], [854, ["b", "c"]], [865, ["c", "d"]]]}
+    history = [
+        kept(0, ("a", "b")),
+        {"at_ns": 9, "partitions": [{"partition": 0, "owner": "x", "ledgers": [ledger]}]},
+    ]
+
+    assert short_of(history, {"from_ns": 1, "to_ns": 2, "at": at}) == left
+
+
+def test_what_is_left_in_the_fragments_of_several_partitions_adds_up() -> None:
+    ledger = {"ledger": 1, "segments": [[0, ["a"]], [10, ["b"]]]}
+    both = [{"partition": number, "owner": "x", "ledgers": [ledger]} for number in (0, 1)]
+
+    assert short_of([{"at_ns": 0, "partitions": both}], {"at": [[0, 1, 3], [1, 1, 8]]}) == 6 + 1
+
+
+def test_of_kafkas_partitions_there_are_no_fragments() -> None:
+    assert short_of([isr(0, "b1")], {"at": [[0, -1, 3]]}) is None

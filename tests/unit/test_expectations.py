@@ -292,6 +292,7 @@ def test_two_systems_are_compared_by_the_ratio_within_each_round() -> None:
     (comparison,) = found["comparisons"]
     assert comparison["what"] == "acks=all over pulsar journalSyncData=false: at least 0.8 and at most 1.25"
     assert comparison["ratio_median"] == pytest.approx(10 / 11)
+    assert found["system"] is None
 
 
 def test_a_ratio_outside_of_its_bounds_in_every_round_did_not_hold() -> None:
@@ -334,6 +335,7 @@ def test_the_two_sides_of_a_ratio_may_have_metrics_of_their_own() -> None:
     found = judge(claim, rows, ["acks"])
     assert found["verdict"] == "held"
     assert found["comparisons"][0]["what"] == "acks=all e2e_p50_ns over acks=all service_p50_ns: at least 1"
+    assert found["system"] == "kafka"  # both sides are of it
 
 
 def test_what_can_happen_has_happened_where_one_case_showed_it() -> None:

@@ -182,7 +182,7 @@ def point(values: Row, ratio: float | None, *, same: bool | None = True, **other
 
 def told(*points: Row, closed: bool = True) -> list[str]:
     both = [case("kafka level=a", 10.0, 1), case("pulsar level=a", 5.0, 1)]
-    sides = {"systems": ["kafka", "pulsar"], "settings": ["level"], "points": list(points)}
+    sides = {"systems": ["kafka", "pulsar"], "settings": ["level"], "matched": False, "points": list(points)}
     return headline(both, [trial()], sides, closed=closed)
 
 
@@ -243,7 +243,7 @@ def test_of_emulated_disks_the_one_as_it_is_is_told() -> None:
     )
 
     assert found[0].startswith(
-        f"No copy, disk as is: Kafka has 2{TIMES} (in 1 round, no interval) the throughput"
+        f"No copy, fsyncs as is: Kafka has 2{TIMES} (in 1 round, no interval) the throughput"
     )
     assert len(found) == 2
 

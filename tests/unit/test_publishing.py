@@ -125,6 +125,24 @@ def test_a_published_run_is_published_again_with_the_report_of_today(run: RunFol
     assert (there / "report.pdf").read_bytes().startswith(b"%PDF-")
 
 
+def test_what_broke_renews_the_reports_that_show_what_became_of_promises(
+    run: RunFolder, tmp_path: Path
+) -> None:
+    publish([run], tmp_path / "published")
+    page = tmp_path / "published" / run.path.name / "report.html"
+    page.write_text("of yesterday")
+    struck = build(tmp_path / "20261121-130000-power-loss-standard", Sketch(systems=("memory",), rounds=2))
+    (struck / "scenario.yaml").touch()
+    publish([RunFolder(struck)], tmp_path / "published")
+    assert page.read_text() == "of yesterday"  # nothing broke in it
+
+    summary = struck / "results" / "summary.json"
+    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"figure": "timeline"}))
+    publish([RunFolder(struck)], tmp_path / "published")
+
+    assert "<h1" in page.read_text()
+
+
 def test_the_index_says_in_how_many_cases_messages_were_lost_or_not_read(
     run: RunFolder, tmp_path: Path
 ) -> None:

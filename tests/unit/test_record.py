@@ -88,7 +88,10 @@ def test_a_load_that_breaks_off_counts_only_where_something_was_to_break() -> No
 def test_a_disk_that_was_not_the_one_asked_for_makes_a_trial_invalid(
     cost_ms: float, held_ms: float, took: str | None
 ) -> None:
-    told = {"fsync_ns": {"broker-1": {"p50": cost_ms * 1e6}}, "held": {"broker-1": {"p50": held_ms * 1e6}}}
+    told = {
+        "fsync_ns": {"broker-1": {"calls": 25, "p50": cost_ms * 1e6}},
+        "held": {"broker-1": {"calls": 20, "p50": held_ms * 1e6}, "zookeeper-1": {"calls": 1, "p50": 1}},
+    }
 
     document = finished(SENT, None, WHOLE, {}, UNBROKEN | {"disk": {"emulated_fsync": "5ms", **told}})
 
@@ -97,7 +100,7 @@ def test_a_disk_that_was_not_the_one_asked_for_makes_a_trial_invalid(
 
 
 def test_the_disk_as_it_is_is_held_against_nothing() -> None:
-    told = {"emulated_fsync": "as is", "fsync_ns": {"broker-1": {"p50": 90_000}}, "held": {}}
+    told = {"emulated_fsync": "as is", "fsync_ns": {"broker-1": {"calls": 25, "p50": 90_000}}, "held": {}}
 
     assert finished(SENT, None, WHOLE, {}, UNBROKEN | {"disk": told})["verdict"] == "valid"
 

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -75,6 +76,30 @@ def test_a_run_by_other_rules_is_named_and_the_others_stand(tmp_path: Path) -> N
 
     assert "computes it again from its event log): two." in page
     assert "Title of one" in page
+
+
+@pytest.mark.parametrize(
+    ("struck", "said"),
+    [
+        ("leader", "kill leader"),
+        (["bookie 1", "bookie 2"], "kill bookie 1 and bookie 2"),
+        (
+            {"target": "leader", "from": ["all broker", "client"]},
+            "kill leader from all broker and client",
+        ),
+    ],
+)
+def test_who_is_struck_is_said_as_people_say_it(tmp_path: Path, struck: Any, said: str) -> None:
+    made = run(tmp_path, "20260101-000000", "one", Sketch(systems=("kafka",), rounds=1))
+    for file in made.glob("trials/*/trial.json"):
+        document = json.loads(file.read_text())
+        document["case"]["configuration"]["faults"] = [{"name": "struck", "kill": struck}]
+        document["faults"] = [
+            {"name": "struck", "kind": "kill", "nodes": ["a"], "asked_ns": 1, "proven": True}
+        ]
+        file.write_text(json.dumps(document))
+
+    assert f"Kafka: {said}" in text(family.write("faults", ["one"], tmp_path)[0].read_text())
 
 
 def gaps(*after_s: tuple[float, str | None]) -> pd.DataFrame:

@@ -12,7 +12,8 @@ import pytest
 from bench.guarantee import Guarantee
 from bench.report import results, sweep
 from bench.report.sections.covered import Covered, covered
-from bench.report.sections.kept import kept
+from bench.report.sections.delivery import account
+from bench.report.sections.kept import elsewhere, tables
 from bench.report.sections.tables import guarantees
 from bench.report.table import Table
 from tests.report_data import build
@@ -106,7 +107,8 @@ def broken(folder: Path, broke: Json | None = None, configuration: Json | None =
 
 def told(tmp_path: Path) -> list[Table] | None:
     found = results.read(build(tmp_path / "20261121-1", Sketch(systems=("pulsar",), rounds=1, messages=500)))
-    return kept(found, sweep.parts(found))
+    known = elsewhere(found, sweep.parts(found))
+    return None if known is None else tables(known, sweep.parts(found))
 
 
 def under(table: Table, promise: str) -> list[list[str]]:
@@ -152,6 +154,31 @@ def test_in_a_runs_own_table_too_only_a_loss_within_the_promise_is_red(tmp_path:
     assert "unread" not in [column.head for column in table.columns]
 
 
+def test_the_first_page_says_whether_promises_were_kept_where_something_broke(tmp_path: Path) -> None:
+    """A kill of all bookies, which come back, is within every promise but that of a copy that is written later."""
+    found = results.read(build(tmp_path / "20261121-1", Sketch(systems=("pulsar",), rounds=1, messages=500)))
+
+    def summary() -> str:
+        known = elsewhere(found, sweep.parts(found))
+        assert known is not None
+        return known.summary()
+
+    assert not summary()
+
+    broken(tmp_path / "20261122-1-kill", fault("kill", *BOOKIES))
+    assert summary() == (
+        "Where nodes that keep messages broke, in other runs, within what is promised here: "
+        "Pulsar lost nothing in 10 trials of 1 scenario."
+    )
+
+    broken(tmp_path / "20261122-1b-slow", fault("slow-disk", *BOOKIES), lost=dict.fromkeys(range(12), 61))
+    broken(tmp_path / "20261122-1c-broker", fault("kill", "broker-1"), lost=dict.fromkeys(range(12), 61))
+    assert "Pulsar lost nothing in 10 trials of 1 scenario" in summary()  # no bookie was away
+
+    broken(tmp_path / "20261122-2-power", fault("power-loss", *BOOKIES), lost=dict.fromkeys(range(12), 61))
+    assert "Pulsar lost messages in 5 of 15 configurations in 15 trials of 2 scenarios." in summary()
+
+
 def test_a_promise_that_nothing_has_tried_is_named_so(tmp_path: Path) -> None:
     broken(tmp_path / "20261122-1-kill", configuration={"topic": {"quorums": "9-9-9"}})
     for file in (tmp_path / "20261122-1-kill").glob("trials/*/trial.json"):
@@ -188,6 +215,22 @@ def test_what_could_not_be_read_is_not_passed_over(tmp_path: Path) -> None:
     assert told_of == {("within the promise", "400 unread", "warn"), ("beyond it", "400 unread", "plain")}
 
 
+def test_what_is_known_of_a_sum_of_losses_is_not_passed_over(tmp_path: Path) -> None:
+    import pandas as pd  # noqa: PLC0415
+
+    run = broken(tmp_path / "20261122-1-kill")
+    file = run / "results" / "cases.parquet"
+    pd.read_parquet(file).assign(lost=None, lost_at_least=7).to_parquet(file)
+
+    found = results.read(run)
+    part = sweep.parts(found)[0]
+    (evidence,) = told(tmp_path) or []
+
+    for table in (guarantees(found, part), account(part), evidence):
+        place = [column.head for column in table.columns].index("lost")
+        assert {row.cells[place].text for row in table.rows if not row.heading} == {"at least 7"}
+
+
 def test_where_no_run_broke_anything_there_are_no_tables(tmp_path: Path) -> None:
     assert told(tmp_path) == []
 
@@ -200,4 +243,4 @@ def test_a_run_in_which_something_broke_is_its_own_evidence(tmp_path: Path) -> N
     pd.concat([pd.read_parquet(file), pd.DataFrame([{"trial": 0, "fault": "struck"}])]).to_parquet(file)
     found = results.read(run)
 
-    assert kept(found, sweep.parts(found)) is None
+    assert elsewhere(found, sweep.parts(found)) is None

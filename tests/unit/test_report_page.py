@@ -262,6 +262,46 @@ def test_lost_messages_that_follow_one_another_share_a_row(tmp_path: Path) -> No
     assert [row.cells[place].text for row in table.rows] == ["5 to 8", "10", "11"]
 
 
+def test_of_older_results_the_copy_before_is_the_first_one(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), lost={0: 1}, messages=500)))
+    those = found.messages.assign(
+        kind="duplicate", sequence=6, entry=9, previous_sequence=6, previous_entry=3
+    )
+    older = those.drop(columns=[name for name in those if name.startswith("first_")])
+
+    table = delivery.offending(replace(found, messages=older), sweep.parts(found))
+
+    assert table is not None
+    cells = dict(zip([column.head for column in table.columns], table.rows[0].cells, strict=True))
+    assert "read before it" not in {column.group for column in table.columns}
+    assert (cells["position"].text, cells["sequence"].text, cells["first copy at"].text) == ("9", "6", "3")
+
+
+def test_copies_that_were_read_one_after_the_other_share_a_row(tmp_path: Path) -> None:
+    """3 4 5 6 7 lie in the log, then 3 4 5 and, after 8, 6 once more."""
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), lost={0: 4}, messages=500)))
+    those = found.messages.assign(
+        kind="duplicate",
+        partition=0,
+        sequence=[6, 3, 4, 5],
+        entry=[9, 5, 6, 7],
+        previous_sequence=[8, 7, 3, 4],
+        previous_entry=[8, 4, 5, 6],
+        first_entry=[3, 0, 1, 2],
+    )
+
+    table = delivery.offending(replace(found, messages=those), sweep.parts(found))
+
+    assert table is not None
+    heads = ["partition", "position", "sequence", "position", "sequence", "messages", "first copy at"]
+    begin = [column.head for column in table.columns].index("partition")
+    assert [column.head for column in table.columns[begin:]] == heads
+    assert [[cell.text for cell in row.cells[begin + 1 :]] for row in table.rows] == [
+        ["4", "7", "5", "3 to 5", "3", "0"],
+        ["8", "8", "9", "6", "1", "3"],
+    ]
+
+
 def test_missing_end_to_end_latency_is_said(troubled: str) -> None:
     assert "no live consumer received messages" in troubled
     assert "end to end, ms" not in troubled

@@ -70,6 +70,17 @@ def test_how_long_a_silent_server_is_waited_for_is_as_read_back(found: Results) 
     assert said == "a server is taken for dead after 6 s and 9 s (Kafka)"
 
 
+def test_with_zookeeper_it_is_zookeepers_session_that_counts(found: Results) -> None:
+    roles = {
+        "broker": {"broker.session.timeout.ms": "9000", "zookeeper.session.timeout.ms": "6000"},
+        "zookeeper": {"maxSessionTimeout": None},
+    }
+
+    said = servers.patience(changed(found, "kafka", effective={"roles": roles}))
+
+    assert said == "a server is taken for dead after 6 s (Kafka)"
+
+
 def test_a_producer_without_idempotence_is_named(found: Results) -> None:
     assert servers.unguarded(changed(found, "kafka", effective={"producer": {"enable.idempotence": False}}))
     assert not servers.unguarded(

@@ -295,3 +295,19 @@ def test_the_machine_is_busy_with_all_but_idling_and_what_the_host_took(
     told = dict(host.machine())
 
     assert (told["cpu_busy_s"], told["cpu_steal_s"]) == (31, 128)
+
+
+def test_a_disk_counts_its_flushes_where_the_kernel_does(tmp_path: Path) -> None:
+    disk = host.DiskOf(tmp_path)
+    disk._stat = tmp_path / "stat"
+    columns = "10 0 16 5 20 0 32 7 0 1500 0 0 0 0 0"  # before Linux 5.5
+    disk._stat.write_text(columns)
+    assert dict(disk.read()) == {
+        "disk_read_bytes": 16 * 512,
+        "disk_write_bytes": 32 * 512,
+        "disk_busy_s": 1.5,
+    }
+
+    disk._stat.write_text(f"{columns} 33 250")
+    told = dict(disk.read())
+    assert (told["disk_flushes"], told["disk_flush_s"]) == (33, 0.25)

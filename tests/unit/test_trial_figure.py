@@ -86,6 +86,16 @@ def test_partitions_that_lack_a_replica_add_up_and_ledgers_do_not() -> None:
     assert servers.over_time(seen, told("under_replicated", "bookie")).iloc[0].to_dict() == {"bookie": 3.0}
 
 
+def test_flushes_are_the_machines_and_bytes_of_all_servers_together() -> None:
+    seen = samples(
+        (5.0, "machine-1", "disk_flushes", 120.0),
+        *((5.0, f"broker-{n}", "bytes_in", 2e6) for n in (1, 2)),
+    )
+
+    assert servers.over_time(seen, told("disk_flushes")).iloc[0].to_dict() == {"machine": 120.0}
+    assert servers.over_time(seen, told("bytes_in")).iloc[0].to_dict() == {"broker": 4.0}
+
+
 def test_panels_without_any_sample_are_left_out() -> None:
     shown = [one.metric for one, _ in servers.panels(samples((1.0, "producers", "loop_lag_s", 0.004)))]
 

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.account.delivery import MESSAGE, MESSAGE_KINDS, is_kind
-from bench.analysis.account.order import POSITION
+from bench.analysis.account.order import LANE, POSITION
 from bench.analysis.log import EventLog
 from bench.model import Outcome
 
@@ -33,7 +33,7 @@ def offenders(messages: DataFrame, log: EventLog, verify: DataFrame, whole: Iter
     """
     accused = _accused(messages, whole).persist()
     accused.count()
-    copies = _copies(verify, accused)
+    copies = _copies(_after_what(verify, accused), accused)
     sends = log.sends.select(*MESSAGE, "error", F.struct(*_PLACE).alias("sent_to"))
     rows = accused.join(sends, [*MESSAGE], "left").join(copies, [*MESSAGE], "left").where(_listed())
     place = F.coalesce("found_at", "sent_to")
@@ -44,6 +44,7 @@ def offenders(messages: DataFrame, log: EventLog, verify: DataFrame, whole: Iter
         "error",
         *[place[name].alias(name) for name in _PLACE],
         F.when(F.col("kind") == "duplicate", F.col("previous")).alias("previous"),
+        F.when(F.col("kind") == "duplicate", F.col("first")).alias("first"),
     )
     return _columns(_first(rows, "producer", "sequence", "copy"))
 
@@ -51,7 +52,10 @@ def offenders(messages: DataFrame, log: EventLog, verify: DataFrame, whole: Iter
 def displaced(out_of_order: DataFrame) -> DataFrame:
     """List the messages out of order, by place."""
     rows = out_of_order.select(
-        "*", F.lit("out_of_order").alias("kind"), F.lit(None).cast("string").alias("error")
+        "*",
+        F.lit("out_of_order").alias("kind"),
+        F.lit(None).cast("string").alias("error"),
+        F.struct(*[F.lit(None).cast("long").alias(name) for name in _PLACE]).alias("first"),
     )
     return _columns(_first(rows, *_PLACE))
 
@@ -82,15 +86,27 @@ def _accused(messages: DataFrame, whole: Iterable[int]) -> DataFrame:
     )
 
 
+def _after_what(verify: DataFrame, accused: DataFrame) -> DataFrame:
+    """Put beside rows read back what was read just before of their producer, in their partition: `previous`.
+
+    In the trials that hold anything twice only: it costs a sort of their rows. Null in the others.
+    """
+    twice = F.broadcast(accused.where("kind = 'duplicate'").select("trial").distinct())
+    places = Window.partitionBy(*LANE).orderBy(*POSITION, "received_ns")
+    before = F.lag(F.struct("sequence", *POSITION)).over(places)
+    told = verify.join(twice, "trial", "left_semi").withColumn("previous", before)
+    return told.unionByName(verify.join(twice, "trial", "left_anti"), allowMissingColumns=True)
+
+
 def _copies(verify: DataFrame, accused: DataFrame) -> DataFrame:
-    """Find every row read back of the accused, numbered by place; `previous` is the copy before."""
+    """Find every row read back of the accused, numbered by place; `first` is where the first copy lies."""
     places = Window.partitionBy(*MESSAGE).orderBy(*_PLACE, "received_ns")
     nullable = [_or_null(name).alias(name) for name in POSITION]
     return (
         verify.join(accused.select(*MESSAGE).distinct(), [*MESSAGE], "left_semi")
         .withColumn("copy", F.row_number().over(places))
-        .withColumn("previous", F.lag(F.struct("sequence", *POSITION)).over(places))
-        .select(*MESSAGE, "copy", "previous", F.struct("partition", *nullable).alias("found_at"))
+        .withColumn("first", F.first(F.struct(*_PLACE)).over(places))
+        .select(*MESSAGE, "copy", "previous", "first", F.struct("partition", *nullable).alias("found_at"))
     )
 
 
@@ -123,6 +139,7 @@ def _columns(rows: DataFrame) -> DataFrame:
         "partition",
         *nullable,
         *[_or_null(f"previous.{name}").alias(f"previous_{name}") for name in ("sequence", *POSITION)],
+        *[_or_null(f"first.{name}").alias(f"first_{name}") for name in _PLACE],
         "error",
         "nth",
     )

@@ -240,11 +240,14 @@ def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int 
     first_ns = min((one.asked_ns for one in _struck(trial)), default=None)
     longest = max(mine, key=_gap_ns, default={})
     readers = [step for step in trial.faults if step["kind"] == "read"]
-    stalls = [stall["to_ns"] - stall["from_ns"] for step in readers for stall in step["stalls"]]
+    stalls = [stall for step in readers for stall in step["stalls"]]
     return {
         "unavailable_ns": longest.get("ack_gap_ns"),
         "unavailable_ended": longest.get("ack_gap_ended"),
-        "reader_stall_ns": max(stalls, default=0) if readers else None,
+        "reader_stall_ns": max(map(_stall_ns, stalls), default=0) if readers else None,
+        "reader_short_entries": copies.short_of(trial.history, max(stalls, key=_stall_ns))
+        if stalls
+        else None,
         "copies_missing_ns": copies.missing_ns(
             trial.history, trial.faults, [(trial.faults[one.fault], one.until_ns) for one in _struck(trial)]
         ),
@@ -255,6 +258,10 @@ def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int 
             if trial.verified and first_ns is not None and (at_ns := account.get(f"lost_{which}")) is not None
         },
     }
+
+
+def _stall_ns(stall: Mapping[str, Any]) -> int:
+    return int(stall["to_ns"] - stall["from_ns"])
 
 
 def _gap_ns(row: Row) -> int:

@@ -83,6 +83,34 @@ def moves(changes: Changes) -> int | None:
     return count if any(change["partitions"] for change in changes) else None
 
 
+def short_of(changes: Changes, stall: Mapping[str, Any]) -> int | None:
+    """Count the entries that were left of the fragments in which a reader stood still, over all partitions.
+
+    None where nothing had come to it, and where no later fragment tells where those end.
+    """
+    states = list(_states(changes))
+    if not stall["at"] or not states:
+        return None
+    known = states[-1][1]
+    left = [
+        end - entry - 1
+        for partition, ledger, entry in stall["at"]
+        if (end := _fragment_end(known.get(partition, {}), ledger, entry)) is not None
+    ]
+    return sum(left) if left else None
+
+
+def _fragment_end(layout: Mapping[str, Any], ledger: int, entry: int) -> int | None:
+    """Return the first entry of the fragment that comes after the one an entry lies in; None where there is none."""
+    segments = [
+        first
+        for one in layout.get("ledgers") or ()
+        if one["ledger"] == ledger
+        for first, _ in one["segments"]
+    ]
+    return min((first for first in segments if first > entry), default=None)
+
+
 def _healed(steps: Sequence[Step], fault: Step) -> dict[str, int | None]:
     """Give each struck node with when it was healed: by a step that undid it, or with all that were left."""
     whole_ns = fault.get("healed_ns")

@@ -1,45 +1,123 @@
-"""Both systems side by side, where a scenario sweeps the same of them: ratios of like with like, paired by round."""
+"""Both systems side by side: ratios of like with like, paired by round.
+
+Like is what has the same settings, where a scenario sweeps the same of both; else what promises the same.
+"""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bench.analysis.statistics.interval import by_round, paired, paired_ratio
 from bench.guarantee import Guarantee
 
 Row = Mapping[str, Any]
+Rows = Sequence[Row]
 Point = tuple[str, ...]
 """A value of each swept setting."""
 
-METRICS = ("throughput_msgs_per_s", "service_p99_ns", "e2e_p99_ns")
+_RATE = "throughput_msgs_per_s"
+METRICS = (_RATE, "service_p99_ns", "e2e_p99_ns")
 
 
 def sides(
     trials: Sequence[Row], swept: Mapping[str, Sequence[str]], promises: Mapping[str, Guarantee | None]
 ) -> dict[str, Any] | None:
-    """Compare two systems at every point of the sweep that both have; None where they do not sweep the same.
+    """Compare two systems at every point of the sweep that both have; None where there is none.
+
+    Where they do not sweep the same, the points are those of what both sweep, and of what both promise there, and of
+    each system's configurations with that promise the one with the most throughput stands for it (`matched`).
 
     `trials` are rows of the table, in the order in which the points are to come; `swept` names each system's settings,
     `promises` has what each case promises. A ratio is the first system's value over the second's: the median over the
-    rounds in which both have one, and its interval from five on.
+    rounds in which both have one, and its interval from five on (none where one was picked of several for being high).
     """
-    if len(swept) != 2 or len({frozenset(names) for names in swept.values()}) != 1:
+    if len(swept) != 2:
         return None
-    (first, settings), (second, _) = swept.items()
-    ones, others = (_points(trials, system, settings) for system in (first, second))
-    points = [
-        {
-            "values": dict(zip(settings, point, strict=True)),
-            "cases": (cases := [rows[point][0]["case"] for rows in (ones, others)]),
-            **_promised([promises.get(case) for case in cases]),
-            **_ratios(ones[point], others[point]),
-        }
-        for point in ones
-        if point in others
+    (first, settings), (second, theirs) = swept.items()
+    matched = set(settings) != set(theirs)
+    if matched:
+        points = list(_matched(trials, swept, promises))
+        settings = [name for name in settings if name in theirs] + [_fastest(name) for name in swept]
+    else:
+        ones, others = (_points(trials, system, settings) for system in (first, second))
+        points = [
+            _point(dict(zip(settings, point, strict=True)), (ones[point], others[point]), promises)
+            for point in ones
+            if point in others
+        ]
+    told = {"systems": [first, second], "settings": list(settings), "matched": matched, "points": points}
+    return told if points else None
+
+
+def _point(
+    values: Mapping[str, str], both: tuple[Rows, Rows], promises: Mapping[str, Guarantee | None]
+) -> dict[str, Any]:
+    cases = [rows[0]["case"] for rows in both]
+    return {
+        "values": values,
+        "cases": cases,
+        **_promised([promises.get(case) for case in cases]),
+        **{metric: _compared(*(by_round(rows, metric) for rows in both)) for metric in METRICS},
+    }
+
+
+def _matched(
+    trials: Sequence[Row], swept: Mapping[str, Sequence[str]], promises: Mapping[str, Guarantee | None]
+) -> Iterator[dict[str, Any]]:
+    """Give a point for each value of what both sweep and each promise that both have there."""
+    (first, settings), (second, theirs) = swept.items()
+    shared = [name for name in settings if name in theirs]
+    ones, others = (
+        {point: _by_case(rows) for point, rows in _points(trials, system, shared).items()}
+        for system in (first, second)
+    )
+    for point in ones:
+        told: list[Guarantee] = []
+        for promise in filter(None, map(promises.get, ones[point])):
+            if any(promise.same(known) for known in told):
+                continue
+            told.append(promise)
+            alike = [_promising(cases.get(point, {}), promise, promises) for cases in (ones, others)]
+            if not all(alike):
+                continue
+            one, other = (max(those, key=_middle) for those in alike)
+            chosen = {
+                _fastest(system): " ".join(f"{name}={rows[0][name]}" for name in names if name not in shared)
+                for (system, names), rows in zip(swept.items(), (one, other), strict=True)
+            }
+            values = dict(zip(shared, point, strict=True)) | chosen
+            made = _point(values, (one, other), promises)
+            if any(len(those) > 1 for those in alike):
+                made |= {metric: {**made[metric], "low": None, "high": None} for metric in METRICS}
+            yield {**made, "chosen": list(chosen)}
+
+
+def _fastest(system: str) -> str:
+    return f"{system.capitalize()}'s fastest"
+
+
+def _promising(
+    cases: Mapping[str, Rows], promise: Guarantee, promises: Mapping[str, Guarantee | None]
+) -> list[Rows]:
+    """Give the trials of each case that promises the same and has a throughput."""
+    return [
+        rows
+        for case, rows in cases.items()
+        if (other := promises.get(case)) and promise.same(other) and by_round(rows, _RATE)
     ]
-    return {"systems": [first, second], "settings": list(settings), "points": points} if points else None
+
+
+def _middle(rows: Rows) -> float:
+    return statistics.median(by_round(rows, _RATE).values())
+
+
+def _by_case(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row["case"], []).append(row)
+    return found
 
 
 def _points(trials: Iterable[Row], system: str, settings: Sequence[str]) -> dict[Point, list[Row]]:
@@ -60,10 +138,6 @@ def _promised(promises: Sequence[Guarantee | None]) -> dict[str, Any]:
             promise.spare > 0 if promise and promise.spare is not None else None for promise in promises
         ],
     }
-
-
-def _ratios(ones: Sequence[Row], others: Sequence[Row]) -> dict[str, Any]:
-    return {metric: _compared(by_round(ones, metric), by_round(others, metric)) for metric in METRICS}
 
 
 def _compared(one: Mapping[int, float], other: Mapping[int, float]) -> dict[str, Any]:

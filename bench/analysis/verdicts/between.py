@@ -101,9 +101,15 @@ def _names(sides: Sides) -> list[str]:
 
 
 def _label(point: Point) -> str:
-    """Name a point by its settings; what is a phrase stands for itself."""
-    values = {name: str(value) for name, value in point["values"].items() if name != EMULATED_FSYNC}
+    """Name a point by its settings; what is a phrase stands for itself. A matched one by what both promise there."""
+    chosen = point.get("chosen") or ()
+    others = {*chosen, EMULATED_FSYNC}
+    values = {name: str(value) for name, value in point["values"].items() if name not in others}
     said = [value if " " in value else f"{name}={value}" for name, value in values.items()]
-    if EMULATED_FSYNC in point["values"]:
-        said.append(f"disk {point['values'][EMULATED_FSYNC]}")
+    if chosen:
+        which = "; ".join(point["values"][name] for name in chosen)
+        what = f"with the fastest configuration of each ({which}) that survives {point['survives'][0]}"
+        said.append(what if said else numbers.sentence(what))
+    if added := point["values"].get(EMULATED_FSYNC):
+        said.append(f"fsyncs {added}" if added == AS_IS else f"fsyncs {added} longer, emulated")
     return ", ".join(said)

@@ -42,11 +42,19 @@ def judge(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> dic
     comparisons = list(_comparisons(expectation, kept, settings))
     verdict = _overall(comparisons)
     return {
-        **{key: expectation.get(key) for key in ("id", "claim", "source", "system", "metric", "error")},
+        **{key: expectation.get(key) for key in ("id", "claim", "source", "metric", "error")},
+        "system": _system(expectation),
         "verdict": verdict,
         "summary": f"{_summary(verdict, comparisons)}{_without(kept)}",
         "comparisons": comparisons,
     }
+
+
+def _system(expectation: Row) -> str | None:
+    """Name the one system that an expectation speaks of; None for a ratio between two."""
+    ratio = expectation.get("ratio")
+    sides = [ratio["of"], ratio["to"]] if ratio else [expectation]
+    return sides[0]["system"] if len({side["system"] for side in sides}) == 1 else None
 
 
 def _crowded(row: Row, expectation: Row) -> bool:

@@ -37,7 +37,8 @@ def headline(
 
     In a closed loop a configuration is cheap when it carries more messages; in an open loop, where the rate
     is given, when its response time is short. Where both systems sweep the same in a closed loop (`sides`) and promise
-    the same somewhere, their ratios there take the place of that. Where something was `broken`, what became of
+    the same somewhere, their ratios there take the place of that; where they sweep other things, and configurations
+    were matched by what they promise, the ratios follow it. Where something was `broken`, what became of
     acknowledged messages comes first, what lost most before the others, and a price only follows from a closed loop.
     """
     systems = dict.fromkeys(case["system"] for case in cases)
@@ -46,7 +47,8 @@ def headline(
     prices = [_system(name, those, valid, closed=closed) for name, those in by_system.items()]
     if not broken:
         alike, untold = (between(sides), unlike(sides)) if sides and closed else ([], ())
-        return [*(alike or prices), *untold, _loss(cases, trials), *_caveats(cases, trials)]
+        both = [*prices, *alike] if sides and sides["matched"] else alike or prices
+        return [*both, *untold, _loss(cases, trials), *_caveats(cases, trials)]
     rows = {name: [row for case in those for row in _of(case, valid)] for name, those in by_system.items()}
     ranked = sorted(by_system, key=lambda name: _gone(rows[name]), reverse=True)
     worths = [_worth(name, by_system[name], rows[name]) for name in ranked]

@@ -32,7 +32,9 @@ def price(
     x, y = fitting(points["fsync_ms"]), fitting(points["y"])
     if x is None or y is None or not blocks:
         return None
-    figure, cells = multiples.grid(blocks, x.label("one fsync (ms)"), y_label, y)
+    figure, cells = multiples.grid(
+        blocks, x.label("one fsync (ms; longer than the disk's own: emulated)"), y_label, y
+    )
     for cell in cells:
         if x.log:
             cell.axes.set_xscale("log")

@@ -18,7 +18,7 @@ from bench.report.results import Results
 
 _MB = 1e6
 _CLIENT, _SUITE, _MACHINE, _OTHERS = "client", "suite", "machine", "others"
-_GREYS = {_CLIENT: "#8b95a3", _SUITE: "#b3bac4", _OTHERS: "#d3d8de"}
+_GREYS = {_CLIENT: "#8b95a3", _MACHINE: "#8b95a3", _SUITE: "#b3bac4", _OTHERS: "#d3d8de"}
 _LEFT_IN, _GAP_IN, _TOP_IN, _ROW_IN, _BETWEEN_IN, _FOOT_IN = 0.52, 0.16, 0.7, 0.92, 0.14, 0.36
 _CHARACTER_IN = 0.049
 _TITLE_LINES = 2

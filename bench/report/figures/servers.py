@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from bench.model import NANOS
 from bench.report.figures import resources
 
-_MS, _PERCENT, _MIB = 1e3, 1e2, 1 / 2**20
+_MS, _PERCENT, _MB, _MIB = 1e3, 1e2, 1e-6, 1 / 2**20
 _APART_NS = NANOS // 2
 """Samples closer than this are of one look: servers are asked at once, every five seconds."""
 _LONG = 1.5
@@ -42,8 +42,11 @@ class Told:
 
 
 TOLD = (
+    Told("messages that servers took in, MB/s", "bytes_in", _MB, "sum"),
+    Told("messages that servers gave out, MB/s", "bytes_out", _MB, "sum"),
     Told("request to append, ms, mean", "request_s", _MS, "sum", per="requests"),
     Told("fsync of a log or journal, ms, mean", "flush_s", _MS, "sum", per="flushes"),
+    Told("flushes of the disk, per second", "disk_flushes", 1.0, "sum"),
     Told("time in garbage collection, %, of the server with most", "gc_s", _PERCENT),
     Told("heap in use, MiB, of the server with most", "heap_bytes", _MIB, since=False),
     Told(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from bench import numbers
 from bench.errors import OutdatedError, ReportError
@@ -101,9 +102,15 @@ def _strikes(found: Results) -> str:
         kinds = {step["kind"] for step in trial.get("faults") or () if "proven" in step}
         for step in (trial["case"].get("configuration") or {}).get("faults") or ():
             for kind in sorted(kinds & step.keys()):
-                target = step[kind]["target"] if isinstance(step[kind], Mapping) else step[kind]
-                said.setdefault(trial["case"]["system"], {})[f"{kind} {target}"] = None
+                said.setdefault(trial["case"]["system"], {})[f"{kind} {_whom(step[kind])}"] = None
     return "; ".join(f"{system.capitalize()}: {', '.join(strikes)}" for system, strikes in said.items())
+
+
+def _whom(struck: Any) -> str:  # noqa: ANN401 - a scenario's YAML
+    """Name a target, or several, as a step gives them, and what lies between it and whom."""
+    if isinstance(struck, Mapping):
+        return " from ".join(_whom(struck[name]) for name in ("target", "from") if name in struck)
+    return " and ".join(map(str, struck)) if isinstance(struck, list) else str(struck)
 
 
 def _crowded(found: Results) -> str:

@@ -39,7 +39,8 @@ def render(run: Path) -> str:
 def _context(
     found: results.Results, parts: Sequence[sweep.Part], drawings: Mapping[str, Drawing]
 ) -> dict[str, Any]:
-    first = front.front(found, drawings)
+    elsewhere = kept.elsewhere(found, parts)
+    first = front.front(found, drawings, elsewhere.summary() if elsewhere else "")
     return {
         "run": found.manifest.get("run", found.run.name),
         "manifest": found.manifest,
@@ -67,8 +68,8 @@ def _context(
         "steps": faults.by_round(found, parts),
         "evidence": faults.evidence(found),
         "history": faults.history(found),
-        "sides": sides.sides(found),
-        "kept": kept.kept(found, parts),
+        "sides": sides.sides(found, elsewhere),
+        "kept": None if elsewhere is None else kept.tables(elsewhere, parts),
         "guarantees": [tables.guarantees(found, part) for part in parts],
         "left_out": omissions.left_out(found),
         "not_counted": omissions.not_counted(found, parts),

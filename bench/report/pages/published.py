@@ -11,10 +11,12 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.report import sweep, templates
+from bench.model import EMULATED_FSYNC
+from bench.report import results, sweep, templates
 from bench.report.results import Json
 from bench.report.sections import expectations, method
-from bench.report.table import Cell, Column, Row, Table
+from bench.report.table import Cell, Column, Row, Table, fate_cell
+from bench.scenario.values import AS_IS
 
 _OTHERS = "others"
 
@@ -38,7 +40,7 @@ class Run:
     @property
     def broken(self) -> bool:
         """Whether something broke in it on purpose, so that what counts is what became of messages."""
-        return self.summary.get("figure") == "timeline"
+        return results.breaks(self.summary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +158,7 @@ def _of_case(run: Run, case: str) -> Cell:
         return Cell(numbers.NOTHING)
     if not run.broken:
         return Cell(numbers.rate(own["throughput_msgs_per_s"].iloc[0]))
-    case_row: Any = own.iloc[0]
-    lost, known, unread = case_row["lost"], case_row.get("lost_at_least"), case_row["unread"]
-    words = [numbers.at_least(lost, known), *([f"{numbers.count(unread)} unread"] if unread > 0 else [])]
-    harmed = any(not numbers.absent(count) and count > 0 for count in (lost, known, unread))
-    return Cell(", ".join(words), "bad" if harmed else "plain")
+    return fate_cell(own.iloc[0])
 
 
 def _found(run: Run, system: str) -> Cell:
@@ -176,11 +174,15 @@ def _found(run: Run, system: str) -> Cell:
             return Cell(said, sort=0)
         words = " and ".join(word for word, those in (("lost", lost), ("unread", unread)) if len(those))
         return Cell(f"{words} in {hurt} of {numbers.plural(len(own), 'case')}", "bad", sort=hurt)
-    rates = [rate for rate in own["throughput_msgs_per_s"].dropna() if rate > 0]
+    real = own[own[EMULATED_FSYNC] == AS_IS] if EMULATED_FSYNC in own else own
+    if real.empty and len(own):
+        return Cell("on emulated disks only", "quiet")
+    rates = [rate for rate in real["throughput_msgs_per_s"].dropna() if rate > 0]
     if not rates:
         return Cell(numbers.NOTHING)
+    left = "" if len(real) == len(own) else "; without those of emulated disks"
     return Cell(
         f"{numbers.rate(min(rates))} to {numbers.rate(max(rates))}",
-        note=f"medians of {len(rates)} cases",
+        note=f"medians of {len(rates)} cases{left}",
         sort=min(rates),
     )

@@ -61,10 +61,15 @@ def width(results: Results) -> str:
 
 
 def needed(results: Results) -> str:
-    """How many rounds a difference of 5 % would take; empty where the run cannot tell."""
+    """How many rounds a difference of 5 % would take; empty where something broke on purpose."""
     found = results.summary.get("rounds_needed")
-    if not found:
+    if results.broken or "rounds_needed" not in results.summary:
         return ""
+    if not found:
+        return (
+            "How many rounds it would take to see a difference of 5 % this run cannot tell: that takes two "
+            f"configurations with {ENOUGH_TRIALS} valid rounds in common."
+        )
     half, most = (numbers.count(found[name]) for name in ("half", "most"))
     return (
         f"For a paired test to see a difference of {found['difference']:.0%} between two configurations in four of "

@@ -21,6 +21,28 @@ class Covered(StrEnum):
     OPEN = "not judged"
 
 
+class Tried(NamedTuple):
+    """What a case promises, its trials as their trial.json, and those of them that are valid."""
+
+    promise: Guarantee | None
+    trials: Sequence[Json]
+    valid: Sequence[Json]
+
+    @property
+    def put_to_test(self) -> bool:
+        """Whether in any trial a node that keeps messages was away, cut off, or without power."""
+        return self.promise is not None and any(
+            _keepers(self.promise, step) and (_away(step) or step["kind"] in {_POWER, _CUT_OFF})
+            for trial in self.trials
+            for step in faults(trial)
+        )
+
+    @property
+    def judged(self) -> Covered:
+        """Whether what broke is within the promise; where nothing is known of one, a loss is one of a kept message."""
+        return Covered.WITHIN if self.promise is None else covered(self.promise, self.valid)
+
+
 class _Lost(NamedTuple):
     """A node that lost what it kept, and from when to when it was away."""
 
@@ -33,6 +55,13 @@ def promise(trial: Json) -> Guarantee | None:
     """Return what the configuration of a trial.json promises of an acknowledged message."""
     case = trial["case"]
     return guarantee(case["system"], case["settings"], case.get("configuration") or {})
+
+
+def of_case(files: Iterable[Json], case: str) -> Tried:
+    """Return a case's part of a run's trial.json files."""
+    own = [trial for trial in files if trial["case"]["name"] == case]
+    valid = [trial for trial in own if trial["verdict"] == "valid"]
+    return Tried(promise(own[0]) if own else None, own, valid)
 
 
 def faults(trial: Json) -> list[Json]:

@@ -11,9 +11,10 @@ import pandas as pd
 from bench import numbers
 from bench.report import sweep
 from bench.report.results import Results
-from bench.report.table import Cell, Column, Row, Table, case_table, number_cell, without_empty
+from bench.report.table import Cell, Column, Row, Table, case_table, lost_cell, number_cell, without_empty
 
 LISTED = 50
+_PLACE = ("ledger", "entry", "batch_index")
 _TONES = ("bad", "warn", "good")
 _GRAVITY = (
     "lost",
@@ -65,7 +66,10 @@ def account(part: sweep.Part) -> Table:
     """Counters by case: sums over its valid trials."""
     columns = [Column(_HEADS.get(name, name), "number", group) for name, group, _ in _COLUMNS]
     cells = [
-        [number_cell(case.get(name), tone=tone) for name, _, tone in _COLUMNS]
+        [
+            lost_cell(case) if name == "lost" else number_cell(case.get(name), tone=tone)
+            for name, _, tone in _COLUMNS
+        ]
         for _, case in part.cases.iterrows()
     ]
     return case_table(part, columns, cells)
@@ -117,41 +121,65 @@ def _missing(trial: pd.Series[Any]) -> float | None:
 def offending(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     """The first fifty rows of offending messages of each kind, the gravest first; None where there are none.
 
-    Lost ones that follow one another share a row, with the position of the first.
+    Those of a kind that follow one another, lost or there twice, share a row, with the places of the first of them.
     """
     grave = results.messages["kind"].map({kind: place for place, kind in enumerate(_GRAVITY)})
     if not grave.notna().any():
         return None
-    ordered = (
-        results.messages.assign(grave=grave)
-        .dropna(subset="grave")
-        .sort_values(["grave", "trial", "producer", "sequence"])
-    )
+    ordered = _ordered(_as_now(results.messages).assign(grave=grave).dropna(subset="grave"))
     labels = _labels(results, parts)
-    heads = ("producer", "sequence", "partition")
+    rounds = dict(zip(results.trials["trial"], results.trials["round"], strict=True))
     columns = (
         Column("kind", "name"),
-        Column("trial"),
+        Column("round"),
         Column("case", "name"),
-        *map(Column, heads),
-        Column("position", "name"),
-        Column("previous sequence"),
-        Column("previous position", "name"),
+        Column("producer"),
+        Column("partition"),
+        Column("position", "name", "read before it"),
+        Column("sequence", "number", "read before it"),
+        Column("position", "name", "the message"),
+        Column("sequence", "number", "the message"),
+        Column("messages"),
+        Column("first copy at", "name"),
         Column("error", "text"),
     )
-    spans = _spans(ordered)
-    shown = spans.groupby("kind", sort=False).head(LISTED)
-    rows = tuple(_message(message, labels, heads) for _, message in shown.iterrows())
+    shown = _spans(ordered).groupby("kind", sort=False).head(LISTED)
+    rows = tuple(
+        _message(message, labels.get(message["trial"], numbers.NOTHING), rounds[message["trial"]] + 1)
+        for _, message in shown.iterrows()
+    )
     return without_empty(Table("Offending messages", columns, rows))
 
 
+def _as_now(messages: pd.DataFrame) -> pd.DataFrame:
+    """Older results have the copy before a duplicate where now is what was read before it."""
+    if "first_entry" in messages:
+        return messages
+    copies = messages["kind"] == "duplicate"
+    first = {f"first_{name}": messages[f"previous_{name}"].where(copies) for name in _PLACE}
+    before = {f"previous_{name}": messages[f"previous_{name}"].mask(copies) for name in ("sequence", *_PLACE)}
+    return messages.assign(**first, **before)
+
+
+def _ordered(messages: pd.DataFrame) -> pd.DataFrame:
+    """Sort by kind, the gravest first, by trial and producer; copies as they lie in the log, the others as sent."""
+    copies = messages["kind"] == "duplicate"
+    place = {f"at_{name}": messages[name].where(copies, 0) for name in ("partition", *_PLACE)}
+    return messages.assign(**place).sort_values(["grave", "trial", "producer", *place, "sequence"])
+
+
 def _spans(ordered: pd.DataFrame) -> pd.DataFrame:
-    """Put lost messages that follow one another into one row, which has the last one's sequence in `until`."""
-    whose = ["kind", "trial", "producer", "partition"]
+    """Put messages of a kind that follow one another into one row: the last one's sequence in `until`, and `many`.
+
+    Lost ones by their sequence, copies where each was read right after the other.
+    """
+    whose, before = ["kind", "trial", "producer", "partition"], ordered["sequence"].shift()
     same = (ordered[whose] == ordered[whose].shift()).all(axis="columns")
-    follows = same & (ordered["kind"] == "lost") & (ordered["sequence"] == ordered["sequence"].shift() + 1)
-    number = (~follows).cumsum()
-    return ordered.assign(until=ordered.groupby(number)["sequence"].transform("last"))[~follows]
+    lost = (ordered["kind"] == "lost") & (ordered["sequence"] == before + 1)
+    copies = (ordered["kind"] == "duplicate") & (ordered["previous_sequence"] == before)
+    follows = same & (lost | copies)
+    sequences = ordered.groupby((~follows).cumsum())["sequence"]
+    return ordered.assign(until=sequences.transform("last"), many=sequences.transform("size"))[~follows]
 
 
 def offences(results: Results) -> int:
@@ -270,33 +298,35 @@ def _labels(results: Results, parts: Sequence[sweep.Part]) -> dict[int, str]:
     }
 
 
-def _message(message: pd.Series[Any], labels: dict[int, str], heads: Sequence[str]) -> Row:
-    kind, trial = str(message["kind"]), int(message["trial"])
+def _message(message: pd.Series[Any], label: str, turn: int) -> Row:
+    kind, error = str(message["kind"]), message.get("error")
     tone = "bad" if kind in {"lost", "foreign"} else "plain"
-    error, previous = message.get("error"), message.get("previous_sequence")
     return Row(
         (
             Cell(kind.replace("_", " "), tone),
-            Cell(str(trial)),
-            Cell(labels.get(trial, numbers.NOTHING)),
-            *(Cell(_span(message, name)) for name in heads),
-            Cell(_position(message, "")),
-            Cell(_identity(previous)),
+            Cell(str(turn)),
+            Cell(label),
+            Cell(_identity(message["producer"])),
+            Cell(_identity(message["partition"])),
             Cell(_position(message, "previous_")),
+            Cell(_identity(message.get("previous_sequence"))),
+            Cell(_position(message, "")),
+            Cell(_sequences(message)),
+            number_cell(message["many"]),
+            Cell(_position(message, "first_")),
             Cell(numbers.NOTHING if numbers.absent(error) else str(error)),
         )
     )
 
 
-def _span(message: pd.Series[Any], name: str) -> str:
-    """What identifies a message; of several that follow one another the first one's sequence and the last one's."""
-    said = _identity(message[name])
-    several = name == "sequence" and message["until"] > message[name]
-    return f"{said} to {_identity(message['until'])}" if several else said
+def _sequences(message: pd.Series[Any]) -> str:
+    """The sequence of a message; of several that follow one another the first one's and the last one's."""
+    first = _identity(message["sequence"])
+    return f"{first} to {_identity(message['until'])}" if message["many"] > 1 else first
 
 
 def _position(message: pd.Series[Any], which: str) -> str:
-    places = [message.get(f"{which}{name}") for name in ("ledger", "entry", "batch_index")]
+    places = [message.get(f"{which}{name}") for name in _PLACE]
     return ":".join(_identity(place) for place in places if not numbers.absent(place)) or numbers.NOTHING
 
 

@@ -24,14 +24,14 @@ class Front:
     warnings: tuple[str, ...]
 
 
-def front(results: Results, drawings: Mapping[str, Drawing]) -> Front:
+def front(results: Results, drawings: Mapping[str, Drawing], elsewhere: str = "") -> Front:
     """Compose the first page."""
     manifest = results.manifest
     wanted = str(results.summary.get("figure") or "throughput")
     return Front(
         title=str(manifest.get("title") or manifest.get("scenario") or results.run.name),
         question=str(manifest.get("question") or ""),
-        answer=_answer(results),
+        answer=(*_answer(results), *([elsewhere] if elsewhere else [])),
         figure=drawings.get(wanted) or next(iter(drawings.values()), None),
         caveats=_caveats(results),
         warnings=_warnings(results),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -11,10 +12,10 @@ from bench import numbers
 from bench.guarantee import Guarantee
 from bench.report import beside, sweep
 from bench.report.beside import Other
-from bench.report.results import Json, Results
+from bench.report.results import Results
 from bench.report.sections import covered
 from bench.report.sections.covered import Covered
-from bench.report.table import Cell, Column, Row, Table, heading
+from bench.report.table import Cell, Column, Row, Table, fate_cell, heading
 
 _COLUMNS = (
     Column("scenario", "text"),
@@ -28,26 +29,89 @@ _UNTRIED = "No scenario with a fault has tried this here."
 
 
 class _Tried(NamedTuple):
-    """A case of another run in which something broke, with what it promises and what its valid trials were."""
+    """A case of another run in which something broke."""
 
     other: Other
     case: pd.Series[Any]
     promise: Guarantee
-    trials: Sequence[Json]
+    judged: Covered
+    tested: bool
+    """Whether a node that keeps messages was struck."""
 
 
-def kept(found: Results, parts: Sequence[sweep.Part]) -> list[Table] | None:
-    """Return a table a system: under each promise of this run's cases, what became of it where something broke.
+@dataclass(frozen=True)
+class Elsewhere:
+    """What other runs in the same folder say to the promises of this one's cases, by system.
 
-    From the latest run of each scenario in the same folder; no table where nothing broke in any of them. None for a run
-    in which something broke itself, and where nothing is promised.
+    `broke` tells whether anything broke in any of them.
+    """
+
+    promised: Mapping[str, Sequence[Guarantee]]
+    tried: Sequence[_Tried]
+    broke: bool
+
+    def said(self, system: str, promises: Collection[str]) -> str:
+        """Say in few words whether a system kept what these promise to survive, where nodes that keep messages broke.
+
+        Empty where none did within any of these.
+        """
+        those = [
+            one
+            for one in self.tried
+            if one.case["system"] == system
+            and one.promise.survives in promises
+            and one.judged is Covered.WITHIN
+            and one.tested
+        ]
+        if not those:
+            return ""
+        lost, unknown = (sum(fate(one.case) for one in those) for fate in (_lost_any, _untold))
+        runs = numbers.plural(len({one.other.path for one in those}), "scenario")
+        trials = numbers.plural(sum(int(one.case["rounds"]) for one in those), "trial")
+        outcome = (
+            f"lost messages in {lost} of {numbers.plural(len(those), 'configuration')}"
+            if lost
+            else "lost nothing"
+        )
+        left = f", with {numbers.plural(unknown, 'configuration')} not read to the end" if unknown else ""
+        return f"{system.capitalize()} {outcome} in {trials} of {runs}{left}"
+
+    def summary(self) -> str:
+        """Say it of all promises, for the first page."""
+        said = [
+            self.said(system, {one.survives for one in promises})
+            for system, promises in self.promised.items()
+        ]
+        words = "; ".join(filter(None, said))
+        return (
+            f"Where nodes that keep messages broke, in other runs, within what is promised here: {words}."
+            if words
+            else ""
+        )
+
+
+def elsewhere(found: Results, parts: Sequence[sweep.Part]) -> Elsewhere | None:
+    """Look at the latest run of each scenario in the same folder.
+
+    None for a run in which something broke itself, and where nothing is promised.
     """
     promised = {part.system: _promises(found, part) for part in parts}
     if found.broken or not any(promised.values()):
         return None
     others = list(beside.broken(found.run.resolve().parent))
-    tried = [one for other in others for one in _tried(other)]
-    return [_table(part, promised[part.system], tried) for part in parts if others and promised[part.system]]
+    return Elsewhere(promised, [one for other in others for one in _tried(other)], bool(others))
+
+
+def tables(known: Elsewhere, parts: Sequence[sweep.Part]) -> list[Table]:
+    """Return a table a system: under each promise of this run's cases, what became of it where something broke.
+
+    No table where nothing broke in any other run.
+    """
+    return [
+        _table(part, known.promised[part.system], known.tried)
+        for part in parts
+        if known.broke and known.promised[part.system]
+    ]
 
 
 def _promises(found: Results, part: sweep.Part) -> list[Guarantee]:
@@ -63,11 +127,10 @@ def _tried(other: Other) -> Iterator[_Tried]:
     Not those in which nothing broke, nor those with an application in between: what that loses it loses by settling.
     """
     for _, case in other.cases.iterrows():
-        trials = [trial for trial in other.trials.values() if trial["case"]["name"] == case["case"]]
-        promise = covered.promise(trials[0]) if trials else None
-        settles = any((trial["case"].get("configuration") or {}).get("processor") for trial in trials)
-        if promise and not settles and any(covered.faults(trial) for trial in trials):
-            yield _Tried(other, case, promise, [trial for trial in trials if trial["verdict"] == "valid"])
+        tried = covered.of_case(other.trials.values(), case["case"])
+        settles = any((trial["case"].get("configuration") or {}).get("processor") for trial in tried.trials)
+        if tried.promise and not settles and any(covered.faults(trial) for trial in tried.trials):
+            yield _Tried(other, case, tried.promise, tried.judged, tried.put_to_test)
 
 
 def _table(part: sweep.Part, promises: Sequence[Guarantee], tried: Sequence[_Tried]) -> Table:
@@ -84,30 +147,25 @@ def _table(part: sweep.Part, promises: Sequence[Guarantee], tried: Sequence[_Tri
 
 
 def _row(one: _Tried) -> Row:
-    case, other = one.case, one.other
+    case, other, lost = one.case, one.other, fate_cell(one.case)
     name = str(case["case"]).removeprefix(str(case["system"])).strip()
     link = (("report", f"../{other.path.name}/report.html"),)
-    said = covered.covered(one.promise, one.trials)
     return Row(
         (
             Cell(f"{other.manifest.get('title')} ({other.manifest.get('profile')}) ", links=link),
             Cell(name or numbers.NOTHING),
             Cell(f"{case['rounds']} / {case['trials']}"),
             Cell(numbers.count(case["acked"])),
-            _lost(case, said),
-            Cell(said),
+            lost if one.judged is Covered.WITHIN or lost.tone == "quiet" else replace(lost, tone="plain"),
+            Cell(one.judged),
         )
     )
 
 
-def _lost(case: pd.Series[Any], said: Covered) -> Cell:
-    """How many acknowledged messages were lost, and not read where the read stopped short; red is a broken promise."""
-    lost, known, unread = (
-        None if numbers.absent(case.get(name)) else int(case[name])
-        for name in ("lost", "lost_at_least", "unread")
-    )
-    words = [numbers.at_least(lost, known)] if lost is not None or known else []
-    words += [f"{numbers.count(unread)} unread"] if unread else []
-    harmed = "bad" if lost or known else "warn" if unread else "quiet"
-    tone = harmed if said is Covered.WITHIN or harmed == "quiet" else "plain"
-    return Cell(", ".join(words) or numbers.NOTHING, tone)
+def _lost_any(case: pd.Series[Any]) -> bool:
+    return any(not numbers.absent(case.get(name)) and case[name] > 0 for name in ("lost", "lost_at_least"))
+
+
+def _untold(case: pd.Series[Any]) -> bool:
+    """Whether a read stopped short and nothing was seen to be lost."""
+    return not _lost_any(case) and numbers.absent(case["lost"])

@@ -86,12 +86,18 @@ def _garbage(part: sweep.Part) -> dict[str, float]:
 def limits(results: Results) -> Iterator[str]:
     """The warnings of the first page: what limited the trials, and what that means for their rates."""
     counts = results.valid["bottleneck"].value_counts()
-    every = int(counts.sum())
-    if (cpu := int(counts.get("cpu", 0))) * 2 > every:
+    every, cpu = int(counts.sum()), int(counts.get("cpu", 0))
+    bound = [
+        (str(system), int((those == "cpu").sum()), int(those.notna().sum()))
+        for system, those in results.valid.groupby("system", sort=False)["bottleneck"]
+    ]
+    if any(count * 2 > of for _, count, of in bound):
+        apart = ", ".join(f"{system.capitalize()} {count} of {of}" for system, count, of in bound)
+        each = f" ({apart})" if len(bound) > 1 else ""
         yield (
-            f"In {cpu} of {numbers.plural(every, 'valid trial')} the CPU was the limit{_how(results, cpu)}. Such rates "
-            "compare configurations with each other on a machine like this one; they are not what brokers on machines "
-            "of their own would carry."
+            f"In {cpu} of {numbers.plural(every, 'valid trial')}{each} the CPU was the limit{_how(results, cpu)}. "
+            "Such rates compare configurations with each other on a machine like this one; they are not what brokers "
+            "on machines of their own would carry."
         )
     if client := int(counts.get("client", 0)):
         yield (

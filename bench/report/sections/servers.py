@@ -21,12 +21,8 @@ _CLIENT_SETTINGS = {
     "pulsar": ("batching_enabled", "compression_type"),
 }
 """What of the producer decides what its figures mean, beside what the scenario sets."""
-_SESSIONS = (
-    "broker.session.timeout.ms",
-    "zookeeper.session.timeout.ms",
-    "metadataStoreSessionTimeoutMillis",
-    "zkTimeout",
-)
+_KEPT_BY_ZOOKEEPER = ("zookeeper.session.timeout.ms", "metadataStoreSessionTimeoutMillis", "zkTimeout")
+_KEPT_BY_CONTROLLERS = ("broker.session.timeout.ms",)
 """After how long without a word a server is taken for dead, in ms."""
 
 
@@ -73,10 +69,11 @@ def patience(results: Results) -> str:
     """After how long without a word servers are taken for dead, by system, in few words; empty where none told."""
     found: dict[str, list[int]] = {}
     for file in results.trial_files.values():
-        for settings in ((file.get("effective") or {}).get("roles") or {}).values():
-            found.setdefault(file["case"]["system"], []).extend(
-                int(settings[name]) for name in _SESSIONS if settings.get(name)
-            )
+        roles = (file.get("effective") or {}).get("roles") or {}
+        names = _KEPT_BY_ZOOKEEPER if "zookeeper" in roles else _KEPT_BY_CONTROLLERS
+        found.setdefault(file["case"]["system"], []).extend(
+            int(settings[name]) for settings in roles.values() for name in names if settings.get(name)
+        )
     said = [
         f"{' and '.join(numbers.seconds(ms / 1000) for ms in sorted(set(times)))} ({system.capitalize()})"
         for system, times in found.items()

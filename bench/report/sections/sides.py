@@ -8,6 +8,7 @@ from typing import Any
 from bench import numbers
 from bench.report.results import Json, Results
 from bench.report.sections import resources
+from bench.report.sections.kept import Elsewhere
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 
 _RATE = "throughput_msgs_per_s"
@@ -18,16 +19,17 @@ _SHOWN: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 )
 
 
-def sides(found: Results) -> Table | None:
+def sides(found: Results, elsewhere: Elsewhere | None = None) -> Table | None:
     """Return medians of both systems and their ratios, a row a point; None where they do not sweep the same.
 
-    Above the points of one pair of guarantees stands whether these are the same, and the settings that all share.
+    Above the points of one pair of guarantees stands whether these are the same, the settings that all share, and
+    whether other runs, in which something broke, showed them to be kept.
     """
     told = found.summary.get("sides")
     if not told:
         return None
     names = [str(system).capitalize() for system in told["systems"]]
-    groups = _groups(told["points"], names)
+    groups = _groups(told["points"], names, elsewhere)
     apart = [name for name in told["settings"] if any(_varies(name, those) for those in groups.values())]
     settings = apart or told["settings"]
     columns = [Column(name, "name") for name in settings]
@@ -35,17 +37,26 @@ def sides(found: Results) -> Table | None:
         heads = (*names, " / ".join(names), "interval")
         columns += [Column(head, "number", group) for head in heads]
         columns += [Column(f"limited by, {' / '.join(names)}", "name", group)] if metric == _RATE else []
-    title = ", ".join(told["settings"]) or "one configuration each"
+    title = (
+        "As the scenario sweeps other things of each system, they are matched by what an acknowledgement promises: of "
+        "each the configuration with that promise that has the most throughput, without an interval where it was "
+        "picked of several for that."
+        if told.get("matched")
+        else "Both systems where the scenario gives them the same: "
+        f"{', '.join(told['settings']) or 'one configuration each'}."
+    )
     limits = dict(zip(found.cases["case"], found.cases["bottleneck"], strict=True))
     rows = tuple(_rows(groups, settings, limits))
     return without_empty(Table(title, tuple(columns), rows))
 
 
-def _groups(points: Sequence[Json], names: Sequence[str]) -> dict[str, list[Json]]:
+def _groups(
+    points: Sequence[Json], names: Sequence[str], elsewhere: Elsewhere | None
+) -> dict[str, list[Json]]:
     """Put points together of which the same is to be said, by that."""
     groups: dict[str, list[Json]] = {}
     for point in points:
-        groups.setdefault(_promised(point, names), []).append(point)
+        groups.setdefault(f"{_promised(point, names)}{_kept(point, names, elsewhere)}", []).append(point)
     return groups
 
 
@@ -63,6 +74,18 @@ def _promised(point: Json, names: Sequence[str]) -> str:
     known = None not in point["go_on"] and len(set(point["go_on"])) > 1
     only = f"; with one node gone writes go on in {names[point['go_on'].index(True)]} only" if known else ""
     return f"the same guarantee, survives {one}{only}"
+
+
+def _kept(point: Json, names: Sequence[str], elsewhere: Elsewhere | None) -> str:
+    """Say whether they were kept where something broke; empty where that is not known of any."""
+    if elsewhere is None or point["same"] is None:
+        return ""
+    said = [
+        elsewhere.said(name.lower(), {survives})
+        for name, survives in zip(names, point["survives"], strict=True)
+    ]
+    words = ", ".join(filter(None, said))
+    return f"; where such nodes broke: {words}" if words else ""
 
 
 def _rows(

@@ -22,6 +22,7 @@ from bench.report.table import (
     Table,
     case_table,
     heading,
+    lost_cell,
     number_cell,
     setting_cells,
     setting_columns,
@@ -125,14 +126,11 @@ def _promised(results: Results, part: sweep.Part, case: pd.Series[Any], *, price
         resources.limited_by(case),
         Cell(numbers.ms(case[_TAIL])),
     )
-    trials = [trial for trial in results.trial_files.values() if trial["case"]["name"] == case["case"]]
-    promise = covered.promise(trials[0]) if trials else None
-    valid = [trial for trial in trials if trial["verdict"] == "valid"]
-    within = promise is None or covered.covered(promise, valid) is Covered.WITHIN
+    tried = covered.of_case(results.trial_files.values(), case["case"])
     unread = case.get("unread") or None
     counts = (
         number_cell(case["acked"]),
-        number_cell(case["lost"], tone="bad" if within else "plain"),
+        lost_cell(case, tone="bad" if tried.judged is Covered.WITHIN else "plain"),
         number_cell(unread, tone="warn"),
     )
     return Row((*setting_cells(part, case, None), *(price if priced else ()), *counts))

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
+from bench.model import text
 from bench.report import sweep
 from bench.report.results import Results
 from bench.report.sections import method
@@ -15,10 +16,14 @@ from bench.report.table import Cell, Column, Row, Table
 _COUNTS = (("lost", "bad"), ("duplicates", "warn"), ("out_of_order", "warn"))
 _BASE = {
     "kafka": (
-        *(("producer", "acks"), ("topic", "replicas"), ("topic", "min.insync.replicas")),
+        *(("producer", "acks"), ("producer", "enable.idempotence")),
+        *(("topic", "replicas"), ("topic", "min.insync.replicas")),
         *(("topic", "flush.messages"), ("cluster_settings", "broker", "log.flush.interval.messages")),
     ),
-    "pulsar": (("topic", "quorums"), ("cluster_settings", "bookie", "journalSyncData")),
+    "pulsar": (
+        *(("topic", "quorums"), ("cluster_settings", "bookie", "journalSyncData")),
+        ("cluster_settings", "broker", "brokerDeduplicationEnabled"),
+    ),
 }
 """What names a configuration where it was asked for, also where the scenario does not sweep it: keys of trial.json."""
 HEADS = (
@@ -117,7 +122,7 @@ def _label(found: Results, part: sweep.Part, case: pd.Series[Any], trials: pd.Da
     document = found.trial_files.get(int(trials["trial"].iloc[0]), {}) if len(trials) else {}
     configuration = document.get("case", {}).get("configuration", {})
     base = {path[-1]: _at(configuration, path) for path in _BASE.get(part.system, ())}
-    unswept = {name: str(value) for name, value in base.items() if value is not None and name not in swept}
+    unswept = {name: text(value) for name, value in base.items() if value is not None and name not in swept}
     return ", ".join(_said(name, value) for name, value in (unswept | swept).items()) or part.title
 
 

@@ -1,0 +1,47 @@
+"""Which msyncs have anything to write."""
+
+import ctypes
+import mmap
+import os
+import time
+from pathlib import Path
+
+from bench.backends.fsync_gate import MappedFiles
+
+_BYTES = 1 << 16
+_TICK_S = 0.02  # what older kernels note times by, and more
+
+
+def mapped(path: Path) -> tuple[mmap.mmap, int]:
+    """Map a new file; return the mapping and where it lies."""
+    with path.open("w+b") as file:
+        file.truncate(_BYTES)
+        mapping = mmap.mmap(file.fileno(), _BYTES)
+    return mapping, ctypes.addressof(ctypes.c_char.from_buffer(mapping))
+
+
+def test_a_file_has_changed_when_it_was_written_to_since_it_was_last_asked_of(tmp_path: Path) -> None:
+    mapping, address = mapped(tmp_path / "index")
+    files = MappedFiles()
+
+    def changed() -> bool:
+        return files.changed(os.getpid(), address, _BYTES)
+
+    assert changed()  # nothing is known yet
+    assert not changed()
+    for value in (1, 2):
+        time.sleep(_TICK_S)
+        mapping.flush()
+        mapping[5] = value
+        assert changed()
+        assert not changed()
+
+
+def test_what_cannot_be_told_counts_as_changed(tmp_path: Path) -> None:
+    _, address = mapped(tmp_path / "index")
+    files = MappedFiles()
+    assert [files.changed(os.getpid(), address, _BYTES) for _ in range(2)] == [True, False]
+    (tmp_path / "index").unlink()
+
+    assert files.changed(os.getpid(), address, _BYTES)
+    assert files.changed(2**22 + 1, address + 1, _BYTES)  # nobody has this id
