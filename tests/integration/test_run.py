@@ -232,23 +232,32 @@ repeats: 1
     assert "num.io.threads" in trials["kafka"]["reason"]
 
 
-def test_both_systems_lose_nothing_when_nothing_breaks(measured: Callable[..., Path]) -> None:
+def test_both_systems_wait_for_an_emulated_disk_and_lose_nothing(measured: Callable[..., Path]) -> None:
     text = """\
 systems:
-  kafka: {nodes: {broker: 2}, topic: {replicas: 2}, producer: {acks: all}}
+  kafka: {nodes: {broker: 2}, topic: {replicas: 2, flush.messages: 1}, producer: {acks: all}}
   pulsar: {nodes: {bookie: 2, broker: 1}, topic: {quorums: 2-2-2}}
+disk: {emulated_fsync: 5ms}
 duration: 1s
 repeats: 1
 """
 
-    trials = rows(measured("both", text), "trials")
+    run = measured("both", text)
 
+    trials = rows(run, "trials")
     assert {row["system"] for row in trials} == {"kafka", "pulsar"}
     for row in trials:
         assert row["verdict"] == "valid", row["reason"]
         assert int(row["acked"]) == int(row["received"]) > 0
         assert int(row["lost"]) == int(row["duplicates"]) == int(row["out_of_order"]) == 0
-        assert 0 < float(row["service_p50_ns"]) <= float(row["service_p99_ns"])
+        assert 5e6 < float(row["service_p50_ns"]) <= float(row["service_p99_ns"])
+        assert float(row["fsync_ns"]) > 5e6
+        held = json.loads((run / "trials" / f"{int(row['trial']):04d}" / "trial.json").read_text())["disk"][
+            "held"
+        ]
+        for keeper in {"kafka": ("broker-1", "broker-2"), "pulsar": ("bookie-1", "bookie-2")}[row["system"]]:
+            assert held[keeper]["calls"] >= int(row["acked"]) / 2
+            assert held[keeper]["p50"] >= 5e6
 
 
 BROKEN = """\
