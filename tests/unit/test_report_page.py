@@ -267,7 +267,7 @@ def test_of_older_results_the_copy_before_is_the_first_one(tmp_path: Path) -> No
     those = found.messages.assign(
         kind="duplicate", sequence=6, entry=9, previous_sequence=6, previous_entry=3
     )
-    older = those.drop(columns=[name for name in those if name.startswith("first_")])
+    older = those.drop(columns=[name for name in those if str(name).startswith("first_")])
 
     table = delivery.offending(replace(found, messages=older), sweep.parts(found))
 
