@@ -77,6 +77,11 @@ def test_a_system_alone_is_not_compared() -> None:
     assert sides(rows("kafka", "a", [1.0]), BOTH, {}) is None
 
 
+def twice(point: Row) -> Row:
+    rate = point["throughput_msgs_per_s"]
+    return point | {"throughput_msgs_per_s": rate | {"ratio": 2 * rate["ratio"]}}
+
+
 def test_systems_that_sweep_other_things_are_matched_by_what_they_promise() -> None:
     """Of what survives one node Kafka's b (30) and Pulsar's y (20) are the fastest; nothing of Pulsar promises as c."""
     node, copy, two = Guarantee("broker", nodes=1), Guarantee("broker", nodes=0), Guarantee("broker", nodes=2)
@@ -114,11 +119,15 @@ def test_systems_that_sweep_other_things_are_matched_by_what_they_promise() -> N
         None,
         pytest.approx(0.8),
     ]  # of one each
-    assert between(found)[0] == (
-        "partitions=1, with the fastest configuration of each (level=b; quorums=y) that survives the loss of any one "
-        f"node, not a power cut of all nodes: Kafka has 1.5{TIMES} (in 5 rounds, no interval) the throughput of "
-        "Pulsar, 30 against 20 messages/s."
+    opening = "Throughput of Kafka over Pulsar, of each the fastest configuration that survives the same: "
+    node_words, alone_words = (
+        "the loss of any one node, not a power cut of all nodes",
+        "neither the loss of its node nor a power cut",
     )
+    first, second = f"1.5{TIMES} ({node_words})", f"0.8{TIMES} ({alone_words})"
+    assert between(found) == [f"{opening}{first}, {second}; see Side by side."]
+    spanned = between(found | {"points": [one_node, twice(one_node)]})
+    assert spanned == [f"{opening}1.5{TIMES} to 3{TIMES} ({node_words}); see Side by side."]
 
 
 def test_systems_that_promise_nothing_alike_are_not_matched() -> None:

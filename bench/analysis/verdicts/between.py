@@ -25,9 +25,26 @@ def between(sides: Sides) -> list[str]:
     """
     alike = [point for point in _shown(sides) if point["same"]]
     known = [point for point in alike if point[_METRIC]["ratio"] is not None]
+    if sides["matched"]:
+        return [_matched(sides, known)] if known else []
     if len(alike) <= _MOST:
         return [_point(sides, point) for point in alike]
     return [_span(sides, sorted(known, key=lambda point: float(point[_METRIC]["ratio"])))] if known else []
+
+
+def _matched(sides: Sides, known: Sequence[Point]) -> str:
+    """Tell the ratios of configurations that were matched by their promise, promise by promise, in one sentence."""
+    ratios: dict[str, list[float]] = {}
+    for point in known:
+        ratios.setdefault(point["survives"][0], []).append(point[_METRIC]["ratio"])
+    said = (
+        f"{' to '.join(numbers.ratio(one) for one in dict.fromkeys((min(those), max(those))))} ({survives})"
+        for survives, those in ratios.items()
+    )
+    return (
+        f"Throughput of {' over '.join(_names(sides))}, of each the fastest configuration that survives the same: "
+        f"{', '.join(said)}; see Side by side."
+    )
 
 
 def unlike(sides: Sides) -> Iterator[str]:
@@ -101,15 +118,9 @@ def _names(sides: Sides) -> list[str]:
 
 
 def _label(point: Point) -> str:
-    """Name a point by its settings; what is a phrase stands for itself. A matched one by what both promise there."""
-    chosen = point.get("chosen") or ()
-    others = {*chosen, EMULATED_FSYNC}
-    values = {name: str(value) for name, value in point["values"].items() if name not in others}
+    """Name a point by its settings; what is a phrase stands for itself."""
+    values = {name: str(value) for name, value in point["values"].items() if name != EMULATED_FSYNC}
     said = [value if " " in value else f"{name}={value}" for name, value in values.items()]
-    if chosen:
-        which = "; ".join(point["values"][name] for name in chosen)
-        what = f"with the fastest configuration of each ({which}) that survives {point['survives'][0]}"
-        said.append(what if said else numbers.sentence(what))
     if added := point["values"].get(EMULATED_FSYNC):
         said.append(f"fsyncs {added}" if added == AS_IS else f"fsyncs {added} longer, emulated")
     return ", ".join(said)
