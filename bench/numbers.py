@@ -29,11 +29,6 @@ def count(value: float | None) -> str:
     return NOTHING if value is None or absent(value) else f"{round(value):,}"
 
 
-def at_least(value: float | None, known: float | None) -> str:
-    """A sum; of one that has unknown parts what is known of it, if that is not nothing."""
-    return f"at least {count(known)}" if absent(value) and not absent(known) and known else count(value)
-
-
 def rate(value: float | None) -> str:
     """Messages per second: whole from 100 on, three significant digits below."""
     if value is None or absent(value):

@@ -39,7 +39,6 @@ _ALLOW, _ASK = 0x7FFF0000, 0x7FC00000
 _LOAD, _EQUALS, _RETURN = 0x20, 0x15, 0x06
 _RECEIVE, _SEND = 0xC0502100, 0xC0182101
 _QUESTION = struct.Struct("=QIIiIQ6Q")  # id; pid, flags; call, machine, where from; its arguments
-_QUESTION_BYTES = 80
 _CONTINUE = 1
 _TURN_S = 0.2
 _LOOK_S = 0.02
@@ -132,7 +131,7 @@ class FsyncGate:
     """
     holding: int = 0
     """How many calls are held now."""
-    _mapped: MappedFiles = field(default_factory=MappedFiles)
+    _files: MappedFiles = field(default_factory=MappedFiles)
     _over: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -197,11 +196,11 @@ class FsyncGate:
         """Whether a call has anything to write, as far as can be told."""
         if asked.call not in _MSYNC:
             return True
-        return bool(asked.flags & _MS_SYNC) and self._mapped.changed(asked.pid, asked.address, asked.length)
+        return bool(asked.flags & _MS_SYNC) and self._files.changed(asked.pid, asked.address, asked.length)
 
     def _question(self) -> Question | None:
         """Return the next question; None when whoever asked is gone."""
-        buffer = bytearray(_QUESTION_BYTES)
+        buffer = bytearray(_QUESTION.size)
         try:
             fcntl.ioctl(self.listener, _RECEIVE, buffer)
         except OSError:

@@ -144,12 +144,18 @@ def trial_table(
     return Table(title, (*head, *columns), tuple(rows))
 
 
+def known_lost(case: pd.Series[Any]) -> float:
+    """How many messages of a case are known to be lost: where some of its trials cannot tell, by the others."""
+    told = (case["lost"], case.get("lost_at_least"))
+    return next((float(count) for count in told if count is not None and not numbers.absent(count)), 0.0)
+
+
 def lost_cell(case: pd.Series[Any], *, tone: str = "bad") -> Cell:
     """How many messages of a case were lost; where some of its trials cannot tell, at least how many."""
-    lost, known = case["lost"], case.get("lost_at_least")
-    if not numbers.absent(lost) or numbers.absent(known) or not known:
+    lost, known = case["lost"], known_lost(case)
+    if not numbers.absent(lost) or not known:
         return number_cell(lost, tone=tone)
-    return Cell(numbers.at_least(lost, known), tone, sort=float(known))
+    return Cell(f"at least {numbers.count(known)}", tone, sort=known)
 
 
 def fate_cell(case: pd.Series[Any]) -> Cell:

@@ -43,9 +43,9 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
             came.add(fresh.rename(to / run.path.name))
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
-    showing = set(beside.unbroken(to))
-    if came - showing:
-        for path in sorted(showing):
+    showing = list(beside.unbroken(to))
+    if came.difference(showing):
+        for path in showing:
             with suppress(OutdatedError):
                 write_report(path, of_trials=False)
     known = families()

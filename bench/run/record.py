@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bench import numbers
 from bench.model import BUSY, EMULATED_FSYNC, NANOS, Case, Load, Trial, Verdict
 from bench.run.folder import now_utc
 from bench.scenario.values import added_fsync_s
@@ -93,8 +94,8 @@ def finished(
     """Return what changes in trial.json once a trial is over, with the checks that judge it.
 
     `sent`, `seen` and `read` are what the load processes said (commands.Produce, Finish, Verify); `seen` is None
-    where the scenario has no live consumers. `kept` is what the trial wrote down
-    itself: `faults`, and the `disk` that was emulated (null for none).
+    where the scenario has no live consumers. `kept` is what the trial wrote down itself: `faults`, and the `disk` that
+    was emulated (null for none).
     """
     faults, disk = kept["faults"], kept["disk"]
     checks = [
@@ -211,9 +212,7 @@ def _disk(disk: Mapping[str, Any] | None) -> list[dict[str, str]]:
     ]
     asked = f"fsyncs were to take {disk[EMULATED_FSYNC]} longer"
     if other:
-        return [
-            _check("disk", Verdict.INVALID, f"{asked[0].upper()}{asked[1:]} and took {', '.join(other)}.")
-        ]
+        return [_check("disk", Verdict.INVALID, f"{numbers.sentence(asked)} and took {', '.join(other)}.")]
     return [_check("disk", Verdict.VALID, f"{asked}, and did on {len(disk['fsync_ns'])} disks")]
 
 

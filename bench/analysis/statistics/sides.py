@@ -67,31 +67,37 @@ def _matched(
     trials: Sequence[Row], swept: Mapping[str, Sequence[str]], promises: Mapping[str, Guarantee | None]
 ) -> Iterator[dict[str, Any]]:
     """Give a point for each value of what both sweep and each promise that both have there."""
-    (first, settings), (second, theirs) = swept.items()
+    settings, theirs = swept.values()
     shared = [name for name in settings if name in theirs]
-    ones, others = (
-        {point: _by_case(rows) for point, rows in _points(trials, system, shared).items()}
-        for system in (first, second)
-    )
+    ones, others = (_points(trials, system, shared) for system in swept)
     for point in ones:
-        told: list[Guarantee] = []
-        for promise in filter(None, map(promises.get, ones[point])):
-            if any(promise.same(known) for known in told):
-                continue
-            told.append(promise)
-            alike = [_promising(cases.get(point, {}), promise, promises) for cases in (ones, others)]
-            if not all(alike):
-                continue
-            one, other = (max(those, key=_middle) for those in alike)
-            chosen = {
-                _fastest(system): " ".join(f"{name}={rows[0][name]}" for name in names if name not in shared)
-                for (system, names), rows in zip(swept.items(), (one, other), strict=True)
-            }
-            values = dict(zip(shared, point, strict=True)) | chosen
-            made = _point(values, (one, other), promises)
-            if any(len(those) > 1 for those in alike):
-                made |= {metric: {**made[metric], "low": None, "high": None} for metric in METRICS}
-            yield {**made, "chosen": list(chosen)}
+        here = [
+            list(_points(rows.get(point, ()), system, ["case"]).values())
+            for system, rows in zip(swept, (ones, others), strict=True)
+        ]
+        for promise in _distinct(promises.get(rows[0]["case"]) for rows in here[0]):
+            alike = [_promising(cases, promise, promises) for cases in here]
+            if all(alike):
+                one, other = (max(those, key=_middle) for those in alike)
+                chosen = {
+                    _fastest(system): " ".join(
+                        f"{name}={rows[0][name]}" for name in names if name not in shared
+                    )
+                    for (system, names), rows in zip(swept.items(), (one, other), strict=True)
+                }
+                made = _point(dict(zip(shared, point, strict=True)) | chosen, (one, other), promises)
+                if any(len(those) > 1 for those in alike):
+                    made |= {metric: {**made[metric], "low": None, "high": None} for metric in METRICS}
+                yield {**made, "chosen": list(chosen)}
+
+
+def _distinct(promises: Iterable[Guarantee | None]) -> list[Guarantee]:
+    """Return each promise that is known once."""
+    found: list[Guarantee] = []
+    for promise in promises:
+        if promise and not any(promise.same(known) for known in found):
+            found.append(promise)
+    return found
 
 
 def _fastest(system: str) -> str:
@@ -99,25 +105,18 @@ def _fastest(system: str) -> str:
 
 
 def _promising(
-    cases: Mapping[str, Rows], promise: Guarantee, promises: Mapping[str, Guarantee | None]
+    cases: Iterable[Rows], promise: Guarantee, promises: Mapping[str, Guarantee | None]
 ) -> list[Rows]:
     """Give the trials of each case that promises the same and has a throughput."""
     return [
         rows
-        for case, rows in cases.items()
-        if (other := promises.get(case)) and promise.same(other) and by_round(rows, _RATE)
+        for rows in cases
+        if (other := promises.get(rows[0]["case"])) and promise.same(other) and by_round(rows, _RATE)
     ]
 
 
 def _middle(rows: Rows) -> float:
     return statistics.median(by_round(rows, _RATE).values())
-
-
-def _by_case(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row["case"], []).append(row)
-    return found
 
 
 def _points(trials: Iterable[Row], system: str, settings: Sequence[str]) -> dict[Point, list[Row]]:

@@ -15,7 +15,7 @@ from bench.model import EMULATED_FSYNC
 from bench.report import results, sweep, templates
 from bench.report.results import Json
 from bench.report.sections import expectations, method
-from bench.report.table import Cell, Column, Row, Table, fate_cell
+from bench.report.table import Cell, Column, Row, Table, fate_cell, known_lost
 from bench.scenario.values import AS_IS
 
 _OTHERS = "others"
@@ -165,8 +165,8 @@ def _found(run: Run, system: str) -> Cell:
     """What a run found of a system: what was lost, or the least and the most of its cases' throughput."""
     own = run.cases[run.cases["system"] == system]
     if run.broken:
-        counts = [name for name in ("lost", "lost_at_least") if name in own]
-        lost, unread = own.loc[(own[counts] > 0).any(axis=1), "case"], own.loc[own["unread"] > 0, "case"]
+        lost = [case["case"] for _, case in own.iterrows() if known_lost(case)]
+        unread = own.loc[own["unread"] > 0, "case"]
         hurt = len({*lost, *unread})
         if not hurt:
             untold = int(own["lost"].isna().sum())

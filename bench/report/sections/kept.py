@@ -15,7 +15,7 @@ from bench.report.beside import Other
 from bench.report.results import Results
 from bench.report.sections import covered
 from bench.report.sections.covered import Covered
-from bench.report.table import Cell, Column, Row, Table, fate_cell, heading
+from bench.report.table import Cell, Column, Row, Table, fate_cell, heading, known_lost
 
 _COLUMNS = (
     Column("scenario", "text"),
@@ -65,7 +65,8 @@ class Elsewhere:
         ]
         if not those:
             return ""
-        lost, unknown = (sum(fate(one.case) for one in those) for fate in (_lost_any, _untold))
+        lost = sum(known_lost(one.case) > 0 for one in those)
+        unknown = sum(numbers.absent(one.case["lost"]) and not known_lost(one.case) for one in those)
         runs = numbers.plural(len({one.other.path for one in those}), "scenario")
         trials = numbers.plural(sum(int(one.case["rounds"]) for one in those), "trial")
         outcome = (
@@ -160,12 +161,3 @@ def _row(one: _Tried) -> Row:
             Cell(one.judged),
         )
     )
-
-
-def _lost_any(case: pd.Series[Any]) -> bool:
-    return any(not numbers.absent(case.get(name)) and case[name] > 0 for name in ("lost", "lost_at_least"))
-
-
-def _untold(case: pd.Series[Any]) -> bool:
-    """Whether a read stopped short and nothing was seen to be lost."""
-    return not _lost_any(case) and numbers.absent(case["lost"])

@@ -20,7 +20,7 @@ _SHOWN: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 
 
 def sides(found: Results, elsewhere: Elsewhere | None = None) -> Table | None:
-    """Return medians of both systems and their ratios, a row a point; None where they do not sweep the same.
+    """Return medians of both systems and their ratios, a row a point; None where there is no point that both have.
 
     Above the points of one pair of guarantees stands whether these are the same, the settings that all share, and
     whether other runs, in which something broke, showed them to be kept.
@@ -29,7 +29,7 @@ def sides(found: Results, elsewhere: Elsewhere | None = None) -> Table | None:
     if not told:
         return None
     names = [str(system).capitalize() for system in told["systems"]]
-    groups = _groups(told["points"], names, elsewhere)
+    groups = _groups(told, names, elsewhere)
     apart = [name for name in told["settings"] if any(_varies(name, those) for those in groups.values())]
     settings = apart or told["settings"]
     columns = [Column(name, "name") for name in settings]
@@ -50,13 +50,12 @@ def sides(found: Results, elsewhere: Elsewhere | None = None) -> Table | None:
     return without_empty(Table(title, tuple(columns), rows))
 
 
-def _groups(
-    points: Sequence[Json], names: Sequence[str], elsewhere: Elsewhere | None
-) -> dict[str, list[Json]]:
+def _groups(told: Json, names: Sequence[str], elsewhere: Elsewhere | None) -> dict[str, list[Json]]:
     """Put points together of which the same is to be said, by that."""
     groups: dict[str, list[Json]] = {}
-    for point in points:
-        groups.setdefault(f"{_promised(point, names)}{_kept(point, names, elsewhere)}", []).append(point)
+    for point in told["points"]:
+        words = f"{_promised(point, names)}{_kept(point, told['systems'], elsewhere)}"
+        groups.setdefault(words, []).append(point)
     return groups
 
 
@@ -76,13 +75,13 @@ def _promised(point: Json, names: Sequence[str]) -> str:
     return f"the same guarantee, survives {one}{only}"
 
 
-def _kept(point: Json, names: Sequence[str], elsewhere: Elsewhere | None) -> str:
+def _kept(point: Json, systems: Sequence[str], elsewhere: Elsewhere | None) -> str:
     """Say whether they were kept where something broke; empty where that is not known of any."""
     if elsewhere is None or point["same"] is None:
         return ""
     said = [
-        elsewhere.said(name.lower(), {survives})
-        for name, survives in zip(names, point["survives"], strict=True)
+        elsewhere.said(system, {survives})
+        for system, survives in zip(systems, point["survives"], strict=True)
     ]
     words = ", ".join(filter(None, said))
     return f"; where such nodes broke: {words}" if words else ""
