@@ -15,13 +15,15 @@ from typing import Any, Self
 
 from bench.errors import LoadError
 from bench.load.commands import Command, to_line
+from bench.load.wire import WHERE
 
 PRODUCER_MODULE = "bench.load.worker"
 CONSUMER_MODULE = "bench.load.consumer_worker"
 
 _TURN_S = 0.1
 _CLOSE_S = 5.0
-_LOG_LINES = 20
+_WHERE_S = 0.5
+_LOG_LINES = 60
 _READ_BYTES = 1 << 16
 
 
@@ -122,7 +124,7 @@ class WorkerProcess:
         while (line := self._next_line()) is None:
             alive()
             if time.monotonic() > deadline:
-                raise LoadError(f"{self._name()} said nothing for {deadline_s:g} s. {self._end_of_log()}")
+                raise self._silent(deadline_s)
         try:
             answer: dict[str, Any] = json.loads(line)
         except ValueError as error:
@@ -146,6 +148,12 @@ class WorkerProcess:
         with selectors.DefaultSelector() as selector:
             selector.register(self._stdout(), selectors.EVENT_READ)
             return bool(selector.select(_TURN_S))
+
+    def _silent(self, deadline_s: float) -> LoadError:
+        """Have it write where each of its threads is to its log, and tell that log's end."""
+        self._process.send_signal(WHERE)
+        time.sleep(_WHERE_S)
+        return LoadError(f"{self._name()} said nothing for {deadline_s:g} s. {self._end_of_log()}")
 
     def _died(self) -> LoadError:
         with suppress(subprocess.TimeoutExpired):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
+import signal
 import sys
 import traceback
 from typing import Any
 
 from bench.errors import BenchError
+
+WHERE = signal.SIGUSR1
+"""Asks a load process for the stack of each of its threads, on standard error, whatever it is doing."""
 
 _STDOUT = 1
 _STDERR = 2
@@ -22,6 +27,7 @@ class Answers:
         sys.stdout.flush()
         self._descriptor = os.dup(_STDOUT)
         os.dup2(_STDERR, _STDOUT)
+        faulthandler.register(WHERE)
 
     def progress(self, progress: dict[str, Any]) -> None:
         """Tell how far a command is."""

@@ -1,6 +1,7 @@
 """The load and the consumer process as the runner uses them, on the in-memory system, down to the files."""
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -419,6 +420,17 @@ def test_a_process_that_falls_silent_is_reported(trial: Trial, tmp_path: Path) -
             process.call(Finish(expected=1, grace_s=60), deadline_s=0.3)
         with pytest.raises(LoadError, match="still busy"):
             process.call(trial.verify(), deadline_s=1)
+
+
+def test_a_process_that_hangs_tells_where(trial: Trial, tmp_path: Path) -> None:
+    partition = trial.folder / "cluster" / "topic" / "0000"
+    partition.with_suffix(".log").unlink()
+    os.mkfifo(partition.with_suffix(".log"))
+
+    said = r"said nothing for 1 s(.|\n)*memory/store\.py.* in "
+
+    with WorkerProcess(CONSUMER_MODULE, tmp_path / "log") as process, pytest.raises(LoadError, match=said):
+        process.call(replace(trial.verify(), deadline_s=0.1), deadline_s=1)
 
 
 def stop(process: WorkerProcess) -> None:

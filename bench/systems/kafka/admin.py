@@ -29,6 +29,7 @@ from bench.systems.kafka.nodes import (
     node_id,
     of_role,
 )
+from bench.systems.kafka.records import leave
 from bench.systems.kafka.settings import topic_settings
 from bench.systems.properties import require
 from bench.systems.protocols import SETTLES_S
@@ -178,7 +179,7 @@ class KafkaAdmin:
         except (KafkaException, LoadError) as error:
             raise ClusterError(f"Asking for the processor's backlog of {topic.name}: {error}.") from error
         finally:
-            consumer.close()
+            leave(consumer)
 
     def look_up(self, topic: Topic, avoiding: Sequence[str]) -> str:
         """See protocols.Admin. Nothing comes of it here: the controllers elect leaders, whoever asks."""
@@ -314,7 +315,7 @@ def _await_answers(servers: str, topic: Topic, brokers: int) -> None:
     except LoadError as error:
         raise ClusterError(f"Creating topic {topic.name}: {error}") from error
     finally:
-        consumer.close()
+        leave(consumer)
 
 
 def _broker_ids(client: AdminClient) -> list[int]:

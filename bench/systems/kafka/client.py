@@ -16,7 +16,7 @@ from bench.errors import LoadError
 from bench.model import Outcome, Scalar, Settings, Topic, text
 from bench.systems.kafka import topics
 from bench.systems.kafka.outcomes import certain_refusals
-from bench.systems.kafka.records import Record, consume, poll
+from bench.systems.kafka.records import Record, consume, leave, poll
 from bench.systems.kafka.settings import client_config, client_properties, lookup, merged
 from bench.systems.protocols import NOT_GIVEN, Done, Received
 
@@ -218,7 +218,7 @@ class KafkaConsumer:
 
     def close(self) -> None:
         """See protocols.Consumer."""
-        self._consumer.close()
+        leave(self._consumer)
 
 
 def _sound(polled: Sequence[Record]) -> Iterator[Record]:

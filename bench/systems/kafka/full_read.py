@@ -13,7 +13,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartiti
 from bench.errors import LoadError
 from bench.model import Settings, Topic
 from bench.systems.kafka import topics
-from bench.systems.kafka.records import Record, consume
+from bench.systems.kafka.records import Record, consume, leave
 from bench.systems.kafka.settings import client_config, merged
 from bench.systems.protocols import NOT_GIVEN, Received
 
@@ -54,7 +54,7 @@ def read_all(
         with _Ends(config, topic) as ends:
             yield from _read(consumer, topic, ends, deadline_s)
     finally:
-        consumer.close()
+        leave(consumer)
 
 
 class _Ends:
@@ -103,7 +103,7 @@ class _Ends:
                         return
                 self._over.wait(_AGAIN_S if left else 0)
         finally:
-            client.close()
+            leave(client)
 
 
 def _read(consumer: Consumer, topic: Topic, ends: _Ends, deadline_s: float) -> Iterator[Sequence[Received]]:

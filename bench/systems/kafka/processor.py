@@ -11,7 +11,7 @@ from bench.errors import LoadError
 from bench.model import Settings, Topic
 from bench.systems import processing
 from bench.systems.kafka import topics
-from bench.systems.kafka.records import Record, consume
+from bench.systems.kafka.records import Record, consume, leave
 from bench.systems.kafka.settings import COMMIT, TRANSACTION, client_config
 from bench.systems.processing import AFTER, BEFORE, PROCESSOR
 
@@ -46,7 +46,7 @@ def process(endpoint: str, source: Topic, target: Topic, settings: Settings) -> 
                 in_this_order(consumer, producer, batch, forward)
             yield len(batch)
     finally:
-        consumer.close()
+        leave(consumer)
 
 
 Forward = Callable[[Sequence[Record]], None]

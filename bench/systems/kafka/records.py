@@ -1,11 +1,14 @@
-"""What consumers get from librdkafka, typed: messages and events, each with its partition and offset."""
+"""What consumers get from librdkafka, typed: messages and events with partition and offset; how they leave."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Protocol, cast
 
 from confluent_kafka import Consumer, KafkaError
+
+_LEAVE_S = 10.0
 
 
 class Record(Protocol):
@@ -26,3 +29,13 @@ def consume(consumer: Consumer, most: int, timeout_s: float) -> Sequence[Record]
 def poll(consumer: Consumer, timeout_s: float) -> Record | None:
     """Return the next record; waits for it at most `timeout_s`."""
     return cast("Record | None", consumer.poll(timeout_s))
+
+
+def leave(consumer: Consumer) -> None:
+    """Close a consumer. One that does not come back within 10 s is left to itself: no later call waits for it.
+
+    Where brokers are gone, librdkafka may wait in there for ever (its issues 4519 and, in Python, 1667).
+    """
+    closing = threading.Thread(target=consumer.close, name="leave", daemon=True)
+    closing.start()
+    closing.join(_LEAVE_S)
