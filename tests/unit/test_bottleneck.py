@@ -52,7 +52,12 @@ def evidence(asked: Asked = PLAIN, **changed: Any) -> str:
         ),  # as bookies that do not sync each
         ({"network_share": 0.97}, "network"),
         ({"request_ns": 1_500_000.0}, "broker"),
-        ({"request_ns": 1_499_999.0}, "unknown"),  # servers count whole milliseconds
+        ({"request_ns": 1_499_999.0}, "unknown"),  # Kafka rounds to whole milliseconds
+        (
+            {"request_ns": 1_000_000.0, "flushes_per_message": 0.01, "system": "pulsar"},
+            "broker",
+        ),  # Pulsar cuts off
+        ({"request_ns": 999_999.0, "flushes_per_message": 0.01, "system": "pulsar"}, "unknown"),
         ({"machine_cpu_share": None}, "unknown"),
         ({"service_mean_ns": None}, "unknown"),
         ({"cpu_share": 0.95, "machine_cpu_share": None}, "client"),
@@ -128,7 +133,7 @@ def test_behind_a_journal_that_never_rests_a_send_waits_for_two_fsyncs(
 
 def test_the_evidence_tells_that_fsyncs_were_waited_for_twice() -> None:
     assert evidence(**JOURNAL) == (
-        "of 11 ms that a send took on average, 10 ms passed in the broker; "
+        "of 11 ms that a send took on average, 10 ms or more passed in the broker; "
         "each of two fsyncs in a row that it waits for took 5.2 ms or more"
     )
 
