@@ -426,7 +426,6 @@ def test_a_process_that_hangs_tells_where(trial: Trial, tmp_path: Path) -> None:
     partition = trial.folder / "cluster" / "topic" / "0000"
     partition.with_suffix(".log").unlink()
     os.mkfifo(partition.with_suffix(".log"))
-
     said = r"said nothing for 1 s(.|\n)*memory/store\.py.* in "
 
     with WorkerProcess(CONSUMER_MODULE, tmp_path / "log") as process, pytest.raises(LoadError, match=said):

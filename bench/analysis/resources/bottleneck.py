@@ -20,13 +20,12 @@ _BOTH = 1.5
 """From so many fsyncs a message on, leader and follower sync each of them."""
 _OFTEN = 0.25
 """Fsyncs that sends wait for, for `_MOST` of their time, are under way for more than this share of the window."""
-_ROUNDED_NS = {"kafka": 500_000}
+_ROUNDED_NS = 500_000
 """Kafka counts requests in whole milliseconds, rounded: a mean may be so much too long. Pulsar cuts off."""
 _CUT_NS = 1_000_000
 """Bookies count an fsync in whole milliseconds, cut off: a mean may be so much too short."""
 _KEPT = 0.98
 """An open loop that reached this share of its rate kept its pace."""
-_OR_MORE = {"pulsar": " or more"}
 _EACH = {1: "one fsync", 2: "each of two fsyncs in a row that it waits for"}
 _TAKERS = {
     "servers": "servers_cpu",
@@ -94,9 +93,10 @@ def _waits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
         yield from _one_by_one(row, asked)
         yield UNKNOWN, f"no time in the broker is known; {_cores(row)}"
         return
+    or_more, too_long_ns = (" or more", 0) if row["system"] == "pulsar" else ("", _ROUNDED_NS)
     passed = (
         f"of {numbers.duration(mean_ns)} that a send took on average, "
-        f"{numbers.duration(request_ns)}{_OR_MORE.get(row['system'], '')} passed in the broker"
+        f"{numbers.duration(request_ns)}{or_more} passed in the broker"
     )
     least_ns, most_ns = _fsync_ns(row, asked)
     if _synced(row, least_ns):
@@ -106,7 +106,7 @@ def _waits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
     if _synced(row, most_ns):
         spread = f"{numbers.duration(least_ns)} to {numbers.duration(most_ns)}"
         yield UNKNOWN, f"{passed}; one fsync took {spread}, which may be most of it"
-    mostly = request_ns >= _MOST * mean_ns + _ROUNDED_NS.get(row["system"], 0)
+    mostly = request_ns >= _MOST * mean_ns + too_long_ns
     yield BROKER if mostly else UNKNOWN, f"{passed}; {_cores(row)}"
 
 
