@@ -71,6 +71,8 @@ class MachineRecord(_Record):
     probe_ns: int | None = None
     page_ns: int | None = None
     wake_ns: int | None = None
+    line_ns: int | None = None
+    line_after_ns: int | None = None
 
 
 class DiskRecord(_Record):

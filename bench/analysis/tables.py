@@ -50,6 +50,8 @@ _TRIAL_TAIL: _Fields = {
     "machine_probe_ns": _LONG,
     "machine_page_ns": _LONG,
     "machine_wake_ns": _LONG,
+    "machine_line_ns": _LONG,
+    "machine_line_after_ns": _LONG,
     **dict.fromkeys(SHARES, _REAL),
     **dict.fromkeys(USAGE, _REAL),
     "flush_ns": _REAL,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.contract import Recorded
-from bench.analysis.folder import TrialRecord
+from bench.analysis.folder import MachineRecord, TrialRecord
 from bench.analysis.resources.bottleneck import Asked, bottleneck
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import usage
@@ -52,9 +52,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         "account_complete": trial.verified,
         **(trial.client.model_dump() if trial.client else {}),
         "fsync_ns": trial.disk.typical_ns if trial.disk else None,
-        "machine_probe_ns": trial.machine.probe_ns if trial.machine else None,
-        "machine_page_ns": trial.machine.page_ns if trial.machine else None,
-        "machine_wake_ns": trial.machine.wake_ns if trial.machine else None,
+        **_machine(trial.machine),
         **usage(
             counted.used.get(trial.trial, ()),
             rates["throughput_msgs_per_s"],
@@ -65,6 +63,10 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
     if trial.window is not None:
         row |= bottleneck(row, asked(trial))
     return row
+
+
+def _machine(machine: MachineRecord | None) -> Row:
+    return {f"machine_{name}": took for name, took in (machine or MachineRecord()).model_dump().items()}
 
 
 def asked(trial: TrialRecord) -> Asked:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from bench.backends.line import line_ns
 from bench.backends.machine import probe
 from bench.backends.supervision import RESTART_S
 from bench.errors import BenchError, LoadError
@@ -89,6 +90,7 @@ class Bench:
             document["machine"] = probe()
             document["disk"] = self.cluster.disks.become(trial.case.disk)
             document |= self._measured(trial, working, live, document)
+            document["machine"]["line_after_ns"] = line_ns()
         except BenchError as error:
             document |= record.failed(str(error))
         self.folder.close_trial(trial.number, document)

@@ -193,6 +193,7 @@ def test_a_killed_run_leaves_nothing_keeps_its_trials_and_goes_on(tmp_path: Path
         f"{number:04d}" for number in range(8)
     ]
     assert (run / "trials" / "0000" / "trial.json").read_text(encoding="utf-8") == first
+    assert {"line_ns", "line_after_ns"} < json.loads(first)["machine"].keys()
     assert not (run / "nodes").exists()
     assert len(rows(run, "trials")) == 8
 

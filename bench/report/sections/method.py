@@ -17,6 +17,7 @@ PROBES = (
     ("machine_probe_ns", "a fixed piece of work", 1.25),
     ("machine_page_ns", "the first touch of a page of memory", 2.0),
     ("machine_wake_ns", "waking a process on another core", 2.0),
+    ("machine_line_ns", "handing a cache line to another core and back", 2.0),
 )
 """What was timed before each trial, and from which ratio on the first page says so."""
 
