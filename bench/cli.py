@@ -138,6 +138,10 @@ def compare(
         list[str] | None,
         typer.Option(metavar="KEY", help="Compare although this differs; may be given again."),
     ] = None,
+    match: Annotated[
+        list[str] | None,
+        typer.Option(metavar='"A = B"', help="Case B of RUN_B is case A of RUN_A; may be given again."),
+    ] = None,
     out: _Out = run_folder.OUT,
 ) -> None:
     """Say which cases of a run are better or worse than another's.
@@ -146,7 +150,7 @@ def compare(
     are refused, 3 if none is worse but of some it can't be told. It holds over all cases together: by their figures
     equal runs end with 1 in one of twenty times at most, however many cases they have.
     """
-    rule = comparing.Rule(metric, _share(threshold), accept or ())
+    rule = comparing.Rule(metric, _share(threshold), accept or (), dict(map(_two_cases, match or ())))
     try:
         one, other = (run_folder.find(name, out).path for name in (first, second))
         comparison = comparing.compare(one, other, rule)
@@ -172,6 +176,15 @@ def _share(text: str) -> float:
     return share
 
 
+def _two_cases(text: str) -> tuple[str, str]:
+    """Read the names of two cases; an equals sign within a name has no spaces around it."""
+    first, _, second = (part.strip() for part in text.partition(" = "))
+    if not first or not second:
+        message = f'--match {text!r}: name a case of each run, as in "kafka acks=1 = Kafka"'
+        raise typer.BadParameter(message)
+    return first, second
+
+
 @app.command(epilog="Example:  bench export 20261121-120000-acks-sweep-standard")
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or its name below --out.")],
@@ -182,7 +195,10 @@ def export(
     outside.export(run_folder.find(run, out), to)
 
 
-@app.command("import", epilog="Example:  bench import ~/omb-results && bench compare …-omb RUN")
+@app.command(
+    "import",
+    epilog='Example:  bench import ~/omb-results && bench compare RUN …-omb --match "kafka acks=1 = Kafka"',
+)
 def read_in(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A folder with the benchmark's *.json results.")

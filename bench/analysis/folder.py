@@ -139,6 +139,13 @@ class TrialRecord(_Record):
         return effect_ns <= self.window.start_ns and (heal_ns is None or heal_ns >= self.window.end_ns)
 
     @property
+    def stopped_short(self) -> bool:
+        """Whether all that is wrong with it is that a step was awaited in vain, and faults behind it never came."""
+        wrong = [check.check for check in self.verdicts if check.verdict != "valid"]
+        left_out = any(step["kind"] == "left out" for step in self.faults)
+        return wrong == ["faults"] and left_out and all(step.get("proven", True) for step in self.faults)
+
+    @property
     def links(self) -> dict[str, float]:
         """The bytes a second that the links of nodes carried that were made narrow over the whole window."""
         asked = {

@@ -57,7 +57,7 @@ class Condition(BaseModel):
     `missing` waits until the system itself says that copies of the topic are missing (Kafka: a replica out of sync;
     Pulsar: a ledger marked under-replicated), `complete` until it says that none are. `topic`: `available` waits until
     every partition is served. `reader`: see Reader. `within`: what has not come after so much time does not
-    come, nor do the steps behind it; the trial tells, and counts.
+    come, nor do the steps behind it; the trial tells, and is invalid where there are faults among them.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from bench.errors import ReportError
+from bench.errors import OutdatedError, ReportError
 from bench.report import results
 from bench.report.results import Json
 
@@ -21,19 +21,18 @@ class Run(NamedTuple):
     path: Path
     manifest: Json
 
-    @property
-    def quick(self) -> bool:
-        """Whether it stands in only where there is no other."""
-        return self.manifest.get("profile") == "quick"
-
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A run in which something broke, with its cases, and trial.json by number."""
+    """A run in which something broke, with its cases, what its trials measured, and trial.json by number.
+
+    `measured` is None where this version of the suite cannot read that table.
+    """
 
     path: Path
     manifest: Json
     cases: pd.DataFrame
+    measured: pd.DataFrame | None
     trials: Mapping[int, Json]
 
 
@@ -48,9 +47,14 @@ def latest(out: Path) -> dict[str, Run]:
             continue
         run = Run(path, results.document(path / "manifest.json"))
         scenario = str(run.manifest.get("scenario"))
-        if scenario not in found or found[scenario].quick or not run.quick:
+        if scenario not in found or is_quick(found[scenario].manifest) or not is_quick(run.manifest):
             found[scenario] = run
     return found
+
+
+def is_quick(manifest: Json) -> bool:
+    """Whether a run stands in only where there is no other of its scenario."""
+    return manifest.get("profile") == "quick"
 
 
 def unbroken(out: Path) -> Iterator[Path]:
@@ -69,4 +73,12 @@ def broken(out: Path) -> Iterator[Other]:
     for _, run in sorted(latest(out).items()):
         with suppress(ReportError):
             if results.breaks(results.summary(run.path)):
-                yield Other(*run, results.table(run.path, "cases"), results.trial_documents(run.path))
+                cases, documents = results.table(run.path, "cases"), results.trial_documents(run.path)
+                yield Other(*run, cases, _measured(run.path), documents)
+
+
+def _measured(run: Path) -> pd.DataFrame | None:
+    try:
+        return results.table(run, "trials")
+    except OutdatedError:
+        return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ from bench.errors import UnlikeError
 from bench.model import RATES, TIMES
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from bench.report.pages.compare import Comparison, Speed
     from bench.report.results import Results
 
@@ -50,11 +52,15 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """By what two runs are compared: a column of `trials`, from which share on it differs, what may be unlike."""
+    """By what two runs are compared: a column of `trials`, from which share on it differs, what may be unlike.
+
+    `match` names cases of the first run with those of the second that are taken for the same.
+    """
 
     metric: str
     threshold: float
     accept: Sequence[str] = ()
+    match: Mapping[str, str] = field(default_factory=dict)
 
 
 def compare(first: Path, second: Path, rule: Rule) -> Comparison:
@@ -70,14 +76,18 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
     if rule.metric not in (*RATES, *TIMES):
         known = ", ".join((*RATES, *TIMES))
         raise UnlikeError(f"--metric {rule.metric}: there is no such figure; one of {known}")
-    one, other = results.read(first), results.read(second)
+    one = results.read(first)
+    other = _matched(one, results.read(second), rule.match)
     speeds = page.speeds(one, other)
     unlike = differences(one.manifest, other.manifest, (one.trial_files, other.trial_files))
     unlike += apart(speeds, rule.threshold)
     _refuse([difference for difference in unlike if not accepted(difference, rule.accept)])
     had, has = {*one.trials["case"]}, {*other.trials["case"]}
     if not had & has:
-        raise UnlikeError(f"no case is in both runs: the first has {_some(had)}, the second {_some(has)}")
+        raise UnlikeError(
+            f"no case is in both runs: the first has {_some(had)}, the second {_some(has)}; where two are the same: "
+            '--match "CASE OF THE FIRST = CASE OF THE SECOND"'
+        )
     cases = comparison.compare(_rows(one), _rows(other), rule.metric, rule.threshold)
     return page.Comparison(
         first=one,
@@ -89,6 +99,30 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
         speeds=speeds,
         accepted=[(difference.key, difference.first, difference.second) for difference in unlike],
     )
+
+
+def _matched(first: Results, second: Results, match: Mapping[str, str]) -> Results:
+    """Give cases of the second run the names, and the systems, of those of the first that they are taken for."""
+    systems = dict(zip(first.cases["case"], first.cases["system"], strict=True))
+    has = {*second.cases["case"]}
+    for mine, theirs in match.items():
+        if mine not in systems or theirs not in has:
+            run, cases, name = ("first", {*systems}, mine) if mine not in systems else ("second", has, theirs)
+            raise UnlikeError(f"--match: the {run} run has no case {name!r}; it has {_some(cases)}")
+        if mine in has:
+            raise UnlikeError(f"--match: the second run has a case {mine!r} of its own")
+    names = {theirs: mine for mine, theirs in match.items()}
+
+    def named(table: pd.DataFrame) -> pd.DataFrame:
+        case = table["case"].replace(names)
+        return table.assign(case=case, system=case.map(systems).where(case.isin(match), table["system"]))
+
+    files = {
+        number: {**document, "case": {**document["case"], "name": names.get(name, name)}}
+        for number, document in second.trial_files.items()
+        for name in [document["case"]["name"]]
+    }
+    return replace(second, trials=named(second.trials), cases=named(second.cases), trial_files=files)
 
 
 def show(comparison: Comparison, out: Path) -> None:

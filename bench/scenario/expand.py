@@ -89,14 +89,13 @@ def _case(
         return {name: value for (who, name), value in given.items() if who == owner}
 
     servers = {role: owned(role) for role in spec.server_properties()}
+    nodes = dict(spec.node_counts()) | {role: int(count) for role, count in owned("nodes").items()}
     jit = scenario.jit if isinstance(scenario.jit, Jit) else Jit(scenario.jit)
     return Case(
         system=system,
         name="",
         swept={},
-        cluster=Cluster(
-            system, version, spec.node_counts(), servers, spec.heap_mib, jit, bool(spec.processor)
-        ),
+        cluster=Cluster(system, version, nodes, servers, spec.heap_mib, jit, bool(spec.processor)),
         partitions=int(given["load", "partitions"]),
         topic=owned("topic"),
         producer=owned("producer"),

@@ -118,6 +118,9 @@ class PulsarNodes(Strict):
 class Variant(Strict):
     """Settings that go together, by who owns them: one value of a sweep over whole configurations."""
 
+    nodes: dict[str, Count] = Field(
+        default_factory=dict, description="How many processes of a role, instead of the system's `nodes`."
+    )
     topic: dict[str, Scalar] = Field(default_factory=dict, description="Settings of the topic.")
     producer: dict[str, Scalar] = Field(
         default_factory=dict, description="Settings of the producers' client."
@@ -130,7 +133,7 @@ class Variant(Strict):
 
     def settings(self) -> dict[tuple[str, str], Scalar]:
         """Return them by owner and name."""
-        owners: dict[str, dict[str, Scalar]] = self.model_dump()
+        owners: Mapping[str, Mapping[str, Scalar]] = self.model_dump()
         return {(owner, name): value for owner, those in owners.items() for name, value in those.items()}
 
 
@@ -176,7 +179,10 @@ class SystemSpec(Strict):
         for name, values in self.named_variants().items():
             keys = {key for variant in values.values() for key in variant.settings()}
             for owner, setting in sorted(keys):
-                swept = isinstance(getattr(self, owner, {}).get(setting), list)
+                if owner == "nodes" and setting not in self.node_counts():
+                    message = f"variants.{name} sets nodes.{setting}, and there is no {setting}"
+                    raise ValueError(message)
+                swept = owner != "nodes" and isinstance(getattr(self, owner, {}).get(setting), list)
                 if swept or (owner, setting) in taken:
                     message = f"variants.{name} sets {owner}.{setting}, which is swept elsewhere too"
                     raise ValueError(message)

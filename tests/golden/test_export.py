@@ -113,6 +113,30 @@ def test_what_was_exported_reads_in_as_a_run_and_compares(run: Path, exported: P
     assert [case.ratio for case in comparison.cases] == [pytest.approx(1.0)]
 
 
+def test_a_driver_of_the_benchmark_is_compared_with_the_case_that_it_is_said_to_be(
+    run: Path, exported: Path, tmp_path: Path
+) -> None:
+    (file,) = omb_files.files_in(exported / "omb")
+    file.write_text(file.read_text().replace('"memory acks=1"', '"Kafka"'))
+    omb_files.read_in([file], tmp_path)
+    (tmp_path / "manifest.json").write_text('{"format": 1, "run": "omb", "expectations": []}')
+    anything = ("scenario", "profile", "seed", "case")
+
+    def compare(**match: str) -> list[float | None]:
+        rule = comparing.Rule("service_p50_ns", 0.05, anything, match)
+        return [case.ratio for case in comparing.compare(run, tmp_path, rule).cases]
+
+    with pytest.raises(
+        UnlikeError, match="no case is in both runs: the first has memory acks=1, the second Kafka"
+    ):
+        compare()
+    with pytest.raises(UnlikeError, match="the second run has no case 'Pulsar'; it has Kafka"):
+        compare(**{"memory acks=1": "Pulsar"})
+    with pytest.raises(UnlikeError, match="the first run has no case 'memory'; it has memory acks=1"):
+        compare(memory="Kafka")
+    assert compare(**{"memory acks=1": "Kafka"}) == [pytest.approx(1.0)]
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -12,6 +12,8 @@ from playwright.sync_api import Page, sync_playwright
 
 from bench import numbers
 from bench.report import write_report
+from bench.report.pages import compare, family
+from bench.run import comparing
 from bench.run.folder import RunFolder
 from bench.run.publishing import publish
 from tests.report_data import build
@@ -52,12 +54,14 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    run = build(tmp_path_factory.mktemp("browser") / "run", Sketch(rounds=2))
+    run = build(tmp_path_factory.mktemp("browser") / "20261121-1-run", Sketch(rounds=2))
     for trial in run.glob("trials/*"):
         trial.joinpath("sends").mkdir()
     run.joinpath("scenario.yaml").touch()
     write_report(run)
     publish([RunFolder(run)], run / "published")
+    compare.write(comparing.compare(run, run, comparing.Rule("throughput_msgs_per_s", 0.05)), run / "compare")
+    family.write("durability", ["acks-sweep"], run.parent)
     return run
 
 
@@ -181,6 +185,19 @@ def test_the_index_of_published_runs_leads_to_them_and_words_hide_the_others(ope
     assert page.get_by_role("img").count() >= 5
     assert page.locator("td.links").count() == 0
     assert opened.said == []
+
+
+@pytest.mark.parametrize("file", ["compare/compare.html", "../family-durability/report.html"])
+def test_a_comparison_and_a_familys_page_open_without_a_word_and_lead_only_to_what_is_there(
+    opened: Opened, report: Path, file: str
+) -> None:
+    page = opened.open(file)
+
+    assert page.locator("table tbody tr").count() > 0
+    hrefs = [link.get_attribute("href") or "" for link in page.locator("a[href]:not([href^='#'])").all()]
+    assert all(((report / file).parent / href).resolve().is_file() for href in hrefs)
+    assert opened.said == []
+    assert {urlsplit(url).scheme for url in opened.asked} <= {"file", "data"}
 
 
 def test_it_prints_without_what_is_for_the_screen_and_within_the_page(opened: Opened) -> None:

@@ -108,6 +108,18 @@ def test_a_configuration_whose_sends_were_never_made_is_the_dearest() -> None:
     )
 
 
+def test_what_limited_a_configuration_stands_beside_its_throughput() -> None:
+    told = [
+        one | {"bottleneck": limit}
+        for one, limit in zip(SWEEP, ("client", "cpu", "cpu 3, broker 2"), strict=True)
+    ]
+
+    first, *_ = headline(told, ROUNDS, closed=True)
+
+    assert "50,000 messages/s (p99 service time 400 µs; limited by: client)" in first
+    assert "2,000 messages/s (p99 service time 3.1 ms; limited by: cpu 3, broker 2)" in first
+
+
 def test_what_promises_nothing_is_neither_cheapest_nor_dearest_and_its_losses_are_told_apart() -> None:
     """By round the ratio was 10 and 12."""
     cases = [

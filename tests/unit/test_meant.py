@@ -38,7 +38,10 @@ KILL = {
 }
 
 
-def judged(expectation: Row, steps: list[Row], row: Row | None = None, **fault: Any) -> Row:
+def judged(
+    expectation: Row, steps: list[Row], row: Row | None = None, others: Row | None = None, **fault: Any
+) -> Row:
+    """Judge by one trial, with `others` among the keys of its trial.json."""
     record = TrialRecord.model_validate(
         {
             "format": 1,
@@ -50,6 +53,7 @@ def judged(expectation: Row, steps: list[Row], row: Row | None = None, **fault: 
             "verdict": "valid",
             "window": {"start_ns": 0, "end_ns": 40_000_000_000},
             "faults": [KILL, *steps],
+            **(others or {}),
         }
     )
     known = {"trial": 0, "round": 0, "system": "pulsar", "case": "pulsar", "verdict": "valid"}
@@ -67,6 +71,34 @@ def test_a_step_that_was_awaited_in_vain_speaks_against_its_bound() -> None:
 
     assert said["verdict"] == "did not hold"
     assert values(said) == ["never"]
+
+
+SHORT = {"verdict": "invalid", "reason": "These faults never came: killed again."}
+NEVER_CAME = {
+    "name": "copies there",
+    "kind": "left out",
+    "asked_ns": 99_000_000_000,
+    "strikes": ["killed again"],
+}
+
+
+def stopped_short(expectation: Row, row: Row) -> Row:
+    checks = [{"check": "recorder", "verdict": "valid"}, {"check": "faults", "verdict": "invalid"}]
+    return judged(expectation, [NEVER_CAME], SHORT | row, SHORT | {"verdicts": checks})
+
+
+def test_a_trial_whose_later_faults_never_came_speaks_against_the_step_that_they_waited_for() -> None:
+    said = stopped_short(COPIED, {})
+
+    assert said["verdict"] == "did not hold"
+    assert values(said) == ["never"]
+
+
+def test_such_a_trial_says_nothing_else_and_nothing_where_more_is_wrong_with_it() -> None:
+    lost = {**COPIED, "metric": "lost", "at_most": 0}
+
+    assert values(stopped_short(lost, {"lost": 0})) == []
+    assert values(stopped_short(COPIED, {"reason": f"{SHORT['reason']} 1 send stands there twice."})) == []
 
 
 def test_a_step_that_nobody_waited_for_says_nothing() -> None:

@@ -230,6 +230,17 @@ def test_settings_that_go_together_are_one_value_of_a_sweep(tmp_path: Path) -> N
     assert cases["kafka level=light linger.ms=0"].cluster.settings["broker"] == {}
 
 
+def test_a_variant_may_have_fewer_nodes_and_then_a_cluster_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "refused.yaml"
+    file.write_text(VARIANTS.replace("light: {", "light: {nodes: {broker: 1}, "))
+
+    plan = outside.prepare(str(file), "standard", (), 1)
+
+    nodes = {trial.case.swept["level"]: trial.case.cluster.nodes for trial in plan.trials}
+    assert nodes == {"light": {"controller": 1, "broker": 1}, "safe": {"controller": 1, "broker": 3}}
+    assert sorted(len(trials) for _, trials in plan.clusters()) == [2, 2]
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
@@ -237,6 +248,8 @@ def test_settings_that_go_together_are_one_value_of_a_sweep(tmp_path: Path) -> N
         ("topic: {replicas: [1, 2]}", "replicas"),
         ("topic: {partitions: 3}", "partitions are swept by topic.partitions"),
         ("zookeeper: {tickTime: 1}", "there is no zookeeper"),
+        ("nodes: {bookie: 1}", "there is no bookie"),
+        ("nodes: {broker: 0}", "greater than or equal to 1"),
         (
             "topic: {replicas: 1}, producer: {linger.ms: 3}",
             "producer.linger.ms, which is swept elsewhere too",

@@ -75,6 +75,24 @@ def test_an_older_run_of_a_scenario_stays_in_its_history(run: RunFolder, tmp_pat
     assert page.count("<details>") == 1  # case by case, which takes two runs
 
 
+def test_a_quick_run_answers_only_where_there_is_no_other(run: RunFolder, tmp_path: Path) -> None:
+    sketch = Sketch(systems=("memory",), rounds=1)
+    quick = build(tmp_path / "20261122-120000-acks-sweep-quick", sketch)
+    (quick / "scenario.yaml").touch()
+    later = {"profile": "quick", "started_utc": "2026-11-22T12:00:00Z"}
+    manifest = json.loads((quick / "manifest.json").read_text())
+    (quick / "manifest.json").write_text(json.dumps(manifest | later))
+
+    def answering() -> list[str]:
+        page = publish([], tmp_path / "published").read_text()
+        return re.findall(r'<h3><a href="([^/]*)/', page)
+
+    publish([RunFolder(quick)], tmp_path / "published")
+    assert answering() == [quick.name]
+    publish([run], tmp_path / "published")
+    assert answering() == [run.path.name]
+
+
 def test_publishing_again_replaces_and_no_run_renews_the_index_alone(run: RunFolder, tmp_path: Path) -> None:
     first = publish([run], tmp_path / "published").read_text()
     (tmp_path / "published" / run.path.name / "results" / "leftover.csv").touch()

@@ -98,6 +98,7 @@ def test_price_is_drawn_over_what_an_fsync_was_measured_to_cost(tmp_path: Path) 
     assert 'id="figure-price"' in front
     assert 'id="figure-price-service"' in page[page.index("</header>") :]
     assert "Throughput over the cost of an fsync. Pulsar: from" in page
+    assert ", as is 60 µs behind the gate that emulates longer ones" in front
 
 
 def test_price_is_not_drawn_where_no_disk_was_emulated(page: str) -> None:

@@ -96,6 +96,15 @@ def test_flushes_are_the_machines_and_bytes_of_all_servers_together() -> None:
     assert servers.over_time(seen, told("bytes_in")).iloc[0].to_dict() == {"broker": 4.0}
 
 
+def test_a_mean_of_whole_milliseconds_is_named_a_lower_bound() -> None:
+    assert told("flush_s").title("kafka") == "fsync of a log or journal, ms, mean"
+    assert (
+        told("flush_s").title("pulsar")
+        == "fsync of a log or journal, ms, mean, or more (added up in whole ms)"
+    )
+    assert told("disk_flush_s").title("pulsar") == "flush of the disk, ms, mean"
+
+
 def test_panels_without_any_sample_are_left_out() -> None:
     shown = [one.metric for one, _ in servers.panels(samples((1.0, "producers", "loop_lag_s", 0.004)))]
 

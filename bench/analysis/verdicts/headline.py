@@ -195,7 +195,8 @@ def _label(case: Row) -> str:
 
 
 def _speed(case: Row, *, closed: bool) -> str:
-    return f"{_rate(case)} ({_tail(case, closed=closed)})"
+    limit = f"; limited by: {case['bottleneck']}" if case.get("bottleneck") else ""
+    return f"{_rate(case)} ({_tail(case, closed=closed)}{limit})"
 
 
 def _rate(case: Row) -> str:

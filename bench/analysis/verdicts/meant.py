@@ -24,7 +24,11 @@ class Found:
 
 
 def meant(expectation: Row, trials: Iterable[TrialRecord], found: Found) -> list[dict[str, Any]]:
-    """Give each trial's row the settings that are not swept, and the value of a metric that is no column of it."""
+    """Give each trial's row the settings that are not swept, and the value of a metric that is no column of it.
+
+    A trial that is invalid because a step was awaited in vain counts against an expectation that bounds that step's
+    time, and for nothing else.
+    """
     rows = []
     for trial, row in zip(trials, found.trials, strict=True):
         known = {
@@ -50,7 +54,11 @@ def _beside(expectation: Row, trial: TrialRecord, found: Found) -> dict[str, Any
         return {ERRORS: sum(row["count"] for row in mine if row["error"] == expectation["error"])}
     if metric == STEP_NS:
         worst = math.inf if expectation.get("at_most") is not None else None
-        return {STEP_NS: _between(trial.faults, expectation["since"], expectation["until"], worst)}
+        took = _between(trial.faults, expectation["since"], expectation["until"], worst)
+        return {
+            STEP_NS: took,
+            **({"verdict": "valid"} if took == math.inf and _only_short(trial, found) else {}),
+        }
     if expectation.get("fault") is not None:
         mine = [row for row in found.faults if row["trial"] == trial.trial]
         those = [row for row in mine if _is(row["fault"], expectation["fault"])]
@@ -58,6 +66,12 @@ def _beside(expectation: Row, trial: TrialRecord, found: Found) -> dict[str, Any
         known = [value for value in values if value is not None]
         return {metric: max(known) if known and len(known) == len(values) else None}
     return {}
+
+
+def _only_short(trial: TrialRecord, found: Found) -> bool:
+    """Whether nothing else is wrong with a trial than that it stopped short; its event log is whole."""
+    told = next(row for row in found.trials if row["trial"] == trial.trial)
+    return trial.stopped_short and told.get("reason") == trial.reason
 
 
 def _is(name: object, step: str) -> bool:

@@ -44,7 +44,7 @@ def trial(results: Results, number: int) -> Drawing | None:
         _title(axes, quantity.label)
     for axes, (one, table) in zip(panels[2 + len(quantities) :], told, strict=True):
         servers.lines(axes, system, one, table)
-        _title(axes, one.label)
+        _title(axes, one.title(system))
     right = int(seconds.index.max()) + 1
     faults = results.faults[results.faults["trial"] == number]
     for axes in panels:
@@ -57,17 +57,17 @@ def trial(results: Results, number: int) -> Drawing | None:
         title=f"Trial {number} over its time",
         alt=f"{', '.join(['Acknowledged messages per second', *shown])} and {last} of {row['case']}: "
         f"{numbers.rate(row['throughput_msgs_per_s'])} messages/s in the measured window."
-        f"{''.join(f' {_said(one, table)}.' for one, table in told)}",
+        f"{''.join(f' {_said(one.title(system), table)}.' for one, table in told)}",
         caption=f"{_CAPTION} {_ASKED}" if told else _CAPTION,
     )
 
 
-def _said(told: servers.Told, table: pd.DataFrame) -> str:
+def _said(label: str, table: pd.DataFrame) -> str:
     """Say in words what a panel shows: the least and the most of each role."""
     spans = [
         f"{role} {numbers.rate(table[role].min())} to {numbers.rate(table[role].max())}" for role in table
     ]
-    return numbers.sentence(f"{told.label}: {', '.join(spans)}")
+    return numbers.sentence(f"{label}: {', '.join(spans)}")
 
 
 def _panels(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bench import numbers
 from bench.model import EMULATED_FSYNC
-from bench.report import results, sweep, templates
+from bench.report import beside, results, sweep, templates
 from bench.report.results import Json
 from bench.report.sections import expectations, method
 from bench.report.table import Cell, Column, Row, Table, fate_cell, known_lost
@@ -45,9 +45,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A scenario: its newest run, all of them with what each found, and case by case where there are several."""
+    """A scenario: the run that answers, all of them with what each found, and case by case where there are several."""
 
-    newest: Run
+    run: Run
     history: Table
     cases: Table | None
 
@@ -95,7 +95,8 @@ def _entries(runs: Sequence[Run], scenarios: Iterable[str]) -> Iterable[Entry]:
     for scenario in scenarios:
         own = sorted((run for run in runs if run.scenario == scenario), key=_begun, reverse=True)
         if own:
-            yield Entry(own[0], _history(own), _by_case(own) if len(own) > 1 else None)
+            longer = (run for run in own if not beside.is_quick(run.manifest))
+            yield Entry(next(longer, own[0]), _history(own), _by_case(own) if len(own) > 1 else None)
 
 
 def _begun(run: Run) -> str:
@@ -105,12 +106,16 @@ def _begun(run: Run) -> str:
 def _history(runs: Sequence[Run]) -> Table:
     """A row a run, the newest first."""
     systems = sweep.in_order(system for run in runs for system in run.cases["system"])
-    found = "lost" if runs[0].broken else "messages/s, least to most"
+    heads = ("lost",) if runs[0].broken else ("messages/s, least to most", "limited by")
     columns = [
         Column("run", "links"),
         Column("profile", "name"),
         Column("valid trials"),
-        *(Column(found, "number", system.capitalize()) for system in systems),
+        *(
+            Column(head, "name" if head == "limited by" else "number", system.capitalize())
+            for system in systems
+            for head in heads
+        ),
         *(Column("version", "name", system.capitalize()) for system in systems),
         Column("machine", "name"),
         Column("claims", "name"),
@@ -124,7 +129,11 @@ def _history(runs: Sequence[Run]) -> Table:
             Cell("", links=report),
             Cell(str(run.manifest.get("profile") or numbers.NOTHING)),
             Cell(f"{valid} / {len(run.trials)}", sort=int(valid)),
-            *(_found(run, system) for system in systems),
+            *(
+                cell
+                for system in systems
+                for cell in (_found(run, system), _limits(run, system))[: len(heads)]
+            ),
             *(
                 Cell(str((run.manifest.get("versions") or {}).get(system) or numbers.NOTHING))
                 for system in systems
@@ -142,7 +151,10 @@ def _history(runs: Sequence[Run]) -> Table:
 def _by_case(runs: Sequence[Run]) -> Table:
     """A row a case of any run, a column a run, the newest first."""
     heads = (f"{_begun(run)[:10]}, {run.manifest.get('profile') or numbers.NOTHING}" for run in runs)
-    rates = "median messages/s of a case; runs of other days and machines differ in more than their cases"
+    rates = (
+        "median messages/s of a case, and what limited it; runs of other days and machines differ in more than their "
+        "cases"
+    )
     cases = dict.fromkeys(case for run in runs for case in run.cases["case"])
     rows = (Row((Cell(case), *(_of_case(run, case) for run in runs)), find=case) for case in cases)
     return Table(
@@ -157,8 +169,20 @@ def _of_case(run: Run, case: str) -> Cell:
     if own.empty:
         return Cell(numbers.NOTHING)
     if not run.broken:
-        return Cell(numbers.rate(own["throughput_msgs_per_s"].iloc[0]))
+        rate, limit = own["throughput_msgs_per_s"].iloc[0], own["bottleneck"].iloc[0]
+        return Cell(
+            f"{numbers.rate(rate)}{f' ({limit})' if limit else ''}",
+            sort=None if pd.isna(rate) else float(rate),
+        )
     return fate_cell(own.iloc[0])
+
+
+def _limits(run: Run, system: str) -> Cell:
+    """What limited a system's valid trials, with their numbers where they differ, the most frequent first."""
+    own = run.trials[(run.trials["system"] == system) & (run.trials["verdict"] == "valid")]
+    counts = own["bottleneck"].value_counts()
+    words = [f"{limit} {count}" if len(counts) > 1 else str(limit) for limit, count in counts.items()]
+    return Cell(", ".join(words) or numbers.NOTHING)
 
 
 def _found(run: Run, system: str) -> Cell:

@@ -52,15 +52,25 @@ def _caveats(results: Results) -> tuple[str, ...]:
     synced = f"one fsync costs {numbers.duration(cost.get('p50'))} (p99 {numbers.duration(cost.get('p99'))})"
     said = (
         f"one machine, {method.cores(results)} {method.sharing(results)}",
-        f"{synced}{' as is; longer ones are emulated' if results.plan_sweeps(EMULATED_FSYNC) else ''}"
-        if cost.get("p50")
-        else "the cost of one fsync was not measured",
+        f"{synced}{_gate(results)}" if cost.get("p50") else "the cost of one fsync was not measured",
         method.pacing(results),
         servers.memory(results),
         *([servers.patience(results), servers.unguarded(results)] if results.broken else []),
         certainty.spans(results) if results.broken else certainty.interval(results).rstrip("."),
     )
     return tuple(caveat for caveat in said if caveat)
+
+
+def _gate(results: Results) -> str:
+    """Say, where fsyncs are emulated, what they cost as they are, which is not what they cost without that."""
+    if not results.plan_sweeps(EMULATED_FSYNC):
+        return ""
+    gated = method.gated_fsync(results)
+    return (
+        f", as is {gated} behind the gate that emulates longer ones"
+        if gated
+        else "; longer ones are emulated"
+    )
 
 
 def _warnings(results: Results) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from bench.guarantee import Guarantee
 from bench.report import beside, sweep
 from bench.report.beside import Other
 from bench.report.results import Results
-from bench.report.sections import covered
+from bench.report.sections import covered, method, worth
 from bench.report.sections.covered import Covered
 from bench.report.table import Cell, Column, Row, Table, fate_cell, heading, known_lost
 
@@ -23,6 +23,8 @@ _COLUMNS = (
     Column("valid / all", "number", "trials"),
     Column("acknowledged", "number", "messages"),
     Column("lost", "number", "messages"),
+    Column("no ack, s"),
+    Column("go on", "name", "writes"),
     Column("what broke was", "name"),
 )
 _UNTRIED = "No scenario with a fault has tried this here."
@@ -158,6 +160,29 @@ def _row(one: _Tried) -> Row:
             Cell(f"{case['rounds']} / {case['trials']}"),
             Cell(numbers.count(case["acked"])),
             lost if one.judged is Covered.WITHIN or lost.tone == "quiet" else replace(lost, tone="plain"),
+            _unserved(one),
+            _goes_on(one.promise),
             Cell(one.judged),
         )
     )
+
+
+def _unserved(one: _Tried) -> Cell:
+    """The longest time without an acknowledgement, the least and the most of its valid trials."""
+    if one.other.measured is None:
+        return Cell(numbers.NOTHING, "quiet")
+    own = one.other.measured[one.other.measured["case"] == one.case["case"]]
+    valid = own[own["verdict"] == "valid"].dropna(subset="unavailable_ns").set_index("trial")
+    quiet = valid.drop(method.crowded(valid).index)
+    alone = valid if quiet.empty else quiet
+    gaps = pd.DataFrame(
+        {"ns": alone["unavailable_ns"].astype(float), "ended": alone.get("unavailable_ended")}
+    )
+    return worth.gap(gaps, f" ({numbers.plural(len(alone), 'trial')})" if len(alone) < len(valid) else "")
+
+
+def _goes_on(promise: Guarantee) -> Cell:
+    """Whether the configuration is to take writes with any one of its nodes gone."""
+    if promise.spare is None:
+        return Cell(numbers.NOTHING, "quiet")
+    return Cell("yes" if promise.spare else "no")

@@ -12,6 +12,7 @@ from bench.report import sweep
 from bench.report.results import Json, Results
 from bench.report.sections import certainty, servers
 from bench.report.sections.fact import Fact
+from bench.scenario.values import AS_IS
 
 PROBES = (
     ("machine_probe_ns", "a fixed piece of work", 1.25),
@@ -114,8 +115,20 @@ def _in_trials(held: Sequence[Json]) -> str:
     )
 
 
+def gated_fsync(results: Results) -> str:
+    """What an fsync costs as it is behind the gate that servers have where others are emulated; empty where none is."""
+    measured = results.trials[results.trials["fsync_ns"].notna()]
+    costs = [
+        int(cost)
+        for trial, cost in zip(measured["trial"], measured["fsync_ns"], strict=True)
+        if results.trial_files[trial]["disk"][EMULATED_FSYNC] == AS_IS
+    ]
+    return _span(costs) if costs else ""
+
+
 def _span(times_ns: Sequence[int]) -> str:
-    return f"{numbers.duration(min(times_ns))} to {numbers.duration(max(times_ns))}"
+    low, high = numbers.duration(min(times_ns)), numbers.duration(max(times_ns))
+    return low if low == high else f"{low} to {high}"
 
 
 def _plain_fsync(results: Results) -> str:

@@ -77,8 +77,8 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell,
         Cell(_middle(_before(faults), numbers.rate), "plain"),
         lost,
         *others,
-        _gap(_longest(faults, "ack_gap"), of),
-        _gap(_unread(_longest(faults, "live_gap"), alone), of),
+        gap(_longest(faults, "ack_gap"), of),
+        gap(_unread(_longest(faults, "live_gap"), alone), of),
     )
 
 
@@ -106,7 +106,7 @@ def _unread(live: pd.DataFrame, valid: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([live.drop(longer.index, errors="ignore"), pd.DataFrame({"ns": longer, "ended": None})])
 
 
-def _gap(longest: pd.DataFrame, of: str) -> Cell:
+def gap(longest: pd.DataFrame, of: str) -> Cell:
     """Say how long, in seconds, `of` how many trials, and in how many of them that was not the system's own time."""
     counts = longest["ended"].value_counts()
     said = [
