@@ -189,11 +189,15 @@ def test_few_rounds_and_invalid_trials_are_owned_up_to() -> None:
 
 def point(values: Row, ratio: float | None, *, same: bool | None = True, **others: Any) -> Row:
     known = {"first": 1000.0, "second": 500.0, "ratio": ratio, "low": None, "high": None, "rounds": 1}
-    return {"values": values, "same": same, "go_on": [True, True], "throughput_msgs_per_s": known | others}
+    cases = {"cases": ["kafka level=a", "pulsar level=a"], "go_on": [True, True]}
+    return {"values": values, "same": same, **cases, "throughput_msgs_per_s": known | others}
 
 
 def told(*points: Row, closed: bool = True) -> list[str]:
-    both = [case("kafka level=a", 10.0, 1), case("pulsar level=a", 5.0, 1)]
+    both = [
+        case("kafka level=a", 10.0, 1) | {"bottleneck": "cpu"},
+        case("pulsar level=a", 5.0, 1) | {"bottleneck": "disk"},
+    ]
     sides = {"systems": ["kafka", "pulsar"], "settings": ["level"], "matched": False, "points": list(points)}
     return headline(both, [trial()], sides, closed=closed)
 
@@ -206,15 +210,16 @@ def test_where_both_promise_the_same_their_ratio_is_the_answer() -> None:
     assert told(more, less, neither)[:-1] == [
         (
             f"No copy: Kafka has 2{TIMES} (1.9{TIMES} to 2.1{TIMES}) the throughput of Pulsar, "
-            "1,000 against 500 messages/s."
+            "1,000 against 500 messages/s (limited by: cpu / disk)."
         ),
         (
             f"level=one: Pulsar has 2{TIMES} (1.25{TIMES} to 2.5{TIMES}) the throughput of Kafka, "
-            "1,000 against 500 messages/s."
+            "1,000 against 500 messages/s (limited by: disk / cpu)."
         ),
         (
             f"Both nodes: no difference can be told: Kafka has 1.02{TIMES} (0.98{TIMES} to 1.1{TIMES}) the throughput "
-            "of Pulsar, 1,000 against 500 messages/s; with one node gone writes go on in Pulsar only."
+            "of Pulsar, 1,000 against 500 messages/s (limited by: cpu / disk); with one node gone writes go on in "
+            "Pulsar only."
         ),
     ]
 

@@ -125,8 +125,8 @@ def test_systems_that_sweep_other_things_are_matched_by_what_they_promise() -> N
         "neither the loss of its node nor a power cut",
     )
     first, second = f"1.5{TIMES} ({node_words})", f"0.8{TIMES} ({alone_words})"
-    assert between(found) == [f"{opening}{first}, {second}; see Side by side."]
-    spanned = between(found | {"points": [one_node, twice(one_node)]})
+    assert between(found, {}) == [f"{opening}{first}, {second}; see Side by side."]
+    spanned = between(found | {"points": [one_node, twice(one_node)]}, {})
     assert spanned == [f"{opening}1.5{TIMES} to 3{TIMES} ({node_words}); see Side by side."]
 
 

@@ -17,8 +17,10 @@ _MOST = 5
 """Of more points than this only the span is told."""
 
 
-def between(sides: Sides) -> list[str]:
+def between(sides: Sides, limits: Mapping[str, str | None]) -> list[str]:
     """Tell the ratio at each point of `sides` (results/summary.json) where both promise the same; empty where nowhere.
+
+    `limits` has what limited each case.
 
     Where disks were emulated, on the disk as it is. Of many points only the lowest and the highest ratio are told:
     those were picked for being so, and have no interval.
@@ -28,7 +30,7 @@ def between(sides: Sides) -> list[str]:
     if sides["matched"]:
         return [_matched(sides, known)] if known else []
     if len(alike) <= _MOST:
-        return [_point(sides, point) for point in alike]
+        return [_point(sides, point, limits) for point in alike]
     return [_span(sides, sorted(known, key=lambda point: float(point[_METRIC]["ratio"])))] if known else []
 
 
@@ -63,7 +65,7 @@ def _shown(sides: Sides) -> Sequence[Point]:
     return [point for point in points if point["values"].get(EMULATED_FSYNC) == AS_IS] or points
 
 
-def _point(sides: Sides, point: Point) -> str:
+def _point(sides: Sides, point: Point, limits: Mapping[str, str | None]) -> str:
     said = _opening(_label(point))
     ratio = point[_METRIC]["ratio"]
     if ratio is None:
@@ -71,15 +73,18 @@ def _point(sides: Sides, point: Point) -> str:
     low, high = point[_METRIC]["low"], point[_METRIC]["high"]
     rates = [point[_METRIC][side] for side in ("first", "second")]
     names = _names(sides)
+    limited = [limits.get(case) for case in point["cases"]]
     if ratio < 1 and (ratio if low is None else low) > 0:
-        names, rates, ratio = names[::-1], rates[::-1], 1 / ratio
+        names, rates, limited, ratio = names[::-1], rates[::-1], limited[::-1], 1 / ratio
         low, high = (None if end is None else 1 / end for end in (high, low))
     span = f" ({_over(point)})" if low is None else f" ({numbers.ratio(low)} to {numbers.ratio(high)})"
     doubt = "no difference can be told: " if low is not None and low <= 1 <= high else ""
     one, other = map(numbers.rate, rates)
+    told = " / ".join(dict.fromkeys(limit or numbers.NOTHING for limit in limited)) if any(limited) else ""
+    limit = f" (limited by: {told})" if told else ""
     return (
         f"{said}{doubt}{names[0]} has {numbers.ratio(ratio)}{span} the throughput of {names[1]}, "
-        f"{one} against {other} messages/s{_only(sides, point)}."
+        f"{one} against {other} messages/s{limit}{_only(sides, point)}."
     )
 
 

@@ -46,7 +46,8 @@ def headline(
     valid = [row for row in trials if row["verdict"] == "valid"]
     prices = [_system(name, those, valid, closed=closed) for name, those in by_system.items()]
     if not broken:
-        alike, untold = (between(sides), unlike(sides)) if sides and closed else ([], ())
+        limits = {case["case"]: case.get("bottleneck") for case in cases}
+        alike, untold = (between(sides, limits), unlike(sides)) if sides and closed else ([], ())
         both = [*prices, *alike] if sides and sides["matched"] else alike or prices
         return [*both, *untold, _loss(cases, trials), *_caveats(cases, trials)]
     rows = {name: [row for case in those for row in _of(case, valid)] for name, those in by_system.items()}

@@ -23,8 +23,7 @@ _COLUMNS = (
     Column("valid / all", "number", "trials"),
     Column("acknowledged", "number", "messages"),
     Column("lost", "number", "messages"),
-    Column("no ack, s"),
-    Column("go on", "name", "writes"),
+    Column("no ack, s", "text"),
     Column("what broke was", "name"),
 )
 _UNTRIED = "No scenario with a fault has tried this here."
@@ -161,14 +160,13 @@ def _row(one: _Tried) -> Row:
             Cell(numbers.count(case["acked"])),
             lost if one.judged is Covered.WITHIN or lost.tone == "quiet" else replace(lost, tone="plain"),
             _unserved(one),
-            _goes_on(one.promise),
             Cell(one.judged),
         )
     )
 
 
 def _unserved(one: _Tried) -> Cell:
-    """The longest time without an acknowledgement, the least and the most of its valid trials."""
+    """The longest time without an acknowledgement, the least and the most of the trials; whether it was to go on."""
     if one.other.measured is None:
         return Cell(numbers.NOTHING, "quiet")
     own = one.other.measured[one.other.measured["case"] == one.case["case"]]
@@ -178,11 +176,7 @@ def _unserved(one: _Tried) -> Cell:
     gaps = pd.DataFrame(
         {"ns": alone["unavailable_ns"].astype(float), "ended": alone.get("unavailable_ended")}
     )
-    return worth.gap(gaps, f" ({numbers.plural(len(alone), 'trial')})" if len(alone) < len(valid) else "")
-
-
-def _goes_on(promise: Guarantee) -> Cell:
-    """Whether the configuration is to take writes with any one of its nodes gone."""
-    if promise.spare is None:
-        return Cell(numbers.NOTHING, "quiet")
-    return Cell("yes" if promise.spare else "no")
+    told = worth.gap(gaps, f" ({numbers.plural(len(alone), 'trial')})" if len(alone) < len(valid) else "")
+    if one.promise.spare is None:
+        return told
+    return replace(told, text=f"{told.text}; {'is to go on' if one.promise.spare else 'may stop'}")
