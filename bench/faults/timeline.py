@@ -21,6 +21,7 @@ from bench.model import NANOS, Node, TopicState
 
 _TURN_S = 0.005
 _ASK_NS = NANOS // 2
+_LOOKS = 50
 _LAST_STEPS_S = 600.0
 """How long steps may still take once the load is over, beside what they themselves may wait for."""
 
@@ -262,13 +263,34 @@ class Timeline:
             struck.take_effect(place)
 
     def _nodes(self, fault: Fault) -> list[Node]:
-        return list({node.name: node for target in fault.targets for node in self._find(target)}.values())
+        """Return whom a fault strikes, all at one moment: several parts are asked for until nothing changed meanwhile.
 
-    def _find(self, target: str) -> list[Node]:
-        """Return who is meant now; `node 2 of STEP` is whom that step struck, whatever it does now."""
+        Else `bookie 1` may be one of an old ledger and `bookie 2` the same node in the next. Raises FaultError.
+        """
+        chance = self._chance.getstate()
+        for _ in range(_LOOKS):
+            self._chance.setstate(chance)
+            told: dict[str, list[str]] = {}
+            found = {node.name: node for target in fault.targets for node in self._find(target, told)}
+            if len(told) == 1 or all(self.site.ask(part) == names for part, names in told.items()):
+                return list(found.values())
+        raise FaultError(f"Who is {' and '.join(fault.targets)} changed faster than it could be asked.")
+
+    def _find(self, target: str, told: dict[str, list[str]] | None = None) -> list[Node]:
+        """Return who is meant now; `node 2 of STEP` is whom that step struck, whatever it does now.
+
+        What the system said goes into `told`, by part.
+        """
+
+        def ask(part: str) -> list[str]:
+            names = self.site.ask(part)
+            if told is not None:
+                told[part] = names
+            return names
+
         single = targets.earlier(target)
         if single is None:
-            return targets.find(target, self.site.nodes, self.site.ask, self._chance)
+            return targets.find(target, self.site.nodes, ask, self._chance)
         number, step = single
         return [self._earlier(step).node(number)]
 

@@ -178,13 +178,14 @@ def timeline(
     look_up: Callable[[Sequence[str]], str] = lambda avoiding: (
         f"Asked through nobody of {', '.join(avoiding)}."
     ),
+    ask: targets.Ask | None = None,
 ) -> Timeline:
     parts = {"leader": ["broker-2"], "followers": ["broker-1", "broker-3"], "nobody": []}
     site = Site(
         backend=backend,
         nodes=NODES,
         client="10.0.0.254",
-        ask=parts.__getitem__,
+        ask=ask or parts.__getitem__,
         state=state,
         look_up=look_up,
         read_all=reads or Reads(),
@@ -794,6 +795,25 @@ def test_a_timeline_without_steps_has_no_thread() -> None:
     assert threading.active_count() == before
     line.finish()
     assert line.records == []
+
+
+def test_parts_that_change_while_they_are_asked_for_are_asked_for_again() -> None:
+    """The first bookie of one ledger and the second of the next may be the same node."""
+    ledgers = [["broker-3", "broker-1"], ["broker-2", "broker-3"], ["broker-2", "broker-1"]]
+    asked: list[str] = []
+
+    def ask(part: str) -> list[str]:
+        asked.append(part)
+        return [ledgers[min(len(asked) // 2, 2)][int(part.removeprefix("bookie ")) - 1]]
+
+    backend = Recorder()
+    line = timeline(backend, {"when": {"after": "1ms"}, "pause": ["bookie 1", "bookie 2"]}, ask=ask)
+    line.told(figures(0))
+    until(lambda: len(backend.asked) == 2)
+    line.abandon()
+
+    assert sorted(backend.asked[:2]) == ["pause broker-1", "pause broker-2"]
+    assert asked[:2] == ["bookie 1", "bookie 2"]  # which were one node
 
 
 def test_nobody_playing_a_part_is_an_error() -> None:
