@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 NOTHING = "\N{EN DASH}"
@@ -106,6 +108,19 @@ def sentence(text: str) -> str:
 def spread(low: float, high: float) -> float:
     """How many times the low the high is; infinite where the low is 0."""
     return high / low if low > 0 else math.inf
+
+
+def side_by_side(words: Iterable[object]) -> str:
+    """Words of several in their order, a dash for none; one word where they agree."""
+    return " / ".join(dict.fromkeys(str(word or NOTHING) for word in words))
+
+
+def tally(words: Iterable[str]) -> str:
+    """One word where they agree, else each with its number, the most frequent first; empty without any."""
+    counts = Counter(words)
+    if len(counts) <= 1:
+        return next(iter(counts), "")
+    return ", ".join(f"{word} {count}" for word, count in counts.most_common())
 
 
 def plural(number: int, noun: str) -> str:

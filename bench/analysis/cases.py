@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from bench import numbers
 from bench.analysis.folder import TrialRecord
 from bench.analysis.statistics.interval import median_interval
 from bench.guarantee import guarantee
@@ -74,11 +74,8 @@ def _median(name: str, valid: Sequence[Row]) -> float | None:
 
 
 def _verdicts(valid: Sequence[Row]) -> str | None:
-    """What limited the trials: one word where they agree, else each with its number, the most frequent first."""
-    counts = Counter(str(row["bottleneck"]) for row in valid if row.get("bottleneck"))
-    if len(counts) <= 1:
-        return next(iter(counts), None)
-    return ", ".join(f"{verdict} {count}" for verdict, count in counts.most_common())
+    """What limited the trials."""
+    return numbers.tally(str(row["bottleneck"]) for row in valid if row.get("bottleneck")) or None
 
 
 def _sum(name: str, valid: Sequence[Row]) -> int | None:

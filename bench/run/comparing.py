@@ -106,9 +106,9 @@ def _matched(first: Results, second: Results, match: Mapping[str, str]) -> Resul
     systems = dict(zip(first.cases["case"], first.cases["system"], strict=True))
     has = {*second.cases["case"]}
     for mine, theirs in match.items():
-        if mine not in systems or theirs not in has:
-            run, cases, name = ("first", {*systems}, mine) if mine not in systems else ("second", has, theirs)
-            raise UnlikeError(f"--match: the {run} run has no case {name!r}; it has {_some(cases)}")
+        for run, cases, name in (("first", systems.keys(), mine), ("second", has, theirs)):
+            if name not in cases:
+                raise UnlikeError(f"--match: the {run} run has no case {name!r}; it has {_some(cases)}")
         if mine in has:
             raise UnlikeError(f"--match: the second run has a case {mine!r} of its own")
     names = {theirs: mine for mine, theirs in match.items()}

@@ -80,8 +80,7 @@ def _point(sides: Sides, point: Point, limits: Mapping[str, str | None]) -> str:
     span = f" ({_over(point)})" if low is None else f" ({numbers.ratio(low)} to {numbers.ratio(high)})"
     doubt = "no difference can be told: " if low is not None and low <= 1 <= high else ""
     one, other = map(numbers.rate, rates)
-    told = " / ".join(dict.fromkeys(limit or numbers.NOTHING for limit in limited)) if any(limited) else ""
-    limit = f" (limited by: {told})" if told else ""
+    limit = f" (limited by: {numbers.side_by_side(limited)})" if any(limited) else ""
     return (
         f"{said}{doubt}{names[0]} has {numbers.ratio(ratio)}{span} the throughput of {names[1]}, "
         f"{one} against {other} messages/s{limit}{_only(sides, point)}."

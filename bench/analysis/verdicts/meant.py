@@ -35,7 +35,12 @@ def meant(expectation: Row, trials: Iterable[TrialRecord], found: Found) -> list
             name: value for name, value in row.items() if value is not None or name not in trial.configured
         }
         rows.append(
-            {**trial.configured, **known, **_beside(expectation, trial, found), **_endless(expectation, row)}
+            {
+                **trial.configured,
+                **known,
+                **_beside(expectation, trial, row, found),
+                **_endless(expectation, row),
+            }
         )
     return rows
 
@@ -47,7 +52,7 @@ def _endless(expectation: Row, row: Row) -> dict[str, Any]:
     return {metric: math.inf} if metric in TIMES and bounded and numbers.endless(row, metric) else {}
 
 
-def _beside(expectation: Row, trial: TrialRecord, found: Found) -> dict[str, Any]:
+def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> dict[str, Any]:
     metric = expectation["metric"]
     if metric == ERRORS:
         mine = [row for row in found.errors if row["trial"] == trial.trial]
@@ -55,10 +60,8 @@ def _beside(expectation: Row, trial: TrialRecord, found: Found) -> dict[str, Any
     if metric == STEP_NS:
         worst = math.inf if expectation.get("at_most") is not None else None
         took = _between(trial.faults, expectation["since"], expectation["until"], worst)
-        return {
-            STEP_NS: took,
-            **({"verdict": "valid"} if took == math.inf and _only_short(trial, found) else {}),
-        }
+        counts = {"verdict": "valid"} if took == math.inf and _only_short(trial, told) else {}
+        return {STEP_NS: took, **counts}
     if expectation.get("fault") is not None:
         mine = [row for row in found.faults if row["trial"] == trial.trial]
         those = [row for row in mine if _is(row["fault"], expectation["fault"])]
@@ -68,10 +71,9 @@ def _beside(expectation: Row, trial: TrialRecord, found: Found) -> dict[str, Any
     return {}
 
 
-def _only_short(trial: TrialRecord, found: Found) -> bool:
+def _only_short(trial: TrialRecord, row: Row) -> bool:
     """Whether nothing else is wrong with a trial than that it stopped short; its event log is whole."""
-    told = next(row for row in found.trials if row["trial"] == trial.trial)
-    return trial.stopped_short and told.get("reason") == trial.reason
+    return trial.stopped_short and row.get("reason") == trial.reason
 
 
 def _is(name: object, step: str) -> bool:

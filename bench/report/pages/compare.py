@@ -16,7 +16,7 @@ from bench.model import Change, Compared
 from bench.report import templates
 from bench.report.pages.terminal import STYLES
 from bench.report.results import Results
-from bench.report.sections import method, resources
+from bench.report.sections import method
 from bench.report.table import Cell, Column, Row, Table
 
 _WORK = "machine_probe_ns"
@@ -165,7 +165,7 @@ def _verdict(case: Compared) -> Cell:
 def _limits(case: Compared, comparison: Comparison) -> str:
     """What limited the case in the first run and in the second."""
     runs = (comparison.first.cases, comparison.second.cases)
-    return resources.limits_of(
+    return numbers.side_by_side(
         word for cases in runs for word in cases.loc[cases["case"] == case.case, "bottleneck"]
     )
 

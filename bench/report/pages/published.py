@@ -106,7 +106,9 @@ def _begun(run: Run) -> str:
 def _history(runs: Sequence[Run]) -> Table:
     """A row a run, the newest first."""
     systems = sweep.in_order(system for run in runs for system in run.cases["system"])
-    heads = ("lost",) if runs[0].broken else ("messages/s, least to most", "limited by")
+    found = (
+        {"lost": _found} if runs[0].broken else {"messages/s, least to most": _found, "limited by": _limits}
+    )
     columns = [
         Column("run", "links"),
         Column("profile", "name"),
@@ -114,7 +116,7 @@ def _history(runs: Sequence[Run]) -> Table:
         *(
             Column(head, "name" if head == "limited by" else "number", system.capitalize())
             for system in systems
-            for head in heads
+            for head in found
         ),
         *(Column("version", "name", system.capitalize()) for system in systems),
         Column("machine", "name"),
@@ -129,11 +131,7 @@ def _history(runs: Sequence[Run]) -> Table:
             Cell("", links=report),
             Cell(str(run.manifest.get("profile") or numbers.NOTHING)),
             Cell(f"{valid} / {len(run.trials)}", sort=int(valid)),
-            *(
-                cell
-                for system in systems
-                for cell in (_found(run, system), _limits(run, system))[: len(heads)]
-            ),
+            *(cell(run, system) for system in systems for cell in found.values()),
             *(
                 Cell(str((run.manifest.get("versions") or {}).get(system) or numbers.NOTHING))
                 for system in systems
@@ -178,11 +176,9 @@ def _of_case(run: Run, case: str) -> Cell:
 
 
 def _limits(run: Run, system: str) -> Cell:
-    """What limited a system's valid trials, with their numbers where they differ, the most frequent first."""
+    """What limited a system's valid trials."""
     own = run.trials[(run.trials["system"] == system) & (run.trials["verdict"] == "valid")]
-    counts = own["bottleneck"].value_counts()
-    words = [f"{limit} {count}" if len(counts) > 1 else str(limit) for limit, count in counts.items()]
-    return Cell(", ".join(words) or numbers.NOTHING)
+    return Cell(numbers.tally(own["bottleneck"].dropna()) or numbers.NOTHING)
 
 
 def _found(run: Run, system: str) -> Cell:

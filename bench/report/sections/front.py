@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from bench import numbers
 from bench.model import EMULATED_FSYNC
+from bench.report import beside
 from bench.report.figures import Drawing
 from bench.report.results import Results
 from bench.report.sections import certainty, delivery, method, resources, servers, unserved
@@ -94,6 +95,6 @@ def _warnings(results: Results) -> tuple[str, ...]:
         method.crowding(results),
     )
     warnings += [warning for warning in said if warning]
-    if results.manifest.get("profile") == "quick":
+    if beside.is_quick(results.manifest):
         warnings.append("Profile `quick`: too short for decisions, good for trying things out.")
     return tuple(warnings)

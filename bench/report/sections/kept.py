@@ -171,12 +171,11 @@ def _unserved(one: _Tried) -> Cell:
         return Cell(numbers.NOTHING, "quiet")
     own = one.other.measured[one.other.measured["case"] == one.case["case"]]
     valid = own[own["verdict"] == "valid"].dropna(subset="unavailable_ns").set_index("trial")
-    quiet = valid.drop(method.crowded(valid).index)
-    alone = valid if quiet.empty else quiet
+    alone, of = method.alone(valid)
     gaps = pd.DataFrame(
         {"ns": alone["unavailable_ns"].astype(float), "ended": alone.get("unavailable_ended")}
     )
-    told = worth.gap(gaps, f" ({numbers.plural(len(alone), 'trial')})" if len(alone) < len(valid) else "")
+    told = worth.gap(gaps, of)
     if one.promise.spare is None:
         return told
     return replace(told, text=f"{told.text}; {'is to go on' if one.promise.spare else 'may stop'}")

@@ -93,15 +93,22 @@ def fsync(results: Results) -> str:
 
 def _emulated(results: Results) -> str:
     """What an fsync was measured to cost on the servers, by what was asked for; empty where nothing was emulated."""
-    found: dict[str, list[int]] = {}
-    held: dict[str, list[Json]] = {}
+    said = [
+        f"{asked}: {_span(costs)}{_in_trials(held)}" for asked, (costs, held) in _on_disks(results).items()
+    ]
+    return f"emulated on every server, as measured there: {', '.join(said)}" if said else ""
+
+
+def _on_disks(results: Results) -> dict[str, tuple[list[int], list[Json]]]:
+    """Return by what was asked for what an fsync cost in each trial, and for how long servers' own were held."""
+    found: dict[str, tuple[list[int], list[Json]]] = {}
     measured = results.trials[results.trials["fsync_ns"].notna()]
     for trial, cost in zip(measured["trial"], measured["fsync_ns"], strict=True):
         disk = results.trial_files[trial]["disk"]
-        found.setdefault(str(disk[EMULATED_FSYNC]), []).append(int(cost))
-        held.setdefault(str(disk[EMULATED_FSYNC]), []).extend((disk.get("held") or {}).values())
-    said = [f"{asked}: {_span(costs)}{_in_trials(held[asked])}" for asked, costs in found.items()]
-    return f"emulated on every server, as measured there: {', '.join(said)}" if said else ""
+        costs, held = found.setdefault(str(disk[EMULATED_FSYNC]), ([], []))
+        costs.append(int(cost))
+        held.extend((disk.get("held") or {}).values())
+    return found
 
 
 def _in_trials(held: Sequence[Json]) -> str:
@@ -117,12 +124,7 @@ def _in_trials(held: Sequence[Json]) -> str:
 
 def gated_fsync(results: Results) -> str:
     """What an fsync costs as it is behind the gate that servers have where others are emulated; empty where none is."""
-    measured = results.trials[results.trials["fsync_ns"].notna()]
-    costs = [
-        int(cost)
-        for trial, cost in zip(measured["trial"], measured["fsync_ns"], strict=True)
-        if results.trial_files[trial]["disk"][EMULATED_FSYNC] == AS_IS
-    ]
+    costs, _ = _on_disks(results).get(AS_IS, ([], []))
     return _span(costs) if costs else ""
 
 
@@ -268,6 +270,13 @@ def crowded(trials: pd.DataFrame) -> pd.Series[float]:
         return pd.Series(dtype=float)
     others = pd.to_numeric(trials["other_cpu"])
     return others[others >= CROWDED]
+
+
+def alone(valid: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return the trials that other work did not crowd, all where it crowded each; in words how many, where not all."""
+    quiet = valid.drop(crowded(valid).index)
+    those = valid if quiet.empty else quiet
+    return those, f" ({numbers.plural(len(those), 'trial')})" if len(those) < len(valid) else ""
 
 
 def crowding(results: Results) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -31,11 +31,6 @@ def limited_by(case: pd.Series[Any], evidence: str = "") -> Cell:
     """What limited a case's trials, in one cell; the evidence shows on pointing."""
     verdict = str(case["bottleneck"] or numbers.NOTHING)
     return Cell(verdict, _TONES.get(verdict.split(" ", maxsplit=1)[0], "plain"), evidence)
-
-
-def limits_of(verdicts: Iterable[object]) -> str:
-    """What limited several cases, in their order; one word where they agree."""
-    return " / ".join(dict.fromkeys(str(verdict or numbers.NOTHING) for verdict in verdicts))
 
 
 def evidence(results: Results, case: str) -> str:

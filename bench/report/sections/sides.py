@@ -7,7 +7,6 @@ from typing import Any
 
 from bench import numbers
 from bench.report.results import Json, Results
-from bench.report.sections import resources
 from bench.report.sections.kept import Elsewhere
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 
@@ -102,7 +101,7 @@ def _row(point: Json, settings: Sequence[str], limits: Mapping[str, str]) -> Row
         one = point[metric]
         cells += [Cell(shown(one["first"])), Cell(shown(one["second"]))]
         cells += [_ratio(one["ratio"], alike=point["same"]), Cell(numbers.between(one["low"], one["high"]))]
-        cells += [Cell(resources.limits_of(map(limits.get, point["cases"])))] if metric == _RATE else []
+        cells += [Cell(numbers.side_by_side(map(limits.get, point["cases"])))] if metric == _RATE else []
     return Row(tuple(cells))
 
 

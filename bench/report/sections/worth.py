@@ -63,9 +63,7 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell,
     trials = part.trials[part.trials["case"] == case["case"]]
     valid = trials[trials["verdict"] == "valid"]
     counted = Cell(f"{len(valid)}/{len(trials)}", "plain" if len(valid) == len(trials) else "warn")
-    quiet = valid.drop(method.crowded(valid).index)
-    alone = valid if quiet.empty else quiet
-    of = f" ({numbers.plural(len(alone), 'trial')})" if len(alone) < len(valid) else ""
+    alone, of = method.alone(valid)
     faults = found.faults[found.faults["trial"].isin(alone["trial"])]
     lost, *others = (_count(valid[name], tone) for name, tone in _COUNTS)
     if "unread" in valid.columns and valid["unread"].any():
