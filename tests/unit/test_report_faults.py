@@ -150,17 +150,3 @@ def test_under_a_fault_the_first_page_tells_what_acknowledgements_were_worth(tmp
     assert "no ack, s" in front
     assert "What broke" in page
     assert "Guarantees and their price" not in page
-
-
-def test_who_serves_is_told_as_far_as_it_told_itself() -> None:
-    leads = {"partition": 0, "leader": "broker-2", "in_sync": ["broker-2"]}
-
-    assert faults._changed([leads | {"epoch": 1, "high_watermark": 24003}]) == (
-        "partition 0: leader broker-2, in sync broker-2, epoch 1, high watermark 24,003."
-    )
-    assert faults._changed([leads | {"epoch": None, "high_watermark": None}]) == (
-        "partition 0: leader broker-2, in sync broker-2, which does not tell its epoch and high watermark yet."
-    )
-    assert faults._changed([leads | {"leader": None, "epoch": -1, "high_watermark": None}]) == (
-        "partition 0: nobody leads it."
-    )

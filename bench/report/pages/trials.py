@@ -15,7 +15,7 @@ from bench import numbers
 from bench.report import fonts, results, style, templates
 from bench.report.figures import trial_figure
 from bench.report.results import PAGES, Json, Results, trial_page
-from bench.report.sections import faults, unserved
+from bench.report.sections import faults, served, unserved
 from bench.report.sections.fact import Fact
 
 _BEYOND = (
@@ -70,7 +70,7 @@ def _context(found: Results, row: pd.Series[Any], order: list[int]) -> dict[str,
         "errors": found.errors[found.errors["trial"] == trial].to_dict("records"),
         "checks": document.get("verdicts") or (),
         "faults": faults.steps(document),
-        "history": faults.changed(found, trial),
+        "history": served.in_trial(found, trial),
         "settings": _settings(document),
         "logs": _logs(found.run, document),
     }

@@ -27,7 +27,7 @@ _GROUPS = (
 )
 """The numbers of a fault, by what they are of."""
 _SHOWN = 3
-"""So many partitions and ledgers of one change, and nodes of one fault, are written out."""
+"""So many nodes of one fault are written out."""
 
 
 def struck(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
@@ -49,54 +49,6 @@ def steps(document: Json) -> list[Fact]:
     """Return what each step of a trial did and saw, from its trial.json."""
     every = document.get("faults") or ()
     return [_told(step, _after(every[:number], step)) for number, step in enumerate(every)]
-
-
-def history(results: Results) -> list[Fact]:
-    """Return who served and kept the topic, change by change, in each case's first trial with faults."""
-    told: dict[str, list[Fact]] = {}
-    for trial, document in results.trial_files.items():
-        case, changes = str(document["case"]["name"]), changed(results, trial)
-        if changes and case not in told:
-            told[case] = [Fact(f"{case}, {one.term}", one.text) for one in changes]
-    return [one for found in told.values() for one in found]
-
-
-def changed(results: Results, trial: int) -> list[Fact]:
-    """Return who served and kept the topic of one trial, change by change, from its first send."""
-    first_ns = results.first_send_ns(trial)
-    if first_ns is None:
-        return []
-    return [
-        Fact(f"{(change['at_ns'] - first_ns) / 1e9:.1f} s", _changed(change["partitions"]))
-        for change in results.trial_files[trial].get("history") or ()
-        if change["partitions"]
-    ]
-
-
-def _changed(partitions: Sequence[Json]) -> str:
-    shown = [f"partition {one['partition']}: {_kept(one)}" for one in partitions[:_SHOWN]]
-    more = len(partitions) - len(shown)
-    return "; ".join([*shown, *([f"and {more} more"] if more else [])]) + "."
-
-
-def _kept(partition: Json) -> str:
-    if "leader" in partition and partition["leader"] is None:
-        return "nobody leads it"
-    if "leader" in partition:
-        in_sync = ", ".join(partition["in_sync"])
-        known = partition.get("epoch") is not None
-        more = (
-            f"epoch {partition['epoch']}, high watermark {partition['high_watermark']:,}"
-            if known
-            else "which does not tell its epoch and high watermark yet"
-        )
-        return f"leader {partition['leader']}, in sync {in_sync}, {more}"
-    ledgers = [
-        f"ledger {ledger['ledger']} on "
-        + ", ".join(f"{'/'.join(bookies)} from entry {first}" for first, bookies in ledger["segments"])
-        for ledger in partition["ledgers"][-_SHOWN:]
-    ]
-    return f"owner {partition['owner'] or 'nobody'}, {'; '.join(ledgers)}"
 
 
 def _after(before: Sequence[Json], step: Json) -> str:
