@@ -17,18 +17,10 @@ from typing import Any
 
 from bench.errors import EventLogError
 from bench.model import Case, Cluster, Settings, Trial, text
-from bench.run import breaking, claims, wiring
+from bench.run import breaking, claims, estimate, wiring
 from bench.run.folder import RunFolder
 from bench.scenario import Loaded, cases, load
 from bench.systems.protocols import System
-
-_CLUSTER_START_S = {"kafka": 8.0, "pulsar": 16.0, "memory": 0.5}
-_WARM_UP_SHARE = 0.8
-"""A warm-up takes about so much of the time that the scenario gives it at most (Bench.warm_up)."""
-_TRIAL_BESIDES_S = 2.7
-_MESSAGES_PER_S = 15_000.0
-"""Where a load is a number of messages: sent, read, and what breaks meanwhile waited for."""
-_ANALYSIS_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +61,9 @@ class Plan:
 
     def seconds(self) -> float:
         """Estimate the wall time of the whole run, analysis and report included."""
-        warm_up = _WARM_UP_SHARE * self.loaded.scenario.warm_up.cluster
-        starts = sum(_CLUSTER_START_S[cluster.system] + warm_up for cluster, _ in self.clusters())
-        return starts + sum(_trial_seconds(trial) for trial in self.trials) + _ANALYSIS_S
+        warm_up_s = self.loaded.scenario.warm_up.cluster
+        starts_s = sum(estimate.start_s(cluster.system, warm_up_s) for cluster, _ in self.clusters())
+        return starts_s + sum(estimate.trial_s(trial.case) for trial in self.trials) + estimate.ANALYSIS_S
 
     def document(self) -> dict[str, Any]:
         """Return plan.json (docs/event-log.md)."""
@@ -183,13 +175,6 @@ def _turned(members: list[Case], number: int, rounds: int) -> list[Case]:
 def cluster_key(cluster: Cluster) -> str:
     """Return a text that is equal for equal clusters."""
     return json.dumps(asdict(cluster), sort_keys=True)
-
-
-def _trial_seconds(trial: Trial) -> float:
-    load = trial.case.load
-    return (
-        load.warm_up_s + (load.duration_s or 0.0) + (load.messages or 0) / _MESSAGES_PER_S + _TRIAL_BESIDES_S
-    )
 
 
 def _row(trial: Trial) -> dict[str, Any]:
