@@ -6,7 +6,7 @@ import sys
 from bisect import bisect_right
 from itertools import accumulate
 
-from bench.model import NANOS, Pacing
+from bench.model import NANOS, Load, Pacing
 
 
 class Schedule:
@@ -45,3 +45,13 @@ class Schedule:
         step = bisect_right(self._first_hits, overall) - 1
         due_ns = self._starts_ns[step] + round((overall - self._first_hits[step]) * NANOS / self._rates[step])
         return min(due_ns, self._ends_ns[step])  # rounding must not carry a hit into the next step
+
+
+def sends(load: Load) -> int | None:
+    """How many sends a load makes at most, None for a closed loop: what it sends in its warm-up nobody knows."""
+    if load.pacing.closed:
+        return None
+    due = Schedule(load.pacing, load.producers, load.warm_up_s)
+    if load.duration_s is not None:
+        return due.due_before(round((load.warm_up_s + load.duration_s) * NANOS))
+    return due.due_before(round(load.warm_up_s * NANOS)) + (load.messages or 0)

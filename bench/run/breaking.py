@@ -13,8 +13,8 @@ from bench.errors import ScenarioError, SetupError
 from bench.faults import Step, read_steps, targets
 from bench.faults.fault import Fault
 from bench.faults.step import StepError
-from bench.model import NANOS, Case, Load, Node
-from bench.pacing import Schedule
+from bench.model import Case, Node
+from bench.pacing import sends
 from bench.run import wiring
 from bench.run.cluster import nodes
 from bench.scenario import Loaded
@@ -68,7 +68,7 @@ def _check_times(loaded: Loaded, case: Case, steps: Sequence[Step]) -> None:
     """Refuse a fault that cannot come before the load it is to meet is over; each counts from the step before it."""
     load, passed_s = case.load, 0.0
     whole_s = None if load.duration_s is None else load.warm_up_s + load.duration_s
-    sends = _sends(load)
+    most = sends(load)
     for number, step in enumerate(steps):
         if step.when.load is not None:
             return
@@ -78,19 +78,9 @@ def _check_times(loaded: Loaded, case: Case, steps: Sequence[Step]) -> None:
         if whole_s is not None and passed_s >= whole_s:
             message = f"the load is over after {whole_s:g} s; this comes after {passed_s:g} s at the earliest"
             raise _error(loaded, case, (number, "when", "after"), message)
-        if sends is not None and (step.when.acks or 0) > sends:
-            message = f"this waits for {step.when.acks:,} acknowledged sends, and the load makes {sends:,}"
+        if most is not None and (step.when.acks or 0) > most:
+            message = f"this waits for {step.when.acks:,} acknowledged sends, and the load makes {most:,}"
             raise _error(loaded, case, (number, "when", "acks"), message)
-
-
-def _sends(load: Load) -> int | None:
-    """How many sends a load makes at most, None for a closed loop that has but a time."""
-    if load.pacing.closed:
-        return None  # what it sends in its warm-up nobody knows
-    due = Schedule(load.pacing, load.producers, load.warm_up_s)
-    if load.duration_s is not None:
-        return due.due_before(round((load.warm_up_s + load.duration_s) * NANOS))
-    return due.due_before(round(load.warm_up_s * NANOS)) + (load.messages or 0)
 
 
 def _wrong(target: str, allowed: Sequence[str], parts: Parts, partitions: int) -> str | None:

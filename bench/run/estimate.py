@@ -1,11 +1,11 @@
-"""How long a run takes, more or less: known before it starts, and until its own trials have told."""
+"""How long a run takes, more or less, as far as that is known before it starts."""
 
 from __future__ import annotations
 
 from bench.faults import Step, read_steps
 from bench.faults.step import Strike
 from bench.model import NANOS, Case, Load
-from bench.pacing import Schedule
+from bench.pacing import Schedule, sends
 
 _CLUSTER_START_S = {"kafka": 8.0, "pulsar": 16.0, "memory": 0.5}
 _WARM_UP_SHARE = 0.8
@@ -34,11 +34,10 @@ def _sending_s(load: Load) -> float:
     if load.messages is None:
         return load.warm_up_s + (load.duration_s or 0.0)
     fastest_s = load.warm_up_s + load.messages / _MESSAGES_PER_S
-    if load.pacing.closed:
+    if (most := sends(load)) is None:
         return fastest_s
     due = Schedule(load.pacing, load.producers, load.warm_up_s)
-    sends = due.due_before(round(load.warm_up_s * NANOS)) + load.messages
-    return max(fastest_s, due.due_ns(0, sends // load.producers) / NANOS)
+    return max(fastest_s, due.due_ns(0, most // load.producers) / NANOS)
 
 
 def _steps_s(case: Case, sending_s: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from bench import numbers
@@ -37,50 +37,24 @@ class _News:
         parts = [
             *([f"owner {self.owner}"] if self.owner is not None else []),
             *self._fresh(),
-            *(f"ledger {_ledger(one, 'now on')}" for one in self.moved[:_SHOWN]),
+            *(_ledger(one, "now on") for one in self.moved[:_SHOWN]),
             *_more(len(self.moved) - _SHOWN, "ledger", "now on other nodes"),
             *([f"{numbers.plural(len(self.gone), 'ledger')} gone"] if self.gone else []),
         ]
         return f"partition {self.partition}: {'; '.join(parts)}"
 
     def _fresh(self) -> list[str]:
-        every = [f"ledger {_ledger(one, 'on')}" for one in self.fresh]
+        every = [_ledger(one, "on") for one in self.fresh]
         many = len(every) > _SHOWN
         return [f"{len(every)} new ledgers, the last of them {every[-1]}"] if many else every
-
-
-@dataclass(slots=True)
-class _Known:
-    """What was told of each partition last."""
-
-    partitions: dict[int, Json] = field(default_factory=dict)
-
-    def news(self, now: Json) -> _News | str | None:
-        """Return what is new of a partition, None where nothing is; of Kafka's what is so."""
-        number = now["partition"]
-        if "ledgers" not in now:
-            return f"partition {number}: {_led(now)}"
-        before = self.partitions.get(number)
-        self.partitions[number] = now
-        old = {} if before is None else {one["ledger"]: one["segments"] for one in before["ledgers"]}
-        there = {one["ledger"] for one in now["ledgers"]}
-        other = before is None or before["owner"] != now["owner"]
-        found = _News(
-            number,
-            (now["owner"] or "nobody") if other else None,
-            [one for one in now["ledgers"] if one["ledger"] not in old],
-            [one for one in now["ledgers"] if old.get(one["ledger"], one["segments"]) != one["segments"]],
-            [ledger for ledger in old if ledger not in there],
-        )
-        return None if not found.fresh and found.rolled else found
 
 
 def by_case(results: Results) -> list[Fact]:
     """Return who served and kept the topic, change by change, in each case's first trial with faults."""
     found: dict[str, list[Fact]] = {}
     for trial, document in results.trial_files.items():
-        case, changes = str(document["case"]["name"]), in_trial(results, trial)
-        if changes and case not in found:
+        case = str(document["case"]["name"])
+        if case not in found and (changes := in_trial(results, trial)):
             found[case] = [Fact(f"{case}, {one.term}", one.text) for one in changes]
     return [one for facts in found.values() for one in facts]
 
@@ -104,10 +78,29 @@ def told(history: Sequence[Json], first_ns: int) -> list[Fact]:
 
 
 def _changes(history: Sequence[Json], first_ns: int) -> Iterator[tuple[float, list[_News | str]]]:
-    known = _Known()
+    known: dict[int, Json] = {}
     for change in history:
-        if news := [one for now in change["partitions"] if (one := known.news(now))]:
+        told = [_news(now, known.get(now["partition"])) for now in change["partitions"]]
+        if news := [one for one in told if one is not None]:
             yield (change["at_ns"] - first_ns) / 1e9, news
+        known |= {now["partition"]: now for now in change["partitions"]}
+
+
+def _news(now: Json, before: Json | None) -> _News | str | None:
+    """Return what is new of a partition since it was told of last, None where nothing is; of Kafka's what is so."""
+    if "ledgers" not in now:
+        return f"partition {now['partition']}: {_led(now)}"
+    old = {} if before is None else {one["ledger"]: one["segments"] for one in before["ledgers"]}
+    there = {one["ledger"] for one in now["ledgers"]}
+    other = before is None or before["owner"] != now["owner"]
+    found = _News(
+        now["partition"],
+        (now["owner"] or "nobody") if other else None,
+        [one for one in now["ledgers"] if one["ledger"] not in old],
+        [one for one in now["ledgers"] if old.get(one["ledger"], one["segments"]) != one["segments"]],
+        [ledger for ledger in old if ledger not in there],
+    )
+    return None if not found.fresh and found.rolled else found
 
 
 def _only_rolled(news: Sequence[_News | str]) -> bool:
@@ -136,7 +129,7 @@ def _more(count: int, of: str, what: str) -> list[str]:
 
 def _ledger(ledger: Json, where: str) -> str:
     kept = ", ".join(f"{'/'.join(bookies)} from entry {first}" for first, bookies in ledger["segments"])
-    return f"{ledger['ledger']} {where} {kept}"
+    return f"ledger {ledger['ledger']} {where} {kept}"
 
 
 def _led(partition: Json) -> str:
