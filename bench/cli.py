@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -150,7 +151,7 @@ def compare(
     are refused, 3 if none is worse but of some it can't be told. It holds over all cases together: by their figures
     equal runs end with 1 in one of twenty times at most, however many cases they have.
     """
-    rule = comparing.Rule(metric, _share(threshold), accept or (), dict(map(_two_cases, match or ())))
+    rule = comparing.Rule(metric, _share(threshold), accept or (), _matches(match or ()))
     try:
         one, other = (run_folder.find(name, out).path for name in (first, second))
         comparison = comparing.compare(one, other, rule)
@@ -174,6 +175,17 @@ def _share(text: str) -> float:
         message = f"--threshold {text}: give a share such as 5% or 0.05"
         raise typer.BadParameter(message)
     return share
+
+
+def _matches(texts: Sequence[str]) -> dict[str, str]:
+    """Read which case of the second run is which of the first."""
+    found: dict[str, str] = {}
+    for first, second in map(_two_cases, texts):
+        if first in found:
+            message = f"--match: case {first!r} is given twice; it can be one of the second run only"
+            raise typer.BadParameter(message)
+        found[first] = second
+    return found
 
 
 def _two_cases(text: str) -> tuple[str, str]:

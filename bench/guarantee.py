@@ -57,7 +57,8 @@ def guarantee(system: str, settings: Settings, configuration: _Configuration) ->
     Pulsar's writes go on is known only where the configuration has the number of bookies (`nodes`).
     """
     if system == "kafka":
-        return _kafka(chosen(settings, configuration))
+        brokers = configuration.get("nodes", {}).get("broker", 1)
+        return _kafka(chosen(settings, configuration), kafka_replicas(brokers))
     if system == "pulsar":
         return _pulsar(chosen(settings, configuration), configuration.get("nodes", {}).get("bookie"))
     return None
@@ -85,9 +86,14 @@ def kafka_acks(chosen: Mapping[str, str]) -> str:
     return chosen.get("acks", chosen.get("request.required.acks", "all"))
 
 
-def _kafka(chosen: Mapping[str, str]) -> Guarantee:
+def kafka_replicas(brokers: int) -> int:
+    """Return how many replicas a Kafka topic gets that does not say: one a broker, at most 3."""
+    return min(3, brokers)
+
+
+def _kafka(chosen: Mapping[str, str], unsaid: int) -> Guarantee:
     acks = kafka_acks(chosen)
-    replicas = int(chosen.get("replicas", chosen.get("default.replication.factor", "1")))
+    replicas = int(chosen.get("replicas", unsaid))
     least = int(chosen.get("min.insync.replicas", "1"))
     flush = chosen.get("flush.messages", chosen.get("log.flush.interval.messages"))
     on_disk = flush == "1"

@@ -51,6 +51,8 @@ def duration(value_ns: float | None) -> str:
     """One time with its own unit, three significant digits: 61 µs, 1.42 ms, 2.5 s; below 0 where a step came first."""
     if value_ns is None or absent(value_ns):
         return NOTHING
+    if math.isinf(value_ns):
+        return NEVER
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if abs(value_ns) >= size:
             return f"{_three(value_ns / size)} {unit}"

@@ -165,6 +165,8 @@ class FsyncGate:
     def _run(self) -> None:
         """Answer each question once its time has come; a process that is gone asks no more."""
         waiting: list[tuple[int, int, int]] = []  # (when it is due, when it came, the question's id)
+        asking = select.poll()
+        asking.register(self.listener, select.POLLIN)
         while not self._over.is_set():
             now_ns = time.monotonic_ns()
             while waiting and waiting[0][0] <= now_ns:
@@ -180,9 +182,11 @@ class FsyncGate:
             turn_s = min(_TURN_S, (waiting[0][0] - time.monotonic_ns()) / 1e9) if waiting else _TURN_S
             if not select.select([self.listener], [], [], max(0.0, turn_s))[0]:
                 continue
+            if not any(event & select.POLLIN for _, event in asking.poll(0)):
+                self._over.wait(max(0.0, turn_s))  # hung up: nobody is left who could ask
+                continue
             asked = self._question()
             if asked is None:
-                self._over.wait(0.001)
                 continue
             if not self._writes(asked):
                 self._answer(asked.id)
@@ -199,7 +203,10 @@ class FsyncGate:
         return bool(asked.flags & _MS_SYNC) and self._files.changed(asked.pid, asked.address, asked.length)
 
     def _question(self) -> Question | None:
-        """Return the next question; None when whoever asked is gone."""
+        """Return the next question, of which there must be one; None when whoever asked is gone.
+
+        Without one the kernel waits for it, and before Linux 6.11 also where nobody is left who could ask.
+        """
         buffer = bytearray(_QUESTION.size)
         try:
             fcntl.ioctl(self.listener, _RECEIVE, buffer)

@@ -98,6 +98,14 @@ class Step:
         """The fault that it strikes, if it does."""
         return self.action.fault if isinstance(self.action, Strike) else None
 
+    @property
+    def clock_s(self) -> float:
+        """The longest that it may wait for, and that its fault may last, by the clock, in seconds."""
+        when = self.when
+        blocked = when.reader.blocked if when.reader else None
+        lasts = self.action.heal_after_s if isinstance(self.action, Strike) else None
+        return sum(one for one in (when.after, when.jitter, when.within, blocked, lasts) if one is not None)
+
 
 _PLAIN: Mapping[str, tuple[object, Action]] = {
     "read": ("earliest", Read()),

@@ -23,7 +23,7 @@ _TURN_S = 0.005
 _ASK_NS = NANOS // 2
 _LOOKS = 50
 _LAST_STEPS_S = 600.0
-"""How long steps may still take once the load is over, beside what they themselves may wait for."""
+"""How long steps may still take once the load is over, beside what they themselves wait for by the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Timeline:
         self._over = True
         if self._thread is None:
             self._start()
-        most_s = _LAST_STEPS_S + sum(step.when.within or 0.0 for step in self.steps)
+        most_s = _LAST_STEPS_S + sum(step.clock_s for step in self.steps)
         self._thread.join(most_s)  # type: ignore[union-attr]
         self._given_up = True
         self._thread.join()  # type: ignore[union-attr]

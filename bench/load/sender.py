@@ -153,10 +153,10 @@ class Sender:
         due_ns = span.zero_ns + schedule.due_ns(self.number, 0)
         while due_ns < span.end_ns and not span.stopped:
             now_ns = monotonic_ns()
-            if now_ns < due_ns:
-                self._wait(due_ns)
-            elif not free:
+            if not free:  # whatever is due, nothing can be sent before a send ends
                 poll(_TURN_S)
+            elif now_ns < due_ns:
+                self._wait(due_ns)
             elif span.admits(now_ns):
                 self._send(due_ns, now_ns)
                 due_ns = span.zero_ns + schedule.due_ns(self.number, self.sent)

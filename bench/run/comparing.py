@@ -105,6 +105,9 @@ def _matched(first: Results, second: Results, match: Mapping[str, str]) -> Resul
     """Give cases of the second run the names, and the systems, of those of the first that they are taken for."""
     systems = dict(zip(first.cases["case"], first.cases["system"], strict=True))
     has = {*second.cases["case"]}
+    for theirs, times in Counter(match.values()).items():
+        if times > 1:
+            raise UnlikeError(f"--match: case {theirs!r} of the second run can be one of the first only")
     for mine, theirs in match.items():
         for run, cases, name in (("first", systems.keys(), mine), ("second", has, theirs)):
             if name not in cases:

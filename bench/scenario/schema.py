@@ -159,7 +159,8 @@ class SystemSpec(Strict):
     )
     topic: Properties = Field(
         default_factory=dict,
-        description="Kafka: `replicas`, topic properties. Pulsar: `quorums` (E-Qw-Qa), `bundles`, policies.",
+        description="Kafka: `replicas` (without it one a broker, at most 3), topic properties. "
+        "Pulsar: `quorums` (E-Qw-Qa), `bundles`, policies.",
     )
     producer: Properties = Field(default_factory=dict, description="The client's own producer properties.")
     consumer: Properties = Field(default_factory=dict, description="The client's own consumer properties.")

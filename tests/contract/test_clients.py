@@ -1,11 +1,15 @@
 """What every system's clients do alike (bench/systems/protocols.py), written once."""
 
 import json
+import signal
+import subprocess
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import chain, pairwise
+from pathlib import Path
 from threading import Thread
 from typing import Any, Protocol
 
@@ -13,6 +17,7 @@ import httpx
 import pytest
 
 from bench.errors import LoadError
+from bench.load.processor import Process, write
 from bench.model import Outcome, Settings, Topic
 from bench.systems.protocols import (
     NOT_GIVEN,
@@ -534,6 +539,48 @@ def test_a_processor_writes_every_message_on_and_the_next_goes_on_where_it_settl
 
     read = chain.from_iterable(live_system.system.read_all(live_system.endpoint, target, {}, 30))
     assert sorted(int(one.payload) for one in read) == list(range(20))
+
+
+_ONE_BATCH = """
+import os, signal, sys
+from pathlib import Path
+from pydantic import TypeAdapter
+from bench.load.processor import Process
+from bench.systems.registry import client_side
+
+command = TypeAdapter(Process).validate_json(Path(sys.argv[1]).read_bytes())
+system = client_side(command.system, command.endpoint)
+for taken in system.process(command.endpoint, command.source, command.target, command.settings):
+    if taken:
+        print(taken, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("way", [0, 1, 2])
+def test_what_a_processor_settled_stays_so_though_it_is_killed_right_after(
+    live_system: LiveSystem, way: int, tmp_path: Path
+) -> None:
+    if live_system.system.name not in SETTLING:
+        return
+    how, ways = SETTLING[live_system.system.name]
+    source, target = live_system.topic(1), live_system.topic(1)
+    send_sync(live_system, source, 20)
+    settings: Settings = {how: ways[way], "batch": 7, "work_ms": 0}
+    command = Process(
+        system=live_system.system.name,
+        endpoint=live_system.endpoint,
+        source=source,
+        target=target,
+        settings=settings,
+    )
+    write(command, tmp_path / "process.json")
+
+    one = [sys.executable, "-c", _ONE_BATCH, str(tmp_path / "process.json")]
+    killed = subprocess.run(one, stdout=subprocess.PIPE, timeout=60, check=False, text=True)
+
+    assert killed.returncode == -signal.SIGKILL
+    assert live_system.admin.backlog(source) == 20 - int(killed.stdout)
 
 
 def shown(live: LiveSystem) -> dict[str, dict[str, float]]:

@@ -126,6 +126,14 @@ def struck_meanwhile() -> TrialLog:
     return replace(once, round=2, others={**once.others, "faults": [first, reader, second]})
 
 
+def struck_soon() -> TrialLog:
+    """The same, and another kill at 13.55 s, not half a second after the rate was back."""
+    once = killed()
+    first, reader = once.others["faults"]
+    second = first | {"name": "follower killed", "asked_ns": seconds(13.55), "effect_ns": seconds(13.6)}
+    return replace(once, round=6, others={**once.others, "faults": [first, reader, second]})
+
+
 def lost_two() -> TrialLog:
     """The same, and of partition 0 what was sent at 9.5 s and at 10.1 s is not there."""
     once = killed()
@@ -181,7 +189,10 @@ def results(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Pa
     assert spark is not None
     run = write_run(
         tmp_path_factory.mktemp("runs") / "broken",
-        [killed(), struck_twice(), struck_meanwhile(), lost_two(), dead(), restarted()],
+        [
+            *(killed(), struck_twice(), struck_meanwhile(), lost_two(), dead(), restarted()),
+            struck_soon(),
+        ],
         expectations=[KEEPS, MOVES, LATER],
     )
     analyse(run)
@@ -222,10 +233,15 @@ def test_a_gap_tells_what_may_have_ended_it(results: Path) -> None:
         (3, "leader killed", "healing"),
         (4, "partition gone", "no end"),
         (5, "server ended", "restart"),
+        (6, "leader killed", "healing"),
+        (6, "follower killed", None),
     ]
     assert rows[0]["live_gap_ended"] is None
     trials = pq.read_table(results / "trials.parquet").to_pylist()
-    assert [trial["unavailable_ended"] for trial in trials] == [*["healing"] * 4, "no end", "restart"]
+    assert [trial["unavailable_ended"] for trial in trials] == [
+        *["healing"] * 4,
+        *("no end", "restart", "healing"),
+    ]
 
 
 def test_a_partition_that_never_comes_back_has_a_gap_to_the_end(results: Path) -> None:
@@ -286,7 +302,7 @@ def test_what_begins_after_the_next_fault_is_not_the_first_ones(results: Path) -
     assert second["ack_gap_ns"] == seconds(0.1)
     assert second["live_gap_ns"] == seconds(25) - seconds(19.915)
     assert (first["first_failed_ns"], second["first_failed_ns"]) == (seconds(0.5), None)
-    assert (second["dip_depth"], second["back_ns"]) == (0, 0)
+    assert (second["rate_before"], second["dip_depth"], second["back_ns"]) == (20, 0, 0)
 
 
 def test_a_gap_counts_for_the_fault_before_the_next_one_until_that_was_asked_for(results: Path) -> None:
@@ -301,6 +317,16 @@ def test_a_fault_within_anothers_dip_has_none_of_its_own(results: Path) -> None:
     """The first second with 18 acknowledgements of 20 is that from 12.1 s on, as it ends with what was held up."""
     rows = pq.read_table(results / "faults.parquet").to_pylist()
     first, second = (row for row in rows if row["trial"] == 2)
+
+    assert first["back_ns"] == seconds(3.1)
+    for name in ("rate_before", "dip_depth", "dip_messages", "back_ns"):
+        assert (second[name], second[f"live_{name}"]) == (None, None)
+
+
+def test_a_rate_that_was_back_for_less_than_a_second_is_none_before_the_next_fault(results: Path) -> None:
+    """Back at 13.1 s, struck again at 13.55 s: what lies before is the other fault's dip, and what that held up."""
+    rows = pq.read_table(results / "faults.parquet").to_pylist()
+    first, second = (row for row in rows if row["trial"] == 6)
 
     assert first["back_ns"] == seconds(3.1)
     for name in ("rate_before", "dip_depth", "dip_messages", "back_ns"):
@@ -330,5 +356,5 @@ def test_a_claim_may_speak_of_one_fault_and_of_the_time_between_steps(results: P
     _, moves, later = json.loads((results / "expectations.json").read_text())
     assert moves["comparisons"][0]["what"] == "memory: leader killed, ack_gap_ns <= 3.1 s"
     assert moves["verdict"] == "held"
-    assert (later["comparisons"][0]["rounds_for"], later["comparisons"][0]["rounds_against"]) == (1, 1)
+    assert (later["comparisons"][0]["rounds_for"], later["comparisons"][0]["rounds_against"]) == (2, 1)
     assert later["verdict"] == "did not hold"  # 4.85 s in one trial, 0.8 s in another, never in the third

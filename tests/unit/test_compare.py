@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from itertools import combinations
 from pathlib import Path
@@ -233,6 +234,22 @@ def test_a_time_that_is_endless_in_the_second_run_only_is_worse() -> None:
         "no response_p99 in 3 of 5 trials: so many messages never came",
     )
     assert (known.change, known.reason) == (Change.UNTOLD, "")
+
+
+def test_times_that_are_endless_in_both_runs_are_longer_than_any_that_was_measured() -> None:
+    """Of ten trials one was endless, then five: those that are left are faster, and tell nothing by themselves."""
+    metric = "response_p99_ns"
+    first, second = (
+        rows([of_it] * (10 - endless) + [None] * endless, metric, response_min_ns=1)  # type: ignore[list-item]
+        for of_it, endless in ((5e6, 1), (3e6, 5))
+    )
+
+    (found,) = compare(first, second, metric, 0.05)
+
+    assert found.change == Change.UNTOLD
+    assert found.interval is not None
+    assert found.interval.low == pytest.approx(0.6)
+    assert found.interval.high == math.inf
 
 
 def test_a_case_without_a_valid_trial_in_the_second_run_is_worse() -> None:

@@ -95,6 +95,14 @@ def test_where_nothing_was_timed_types_are_the_same() -> None:
     assert json.dumps(found["aggregatedPublishDelayLatencyAvg"]) == "0.0"
 
 
+def test_what_was_not_timed_reads_back_as_nothing(tmp_path: Path) -> None:
+    export.write([trial(10)], {0: omb.result(trial(10), omb.Periods(1, 10.0), {}, {}, "")}, tmp_path)
+    omb_files.read_in(omb_files.files_in(tmp_path), tmp_path / "run")
+
+    row = read(tmp_path / "run")
+    assert {value for name, value in row.items() if name.startswith(("e2e_", "service_"))} == {None}
+
+
 @pytest.mark.parametrize("window_s", [3.0, 15.0, 20.0, 25.0])
 def test_what_was_exported_reads_back_with_its_window_its_rate_and_its_shape(
     tmp_path: Path, window_s: float

@@ -98,6 +98,47 @@ def test_five_rounds_against_it_mean_that_it_did_not_hold() -> None:
     )
 
 
+def test_what_has_too_few_rounds_to_decide_anything_makes_nothing_that_does_a_chance() -> None:
+    """One comparison of five rounds goes against it, which chance gives in 1 of 32; the other has no valid trial."""
+    rows = [*rates("0", [6.0] * 5), *rates("1", [7.0] * 5), *rates("all", [3.0] * 5)]
+    for row in rows[-5:]:
+        row["verdict"] = "invalid"
+
+    found = judge(ACKS, rows, ["acks"])
+
+    assert (found["verdict"], verdicts(found)) == ("did not hold", ["did not hold", "undecided"])
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        {
+            "ratio": {
+                "of": {"system": "kafka", "where": {"acks": "1"}},
+                "to": {"system": "kafka", "where": {"acks": "0"}},
+                "at_most": 2,
+            }
+        },
+        {"system": "kafka", "decreasing": {"acks": [0, 1]}},
+    ],
+)
+def test_a_round_whose_time_never_came_counts(claim: Row) -> None:
+    """Five rounds of nine are as claimed; in four the time has no value, which is longer than any."""
+    figures = {"metric": "response_p99_ns"}
+    as_claimed = 15 if "ratio" in claim else 5
+    rows = [
+        *trials("response_p99_ns", {"acks": "0"}, [10] * 9, response_min_ns=1),
+        *trials("response_p99_ns", {"acks": "1"}, [as_claimed] * 5 + [None] * 4, response_min_ns=1),
+    ]
+
+    (comparison,) = judge({**ACKS, "decreasing": None, "system": None, **figures, **claim}, rows, ["acks"])[
+        "comparisons"
+    ]
+
+    assert (comparison["rounds_for"], comparison["rounds_against"]) == (5, 4)
+    assert (comparison["verdict"], comparison["ratio_low"]) == ("undecided", None)
+
+
 def test_as_many_against_it_as_chance_gives_decide_nothing() -> None:
     """Five rounds agree by chance in 1 of 32 cases: one of two comparisons does in 6.2 %, of eight rounds' in 6.9 %."""
     rows = [*rates("0", [9.0] * 5), *rates("1", [6.0] * 5), *rates("all", [7.0] * 5)]
@@ -375,10 +416,11 @@ def test_a_trial_that_other_work_crowded_says_nothing_of_times() -> None:
     )
 
 
-def test_what_was_counted_in_a_crowded_trial_counts() -> None:
-    rows = trials("lost", {}, [0, 0, 4, 0, 0], other_cpu=0.7)
+@pytest.mark.parametrize("metric", ["lost", "moves", "reader_short_entries"])
+def test_what_was_counted_in_a_crowded_trial_counts(metric: str) -> None:
+    rows = trials(metric, {}, [0, 0, 4, 0, 0], other_cpu=0.7)
 
-    found = judge({**BOUND, "metric": "lost", "at_most": 0}, rows, [])
+    found = judge({**BOUND, "metric": metric, "at_most": 0}, rows, [])
 
     assert (found["verdict"], found["comparisons"][0]["values"]) == ("did not hold", [0, 0, 4, 0, 0])
 

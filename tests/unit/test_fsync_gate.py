@@ -3,10 +3,15 @@
 import ctypes
 import mmap
 import os
+import socket
+import subprocess
 import time
 from pathlib import Path
 
-from bench.backends.fsync_gate import MappedFiles
+import pytest
+
+from bench.backends import fsync_gate
+from bench.backends.fsync_gate import FsyncGate, MappedFiles
 
 _BYTES = 1 << 16
 _TICK_S = 0.02  # what older kernels note times by, and more
@@ -45,3 +50,25 @@ def test_what_cannot_be_told_counts_as_changed(tmp_path: Path) -> None:
 
     assert files.changed(os.getpid(), address, _BYTES)
     assert files.changed(2**22 + 1, address + 1, _BYTES)  # nobody has this id
+
+
+def test_where_nobody_is_left_who_could_ask_nobody_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before Linux 6.11 a question asked for there never comes; none is asked for that is not there."""
+    asked: list[FsyncGate] = []
+
+    def question(gate: FsyncGate) -> None:
+        asked.append(gate)
+
+    monkeypatch.setattr(FsyncGate, "_question", question)
+    here, there = socket.socketpair()
+    with here, there:
+        command = fsync_gate.command(there, "true")
+        with subprocess.Popen(command, pass_fds=(there.fileno(),)) as process:
+            there.close()
+            gate = FsyncGate.of(here)
+    assert process.returncode == 0
+
+    time.sleep(0.2)
+    gate.close()
+
+    assert asked == []

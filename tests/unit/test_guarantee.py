@@ -174,6 +174,19 @@ def test_what_is_not_swept_comes_from_the_configuration() -> None:
     assert promise.sentence.startswith("all in-sync replicas, at least 2 of 3")
 
 
+@pytest.mark.parametrize(("brokers", "replicas"), [(1, 1), (2, 2), (3, 3), (4, 3)])
+def test_a_topic_that_does_not_say_has_the_replicas_that_the_suite_gives_it(
+    brokers: int, replicas: int
+) -> None:
+    """The brokers' default.replication.factor is not asked: the suite makes the topic, with its own number."""
+    configuration = {
+        "nodes": {"broker": brokers},
+        "cluster_settings": {"broker": {"default.replication.factor": 2}},
+    }
+    settings = {"acks": "all", "flush.messages": 1}
+    assert stated("kafka", settings, configuration) == stated("kafka", {**settings, "replicas": replicas})
+
+
 def test_a_swept_setting_may_carry_its_owner() -> None:
     assert guarantee("kafka", {"producer.acks": 0}, {}) == guarantee("kafka", {"acks": 0}, {})
 

@@ -100,11 +100,15 @@ def test_an_open_loop_is_told_by_its_response_time() -> None:
 
 def test_a_configuration_whose_sends_were_never_made_is_the_dearest() -> None:
     overloaded = case("kafka acks=all", 2_000.0, None)
-    first, *_ = headline([*SWEEP[:2], overloaded], ROUNDS, closed=False)
+    rounds = [
+        row | {"response_p99_ns": None} if row["case"] == "kafka acks=all" and row["round"] > 1 else row
+        for row in ROUNDS
+    ]
+    first, *_ = headline([*SWEEP[:2], overloaded], rounds, closed=False)
     assert first == (
         "Kafka: of 3 configurations acks=0 is the cheapest with 50,000 messages/s (p99 response time 400 µs), "
         "acks=all the dearest with 2,000 messages/s (more than 1 % of what was due was never sent): "
-        "25.0 times the latency (20.0 to 30.0 by round), picked as extremes."
+        "no ratio can be given."
     )
 
 

@@ -58,6 +58,25 @@ def test_a_ratio_is_that_of_each_round_not_of_the_medians() -> None:
 
 def test_a_ratio_to_nothing_is_none() -> None:
     assert paired_ratio([(1.0, 0.0)]) is None
+    assert paired_ratio([(0.0, 0.0)]) is None
+
+
+@pytest.mark.parametrize(
+    ("pairs", "median"),
+    [
+        ([(2.0, 1.0)] * 3 + [(math.inf, 1.0)] * 2, 2.0),
+        ([(2.0, 1.0)] * 2 + [(math.inf, 1.0)] * 3, None),
+        ([(2.0, 1.0)] * 3 + [(1.0, math.inf)] * 2, 2.0),
+        ([(2.0, 1.0)] * 2 + [(1.0, math.inf)] * 3, None),
+        ([(2.0, 1.0)] + [(math.inf, math.inf)] * 4, 2.0),
+        ([(math.inf, math.inf)] * 5, None),
+    ],
+)
+def test_what_never_came_is_longest_in_a_ratio_and_leaves_it_without_an_interval(
+    pairs: list[tuple[float, float]], median: float | None
+) -> None:
+    found = paired_ratio(pairs)
+    assert (found and (found.median, found.interval)) == (median and (median, None))
 
 
 def test_spread_is_the_deviation_of_the_logarithms() -> None:

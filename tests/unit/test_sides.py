@@ -58,6 +58,28 @@ def test_ratios_are_paired_by_round() -> None:
     assert point["e2e_p99_ns"]["ratio"] is None
 
 
+def test_a_median_that_falls_among_what_never_came_has_no_value() -> None:
+    """Three of Kafka's five trials have no p99: what two others had is no median of them."""
+    trials = [
+        *rows("kafka", "one node", [20.0] * 5, e2e_min_ns=1.0),
+        *rows("pulsar", "one node", [10.0] * 5, e2e_min_ns=1.0),
+    ]
+    for row, value in zip(trials, [None, None, None, 10.0, 12.0, *[20.0] * 5], strict=True):
+        row["e2e_p99_ns"] = value
+
+    found = sides(trials, BOTH, {})
+
+    assert found is not None
+    said = found["points"][0]["e2e_p99_ns"]
+    assert [said[name] for name in ("first", "second", "ratio", "low", "rounds")] == [
+        None,
+        20.0,
+        None,
+        None,
+        5,
+    ]
+
+
 def test_a_round_without_a_valid_trial_on_both_sides_is_left_out() -> None:
     trials = [*rows("kafka", "a", [20.0, 90.0]), *rows("pulsar", "a", [10.0])]
     trials += [row | {"round": 1} for row in rows("pulsar", "a", [1.0], verdict="invalid")]

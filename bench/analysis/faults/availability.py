@@ -30,6 +30,8 @@ had ended by itself and was started again within it; the next fault, which has t
 _STARTED = "started"
 """The kind of an entry among a trial's steps: a server was started again."""
 
+_RATES = ("", "live_")
+"""Of acknowledgements, and of what live consumers received: what begins the names of their columns."""
 DIP = ("rate_before", "dip_depth", "dip_messages", "back_ns")
 
 Row = dict[str, object]
@@ -207,27 +209,14 @@ def fault_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int], found
 
 
 def _rows(trial: TrialRecord, first_ns: int, found: Availability) -> Iterator[Row]:
-    busy_ns = {"": 0, "live_": 0}
+    usual_ns = dict.fromkeys(_RATES, first_ns)
     for number, fault in enumerate(trial.faults):
         if "proven" in fault:
-            row = _row(trial, number, fault, first_ns, found)
-            _spare(row, int(fault["asked_ns"] or 0), busy_ns)
+            row = _row(trial, number, first_ns, found, usual_ns)
+            for rate in _RATES:
+                if row.get(f"{rate}rate_before") is not None and (back_ns := row[f"{rate}back_ns"]) != 0:
+                    usual_ns[rate] = fault["asked_ns"] + back_ns if isinstance(back_ns, int) else _NEVER_NS
             yield row
-
-
-def _spare(row: Row, asked_ns: int, busy_ns: dict[str, int]) -> None:
-    """Take a fault's dip from its row if it struck while the rate was not back from an earlier one.
-
-    What came since is part of that one's dip, and there is no rate before to hold it against. `busy_ns`: until when
-    the rate of acknowledgements, and of live receives, is not back.
-    """
-    for rate, until_ns in busy_ns.items():
-        names = [f"{rate}{name}" for name in DIP]
-        if asked_ns < until_ns:
-            row |= dict.fromkeys(names)
-        elif row.get(f"{rate}rate_before") is not None:
-            back_ns = row[f"{rate}back_ns"]
-            busy_ns[rate] = asked_ns + back_ns if isinstance(back_ns, int) else _NEVER_NS
 
 
 def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int | None]) -> Row:
@@ -270,8 +259,10 @@ def _gap_ns(row: Row) -> int:
 
 
 def _row(
-    trial: TrialRecord, number: int, fault: Mapping[str, Any], first_ns: int, found: Availability
+    trial: TrialRecord, number: int, first_ns: int, found: Availability, usual_ns: Mapping[str, int]
 ) -> Row:
+    """Give a fault's row; `usual_ns` is from when on the rates of acknowledgements and live receives are as usual."""
+    fault = trial.faults[number]
     row: Row = {
         "trial": trial.trial,
         "fault": fault["name"],
@@ -283,12 +274,12 @@ def _row(
     struck = found.struck.get((trial.trial, number))
     if struck:
         end_ns = trial.window.end_ns if trial.window else struck.asked_ns
-        begun, until, end = (at_ns - struck.asked_ns for at_ns in (first_ns, struck.until_ns, end_ns))
+        until, end = (at_ns - struck.asked_ns for at_ns in (struck.until_ns, end_ns))
         key = trial.trial, number
         row |= found.figures[key]
-        row |= dip(found.acks.get(key, {}), begun, until, end)
-        live = dip(found.live.get(key, {}), begun, until, end)
-        row |= {f"live_{name}": value for name, value in live.items()}
+        for rate, bins in (("", found.acks), ("live_", found.live)):
+            fell = dip(bins.get(key, {}), usual_ns[rate] - struck.asked_ns, until, end)
+            row |= {f"{rate}{name}": value for name, value in fell.items()}
         back = copies.back(trial.history, trial.faults, fault, struck.until_ns)
         row |= {"copies_back_ns": back and back.after_ns, "copies_back_how": back and back.how}
     return row
@@ -298,18 +289,18 @@ def _since(value: object, first_ns: int) -> int | None:
     return value - first_ns if isinstance(value, int) else None
 
 
-def dip(bins: Mapping[int, int], begun_ns: int, until_ns: int, end_ns: int) -> Row:
+def dip(bins: Mapping[int, int], usual_ns: int, until_ns: int, end_ns: int) -> Row:
     """Hold the rate after a fault was asked for against the rate before it, by bins of 100 ms from then on.
 
-    The first send `begun_ns`, the next fault `until_ns` and the window's `end_ns` count from there too. The same is
-    asked of what live consumers received. Before: the mean over one to five seconds, of those since the first send, as
-    what is held up at first comes in one burst. Depth: how much of it the worst second lost that ended before
-    `until_ns`. It fell where that is more than a tenth, and more than half or than twice what any second before
-    differed from the mean by. Back: the end of the first second after the worst that reaches 90 % of the rate before; 0
-    where it did not fall, null where it never came back. Area: what seconds until then lack, also where the next fault
-    struck meanwhile.
+    `usual_ns`, when the rate is as usual from (the first send, or when it is back from an earlier fault), the next
+    fault `until_ns` and the window's `end_ns` count from there too. The same is asked of what live consumers received.
+    Before: the mean over one to five seconds of those since `usual_ns`, as what is held up comes in one burst; with
+    less there is no rate before, and no dip. Depth: how much of it the worst second lost that ended before `until_ns`.
+    It fell where that is more than a tenth, and more than half or than twice what any second before differed from the
+    mean by. Back: the end of the first second after the worst that reaches 90 % of the rate before; 0 where it did not
+    fall, null where it never came back. Area: what seconds until then lack, also where the next fault struck meanwhile.
     """
-    before = min(_BEFORE_BINS, max(0, -begun_ns // BIN_NS))
+    before = min(_BEFORE_BINS, max(0, -usual_ns // BIN_NS))
     earlier = [bins.get(number, 0) for number in range(-before, 0)]
     later = [bins.get(number, 0) for number in range(end_ns // BIN_NS)]
     usual = mean(earlier) * _SECOND_BINS if len(earlier) >= _SECOND_BINS else 0.0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bench.analysis.statistics import together
-from bench.analysis.statistics.interval import LEVEL
+from bench.analysis.statistics.interval import LEVEL, timed
 from bench.model import ENOUGH_TRIALS, RATES, TIMES, Change, Compared, Interval
 
 Row = Mapping[str, Any]
@@ -67,7 +67,9 @@ def _by_case(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
 
 
 def _values(rows: Iterable[Row], metric: str) -> list[float]:
-    return [float(row[metric]) for row in rows if _known(row.get(metric))]
+    """Return the figures that there are; infinity for times among what never came."""
+    values = (timed(row, metric) for row in rows)
+    return [float(value) for value in values if value is not None and _known(value)]
 
 
 def _fell(first: Sequence[Row], second: Sequence[Row]) -> str:
@@ -131,10 +133,11 @@ def shift(first: Sequence[float], second: Sequence[float]) -> tuple[float, Inter
 
 
 def _log_ratio(one: float, other: float) -> float:
-    """Return the logarithm of other / one; infinite where one of them is zero, 0 where both are."""
+    """Return the logarithm of other / one; infinite where one of them is zero or infinite, 0 where both are."""
     if one == other:
         return 0.0
-    return math.log(other / one) if one and other else math.copysign(math.inf, other - one)
+    ordinary = 0 < one < math.inf and 0 < other < math.inf
+    return math.log(other / one) if ordinary else math.copysign(math.inf, other - one)
 
 
 @cache

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from bench.model import ENOUGH_TRIALS, Interval
+from bench import numbers
+from bench.model import ENOUGH_TRIALS, TIMES, Interval
 
 LEVEL = 0.95
 _RESAMPLES = 4_999
 _SEED = 1
 """One seed for every interval, so that the same trials always give the same results."""
 
+_WITHOUT_RATIO = (0, math.inf)
 _POWER = 0.8
 _MEDIAN_COST = math.pi / 2
 """A median takes so many times the trials of a mean to be known as well (normal noise, many trials)."""
@@ -66,8 +68,17 @@ class Ratio:
 
 
 def by_round(rows: Iterable[Mapping[str, Any]], metric: str) -> dict[int, float]:
-    """Return a column of some trials of one case by their rounds, of those that have a value."""
-    return {row["round"]: row[metric] for row in rows if row.get(metric) is not None}
+    """Return a column of some trials of one case by their rounds, of those that have a value.
+
+    A time that falls among what never came is infinite: longer than any that was measured (docs/method.md).
+    """
+    values = {row["round"]: timed(row, metric) for row in rows}
+    return {number: value for number, value in values.items() if value is not None}
+
+
+def timed(row: Mapping[str, Any], metric: str) -> float | None:
+    """Return a trial's figure: None where nothing was measured, infinity for a time among what never came."""
+    return math.inf if metric in TIMES and numbers.endless(row, metric) else row.get(metric)
 
 
 def paired(one: Mapping[int, float], other: Mapping[int, float]) -> list[tuple[float, float]]:
@@ -76,14 +87,27 @@ def paired(one: Mapping[int, float], other: Mapping[int, float]) -> list[tuple[f
 
 
 def ratios(pairs: Sequence[tuple[float, float]]) -> list[float]:
-    """Return left over right of each pair whose right side is above zero."""
-    return [left / right for left, right in pairs if right > 0]
+    """Return left over right of each pair: infinite over zero, none where both are zero or both never came."""
+    told = [
+        (left, right)
+        for left, right in pairs
+        if right >= 0 and not (left == right and right in _WITHOUT_RATIO)
+    ]
+    return [left / right if right else math.inf for left, right in told]
 
 
 def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio | None:
-    """Return the ratio left over right of values paired by round; None where no right side is above zero."""
+    """Return the ratio left over right of values paired by round; None without any, or where the median is no number.
+
+    Where a side of any pair never came there is no interval.
+    """
     each = ratios(pairs)
-    return Ratio(statistics.median(each), median_interval(each)) if each else None
+    if not each or not math.isfinite(statistics.median_high(each)):
+        return None
+    endless = any(math.isinf(value) for pair in pairs for value in pair)
+    if endless and statistics.median_low(each) == 0:
+        return None
+    return Ratio(statistics.median(each), None if endless or math.inf in each else median_interval(each))
 
 
 def spread(values: Sequence[float]) -> float | None:

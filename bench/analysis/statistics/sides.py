@@ -5,6 +5,7 @@ Like is what has the same settings, where a scenario sweeps the same of both; el
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -139,13 +140,19 @@ def _promised(promises: Sequence[Guarantee | None]) -> dict[str, Any]:
     }
 
 
+def _median(values: Mapping[int, float]) -> float | None:
+    """Return the median over the rounds; None where it falls among times of what never came."""
+    middle = statistics.median(values.values()) if values else math.inf
+    return middle if math.isfinite(middle) else None
+
+
 def _compared(one: Mapping[int, float], other: Mapping[int, float]) -> dict[str, Any]:
     pairs = paired(one, other)
     ratio = paired_ratio(pairs)
     interval = ratio.interval if ratio else None
     return {
-        "first": statistics.median(one.values()) if one else None,
-        "second": statistics.median(other.values()) if other else None,
+        "first": _median(one),
+        "second": _median(other),
         "rounds": len(pairs),
         "ratio": ratio.median if ratio else None,
         "low": interval.low if interval else None,

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 from scipy import stats
 
 from bench import numbers
-from bench.analysis.statistics.interval import by_round, paired, paired_ratio, ratios
+from bench.analysis.statistics.interval import by_round, paired, paired_ratio, ratios, timed
 from bench.model import COUNTERS, ENOUGH_TRIALS, ERRORS, crowded, text, texts
 
 Row = Mapping[str, Any]
@@ -30,7 +30,9 @@ class Rule(NamedTuple):
 HELD, NOT, UNDECIDED = "held", "did not hold", "undecided"
 
 _CHANCE = 0.05
-_CROWDED, _MOVES = "crowded", "moves"
+_CROWDED = "crowded"
+_COUNTED = ("moves", "reader_short_entries")
+"""What faults did that is no time: other work on the machine takes nothing from it."""
 
 
 def judge(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> dict[str, Any]:
@@ -60,7 +62,7 @@ def _system(expectation: Row) -> str | None:
 def _crowded(row: Row, expectation: Row) -> bool:
     """Whether a valid trial that an expectation on rates or times speaks of shared the cores with other work."""
     sides = [side for side in (expectation.get("ratio") or {}).values() if isinstance(side, Mapping)]
-    counted = {*COUNTERS, ERRORS, _MOVES}
+    counted = {*COUNTERS, ERRORS, *_COUNTED}
     metrics = {side.get("metric") or expectation["metric"] for side in sides or [expectation]}
     return (
         bool(metrics - counted)
@@ -224,7 +226,7 @@ def _signs(for_it: int, against: int, rounds: int) -> str:
 def _bounded(rows: Sequence[Row], metric: str, bound: float, sign: str, about: str) -> Iterator[Comparison]:
     """Hold every valid trial of each case against a bound."""
     for case, members in _grouped(rows, lambda row: row["case"]).items():
-        values = [row.get(metric) for row in members if _counts(row)]
+        values = [timed(row, metric) for row in members if _counts(row)]
         known = [value for value in values if value is not None]
         for_it = sum((value <= bound) if sign == "<=" else (value >= bound) for value in known)
         against = len(known) - for_it
@@ -237,7 +239,7 @@ def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterato
     """Look for one valid trial, of whichever case, that reaches a bound; that none does takes enough of them to say."""
     if not rows:
         return
-    values = [row.get(metric) for row in rows if _counts(row)]
+    values = [timed(row, metric) for row in rows if _counts(row)]
     known = [value for value in values if value is not None]
     for_it = sum(value >= bound for value in known)
     none = len(known) == len(values) >= ENOUGH_TRIALS
@@ -277,13 +279,14 @@ def _overall(comparisons: Sequence[Comparison]) -> str:
 def _by_chance(comparisons: Sequence[Comparison]) -> bool:
     """Whether as many comparisons would go against a claim more than once in twenty were there no difference in any.
 
-    Each of them goes against it at most as often as its sign test errs. A trial beyond a bound is no chance.
+    Each of them goes against it at most as often as its sign test errs, and never where it has too few rounds to
+    decide anything. A trial beyond a bound is no chance.
     """
     if any(comparison["values"] is not None for comparison in comparisons):
         return False
-    errs = max(_errs(comparison["rounds"]) for comparison in comparisons)
+    errs = [chance for comparison in comparisons if (chance := _errs(comparison["rounds"]))]
     against = sum(comparison["verdict"] == NOT for comparison in comparisons)
-    return bool(stats.binom.sf(against - 1, len(comparisons), errs) > _CHANCE)
+    return bool(stats.binom.sf(against - 1, len(errs), max(errs)) > _CHANCE)
 
 
 def _errs(rounds: int) -> float:

@@ -223,12 +223,13 @@ def _factor(best: Row, worst: Row, valid: Sequence[Row], *, closed: bool, picked
     more, less = (best, worst) if closed else (worst, best)
     pairs = paired(*(by_round(_of(case, valid), metric) for case in (more, less)))
     ratio = paired_ratio(pairs)
-    if ratio is None:
+    if ratio is None or not more[metric] or not less[metric]:
         return "no ratio can be given"
     if picked:
         each = ratios(pairs)
-        told = more[metric] / less[metric] if more[metric] and less[metric] else ratio.median
-        by = f" ({min(each):.1f} to {max(each):.1f} by round)" if len(each) > 1 else ""
+        told = more[metric] / less[metric]
+        ordinary = len(each) > 1 and math.isfinite(max(each)) and min(each) > 0
+        by = f" ({min(each):.1f} to {max(each):.1f} by round)" if ordinary else ""
         return f"{told:.1f} times the {what}{by}, picked as extremes"
     span = f" ({ratio.interval.low:.1f} to {ratio.interval.high:.1f})" if ratio.interval else ""
     return f"{ratio.median:.1f}{span} times the {what}"

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench import numbers
 from bench.analysis.folder import TrialRecord
-from bench.model import ERRORS, STEP_NS, TIMES
+from bench.model import ERRORS, STEP_NS
 
 Row = Mapping[str, Any]
 
@@ -39,17 +38,9 @@ def meant(expectation: Row, trials: Iterable[TrialRecord], found: Found) -> list
                 **trial.configured,
                 **known,
                 **_beside(expectation, trial, row, found),
-                **_endless(expectation, row),
             }
         )
     return rows
-
-
-def _endless(expectation: Row, row: Row) -> dict[str, Any]:
-    """Give a time that falls among what never came as what it is: above any bound (docs/method.md)."""
-    metric = str(expectation["metric"])
-    bounded = any(expectation.get(name) is not None for name in ("at_most", "at_least", "once_at_least"))
-    return {metric: math.inf} if metric in TIMES and bounded and numbers.endless(row, metric) else {}
 
 
 def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -139,20 +140,25 @@ def _row(case: Compared, comparison: Comparison) -> Row:
     interval = (
         numbers.NOTHING
         if case.interval is None
-        else f"{case.interval.low:.3f} {numbers.NOTHING} {case.interval.high:.3f}"
+        else f"{_factor(case.interval.low)} {numbers.NOTHING} {_factor(case.interval.high)}"
     )
     return Row(
         (
             Cell(case.case),
             *map(Cell, medians),
             Cell(" / ".join(map(str, case.trials))),
-            Cell(numbers.NOTHING if case.ratio is None else f"{case.ratio:.3f}", "strong"),
+            Cell(numbers.NOTHING if case.ratio is None else _factor(case.ratio), "strong"),
             Cell(interval),
             Cell(numbers.share(case.chance)),
             Cell(_limits(case, comparison)),
             _verdict(case),
         )
     )
+
+
+def _factor(value: float) -> str:
+    """Write a ratio; one is infinite where the first has nothing of what the second has, or the second never came."""
+    return "\N{INFINITY}" if math.isinf(value) else f"{value:.3f}"
 
 
 def _verdict(case: Compared) -> Cell:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
+from bench.guarantee import kafka_replicas
 from bench.model import Cluster, Node, Settings, text
 from bench.systems.kafka import storage
 from bench.systems.kafka.nodes import (
@@ -31,8 +32,8 @@ _DIFFERS = "# --- Differs"
 
 
 def copies(cluster: Cluster) -> int:
-    """How many replicas a topic gets that does not say: one per broker, at most 3."""
-    return min(3, cluster.nodes.get(BROKER, 0))
+    """How many replicas a topic gets that does not say."""
+    return kafka_replicas(cluster.nodes.get(BROKER, 0))
 
 
 def rendered(cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:

@@ -87,7 +87,11 @@ def _forwarder(producer: Producer, target: Topic, work_s: float) -> Forward:
             time.sleep(work_s)
             producer.produce(target.name, message.value(), partition=message.partition(), on_delivery=told)
             producer.poll(0)
-        producer.flush(_REQUEST_S)
+        left = producer.flush(_REQUEST_S)
+        if left:  # else a later failure would find their places settled
+            raise LoadError(
+                f"The processor wrote to {target.name}, and {left} messages were not answered for in {_REQUEST_S:g} s."
+            )
         if failed:
             raise LoadError(f"The processor could not write to {target.name}: {failed[0]}.")
 
