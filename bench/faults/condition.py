@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from bench.scenario.values import Count, Duration
+from bench.scenario.values import Count, Duration, Strict
 
 
-class InSync(BaseModel):
+class InSync(Strict):
     """How many replicas must be in sync, in the partition that has the fewest."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
     at_least: Annotated[int, Field(ge=0)] | None = None
+    """So many or more."""
     at_most: Annotated[int, Field(ge=0)] | None = None
+    """So many or fewer."""
 
     @model_validator(mode="after")
     def _any(self) -> InSync:
@@ -38,39 +38,36 @@ class InSync(BaseModel):
         return f"{' and '.join(filter(None, said))} replicas in sync"
 
 
-class Reader(BaseModel):
-    """What must be so of the reader that an earlier step started.
-
-    `blocked`: nothing came to it for so long, or it is at the topic's end; its record tells which.
-    """
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Reader(Strict):
+    """What must be so of the reader that an earlier step started."""
 
     blocked: Duration
+    """Nothing came to it for so long, or it is at the topic's end; its record tells which."""
 
 
-class Condition(BaseModel):
-    """What a step waits for, counted from when the step before it was done. All that is given must be so.
-
-    `acks`: so many acknowledged sends since the load began. `after`: so much time, give or take `jitter` (by the
-    run's seed). `load`: `over` waits for the end of the load. `in_sync`: so many replicas (Kafka). `copies`:
-    `missing` waits until the system itself says that copies of the topic are missing (Kafka: a replica out of sync;
-    Pulsar: a ledger marked under-replicated), `complete` until it says that none are. `topic`: `available` waits until
-    every partition is served. `reader`: see Reader. `within`: what has not come after so much time does not
-    come, nor do the steps behind it; the trial tells, and is invalid where there are faults among them.
-    """
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Condition(Strict):
+    """What a step waits for, counted from when the step before it was done. All that is given must be so."""
 
     acks: Count | None = None
+    """So many acknowledged sends since the load began."""
     after: Duration | None = None
+    """So much time."""
     jitter: Duration | None = None
+    """So much more or less than `after`, by the run's seed."""
     load: Literal["over"] | None = None
+    """The end of the load."""
     in_sync: InSync | None = None
+    """So many replicas (Kafka)."""
     copies: Literal["missing", "complete"] | None = None
+    """The system itself says that copies of the topic are missing (Kafka: a replica out of sync; Pulsar: a ledger
+    marked under-replicated), or that none are."""
     topic: Literal["available"] | None = None
+    """Every partition is served."""
     reader: Reader | None = None
+    """What must be so of the reader that an earlier step started."""
     within: Duration | None = None
+    """What has not come after so much time does not come, nor do the steps behind it; the trial tells, and is invalid
+    where there are faults among them."""
 
     @model_validator(mode="after")
     def _any(self) -> Condition:

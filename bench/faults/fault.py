@@ -98,7 +98,7 @@ def listed(names: str | list[str]) -> list[str]:
 class Fault(BaseModel, ABC):
     """One fault as a scenario asks for it. `target` names whom it strikes; see targets.py."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
 
     key: ClassVar[str]
     needs: ClassVar[tuple[type, ...]]
@@ -112,6 +112,7 @@ class Fault(BaseModel, ABC):
     """Whether what a node keeps cannot be had until it is healed."""
 
     target: str | list[str]
+    """Whom it strikes: nodes, roles or who plays a part then, one or several (docs/adding-a-fault.md)."""
 
     @property
     def targets(self) -> list[str]:

@@ -14,7 +14,7 @@ from bench.faults import targets
 from bench.faults.condition import Condition
 from bench.faults.fault import Fault
 from bench.faults.kinds import kinds
-from bench.scenario.values import Count, Duration
+from bench.scenario.values import Count, Duration, Strict
 
 Place_ = tuple[str | int, ...]
 _A_MAPPING = "a mapping of keys is wanted here"
@@ -30,23 +30,26 @@ class StepError(ScenarioError):
         self.path = path
 
 
-class Heal(BaseModel):
+class Heal(Strict):
     """When a fault is undone: `after` so much time, or at the `end` of the load (the default)."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
     after: Duration | None = None
+    """So much time after it was in force."""
 
 
 class Head(BaseModel):
     """What every step has beside its one action."""
 
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True, use_attribute_docstrings=True)
 
     name: str | None = None
+    """What reports, expectations and later steps call it."""
     when: Condition
+    """What it waits for."""
     times: Count | Literal["always"] = 1
+    """How often it comes, one after the other; `always`: until the load is over."""
     heal: Heal | Literal["end", "never"] = "end"
+    """When its fault is undone: after so much time, at the load's end, or never."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,8 @@ class Step:
     when: Condition
     action: Action
     always: bool = False
+    entry: str = ""
+    """What the scenario calls it, where one entry gives several steps."""
 
     @property
     def fault(self) -> Fault | None:
@@ -136,7 +141,7 @@ def _steps(number: int, document: Mapping[str, Any], before: Sequence[Step]) -> 
         return [replace(step, always=True)]
     if times == 1:
         return [step]
-    return [replace(step, name=f"{step.name}, {time}") for time in range(1, times + 1)]
+    return [replace(step, name=f"{step.name}, {time}", entry=step.name) for time in range(1, times + 1)]
 
 
 def _step(

@@ -1,16 +1,19 @@
-"""A scenario's expectations held against its cases: what no case can ever decide is refused before anything starts."""
+"""A scenario's expectations held against its systems and cases: what can't be decided is refused before it starts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, groupby
 from typing import Any
 
+from bench.faults.step import Read, Step, read_steps
 from bench.model import BROKEN, Case, text, texts
-from bench.scenario import Loaded
+from bench.scenario import Loaded, Scenario
 from bench.scenario.expectation import Expectation
 
 _NEEDS_OPEN_LOOP = ("response_", "queue_")
-_NEEDS_CONSUMERS = ("e2e_",)
+_NEEDS_CONSUMERS = ("e2e_", "live_", "first_received_")
+_NEEDS_READER = ("reader_",)
 
 
 def check(loaded: Loaded, cases: Sequence[Case]) -> None:
@@ -18,11 +21,34 @@ def check(loaded: Loaded, cases: Sequence[Case]) -> None:
 
     What `--set` narrowed may leave an expectation without its cases: then it stays undecided, and the report says so.
     """
-    if loaded.overrides:
-        return
     for number, expectation in enumerate(loaded.scenario.expectations):
-        for message in _wrong(expectation, cases):
+        of_cases = () if loaded.overrides else _wrong(expectation, cases)
+        for message in chain(_misnamed(expectation, loaded.scenario), of_cases):
             raise loaded.error(("expectations", number), f"{expectation.id!r} {message}")
+
+
+def _misnamed(expectation: Expectation, scenario: Scenario) -> Iterator[str]:
+    """Say which system or step is not there, and which step cannot be what is asked of it."""
+    if [one.id for one in scenario.expectations].count(expectation.id) > 1:
+        yield "is the id of two expectations: give each its own"
+    systems = scenario.systems.chosen()
+    for system in sorted(expectation.systems - systems.keys()):
+        yield f"speaks of {system}, which this scenario does not run: add it below `systems`, or take the claim out"
+    for system in sorted(expectation.systems & systems.keys()) if expectation.steps else ():
+        steps = {name: list(those) for name, those in _by_name(read_steps(systems[system].faults))}
+        for name in expectation.steps:
+            if name not in steps:
+                yield f"speaks of a step {name!r}, which {system} does not have; one of {', '.join(steps)}"
+            elif name == expectation.fault and steps[name][0].fault is None:
+                strikes = [known for known, those in steps.items() if those[0].fault is not None]
+                yield f"speaks of the fault {name!r}, a step that strikes nothing; one of {', '.join(strikes)}"
+            elif name != expectation.fault and (len(steps[name]) > 1 or steps[name][0].always):
+                yield f"counts from or to the step {name!r}, which comes several times: give it steps of their own"
+
+
+def _by_name(steps: Iterable[Step]) -> Iterator[tuple[str, Iterable[Step]]]:
+    """Put those together that one entry of a scenario gives, by its name."""
+    return groupby(steps, lambda step: step.entry or step.name)
 
 
 def _wrong(expectation: Expectation, cases: Sequence[Case]) -> Iterator[str]:
@@ -50,6 +76,12 @@ def _side(system: str, where: Mapping[str, Any], metric: str, cases: Sequence[Ca
         yield f"speaks of {metric}, and there are no consumers"
     if metric in BROKEN and not any(case.faults for case in own):
         yield f"speaks of {metric}, and {system} has no faults"
+    elif metric.startswith(_NEEDS_READER) and not any(_reads(case) for case in own):
+        yield f"speaks of {metric}, and no step of {system} reads: give one `read: earliest`"
+
+
+def _reads(case: Case) -> bool:
+    return any(isinstance(step.action, Read) for step in read_steps(case.faults))
 
 
 def _along(system: str, name: str, values: Sequence[Any], cases: Sequence[Case]) -> Iterator[str]:

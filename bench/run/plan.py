@@ -140,7 +140,7 @@ def _refuse_unknown(loaded: Loaded, system: System, case: Case) -> None:
     for owner, name, near in system.unknown_settings(case):
         hint = f"; nearest: {', '.join(near)}" if near else ""
         message = f"{case.system} {case.cluster.version} has no {owner} setting {name!r}{hint}"
-        raise loaded.error(("systems", case.system, owner, name), message)
+        raise loaded.error(loaded.place_of(case.system, owner, name), message)
 
 
 def _ordered(possible: list[Case], rounds: int, seed: int) -> list[Trial]:

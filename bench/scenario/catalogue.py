@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
+from typing import Any
 
 from bench.errors import ScenarioError
+from bench.scenario.load import load
 
 ROOT = Path(__file__).resolve().parents[2] / "scenarios"
+_TOLD = {"title", "question", "source", "expectations", "profiles"}
 
 
 def names() -> dict[str, Path]:
@@ -21,6 +24,23 @@ def families() -> dict[str, list[str]]:
     for name, file in names().items():
         found.setdefault(file.parent.name, []).append(name)
     return found
+
+
+def has_changed(copy: Path, name: str, profile: str) -> bool:
+    """Whether a run's copy of a scenario asks for something else, in its profile, than that scenario does today.
+
+    What is told and claimed of it may differ. False where no scenario has this name any more; a copy that is no
+    scenario by today's rules has changed.
+    """
+    today = names().get(name)
+    try:
+        return today is not None and _asked(copy, profile) != _asked(today, profile)
+    except ScenarioError:
+        return True
+
+
+def _asked(file: Path, profile: str) -> dict[str, Any]:
+    return load(file, profile).scenario.model_dump(exclude=_TOLD)
 
 
 def find(name: str) -> Path:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, WithJsonSchema, model_validator
 
 from bench.model import ERRORS, FAULT_METRICS, METRICS, STEP_NS
 from bench.scenario.values import Scalar, Strict, Swept
@@ -15,16 +15,24 @@ _FORMS = ("decreasing", "increasing", "steady", "at_most", "at_least", "once_at_
 Bound = Annotated[float | None, Field(strict=False)]
 
 
+def _one_of(names: Iterable[str]) -> WithJsonSchema:
+    """Let editors offer these; what is wrong is told more kindly by the models themselves."""
+    return WithJsonSchema({"type": "string", "enum": list(names)})
+
+
 def _no_metric(name: str, known: Sequence[str], table: str = "trials") -> str:
     return f"metric {name!r} is no column of results/{table}: one of {', '.join(known)}"
 
 
 class Side(Strict):
-    """The cases of one system that have these settings; `metric`, where it is not the expectation's own."""
+    """The cases of one system that have these settings."""
 
     system: SystemName
+    """Whose cases."""
     where: dict[str, Swept] = Field(default_factory=dict)
-    metric: str | None = None
+    """Swept settings with the value, or the values, that they have there."""
+    metric: Annotated[str, _one_of(METRICS)] | None = None
+    """The column of results/trials, where it is not the expectation's own."""
 
     @model_validator(mode="after")
     def _known(self) -> Side:
@@ -37,9 +45,13 @@ class Ratio(Strict):
     """The metric of some cases (`of`) over that of others (`to`), of the same round; from, to, or between bounds."""
 
     of: Side
+    """What stands above the line."""
     to: Side
+    """What stands below it."""
     at_least: Bound = None
+    """From which ratio on the claim holds."""
     at_most: Bound = None
+    """Up to which."""
 
     @model_validator(mode="after")
     def _bounded(self) -> Ratio:
@@ -52,31 +64,46 @@ class Ratio(Strict):
 class Expectation(Strict):
     """A claim that the data can decide, in exactly one form.
 
-    Forms: decreasing, increasing, steady, at_most, at_least, once_at_least, ratio. `steady`: along a setting the metric
-    differs from that at its first value by `within` at most (0.1: 10 %). `once_at_least`: in one trial or more. A
-    `ratio` names its systems itself. The metric is a column of results/trials; with `fault`, the name of a step, one of
-    that fault in results/faults; `errors` counts the sends that ended with `error`, the client's own name for it;
-    `step_ns` is the time from the step `since` to the step `until`.
+    Forms: decreasing, increasing, steady, at_most, at_least, once_at_least, ratio.
     """
 
     id: str
+    """A name of its own."""
     claim: str
+    """What is claimed, as a report says it."""
     source: str | None = None
+    """Who claims it, and where."""
     system: SystemName | None = None
-    metric: str
+    """Whose trials decide; a `ratio` names its systems itself."""
+    metric: Annotated[str, _one_of(dict.fromkeys((*METRICS, ERRORS, STEP_NS, *FAULT_METRICS)))]
+    """A column of results/trials; with `fault` one of results/faults; `errors`: how many sends ended with `error`;
+    `step_ns`: the time from the step `since` to the step `until`."""
     error: str | None = None
+    """What the client calls the error that is counted."""
     fault: str | None = None
+    """The name of a step that strikes: the metric is one of what that did."""
     since: str | None = None
+    """The name of the step from whose end on time counts."""
     until: str | None = None
+    """The name of the step until which it counts: when that was due."""
     decreasing: dict[str, list[Scalar]] | None = None
+    """A setting with values, along which the metric falls."""
     increasing: dict[str, list[Scalar]] | None = None
+    """A setting with values, along which the metric rises."""
     steady: dict[str, list[Scalar]] | None = None
+    """A setting with values, at which the metric differs from that at the first by `within` at most."""
     within: Annotated[float, Field(gt=0)] | None = None
+    """By which share `steady` may differ: 0.1 is 10 %."""
     at_most: Bound = None
+    """No trial is above this."""
     at_least: Bound = None
+    """No trial is below this."""
     once_at_least: Bound = None
+    """One trial or more reaches this."""
     ratio: Ratio | None = None
+    """The metric of some cases over that of others."""
     where: dict[str, Swept] = Field(default_factory=dict)
+    """Swept settings with the value, or the values, that the trials have which decide."""
 
     @property
     def systems(self) -> set[str]:

@@ -45,6 +45,14 @@ class Loaded:
                 return path
         return start
 
+    def place_of(self, system: str, owner: str, name: str) -> Path_:
+        """Return the path of an owner's setting, be it a variant's; where it would stand if it is nowhere."""
+        start = ("systems", system)
+        for path in self.document.places:
+            if path[:2] == start and path[-1] == name and owner in path[2:-1]:
+                return path
+        return (*start, owner, name)
+
 
 def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -> Loaded:
     """Read and check a scenario as `profile` has it, with `key=value` overrides laid on top.

@@ -80,6 +80,6 @@ FsyncCosts: TypeAlias = Annotated[str | list[str], BeforeValidator(_fsync)]
 
 
 class Strict(BaseModel):
-    """Unknown keys and other types are refused, nothing is converted."""
+    """Unknown keys and other types are refused, nothing is converted. What stands below a key goes to the schema."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)

@@ -50,6 +50,13 @@ def test_what_some_case_can_decide_is_taken(tmp_path: Path, claim: str) -> None:
     assert len(made(tmp_path, claim=claim).trials) == 2
 
 
+CLAIM = "metric: ack_gap_ns, fault: leader kiled, at_most: 1"
+NAMED = (
+    "{name: seen, when: {after: 1s}, mark: true}, "
+    "{name: leader killed, when: {after: 1s}, kill: leader, times: 2, heal: {after: 1s}}"
+)
+
+
 @pytest.mark.parametrize(
     ("parts", "complaint"),
     [
@@ -69,6 +76,30 @@ def test_what_some_case_can_decide_is_taken(tmp_path: Path, claim: str) -> None:
         ),
         ({"claim": "metric: e2e_p99_ns, at_most: 1", "consumers": "0"}, "there are no consumers"),
         ({"claim": "metric: moves, at_most: 1"}, "speaks of moves, and kafka has no faults"),
+        (
+            {"claim": CLAIM, "step": NAMED},
+            "speaks of a step 'leader kiled', which kafka does not have; one of",
+        ),
+        (
+            {"claim": CLAIM.replace("leader kiled", "seen"), "step": NAMED},
+            "speaks of the fault 'seen', a step that strikes nothing; one of leader killed",
+        ),
+        (
+            {"claim": "metric: step_ns, since: seen, until: leader killed, at_most: 1", "step": NAMED},
+            "counts from or to the step 'leader killed', which comes several times",
+        ),
+        (
+            {
+                "claim": "metric: live_gap_ns, fault: leader killed, at_most: 1",
+                "step": NAMED,
+                "consumers": "0",
+            },
+            "speaks of live_gap_ns, and there are no consumers",
+        ),
+        (
+            {"claim": "metric: reader_stall_ns, at_most: 1", "step": NAMED},
+            "speaks of reader_stall_ns, and no step of kafka reads",
+        ),
     ],
 )
 def test_what_no_case_can_ever_decide_is_refused(
@@ -83,8 +114,36 @@ def test_an_id_stands_for_one_expectation(tmp_path: Path) -> None:
         "metric: lost, at_most: 0}\n  - {id: one, claim: It holds, system: kafka, metric: acked, at_least: 1"
     )
 
-    with pytest.raises(ScenarioError, match="two expectations have the id 'one'"):
+    with pytest.raises(
+        ScenarioError, match=r"claims\.yaml:5: expectations\.0: 'one' is the id of two expectations"
+    ):
         made(tmp_path, claim=again)
+
+
+def test_a_system_that_is_not_there_is_named_with_its_claim(tmp_path: Path) -> None:
+    claim = (
+        "metric: lost, at_most: 0}\n  - {id: two, claim: Nothing, system: pulsar, metric: lost, at_most: 0"
+    )
+
+    complaint = r"claims\.yaml:6: expectations\.1: 'two' speaks of pulsar, which this scenario does not run"
+    with pytest.raises(ScenarioError, match=complaint):
+        made(tmp_path, claim=claim)
+
+
+def test_a_setting_that_is_none_is_named_where_it_stands_also_in_a_variant(tmp_path: Path) -> None:
+    file = tmp_path / "variants.yaml"
+    file.write_text(
+        "name: variants\ntitle: V\nquestion: Which?\nsystems:\n  kafka:\n    variants:\n      level:\n"
+        "        one: {topic: {replicas: 1}}\n        two: {topic: {replica: 2}}\nduration: 5s\n",
+        encoding="utf-8",
+    )
+
+    complaint = (
+        r"variants\.yaml:9: systems\.kafka\.variants\.level\.two\.topic\.replica: "
+        r"kafka .* has no topic setting 'replica'; nearest: replicas"
+    )
+    with pytest.raises(ScenarioError, match=complaint):
+        plan(load(file), 1)
 
 
 def step(when: str, action: str = "kill: leader") -> str:

@@ -252,6 +252,16 @@ def test_times_that_are_endless_in_both_runs_are_longer_than_any_that_was_measur
     assert found.interval.high == math.inf
 
 
+def test_a_run_whose_times_are_endless_in_every_trial_is_proven_worse_than_one_with_a_single_such() -> None:
+    metric = "response_p99_ns"
+    first = rows([5e6] * 6 + [None], metric, response_min_ns=1)  # type: ignore[list-item]
+    second = rows([None] * 7, metric, response_min_ns=1)  # type: ignore[list-item]
+
+    (found,) = compare(first, second, metric, 0.05)
+
+    assert (found.change, found.ratio, found.proven) == (Change.WORSE, math.inf, True)
+
+
 def test_a_case_without_a_valid_trial_in_the_second_run_is_worse() -> None:
     first = rows([100.0] * 5)
     (invalid,) = compare(first, rows([100.0] * 5, verdict="invalid"), RATE, 0.05)

@@ -82,7 +82,7 @@ def test_a_sweep_is_told_by_its_cheapest_and_its_dearest_configuration() -> None
     assert first == (
         "Kafka: of 3 configurations acks=0 is the cheapest with 50,000 messages/s (p99 service time 400 µs), "
         "acks=all the dearest with 2,000 messages/s (p99 service time 3.1 ms): "
-        "25.0 times the throughput (20.0 to 30.0 by round), picked as extremes."
+        "25.0 times the throughput (20.0 to 30.0 by round); the two were chosen for being furthest apart."
     )
     assert second == "No acknowledged message was lost of 10,000 acknowledged in 10 valid trials."
 
@@ -95,7 +95,9 @@ def test_without_a_round_in_common_there_is_no_ratio() -> None:
 def test_an_open_loop_is_told_by_its_response_time() -> None:
     first, *_ = headline(SWEEP, ROUNDS, closed=False)
     assert "acks=0 is the cheapest" in first
-    assert first.endswith("7.8 times the latency (20.0 to 30.0 by round), picked as extremes.")
+    assert first.endswith(
+        "7.8 times the latency (20.0 to 30.0 by round); the two were chosen for being furthest apart."
+    )
 
 
 def test_a_configuration_whose_sends_were_never_made_is_the_dearest() -> None:
@@ -308,7 +310,7 @@ def test_where_something_broke_the_worth_of_an_ack_comes_first() -> None:
     assert headline(SWEEP, trials, closed=False, broken=True) == [
         (
             "Kafka: acks=0 lost 60 and doubled 3 of 2,000; acks=1 left unread 400 of 1,000 (the full read ended at "
-            "the first that it could not get); "
+            "the first that it could not get; nobody knows of those behind it); "
             "with acks=all none was lost, doubled or disordered."
         ),
         "1 of 5 trials is not valid and left out.",
@@ -350,6 +352,30 @@ def test_how_long_nothing_was_acknowledged_is_told_with_what_ended_it() -> None:
     )
 
 
+def test_of_several_configurations_each_ones_time_is_told_and_of_many_all_together() -> None:
+    cases = [case(f"kafka acks={acks}", 4.0, 1) for acks in (0, 1, 2, 3)]
+    trials = [
+        trial("kafka acks=0", gap=(9_300_000_000, "healing")),
+        trial("kafka acks=0", gap=(10_000_000_000, "no end")),
+        trial("kafka acks=1", gap=(400_000_000, None)),
+        trial("kafka acks=2", gap=(500_000_000, None)) | {"other_cpu": 0.7},
+    ]
+
+    (few, *_) = headline(cases, trials, closed=False, broken=True)
+    (many, *_) = headline(
+        cases, [*trials, trial("kafka acks=3", gap=(20_000_000_000, None))], closed=False, broken=True
+    )
+
+    assert few.endswith(
+        "; the longest time without an acknowledgement was at least 9.3 s to 10 s with acks=0 (until something was "
+        "healed in 1 of 2 trials, with no end before the load's in 1 of 2 trials), 400 ms with acks=1, "
+        "500 ms with acks=2 (beside other work)."
+    )
+    assert many.endswith(
+        "; the longest time without an acknowledgement was 400 ms to 20 s, over 4 configurations."
+    )
+
+
 def test_what_lost_most_is_told_first() -> None:
     cases = [case("pulsar", 5.0, 1), case("kafka acks=all", 4.0, 1), case("kafka acks=1", 4.0, 1)]
     trials = [trial("pulsar", twice=7), trial("kafka acks=all", twice=2), trial("kafka acks=1", lost=9)]
@@ -370,6 +396,15 @@ def test_refused_messages_that_are_there_are_counted() -> None:
     )
     (none,) = headline(cases, [trial("kafka", failed=30)] * 5, closed=False, broken=True)
 
+    unknown = {"unknown": 4, "unknown_present": 1}
+    (both,) = headline(
+        cases, [trial("kafka", failed=30) | unknown, trial("kafka") | unknown], closed=False, broken=True
+    )[:1]
+
+    assert both.endswith(
+        "; none of the 30 sends that were refused is in the log; 2 of the 8 sends that were never answered are in "
+        "the log."
+    )
     assert some.endswith("; 6 of the 120 sends that were refused are in the log.")
     assert none.endswith("; none of the 150 sends that were refused is in the log.")
 

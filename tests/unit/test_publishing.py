@@ -11,6 +11,7 @@ from bench.errors import BenchError
 from bench.report import results
 from bench.run.folder import RunFolder
 from bench.run.publishing import publish
+from bench.scenario import catalogue
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -73,6 +74,28 @@ def test_an_older_run_of_a_scenario_stays_in_its_history(run: RunFolder, tmp_pat
     assert page.count("<article") == 1
     assert page.count("/report.pdf") == 2
     assert page.count("<details>") == 1  # case by case, which takes two runs
+
+
+def test_a_run_of_a_scenario_that_asks_for_something_else_today_says_so(
+    run: RunFolder, tmp_path: Path
+) -> None:
+    today = catalogue.names()["acks-sweep"].read_text()
+    publish([run], tmp_path / "published")
+    copy = tmp_path / "published" / run.path.name / "scenario.yaml"
+    said = {}
+    for what, text in {
+        "same": today,
+        "told otherwise": today.replace("title: ", "title: On "),
+        "another profile": today.replace("repeats: 9", "repeats: 8"),
+        "asked for otherwise": today.replace("repeats: 5", "repeats: 7"),
+    }.items():
+        copy.write_text(text)
+        said[what] = "the scenario has changed since" in publish([], tmp_path / "published").read_text()
+
+    assert said == {
+        **dict.fromkeys(("same", "told otherwise", "another profile"), False),
+        "asked for otherwise": True,
+    }
 
 
 def test_a_quick_run_answers_only_where_there_is_no_other(run: RunFolder, tmp_path: Path) -> None:

@@ -109,6 +109,7 @@ def gaps(*after_s: tuple[float, str | None]) -> pd.DataFrame:
             "trial": trial,
             "asked_ns": 5,
             "rate_before": 2000.0 + 100 * trial,
+            "back_ns": None if ended == "no end" else gap_s * 3e9,
             "ack_gap_ns": gap_s * 1e9,
             "ack_gap_ended": ended,
             "live_gap_ns": 2 * gap_s * 1e9,
@@ -146,7 +147,33 @@ def test_rates_and_gaps_are_of_trials_that_other_work_did_not_crowd(tmp_path: Pa
     )
 
     every = cells(replace(found, trials=of_case.assign(other_cpu=0.7)))
-    assert every == quiet
+    assert every["acks/s before"] == quiet["acks/s before"]
+    assert every["no ack, s"] == "3.0 to 9.0 (beside other work), 2 till healed"
+    assert every["rate back, s"] == "9.0 to 27.0 (beside other work)"
+
+
+def test_a_rate_that_was_never_back_and_one_below_what_was_asked_for_are_told(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=3, messages=500)))
+    first = found.cases["case"].iloc[0]
+    of_case = found.trials[found.trials["case"] == first].assign(
+        trial=[0, 1, 2], reader_stall_ns=None, other_cpu=0.0
+    )
+    files = {trial: found.trial_files[trial] | {"load": {"pacing": [[1.0, 2_500.0]]}} for trial in range(3)}
+    faults = gaps((3.0, None), (9.0, "no end"), (4.0, None))
+    found = replace(
+        found,
+        faults=faults,
+        trials=of_case,
+        trial_files=files,
+        cases=found.cases[found.cases["case"] == first],
+    )
+
+    said = cells(found)
+
+    assert said["acks/s before"] == "2,100 (2,000 to 2,200), of 2,500 asked for"
+    assert said["rate back, s"] == "9.0 to 12.0, 1 not"
+    faults["back_ns"] = None
+    assert cells(found)["rate back, s"] == "not"
 
 
 def test_a_family_without_results_is_an_error(tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from bench.guarantee import Guarantee
-from bench.report import results, sweep
-from bench.report.sections.covered import Covered, covered
+from bench.report import beside, results, sweep
+from bench.report.sections import kept
+from bench.report.sections.covered import Covered, covered, of_case, unlike
 from bench.report.sections.delivery import account
 from bench.report.sections.kept import elsewhere, tables
 from bench.report.sections.tables import guarantees
@@ -81,6 +82,24 @@ def test_a_node_that_a_step_undid_was_not_lost() -> None:
 
     assert covered(MEMORY, [trial(both, undone, planned=planned)]) == Covered.WITHIN
     assert covered(MEMORY, [trial(both, undone)]) == Covered.BEYOND
+
+
+@pytest.mark.parametrize(
+    ("broke", "most"),
+    [
+        ([fault("kill", *BOOKIES)], 3),
+        ([fault("kill", "bookie-1", asked=10), fault("isolate", "bookie-2", asked=30, healed=40)], 1),
+        ([fault("kill", "bookie-1", asked=10), fault("isolate", "bookie-2", asked=15, healed=40)], 2),
+        ([fault("power-loss", "bookie-1", "broker-1", "broker-2")], 1),
+        ([fault("slow-disk", *BOOKIES)], 0),
+    ],
+)
+def test_the_most_nodes_that_were_away_at_once_are_counted(broke: list[Json], most: int) -> None:
+    configuration = {"topic": {"quorums": "3-3-2"}, "nodes": {"bookie": 4}}
+    run = trial(*broke)
+    run["case"]["configuration"] |= configuration
+
+    assert of_case([run], "pulsar").most_away == most
 
 
 def test_trials_that_differ_are_not_judged() -> None:
@@ -179,6 +198,52 @@ def test_the_first_page_says_whether_promises_were_kept_where_something_broke(tm
     assert "Pulsar lost messages in 5 of 15 configurations in 15 trials of 2 scenarios." in summary()
 
 
+def test_where_nothing_that_both_promise_was_broken_the_first_page_warns(tmp_path: Path) -> None:
+    run = build(tmp_path / "20261122-1-kill", Sketch(systems=("kafka", "pulsar"), rounds=1, messages=500))
+    found = results.read(run)
+    some = {number: file for number, file in found.trial_files.items() if _is_one_of(file, "1-1-1", 4)}
+    both = replace(found, trial_files=some)
+
+    assert unlike(found) is None  # somewhere they promise the same
+    warning = unlike(both)
+    assert warning is not None
+    assert warning.startswith(
+        "The two do not promise the same of an acknowledged message. It survives, on Kafka: "
+    )
+
+
+def _is_one_of(file: Json, quorums: str, replicas: int) -> bool:
+    settings = file["case"]["settings"]
+    return settings.get("quorums") == quorums or str(settings.get("replicas")) == str(replicas)
+
+
+@pytest.mark.parametrize(
+    ("broke", "said"),
+    [
+        (fault("kill", "bookie-1"), {"1-1-1": "; is to go on", "3-3-3": "; is to go on"}),
+        (fault("kill", "bookie-1", "bookie-2"), {"1-1-1": "; is to go on", "3-3-3": "; may stop"}),
+        (fault("kill", "zookeeper-1"), {"1-1-1": "", "3-3-3": ""}),  # of these a promise does not speak
+        (fault("full-disk", *BOOKIES), {"1-1-1": "", "3-3-3": ""}),
+    ],
+)
+def test_writes_are_to_go_on_where_no_more_nodes_were_gone_than_they_go_on_without(
+    tmp_path: Path, broke: Json, said: dict[str, str]
+) -> None:
+    """Of four bookies three are over at E=1, one at 3."""
+    import pandas as pd  # noqa: PLC0415
+
+    run = broken(tmp_path / "20261122-1-kill", broke, {"nodes": {"bookie": 4}})
+    file = run / "results" / "trials.parquet"
+    pd.read_parquet(file).assign(unavailable_ns=2e9).to_parquet(file)
+    (other,) = beside.broken(tmp_path)
+
+    found = {str(one.case["quorums"]): kept._unserved(one).text for one in kept._tried(other)}
+
+    assert {quorums: found[quorums] for quorums in said} == {
+        quorums: f"2.0{words}" for quorums, words in said.items()
+    }
+
+
 def test_a_promise_that_nothing_has_tried_is_named_so(tmp_path: Path) -> None:
     broken(tmp_path / "20261122-1-kill", configuration={"topic": {"quorums": "9-9-9"}})
     for file in (tmp_path / "20261122-1-kill").glob("trials/*/trial.json"):
@@ -213,6 +278,18 @@ def test_what_could_not_be_read_is_not_passed_over(tmp_path: Path) -> None:
         (row.cells[-1].text, row.cells[4].text, row.cells[4].tone) for row in table.rows if not row.heading
     }
     assert told_of == {("within the promise", "400 unread", "warn"), ("beyond it", "400 unread", "plain")}
+    found = results.read(tmp_path / "20261121-1")
+    known = elsewhere(found, sweep.parts(found))
+    assert known is not None
+    said = known.summary()
+    assert ": Pulsar in 10 trials left 4,000 of " in said
+    assert said.endswith(" acknowledged messages unread, lost or not.")
+
+    broken(tmp_path / "20261122-2-kill", fault("kill", *BOOKIES))
+    known = elsewhere(found, sweep.parts(found))
+    assert known is not None
+    said = known.summary()
+    assert ": Pulsar lost nothing in 10 trials of 1 scenario, and in 10 more left 4,000 of " in said
 
 
 def test_what_is_known_of_a_sum_of_losses_is_not_passed_over(tmp_path: Path) -> None:

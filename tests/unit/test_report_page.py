@@ -15,8 +15,8 @@ import pytest
 from bench import numbers
 from bench.report import results, sweep
 from bench.report.pages import html
-from bench.report.sections import delivery, expectations, resources, tables
-from bench.report.table import Table
+from bench.report.sections import delivery, expectations, method, resources, tables
+from bench.report.table import Cell, Table
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -205,6 +205,57 @@ def test_the_time_in_garbage_collection_is_a_cases_median(tmp_path: Path) -> Non
     place = [column.head for column in made.columns].index("in GC")
     assert {row.cells[place].text for row in made.rows} == {"2%"}
     assert "in GC" not in [column.head for column in other.columns]
+
+
+def test_bytes_to_disks_stand_with_their_range_where_trials_differ_much(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("kafka",), rounds=3, messages=500)))
+
+    def told(*values: float) -> Cell:
+        bytes_ = found.trials["round"].map(dict(enumerate(values)))
+        cases = found.cases.assign(disk_bytes_per_byte=sorted(values)[1])
+        trials = found.trials.assign(disk_bytes_per_byte=bytes_)
+        (part,) = sweep.parts(replace(found, trials=trials, cases=cases))
+        made = resources.taken(found, part)
+        assert made is not None
+        return made.rows[0].cells[[column.head for column in made.columns].index("to disks")]
+
+    assert told(4.1, 4.5, 4.2).text == "4.2"
+    assert (told(4.1, 36.4, 9.0).text, told(4.1, 36.4, 9.0).sort) == ("9 (4.1 to 36.4)", 9.0)
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (False, "the first trials there may be slower than the later ones."),
+        (True, "are those of servers that have just started."),
+    ],
+)
+def test_servers_that_were_not_warm_are_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, *, broken: bool
+) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("kafka",), rounds=1, messages=500)))
+    ends = [[{"rested": False, "compilers": 0.97}], [{"rested": True, "compilers": 0.1}]]
+    clusters = [{"warm_up": rounds} for rounds in ends]
+    found = replace(found, manifest={**found.manifest, "timings_s": {"clusters": clusters}})
+    monkeypatch.setattr(results.Results, "broken", property(lambda _: broken))
+
+    warning = method.cold(found)
+
+    assert warning is not None
+    assert warning.startswith("On 1 of 2 cluster starts the warm-up's time was over")
+    assert warning.endswith(said)
+
+
+def test_an_undecided_claim_stands_with_its_ratios() -> None:
+    def comparison(ratio: float | None, verdict: str) -> dict[str, object]:
+        return {"rounds_for": 3, "rounds": 5, "ratio_median": ratio, "values": None, "verdict": verdict}
+
+    def counted(verdict: str) -> str:
+        made = [comparison(1.74, "held"), comparison(1.61, "undecided"), comparison(None, "undecided")]
+        return expectations._counted(made, verdict)
+
+    assert counted("undecided") == f"median ratios 1.61{TIMES} to 1.74{TIMES}, 1 of 3 comparisons decided"
+    assert counted("held") == ""
 
 
 def test_a_run_says_how_many_rounds_a_small_difference_would_take(page: str) -> None:

@@ -81,6 +81,18 @@ def test_with_zookeeper_it_is_zookeepers_session_that_counts(found: Results) -> 
     assert said == "a server is taken for dead after 6 s (Kafka)"
 
 
+@pytest.mark.parametrize(("delay", "said"), [("10", "after 10 ms ("), ("0", ""), (None, "")])
+def test_for_how_long_a_broker_does_not_look_for_messages_is_as_read_back(
+    found: Results, delay: str | None, said: str
+) -> None:
+    told = {"broker": {"managedLedgerNewEntriesCheckDelayInMillis": delay} if delay else {}}
+
+    sentence = servers.new_messages(changed(found, "pulsar", effective={"roles": told}))
+
+    assert said in sentence
+    assert bool(sentence) == bool(said)
+
+
 def test_a_producer_without_idempotence_is_named(found: Results) -> None:
     assert servers.unguarded(changed(found, "kafka", effective={"producer": {"enable.idempotence": False}}))
     assert not servers.unguarded(

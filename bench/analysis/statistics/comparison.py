@@ -35,21 +35,34 @@ def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold:
     one, other = _by_case(first), _by_case(second)
     found = [_compared(key, rows, other.get(key, []), metric, threshold) for key, rows in one.items()]
     told = [(case.system, case.case) for case in found if case.interval is not None]
-    rounds, others = (_by_round(cases, told, metric) for cases in (one, other))
+    rounds, others = _finite(*(_by_round(cases, told, metric) for cases in (one, other)))
     shares = together.chances(rounds, others, threshold).tolist() if told else []
     chances = dict(zip(told, shares, strict=True))
     return [_judged(case, chances.get((case.system, case.case))) for case in found]
 
 
 def _by_round(cases: Cases, keys: Sequence[tuple[str, str]], metric: str) -> together.Values:
-    """Lay a run's values out by round and case, so that more is worse; nan where a trial has none."""
+    """Lay a run's values out by round and case, so that more is worse; nan where a trial has none.
+
+    Infinite where a time falls among what never came.
+    """
     rounds = sorted({row["round"] for key in keys for row in cases[key]})
     values = np.full((len(rounds), len(keys)), np.nan)
     for column, key in enumerate(keys):
         for row in cases[key]:
-            if _known(row.get(metric)):
-                values[rounds.index(row["round"]), column] = row[metric]
+            value = timed(row, metric)
+            if value is not None and _known(value):
+                values[rounds.index(row["round"]), column] = value
     return -values if metric in RATES else values
+
+
+def _finite(first: together.Values, second: together.Values) -> tuple[together.Values, together.Values]:
+    """Let what never came count as twice the longest that either run measured of its case: means take no infinity."""
+    both = np.concatenate([first, second])
+    longest = np.max(both, axis=0, where=np.isfinite(both), initial=0.0)
+    return np.where(np.isposinf(first), 2 * longest, first), np.where(
+        np.isposinf(second), 2 * longest, second
+    )
 
 
 def _judged(case: Compared, chance: float | None) -> Compared:

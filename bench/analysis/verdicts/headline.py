@@ -21,6 +21,10 @@ _ENDED = (
     ("no end", "with no end before the load's"),
 )
 """What a time without acknowledgements may have ended by, beside itself (results/faults), as a headline says it."""
+_FEW = 3
+"""Of so many configurations each one's time is told."""
+_UNSURE = (("failed", "fail_present", "refused"), ("unknown", "unknown_present", "never answered"))
+"""How sends end that are not acknowledged, and where it is counted how many of them are there all the same."""
 
 
 def headline(
@@ -76,7 +80,7 @@ def _worth(system: str, cases: Sequence[Row], valid: Sequence[Row]) -> str:
     every = [row for rows in found.values() for row in rows]
     acked = sum(row["acked"] for row in every)
     clean = [label for label, harm in said.items() if not harm]
-    beside = f"{_strays(every)}{_stood_still(every) if len(said) == 1 else ''}."
+    beside = f"{_strays(every)}{_stood_still({label: found[label] for label in said})}."
     if len(clean) == len(said):
         return f"{name}: of {acked:,} acknowledged messages {_UNHARMED}{beside}"
     harmed = "; ".join(f"{label} {harm}" for label, harm in said.items() if harm)
@@ -84,51 +88,71 @@ def _worth(system: str, cases: Sequence[Row], valid: Sequence[Row]) -> str:
     return f"{name}: {harmed}{kept}{beside}"
 
 
-def _stood_still(rows: Sequence[Row]) -> str:
-    """Say for how long nothing was acknowledged, and in how many trials that was not the system's own time.
+def _stood_still(found: Mapping[str, Sequence[Row]]) -> str:
+    """Say for how long nothing was acknowledged, by configuration; of several that are many, over all of them.
 
     Of the trials in which no other work was in the way, where there are any.
     """
-    told = [row for row in rows if row.get("unavailable_ns") is not None]
-    alone = [row for row in told if not crowded(row.get("other_cpu"))] or told
-    if not alone:
+    told = {
+        label: those
+        for label, rows in found.items()
+        if (those := [row for row in rows if row.get("unavailable_ns") is not None])
+    }
+    if not told:
         return ""
+    if len(told) <= _FEW:
+        each = [
+            f"{_gap(rows)}{f' with {label}' if len(told) > 1 else ''}{_ends(rows)}"
+            for label, rows in told.items()
+        ]
+        return f"; the longest time without an acknowledgement was {', '.join(each)}"
+    every = [row for rows in told.values() for row in _alone(rows)]
+    return f"; the longest time without an acknowledgement was {_gap(every)}, over {len(told)} configurations"
+
+
+def _alone(rows: Sequence[Row]) -> Sequence[Row]:
+    return [row for row in rows if not crowded(row.get("other_cpu"))] or rows
+
+
+def _gap(rows: Sequence[Row]) -> str:
+    """Say the least and the most; at least so long where something else than the system itself ended each of them."""
+    alone = _alone(rows)
     gaps = [row["unavailable_ns"] for row in alone]
     low, high = numbers.duration(min(gaps)), numbers.duration(max(gaps))
+    cut = all(row.get("unavailable_ended") in dict(_ENDED) for row in alone)
+    return f"{'at least ' if cut else ''}{low if low == high else f'{low} to {high}'}"
+
+
+def _ends(rows: Sequence[Row]) -> str:
+    """Say in how many trials it was not the system's own time, and whether other work was in the way."""
+    alone = _alone(rows)
     ended = Counter(row.get("unavailable_ended") for row in alone)
     trials = numbers.plural(len(alone), "trial")
     said = [f"{words} in {ended[how]} of {trials}" for how, words in _ENDED if ended[how]]
-    if len(alone) < len(told):
-        said.append(f"in the {len(alone)} of {len(told)} trials that other work did not crowd")
-    span = low if low == high else f"{low} to {high}"
-    beside = f" ({', '.join(said)})" if said else ""
-    return f"; the longest time without an acknowledgement was {span}{beside}"
+    if len(alone) < len(rows):
+        said.append(f"in the {len(alone)} of {len(rows)} trials that other work did not crowd")
+    elif any(crowded(row.get("other_cpu")) for row in rows):
+        said.append("beside other work")
+    return f" ({', '.join(said)})" if said else ""
 
 
 def _strays(rows: Sequence[Row]) -> str:
-    """Say how many of the sends that were not acknowledged are there all the same; empty where all were."""
+    """Say how many of the sends that were refused, and never answered, are there all the same; empty where all were."""
     read = [row for row in rows if row.get("lost") is not None]
-    unsure, every = (sum(row["failed"] + row["unknown"] for row in those) for those in (read, rows))
-    said, what = "", f"sends that were {_unsure(rows)}"
-    if unsure:
-        there = sum(row["fail_present"] + row["unknown_present"] for row in read)
-        said = f"; {there or 'none'} of the {unsure:,} {what} {_are(there)} in the log"
-    if every > unsure:
-        others = "more" if unsure else what
-        said += (
-            f"; of {every - unsure:,} {others} that cannot be said, as the full read did not reach the end"
+    said = [
+        f"{there or 'none'} of the {count:,} sends that were {word} {'are' if there > 1 else 'is'} in the log"
+        for name, present, word in _UNSURE
+        if (count := sum(row[name] for row in read))
+        for there in [sum(row[present] for row in read)]
+    ]
+    known, every = (sum(row[name] for row in those for name, _, _ in _UNSURE) for those in (read, rows))
+    if every > known:
+        words = " or ".join(word for name, _, word in _UNSURE if any(row[name] for row in rows))
+        others = "more" if known else f"sends that were {words}"
+        said.append(
+            f"of {every - known:,} {others} that cannot be said, as the full read did not reach the end"
         )
-    return said
-
-
-def _unsure(rows: Sequence[Row]) -> str:
-    """Say how sends ended that were not acknowledged."""
-    ends = {"failed": "refused", "unknown": "never answered"}
-    return " or ".join(word for name, word in ends.items() if any(row[name] for row in rows))
-
-
-def _are(number: int) -> str:
-    return "are" if number > 1 else "is"
+    return "".join(f"; {one}" for one in said)
 
 
 def _marred(rows: Sequence[Row]) -> str:
@@ -145,7 +169,11 @@ def _marred(rows: Sequence[Row]) -> str:
     if not words:
         return ""
     listed = " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-    short = " (the full read ended at the first that it could not get)" if counts["left unread"] else ""
+    short = (
+        " (the full read ended at the first that it could not get; nobody knows of those behind it)"
+        if counts["left unread"]
+        else ""
+    )
     return f"{listed} of {acked:,}{_sent(rows)}{short}"
 
 
@@ -230,7 +258,7 @@ def _factor(best: Row, worst: Row, valid: Sequence[Row], *, closed: bool, picked
         told = more[metric] / less[metric]
         ordinary = len(each) > 1 and math.isfinite(max(each)) and min(each) > 0
         by = f" ({min(each):.1f} to {max(each):.1f} by round)" if ordinary else ""
-        return f"{told:.1f} times the {what}{by}, picked as extremes"
+        return f"{told:.1f} times the {what}{by}; the two were chosen for being furthest apart"
     span = f" ({ratio.interval.low:.1f} to {ratio.interval.high:.1f})" if ratio.interval else ""
     return f"{ratio.median:.1f}{span} times the {what}"
 

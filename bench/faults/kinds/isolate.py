@@ -22,7 +22,9 @@ class Isolate(Fault):
     needs: ClassVar[tuple[type, ...]] = (Partitionable, Reachable)
 
     others: str | list[str] = Field(alias="from")
+    """From whom: targets, roles, or `client`."""
     direction: Literal["both", "in", "out"] = "both"
+    """Which packets are dropped, as seen from the targets."""
 
     @classmethod
     def why_not(cls) -> str | None:

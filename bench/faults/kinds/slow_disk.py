@@ -28,6 +28,7 @@ class SlowDisk(Fault):
     heals_singly: ClassVar[bool] = True
 
     fsync: Duration
+    """How much longer each fsync, fdatasync and msync takes."""
 
     @classmethod
     def why_not(cls) -> str | None:

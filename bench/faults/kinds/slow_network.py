@@ -39,9 +39,13 @@ class SlowNetwork(Fault):
     must_heal: ClassVar[bool] = True
 
     others: str | list[str] | None = Field(default=None, alias="from")
+    """Who is on the other side: targets, roles, or `client`; without it everybody."""
     delay: Duration | None = None
+    """For how long each packet is held."""
     jitter: Duration | None = None
+    """So much more or less than `delay`."""
     mbit_per_s: Annotated[float, Field(gt=0, strict=False)] | None = None
+    """The rate of the link on which packets wait behind each other."""
 
     @model_validator(mode="after")
     def _something(self) -> SlowNetwork:

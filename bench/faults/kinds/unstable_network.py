@@ -16,22 +16,22 @@ from bench.scenario.values import Duration
 
 
 class UnstableNetwork(Fault):
-    """Lose or double packets between nodes and everybody else (`from`: others), or flap (`down`, `up`).
-
-    `loss` is the share of all packets, either way, that is dropped at random: 0.05 is 5 %. `duplicate` is the share of
-    the packets that the nodes send that go out twice. With `down` and `up` all packets are dropped for the one, none
-    for the other, in turns.
-    """
+    """Lose or double packets between nodes and everybody else (`from`: others), or flap (`down`, `up`)."""
 
     key: ClassVar[str] = "unstable-network"
     needs: ClassVar[tuple[type, ...]] = (Partitionable, Reachable)
     must_heal: ClassVar[bool] = True
 
     others: str | list[str] | None = Field(default=None, alias="from")
+    """Who is on the other side: targets, roles, or `client`; without it everybody."""
     loss: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """The share of all packets, either way, that is dropped at random: 0.05 is 5 %."""
     duplicate: Annotated[float, Field(gt=0, le=1)] | None = None
+    """The share of the packets that the nodes send that go out twice."""
     down: Duration | None = None
+    """For how long all packets are dropped, in turns with `up`."""
     up: Duration | None = None
+    """For how long none is."""
 
     @model_validator(mode="after")
     def _one_way(self) -> UnstableNetwork:

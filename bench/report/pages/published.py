@@ -16,6 +16,7 @@ from bench.report import beside, results, sweep, templates
 from bench.report.results import Json
 from bench.report.sections import expectations, method
 from bench.report.table import Cell, Column, Row, Table, fate_cell, known_lost
+from bench.scenario import catalogue
 from bench.scenario.values import AS_IS
 
 _OTHERS = "others"
@@ -29,6 +30,8 @@ class Run:
     manifest: Json
     summary: Json
     claims: tuple[tuple[str, str], ...]
+    changed: bool
+    """Whether the scenario asks for something else today."""
     cases: pd.DataFrame
     trials: pd.DataFrame
 
@@ -81,11 +84,15 @@ def _read(run: Path) -> Run:
     def document(name: str) -> Any:  # noqa: ANN401 - any JSON
         return json.loads((run / name).read_text(encoding="utf-8"))
 
+    manifest = document("manifest.json")
     return Run(
         folder=run.name,
-        manifest=document("manifest.json"),
+        manifest=manifest,
         summary=document("results/summary.json"),
         claims=expectations.claims(document("results/expectations.json")),
+        changed=catalogue.has_changed(
+            run / "scenario.yaml", str(manifest["scenario"]), str(manifest.get("profile") or "standard")
+        ),
         cases=pd.read_parquet(run / "results" / "cases.parquet"),
         trials=pd.read_parquet(run / "results" / "trials.parquet"),
     )
@@ -101,6 +108,10 @@ def _entries(runs: Sequence[Run], scenarios: Iterable[str]) -> Iterable[Entry]:
 
 def _begun(run: Run) -> str:
     return str(run.manifest.get("started_utc") or "")
+
+
+def _profile(run: Run) -> str:
+    return str(run.manifest.get("profile") or numbers.NOTHING)
 
 
 def _history(runs: Sequence[Run]) -> Table:
@@ -129,7 +140,7 @@ def _history(runs: Sequence[Run]) -> Table:
         machine = run.manifest.get("machine") or {}
         cells = [
             Cell("", links=report),
-            Cell(str(run.manifest.get("profile") or numbers.NOTHING)),
+            Cell(f"{_profile(run)}{', the scenario has changed since' if run.changed else ''}"),
             Cell(f"{valid} / {len(run.trials)}", sort=int(valid)),
             *(cell(run, system) for system in systems for cell in found.values()),
             *(
@@ -137,8 +148,7 @@ def _history(runs: Sequence[Run]) -> Table:
                 for system in systems
             ),
             Cell(
-                f"{machine.get('cpus', '?')} cores, {machine.get('virtual') or 'not virtual'}"
-                f"{', shared with other work' if len(method.crowded(run.trials)) else ''}"
+                f"{machine.get('cpus', '?')} cores, {machine.get('virtual') or 'not virtual'}{_shared(run)}"
             ),
             Cell(", ".join(words for words, _ in run.claims) or numbers.NOTHING),
         ]
@@ -146,9 +156,14 @@ def _history(runs: Sequence[Run]) -> Table:
     return Table("", tuple(columns), tuple(rows))
 
 
+def _shared(run: Run) -> str:
+    """Say whether other work crowded any of its trials."""
+    return ", shared with other work" if len(method.crowded(run.trials)) else ""
+
+
 def _by_case(runs: Sequence[Run]) -> Table:
     """A row a case of any run, a column a run, the newest first."""
-    heads = (f"{_begun(run)[:10]}, {run.manifest.get('profile') or numbers.NOTHING}" for run in runs)
+    heads = (f"{_begun(run)[:16].replace('T', ' ')}, {_profile(run)}{_shared(run)}" for run in runs)
     rates = (
         "median messages/s of a case, and what limited it; runs of other days and machines differ in more than their "
         "cases"

@@ -8,7 +8,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from bench.guarantee import Guarantee, guarantee
-from bench.report.results import Json
+from bench.report import sweep
+from bench.report.results import Json, Results
 
 _POWER, _CUT_OFF = "power-loss", "isolate"
 
@@ -38,13 +39,20 @@ class Tried(NamedTuple):
         )
 
     @property
+    def most_away(self) -> int:
+        """The most nodes that keep messages that were away, cut off or without power at one time, in a valid trial."""
+        if self.promise is None:
+            return 0
+        return max((_at_once(list(_absences(self.promise, trial))) for trial in self.valid), default=0)
+
+    @property
     def judged(self) -> Covered:
         """Whether what broke is within the promise; where nothing is known of one, a loss is one of a kept message."""
         return Covered.WITHIN if self.promise is None else covered(self.promise, self.valid)
 
 
-class _Lost(NamedTuple):
-    """A node that lost what it kept, and from when to when it was away."""
+class _Absence(NamedTuple):
+    """A node that does not serve what it kept, and from when to when."""
 
     node: str
     from_ns: int
@@ -55,6 +63,27 @@ def promise(trial: Json) -> Guarantee | None:
     """Return what the configuration of a trial.json promises of an acknowledged message."""
     case = trial["case"]
     return guarantee(case["system"], case["settings"], case.get("configuration") or {})
+
+
+def promises(found: Results, parts: Iterable[sweep.Part]) -> dict[str, list[Guarantee]]:
+    """Return what the configurations of each system promise, each promise once, in the scenario's order."""
+    trials = {trial["case"]["name"]: trial for trial in found.trial_files.values()}
+    told = {}
+    for part in parts:
+        every = [promise(trials[name]) for name in part.cases["case"] if name in trials]
+        told[part.system] = list({one.survives: one for one in every if one}.values())
+    return told
+
+
+def unlike(found: Results) -> str | None:
+    """Warn where no configuration of one system promises what one of the other does; None where any do."""
+    told = [(system, those) for system, those in promises(found, sweep.parts(found)).items() if those]
+    if len(told) != 2 or any(one.same(other) for one in told[0][1] for other in told[1][1]):
+        return None
+    said = "; ".join(
+        f"{system.capitalize()}: {' or '.join(one.survives for one in those)}" for system, those in told
+    )
+    return f"The two do not promise the same of an acknowledged message. It survives, on {said}."
 
 
 def of_case(files: Iterable[Json], case: str) -> Tried:
@@ -99,13 +128,22 @@ def _fails(promise: Guarantee, step: Json) -> bool:
     return not powered and (_away(step) or step["kind"] == _CUT_OFF)
 
 
-def _losses(promise: Guarantee, step: Json, trial: Json) -> Iterator[_Lost]:
+def _absences(promise: Guarantee, trial: Json) -> Iterator[_Absence]:
+    """Give the nodes that keep messages that were away, cut off or without power, whatever they still had."""
+    for step in faults(trial):
+        if _away(step) or step["kind"] in {_POWER, _CUT_OFF}:
+            for node in _keepers(promise, step):
+                back_ns = _back_ns(node, step, trial)
+                yield _Absence(node, step["asked_ns"], math.inf if back_ns is None else back_ns)
+
+
+def _losses(promise: Guarantee, step: Json, trial: Json) -> Iterator[_Absence]:
     """Give the nodes that lost what they kept: they stayed away, or had not written it when their power went."""
     forgot = step["kind"] == _POWER and not promise.power
     for node in _keepers(promise, step):
         back_ns = _back_ns(node, step, trial)
         if forgot or (_away(step) and back_ns is None):
-            yield _Lost(node, step["asked_ns"], math.inf if back_ns is None else back_ns)
+            yield _Absence(node, step["asked_ns"], math.inf if back_ns is None else back_ns)
 
 
 def _away(step: Json) -> bool:
@@ -130,9 +168,12 @@ def _undoes(target: str, step: str) -> bool:
     return target == step or target.partition(" of ")[2] == step
 
 
-def _at_once(lost: Sequence[_Lost]) -> int:
-    """Count the most nodes that were away at one time, of those that lost what they kept."""
+def _at_once(absent: Sequence[_Absence]) -> int:
+    """Count the most nodes that were absent at one time."""
     return max(
-        (len({other.node for other in lost if other.from_ns <= one.from_ns < other.to_ns}) for one in lost),
+        (
+            len({other.node for other in absent if other.from_ns <= one.from_ns < other.to_ns})
+            for one in absent
+        ),
         default=0,
     )

@@ -55,7 +55,7 @@ def _expectation(number: int, entry: Json) -> Expectation:
         system=str(entry.get("system") or "").capitalize(),
         verdict=_word(entry.get("verdict")),
         summary=f"{entry.get('summary') or ''}{alike}",
-        counted=_counted(comparisons),
+        counted=_counted(comparisons, _word(entry.get("verdict"))),
         comparisons=without_empty(_comparisons(shown)),
         bounds=_bounds(comparisons),
     )
@@ -74,12 +74,18 @@ def tally(every: list[Expectation]) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
 
 
-def _counted(comparisons: Sequence[Json]) -> str:
-    """Say in how many trials a bound was kept, where it was not in all; empty for what is decided by rounds."""
-    kept, every = (sum(int(one[name]) for one in comparisons) for name in ("rounds_for", "rounds"))
-    return (
-        f"kept in {kept} of {numbers.plural(every, 'trial')}" if _bounds(comparisons) and kept < every else ""
-    )
+def _counted(comparisons: Sequence[Json], verdict: str) -> str:
+    """Say in how many trials a bound was kept, where it was not in all, and what the ratios are where none decides."""
+    if _bounds(comparisons):
+        kept, every = (sum(int(one[name]) for one in comparisons) for name in ("rounds_for", "rounds"))
+        return f"kept in {kept} of {numbers.plural(every, 'trial')}" if kept < every else ""
+    told = [one["ratio_median"] for one in comparisons if one.get("ratio_median") is not None]
+    if verdict in TONES or not told:
+        return ""
+    low, high = numbers.ratio(min(told)), numbers.ratio(max(told))
+    span = f"median ratio {low}" if low == high else f"median ratios {low} to {high}"
+    decided = sum(_word(one.get("verdict")) in TONES for one in comparisons)
+    return f"{span}, {decided} of {numbers.plural(len(comparisons), 'comparison')} decided"
 
 
 def _alike(entry: Json) -> str:

@@ -10,7 +10,7 @@ from bench.model import EMULATED_FSYNC
 from bench.report import beside
 from bench.report.figures import Drawing
 from bench.report.results import Results
-from bench.report.sections import certainty, delivery, method, resources, servers, unserved
+from bench.report.sections import certainty, covered, delivery, method, resources, servers, unserved
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,7 @@ def _warnings(results: Results) -> tuple[str, ...]:
     if flagged := certainty.flag_counts(results):
         warnings.append(flagged)
     said = (
+        covered.unlike(results) if results.broken else None,
         unserved.warning(results),
         method.cold(results),
         method.unsteady(results),

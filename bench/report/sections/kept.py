@@ -14,7 +14,7 @@ from bench.report import beside, sweep
 from bench.report.beside import Other
 from bench.report.results import Results
 from bench.report.sections import covered, method, worth
-from bench.report.sections.covered import Covered
+from bench.report.sections.covered import Covered, promises
 from bench.report.table import Cell, Column, Row, Table, fate_cell, heading, known_lost
 
 _COLUMNS = (
@@ -38,6 +38,8 @@ class _Tried(NamedTuple):
     judged: Covered
     tested: bool
     """Whether a node that keeps messages was struck."""
+    most_away: int
+    """The most of these that were away, cut off or without power at one time."""
 
 
 @dataclass(frozen=True)
@@ -66,17 +68,11 @@ class Elsewhere:
         ]
         if not those:
             return ""
-        lost = sum(known_lost(one.case) > 0 for one in those)
-        unknown = sum(numbers.absent(one.case["lost"]) and not known_lost(one.case) for one in those)
-        runs = numbers.plural(len({one.other.path for one in those}), "scenario")
-        trials = numbers.plural(sum(int(one.case["rounds"]) for one in those), "trial")
-        outcome = (
-            f"lost messages in {lost} of {numbers.plural(len(those), 'configuration')}"
-            if lost
-            else "lost nothing"
-        )
-        left = f", with {numbers.plural(unknown, 'configuration')} not read to the end" if unknown else ""
-        return f"{system.capitalize()} {outcome} in {trials} of {runs}{left}"
+        unsure = [numbers.absent(one.case["lost"]) and not known_lost(one.case) for one in those]
+        told = [one for one, left in zip(those, unsure, strict=True) if not left]
+        rest = [one for one, left in zip(those, unsure, strict=True) if left]
+        said = [*([_outcome(told)] if told else []), *([_left(rest, more=bool(told))] if rest else [])]
+        return f"{system.capitalize()} {', and '.join(said)}"
 
     def summary(self) -> str:
         """Say it of all promises, for the first page."""
@@ -92,12 +88,32 @@ class Elsewhere:
         )
 
 
+def _outcome(tried: Sequence[_Tried]) -> str:
+    """Say what became of messages in trials that were all read."""
+    lost = sum(known_lost(one.case) > 0 for one in tried)
+    runs = numbers.plural(len({one.other.path for one in tried}), "scenario")
+    of = f"lost messages in {lost} of {numbers.plural(len(tried), 'configuration')}"
+    return f"{of if lost else 'lost nothing'} in {numbers.plural(_trials(tried), 'trial')} of {runs}"
+
+
+def _left(tried: Sequence[_Tried], *, more: bool) -> str:
+    """Say of how many messages nobody knows whether they are lost, as a full read did not reach its end."""
+    counts = ([one.case.get(name) for one in tried] for name in ("unread", "acked"))
+    unread, acked = (sum(0 if numbers.absent(count) else int(count) for count in those) for those in counts)
+    where = f"in {_trials(tried)} more" if more else f"in {numbers.plural(_trials(tried), 'trial')}"
+    return f"{where} left {unread:,} of {acked:,} acknowledged messages unread, lost or not"
+
+
+def _trials(tried: Sequence[_Tried]) -> int:
+    return sum(int(one.case["rounds"]) for one in tried)
+
+
 def elsewhere(found: Results, parts: Sequence[sweep.Part]) -> Elsewhere | None:
     """Look at the latest run of each scenario in the same folder.
 
     None for a run in which something broke itself, and where nothing is promised.
     """
-    promised = {part.system: _promises(found, part) for part in parts}
+    promised = promises(found, parts)
     if found.broken or not any(promised.values()):
         return None
     others = list(beside.broken(found.run.resolve().parent))
@@ -116,13 +132,6 @@ def tables(known: Elsewhere, parts: Sequence[sweep.Part]) -> list[Table]:
     ]
 
 
-def _promises(found: Results, part: sweep.Part) -> list[Guarantee]:
-    """Return what the configurations of a system promise, each promise once, in the scenario's order."""
-    trials = {trial["case"]["name"]: trial for trial in found.trial_files.values()}
-    every = [covered.promise(trials[name]) for name in part.cases["case"] if name in trials]
-    return list({one.survives: one for one in every if one}.values())
-
-
 def _tried(other: Other) -> Iterator[_Tried]:
     """Give the cases of a run that show something of their promise.
 
@@ -132,7 +141,8 @@ def _tried(other: Other) -> Iterator[_Tried]:
         tried = covered.of_case(other.trials.values(), case["case"])
         settles = any((trial["case"].get("configuration") or {}).get("processor") for trial in tried.trials)
         if tried.promise and not settles and any(covered.faults(trial) for trial in tried.trials):
-            yield _Tried(other, case, tried.promise, tried.judged, tried.put_to_test)
+            judged = tried.judged
+            yield _Tried(other, case, tried.promise, judged, tried.put_to_test, tried.most_away)
 
 
 def _table(part: sweep.Part, promises: Sequence[Guarantee], tried: Sequence[_Tried]) -> Table:
@@ -166,7 +176,11 @@ def _row(one: _Tried) -> Row:
 
 
 def _unserved(one: _Tried) -> Cell:
-    """The longest time without an acknowledgement, the least and the most of the trials; whether it was to go on."""
+    """The longest time without an acknowledgement, the least and the most of the trials; whether writes were to go on.
+
+    They are where no more nodes that keep messages were gone at one time than writes go on without; of other nodes a
+    promise does not speak.
+    """
     if one.other.measured is None:
         return Cell(numbers.NOTHING, "quiet")
     own = one.other.measured[one.other.measured["case"] == one.case["case"]]
@@ -176,6 +190,7 @@ def _unserved(one: _Tried) -> Cell:
         {"ns": alone["unavailable_ns"].astype(float), "ended": alone.get("unavailable_ended")}
     )
     told = worth.gap(gaps, of)
-    if one.promise.spare is None:
+    if one.promise.spare is None or not one.tested or valid.empty:
         return told
-    return replace(told, text=f"{told.text}; {'is to go on' if one.promise.spare else 'may stop'}")
+    goes_on = one.most_away <= one.promise.spare
+    return replace(told, text=f"{told.text}; {'is to go on' if goes_on else 'may stop'}")

@@ -273,10 +273,11 @@ def crowded(trials: pd.DataFrame) -> pd.Series[float]:
 
 
 def alone(valid: pd.DataFrame) -> tuple[pd.DataFrame, str]:
-    """Return the trials that other work did not crowd, all where it crowded each; in words how many, where not all."""
+    """Return the trials that other work did not crowd, all where it crowded each; in words how many, or that it did."""
     quiet = valid.drop(crowded(valid).index)
-    those = valid if quiet.empty else quiet
-    return those, f" ({numbers.plural(len(those), 'trial')})" if len(those) < len(valid) else ""
+    if quiet.empty:
+        return valid, "" if valid.empty else " (beside other work)"
+    return quiet, f" ({numbers.plural(len(quiet), 'trial')})" if len(quiet) < len(valid) else ""
 
 
 def crowding(results: Results) -> str | None:
@@ -293,16 +294,20 @@ def crowding(results: Results) -> str | None:
 
 
 def cold(results: Results) -> str | None:
-    """Return the warning that servers were not warm when trials began; None where they were, or something broke."""
+    """Return the warning that servers were not warm when trials began; None where they were."""
     clusters = (results.manifest.get("timings_s") or {}).get("clusters") or ()
     ends = [cluster["warm_up"][-1] for cluster in clusters if cluster.get("warm_up")]
     those = [end["compilers"] for end in ends if not end.get("rested", True)]
-    if not those or results.broken:
+    if not those:
         return None
+    then = (
+        "rates before a fault, and what is held against them, are those of servers that have just started."
+        if results.broken
+        else "the first trials there may be slower than the later ones."
+    )
     return (
         f"On {len(those)} of {numbers.plural(len(ends), 'cluster start')} the warm-up's time was over while the "
-        f"servers' compilers still took up to {max(those):.2f} of a core: the first trials there may be slower than "
-        "the later ones."
+        f"servers' compilers still took up to {max(those):.2f} of a core: {then}"
     )
 
 

@@ -59,7 +59,7 @@ def taken(results: Results, part: sweep.Part) -> Table | None:
         (
             Cell(_microseconds(case["cpu_per_message_ns"])),
             Cell(numbers.rate(case["flushes_per_message"])),
-            Cell(numbers.rate(case["disk_bytes_per_byte"])),
+            _to_disks(part, case),
             Cell(numbers.rate(case["network_bytes_per_byte"])),
             Cell(numbers.share(garbage.get(case["case"]))),
             Cell(evidence(results, case["case"])),
@@ -67,6 +67,17 @@ def taken(results: Results, part: sweep.Part) -> Table | None:
         for _, case in part.cases.iterrows()
     ]
     return without_empty(case_table(part, columns, cells))
+
+
+def _to_disks(part: sweep.Part, case: pd.Series[Any]) -> Cell:
+    """Say the median, and the least and the most beside it where trials differ by more than the half of it."""
+    own = part.trials[(part.trials["case"] == case["case"]) & (part.trials["verdict"] == "valid")]
+    values = pd.to_numeric(own["disk_bytes_per_byte"]).dropna()
+    said = numbers.rate(case["disk_bytes_per_byte"])
+    if values.empty or values.max() - values.min() <= values.median() / 2:
+        return Cell(said)
+    span = f"{numbers.rate(values.min())} to {numbers.rate(values.max())}"
+    return Cell(f"{said} ({span})", sort=float(values.median()))
 
 
 def _garbage(part: sweep.Part) -> dict[str, float]:

@@ -24,6 +24,7 @@ _CLIENT_SETTINGS = {
 _KEPT_BY_ZOOKEEPER = ("zookeeper.session.timeout.ms", "metadataStoreSessionTimeoutMillis", "zkTimeout")
 _KEPT_BY_CONTROLLERS = ("broker.session.timeout.ms",)
 """After how long without a word a server is taken for dead, in ms."""
+_LOOKS = "managedLedgerNewEntriesCheckDelayInMillis"
 
 
 def facts(results: Results, parts: Sequence[sweep.Part]) -> Iterator[Fact]:
@@ -80,6 +81,22 @@ def patience(results: Results) -> str:
         if times
     ]
     return f"a server is taken for dead after {', '.join(said)}" if said else ""
+
+
+def new_messages(results: Results) -> str:
+    """Say for how long a Pulsar broker does not look for new messages; empty where that is not told, or no time."""
+    told = (
+        ((file.get("effective") or {}).get("roles") or {}).get("broker", {}).get(_LOOKS)
+        for file in _files(results, "pulsar")
+    )
+    delays = sorted({int(ms) for ms in told if ms} - {0})
+    if not delays:
+        return ""
+    each = " or ".join(numbers.duration(ms * 1e6) for ms in delays)
+    return (
+        f"A Pulsar broker that has given a consumer all that there is looks for more after {each} ({_LOOKS}): where "
+        "messages come one by one, up to so much of their end-to-end time is that."
+    )
 
 
 def unguarded(results: Results) -> str:

@@ -47,7 +47,7 @@ def warning(results: Results) -> str | None:
     return (
         f"The rate asked for was not kept in {len(those)} of {numbers.plural(len(shares), 'configuration')}: "
         f"{'up to ' if many else ''}{numbers.share(those[worst])} of the sends that were due were never made"
-        f"{f' ({worst})' if many else ''}, as so many were open already. Response times count them as the longest."
+        f" ({worst}), as so many were open already. Response times count them as the longest."
     )
 
 

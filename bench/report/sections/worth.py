@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -34,8 +35,11 @@ HEADS = (
     "twice",
     "disordered",
     "no ack, s",
+    "rate back, s",
     "none read, s",
 )
+_KEPT_UP = 0.9
+"""Below this share of the rate asked for, that stands beside the rate before a fault."""
 _TO = "\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}"
 _ENDED = (("healing", "till healed"), ("restart", "till restarted"), ("no end", "no end"))
 
@@ -65,6 +69,7 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell,
     counted = Cell(f"{len(valid)}/{len(trials)}", "plain" if len(valid) == len(trials) else "warn")
     alone, of = method.alone(valid)
     faults = found.faults[found.faults["trial"].isin(alone["trial"])]
+    before = _before(faults)
     lost, *others = (_count(valid[name], tone) for name, tone in _COUNTS)
     if "unread" in valid.columns and valid["unread"].any():
         known = "" if lost.text in {"0", numbers.NOTHING} else f"{lost.text}, "
@@ -72,10 +77,11 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell,
     return (
         Cell(_label(found, part, case, trials), "plain"),
         counted,
-        Cell(_middle(_before(faults), numbers.rate), "plain"),
+        Cell(f"{_middle(before, numbers.rate)}{_asked(found, alone, before)}", "plain"),
         lost,
         *others,
         gap(_longest(faults, "ack_gap"), of),
+        _back(faults, of),
         gap(_unread(_longest(faults, "live_gap"), alone), of),
     )
 
@@ -83,6 +89,29 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell,
 def _before(faults: pd.DataFrame) -> pd.Series[Any]:
     """Return the rate of acknowledgements before the first fault of each trial."""
     return faults.sort_values("asked_ns").groupby("trial")["rate_before"].first().dropna()
+
+
+def _asked(found: Results, trials: pd.DataFrame, before: pd.Series[Any]) -> str:
+    """Say what rate an open loop asked for, where much less of it was acknowledged before anything broke."""
+    loads = [found.trial_files.get(int(trial), {}).get("load") or {} for trial in trials["trial"]]
+    steps = [load.get("pacing") or "unknown" for load in loads]
+    rates = {rate for those in steps if not isinstance(those, str) for _, rate in those}
+    if len(rates) != 1 or before.empty:
+        return ""
+    (asked,) = rates
+    return f", of {numbers.rate(asked)} asked for" if before.median() < _KEPT_UP * asked else ""
+
+
+def _back(faults: pd.DataFrame, of: str) -> Cell:
+    """Say how long after a fault the rate was back, the longest of each trial, and in how many it never was."""
+    told = faults.dropna(subset="rate_before")
+    back = told["back_ns"].astype(float).fillna(math.inf).groupby(told["trial"]).max()
+    known = back[back < math.inf]
+    never = len(back) - len(known)
+    if not never:
+        return Cell(f"{_span(known / 1e9, '{:.1f}'.format)}{of}", "plain")
+    said = [f"{_span(known / 1e9, '{:.1f}'.format)}{of}"] if len(known) else []
+    return Cell(", ".join([*said, f"{never} not" if said else f"not{of}"]), "plain")
 
 
 def _longest(faults: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -62,6 +62,8 @@ _FRAMING_BYTES = 100
 """What a batch of one message adds to it, rounded up: 61 bytes of batch header, about 20 of record header."""
 _TOPIC_MAX_BYTES = 1_048_588
 _CLIENT_MAX_BYTES = 1_000_000
+_REPLICAS = "replicas"
+"""The suite's own word for how many copies a topic has, which Kafka takes when it makes the topic."""
 _OLDEST = (3, 7)
 _OLDEST_WITH_ZOOKEEPER, _FIRST_WITHOUT = (2, 8), (4, 0)
 
@@ -123,7 +125,7 @@ def topic_settings(settings: Settings) -> dict[str, Scalar]:
     return {
         name: _NEVER if value == "never" and name in _NEVER_SAYS else value
         for name, value in settings.items()
-        if name not in {"replicas", "partitions"}
+        if name not in {_REPLICAS, "partitions"}
     }
 
 
@@ -146,7 +148,7 @@ def _role_properties(role: str, version: str) -> Mapping[str, str]:
 def _owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     for role, settings in case.cluster.settings.items():
         yield role, settings, _role_properties(role, case.cluster.version)
-    yield "topic", topic_settings(case.topic), topic_properties()
+    yield "topic", topic_settings(case.topic), {*topic_properties(), _REPLICAS}
     yield "producer", case.producer, _client_names("P")
     yield "consumer", case.consumer, _client_names("C")
     yield PROCESSOR, case.processor, processing.names(COMMIT)

@@ -36,6 +36,7 @@ TOLD: Mapping[str, Sequence[str]] = {
         "managedLedgerMaxLedgerRolloverTimeMinutes",
         "managedLedgerMaxSizePerLedgerMbytes",
         "managedLedgerMinLedgerRolloverTimeMinutes",
+        "managedLedgerNewEntriesCheckDelayInMillis",
         "maxMessagePublishBufferSizeInMB",
         "maxMessageSize",
         "maxPendingPublishRequestsPerConnection",
