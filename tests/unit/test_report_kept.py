@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -212,7 +213,7 @@ def test_where_nothing_that_both_promise_was_broken_the_first_page_warns(tmp_pat
     )
 
 
-def _is_one_of(file: Json, quorums: str, replicas: int) -> bool:
+def _is_one_of(file: Mapping[str, Any], quorums: str, replicas: int) -> bool:
     settings = file["case"]["settings"]
     return settings.get("quorums") == quorums or str(settings.get("replicas")) == str(replicas)
 

@@ -99,7 +99,7 @@ def _outcome(tried: Sequence[_Tried]) -> str:
 def _left(tried: Sequence[_Tried], *, more: bool) -> str:
     """Say of how many messages nobody knows whether they are lost, as a full read did not reach its end."""
     counts = ([one.case.get(name) for one in tried] for name in ("unread", "acked"))
-    unread, acked = (sum(0 if numbers.absent(count) else int(count) for count in those) for those in counts)
+    unread, acked = (int(pd.to_numeric(pd.Series(those, dtype=object)).sum()) for those in counts)
     where = f"in {_trials(tried)} more" if more else f"in {numbers.plural(_trials(tried), 'trial')}"
     return f"{where} left {unread:,} of {acked:,} acknowledged messages unread, lost or not"
 
