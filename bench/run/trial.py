@@ -62,6 +62,18 @@ def _unheard(_: Mapping[str, Any]) -> None:
     """Where nobody listens."""
 
 
+def _alike_once(cases: Sequence[Case]) -> list[Case]:
+    """Return the cases that differ in more than what they are called and what their disk costs; the first of each."""
+    found: list[Case] = []
+    known: list[Case] = []
+    for case in cases:
+        plain = replace(case, name="", swept={}, disk={})
+        if plain not in known:
+            known.append(plain)
+            found.append(case)
+    return found
+
+
 def _topics(trial: Trial) -> list[Topic]:
     """Return the topic of a trial, and behind it the one that the application writes, if there is one."""
     topic = Topic(f"trial-{trial.number:04d}", trial.case.partitions, trial.case.topic)
@@ -104,13 +116,16 @@ class Bench:
     def warm_up(self, cases: Sequence[Case], most_s: float, working: Path) -> list[Document]:
         """Send to throw-away topics until the servers' compilers rest under load, or for `most_s`.
 
-        A fresh JVM compiles what it is asked to do often, and each trial would be faster than the one before (seen:
-        four times as fast after 18 trials). So the load goes on, in rounds with a turn for each case, for what is left
-        out stays slow (seen: with acks=0 alone, acks=all took its servers twice the CPU for a message afterwards): with
-        many synchronous producers, since what counts is how many requests the servers see, then with the case's own;
-        with its consumers and with telemetry. Returns of each round how many turns it had, their acknowledgements, the
-        share of a core that compilers took, and whether that is rest; the last round may have turns for some only.
+        A fresh JVM compiles what it is asked to do often, and each trial would be faster than the one before
+        (seen: four times as fast after 18 trials). So the load goes on, in rounds with a turn for each case,
+        for what is left out stays slow (seen: with acks=0 alone, acks=all took its servers twice the CPU for a
+        message afterwards): with many synchronous producers, since what counts is how many requests the servers
+        see, then with the case's own; with its consumers and with telemetry. Cases that differ in their disk
+        only have one turn, as no disk is emulated yet. Returns of each round how many turns it had, their
+        acknowledgements, the share of a core that compilers took, and whether that is rest; the last round may
+        have turns for some only.
         """
+        cases = _alike_once(cases)
         turn_s = min(_TURN_MOST_S, max(_TURN_LEAST_S, most_s / (_ROUNDS * len(cases))))
         compilers = Compilers(lambda: self.cluster.backend.pids().values())
         rounds: list[Document] = []

@@ -45,7 +45,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def warm_up(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WarmUp:
-    """Warm up for five cases, where compilers take these shares of a core from round to round."""
+    """Warm up for five cases, each on two disks; compilers take these shares of a core from round to round."""
 
     def warm_up(shares: Iterable[float]) -> list[dict[str, Any]]:
         left, looks = iter(shares), [clock.now_s]
@@ -60,7 +60,13 @@ def warm_up(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wa
         nobody: Any = None
         bench = Bench(nobody, nobody, RunFolder(tmp_path), 1, "00-memory")
         return bench.warm_up(
-            [replace(CASE, name=f"case {number}") for number in range(5)], MOST_S, tmp_path / "warm-up"
+            [
+                replace(CASE, name=f"case {number}", partitions=1 + number, disk={"emulated_fsync": disk})
+                for disk in ("as is", "5ms")
+                for number in range(5)
+            ],
+            MOST_S,
+            tmp_path / "warm-up",
         )
 
     return warm_up
