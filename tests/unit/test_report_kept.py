@@ -206,9 +206,13 @@ def test_where_nothing_that_both_promise_was_broken_the_first_page_warns(tmp_pat
     both = replace(found, trial_files=some)
 
     assert unlike(found) is None  # somewhere they promise the same
-    warning = unlike(both)
-    assert warning is not None
-    assert warning.startswith(
+    several = unlike(both)
+    assert several is not None
+    assert several.startswith("No configuration of the one system promises ")
+    one_each = {file["case"]["system"]: file for file in some.values()}
+    single = unlike(replace(found, trial_files=dict(enumerate(one_each.values()))))
+    assert single is not None
+    assert single.startswith(
         "The two do not promise the same of an acknowledged message. It survives, on Kafka: "
     )
 

@@ -148,10 +148,8 @@ def _strays(rows: Sequence[Row]) -> str:
     known, every = (sum(row[name] for row in those for name, _, _ in _UNSURE) for those in (read, rows))
     if every > known:
         words = " or ".join(word for name, _, word in _UNSURE if any(row[name] for row in rows))
-        others = "more" if known else f"sends that were {words}"
-        said.append(
-            f"of {every - known:,} {others} that cannot be said, as the full read did not reach the end"
-        )
+        which = f"{every - known:,} more" if known else f"the {every:,} sends that were {words}"
+        said.append(f"whether {which} are there cannot be said, as the full read did not reach the end")
     return "".join(f"; {one}" for one in said)
 
 

@@ -80,9 +80,12 @@ def unlike(found: Results) -> str | None:
     told = [(system, those) for system, those in promises(found, sweep.parts(found)).items() if those]
     if len(told) != 2 or any(one.same(other) for one in told[0][1] for other in told[1][1]):
         return None
-    said = "; ".join(
-        f"{system.capitalize()}: {' or '.join(one.survives for one in those)}" for system, those in told
-    )
+    if any(len(those) > 1 for _, those in told):
+        return (
+            "No configuration of the one system promises of an acknowledged message what one of the other does: each "
+            "one's promise stands under Guarantees."
+        )
+    said = "; ".join(f"{system.capitalize()}: {those[0].survives}" for system, those in told)
     return f"The two do not promise the same of an acknowledged message. It survives, on {said}."
 
 
