@@ -8,11 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict
-
 from bench.backends.disks import why_no_disk
 from bench.errors import BenchError, FaultError
 from bench.model import Node
+from bench.scenario.values import Strict
 
 _Seen = TypeVar("_Seen")
 
@@ -95,10 +94,8 @@ def listed(names: str | list[str]) -> list[str]:
     return [names] if isinstance(names, str) else names
 
 
-class Fault(BaseModel, ABC):
+class Fault(Strict, ABC):
     """One fault as a scenario asks for it. `target` names whom it strikes; see targets.py."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
 
     key: ClassVar[str]
     needs: ClassVar[tuple[type, ...]]

@@ -31,8 +31,6 @@ def document() -> dict[str, Any]:
     for key, kind in kinds().items():
         actions[key] = {"anyOf": [*_TARGET["anyOf"], _of(kind, definitions)], "description": kind.__doc__}
     step = _of(Head, definitions)
-    for profile in schema["properties"]["profiles"]["properties"].values():
-        profile["description"] = "What this profile has of its own."
     step |= {"additionalProperties": False, "properties": {**step["properties"], **actions}}
     step["oneOf"] = [{"required": [action]} for action in actions]
     definitions["FaultStep"] = step

@@ -37,10 +37,10 @@ class Heal(Strict):
     """So much time after it was in force."""
 
 
-class Head(BaseModel):
+class Head(Strict):
     """What every step has beside its one action."""
 
-    model_config = ConfigDict(extra="ignore", strict=True, frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="ignore")
 
     name: str | None = None
     """What reports, expectations and later steps call it."""

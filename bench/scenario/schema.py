@@ -344,6 +344,9 @@ def json_schema() -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "description": "Keys that a profile lays over the file; `standard` is the file as it stands.",
-        "properties": {name: {"$ref": "#/$defs/Profile"} for name in PROFILES},
+        "properties": {
+            name: {"$ref": "#/$defs/Profile", "description": "What this profile has of its own."}
+            for name in PROFILES
+        },
     }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -445,6 +445,15 @@ def test_a_slower_machine_is_refused_unless_accepted_and_stands_on_the_page(
     assert "machine.probe_ns: 2.5 ms in the first, 3 ms in the second" in page
 
 
+@pytest.mark.parametrize("again", ["memory loss=0 = memory loss=0.001", "memory loss=0.001 = memory loss=0"])
+def test_a_case_is_matched_once_on_either_side(runs: tuple[Path, Path], tmp_path: Path, again: str) -> None:
+    matches = ["--match", "memory loss=0 = memory loss=0", "--match", again]
+    done = CliRunner().invoke(app, ["compare", *map(str, runs), *matches, "--out", str(tmp_path)])
+
+    assert done.exit_code == 2
+    assert re.search("given twice|can be one of the first only", re.sub(r"[\s│]+", " ", done.output))
+
+
 def test_a_run_that_is_not_there_is_no_worse_run(runs: tuple[Path, Path], tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["compare", str(runs[0]), "never-made", "--out", str(tmp_path)])
 

@@ -50,8 +50,7 @@ def _by_round(cases: Cases, keys: Sequence[tuple[str, str]], metric: str) -> tog
     values = np.full((len(rounds), len(keys)), np.nan)
     for column, key in enumerate(keys):
         for row in cases[key]:
-            value = timed(row, metric)
-            if value is not None and _known(value):
+            if (value := _figure(row, metric)) is not None:
                 values[rounds.index(row["round"]), column] = value
     return -values if metric in RATES else values
 
@@ -80,9 +79,13 @@ def _by_case(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
 
 
 def _values(rows: Iterable[Row], metric: str) -> list[float]:
-    """Return the figures that there are; infinity for times among what never came."""
-    values = (timed(row, metric) for row in rows)
-    return [float(value) for value in values if value is not None and _known(value)]
+    return [value for row in rows if (value := _figure(row, metric)) is not None]
+
+
+def _figure(row: Row, metric: str) -> float | None:
+    """Return a trial's figure, infinity for a time among what never came; None where it has none with ratios."""
+    value = timed(row, metric)
+    return float(value) if value is not None and _known(value) else None
 
 
 def _fell(first: Sequence[Row], second: Sequence[Row]) -> str:

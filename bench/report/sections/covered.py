@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -33,9 +33,7 @@ class Tried(NamedTuple):
     def put_to_test(self) -> bool:
         """Whether in any trial a node that keeps messages was away, cut off, or without power."""
         return self.promise is not None and any(
-            _keepers(self.promise, step) and (_away(step) or step["kind"] in {_POWER, _CUT_OFF})
-            for trial in self.trials
-            for step in faults(trial)
+            _absences(self.promise, step, trial) for trial in self.trials for step in faults(trial)
         )
 
     @property
@@ -43,7 +41,13 @@ class Tried(NamedTuple):
         """The most nodes that keep messages that were away, cut off or without power at one time, in a valid trial."""
         if self.promise is None:
             return 0
-        return max((_at_once(list(_absences(self.promise, trial))) for trial in self.valid), default=0)
+        return max(
+            (
+                _at_once([one for step in faults(trial) for one in _absences(self.promise, step, trial)])
+                for trial in self.valid
+            ),
+            default=0,
+        )
 
     @property
     def judged(self) -> Covered:
@@ -131,22 +135,18 @@ def _fails(promise: Guarantee, step: Json) -> bool:
     return not powered and (_away(step) or step["kind"] == _CUT_OFF)
 
 
-def _absences(promise: Guarantee, trial: Json) -> Iterator[_Absence]:
-    """Give the nodes that keep messages that were away, cut off or without power, whatever they still had."""
-    for step in faults(trial):
-        if _away(step) or step["kind"] in {_POWER, _CUT_OFF}:
-            for node in _keepers(promise, step):
-                back_ns = _back_ns(node, step, trial)
-                yield _Absence(node, step["asked_ns"], math.inf if back_ns is None else back_ns)
+def _absences(promise: Guarantee, step: Json, trial: Json) -> list[_Absence]:
+    """Return the nodes that keep messages that a fault left away, cut off or without power, whatever they still had."""
+    if not (_away(step) or step["kind"] in {_POWER, _CUT_OFF}):
+        return []
+    return [_Absence(node, step["asked_ns"], _back_ns(node, step, trial)) for node in _keepers(promise, step)]
 
 
-def _losses(promise: Guarantee, step: Json, trial: Json) -> Iterator[_Absence]:
-    """Give the nodes that lost what they kept: they stayed away, or had not written it when their power went."""
+def _losses(promise: Guarantee, step: Json, trial: Json) -> list[_Absence]:
+    """Return the nodes that lost what they kept: they stayed away, or had not written it when their power went."""
     forgot = step["kind"] == _POWER and not promise.power
-    for node in _keepers(promise, step):
-        back_ns = _back_ns(node, step, trial)
-        if forgot or (_away(step) and back_ns is None):
-            yield _Absence(node, step["asked_ns"], math.inf if back_ns is None else back_ns)
+    every = _absences(promise, step, trial)
+    return [one for one in every if forgot or (_away(step) and one.to_ns == math.inf)]
 
 
 def _away(step: Json) -> bool:
@@ -154,15 +154,15 @@ def _away(step: Json) -> bool:
     return bool(step.get("away", True))
 
 
-def _back_ns(node: str, step: Json, trial: Json) -> int | None:
-    """When a node was healed, with all that a fault struck or by a step that undid it for some; None for never."""
+def _back_ns(node: str, step: Json, trial: Json) -> float:
+    """When a node was healed, with all that a fault struck or by a step that undid it for some; infinity for never."""
     if step.get("healed_ns") is not None:
         return int(step["healed_ns"])
     planned = (trial["case"].get("configuration") or {}).get("faults") or ()
     undoing = {one.get("name") for one in planned if _undoes(str(one.get("undo", "")), step["name"])}
     return min(
         (int(one["effect_ns"]) for one in trial["faults"] if one["name"] in undoing and node in one["nodes"]),
-        default=None,
+        default=math.inf,
     )
 
 

@@ -68,9 +68,8 @@ class Elsewhere:
         ]
         if not those:
             return ""
-        unsure = [numbers.absent(one.case["lost"]) and not known_lost(one.case) for one in those]
-        told = [one for one, left in zip(those, unsure, strict=True) if not left]
-        rest = [one for one, left in zip(those, unsure, strict=True) if left]
+        told = [one for one in those if not _untold(one)]
+        rest = [one for one in those if _untold(one)]
         said = [*([_outcome(told)] if told else []), *([_left(rest, more=bool(told))] if rest else [])]
         return f"{system.capitalize()} {', and '.join(said)}"
 
@@ -86,6 +85,11 @@ class Elsewhere:
             if words
             else ""
         )
+
+
+def _untold(one: _Tried) -> bool:
+    """Whether nobody knows of any message that is lost, nor that none is."""
+    return numbers.absent(one.case["lost"]) and not known_lost(one.case)
 
 
 def _outcome(tried: Sequence[_Tried]) -> str:
@@ -141,8 +145,7 @@ def _tried(other: Other) -> Iterator[_Tried]:
         tried = covered.of_case(other.trials.values(), case["case"])
         settles = any((trial["case"].get("configuration") or {}).get("processor") for trial in tried.trials)
         if tried.promise and not settles and any(covered.faults(trial) for trial in tried.trials):
-            judged = tried.judged
-            yield _Tried(other, case, tried.promise, judged, tried.put_to_test, tried.most_away)
+            yield _Tried(other, case, tried.promise, tried.judged, tried.put_to_test, tried.most_away)
 
 
 def _table(part: sweep.Part, promises: Sequence[Guarantee], tried: Sequence[_Tried]) -> Table:

@@ -155,8 +155,14 @@ def _loop(load: Json) -> str:
     if steps == "closed":
         many, each = numbers.plural(load["producers"], "producer"), load.get("window") or 1
         return f"closed loop of {many} with {each:,} {'send' if each == 1 else 'sends'} open"
-    rates = servers.distinct(rate for _, rate in steps)
-    return f"open loop of {rates[0]:,.0f}/s" if len(rates) == 1 else "open loop"
+    asked = rates(load)
+    return f"open loop of {asked[0]:,.0f}/s" if len(asked) == 1 else "open loop"
+
+
+def rates(load: Json) -> list[float]:
+    """Return the rates that an open loop asks for, each once; none of a closed one, and where nobody knows."""
+    steps = load.get("pacing")
+    return [] if steps is None or steps == "closed" else list(dict.fromkeys(rate for _, rate in steps))
 
 
 def _run(results: Results) -> str:

@@ -93,9 +93,8 @@ def _before(faults: pd.DataFrame) -> pd.Series[Any]:
 
 def _asked(found: Results, trials: pd.DataFrame, before: pd.Series[Any]) -> str:
     """Say what rate an open loop asked for, where much less of it was acknowledged before anything broke."""
-    loads = [found.trial_files.get(int(trial), {}).get("load") or {} for trial in trials["trial"]]
-    steps = [load.get("pacing") or "unknown" for load in loads]
-    rates = {rate for those in steps if not isinstance(those, str) for _, rate in those}
+    loads = (found.trial_files.get(int(trial), {}).get("load") or {} for trial in trials["trial"])
+    rates = {rate for load in loads for rate in method.rates(load)}
     if len(rates) != 1 or before.empty:
         return ""
     (asked,) = rates
@@ -108,10 +107,13 @@ def _back(faults: pd.DataFrame, of: str) -> Cell:
     back = told["back_ns"].astype(float).fillna(math.inf).groupby(told["trial"]).max()
     known = back[back < math.inf]
     never = len(back) - len(known)
-    if not never:
-        return Cell(f"{_span(known / 1e9, '{:.1f}'.format)}{of}", "plain")
-    said = [f"{_span(known / 1e9, '{:.1f}'.format)}{of}"] if len(known) else []
-    return Cell(", ".join([*said, f"{never} not" if said else f"not{of}"]), "plain")
+    if never and known.empty:
+        return Cell(f"not{of}", "plain")
+    return Cell(f"{_seconds(known)}{of}{f', {never} not' if never else ''}", "plain")
+
+
+def _seconds(values_ns: pd.Series[Any]) -> str:
+    return _span(values_ns / 1e9, "{:.1f}".format)
 
 
 def _longest(faults: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -141,7 +143,7 @@ def gap(longest: pd.DataFrame, of: str) -> Cell:
         for how, words in _ENDED
         if how in counts
     ]
-    return Cell(", ".join([f"{_span(longest['ns'] / 1e9, '{:.1f}'.format)}{of}", *said]), "plain")
+    return Cell(", ".join([f"{_seconds(longest['ns'])}{of}", *said]), "plain")
 
 
 def _label(found: Results, part: sweep.Part, case: pd.Series[Any], trials: pd.DataFrame) -> str:
