@@ -34,6 +34,8 @@ NANOS = 1_000_000_000
 
 EMULATED_FSYNC = "emulated_fsync"
 """The setting of a disk that makes an fsync dearer, on every server of a trial."""
+FEW_FSYNCS = 20
+"""A server that made fewer in a trial says nothing of how long they were held."""
 
 ENOUGH_TRIALS = 5
 """From so many trials of a case on there is an interval and a verdict: 5 that agree come by chance once in 32 times."""
@@ -238,6 +240,8 @@ class Node:
 
 BUSY = 0.9
 """From this share of its time on, something is taken to be at its limit."""
+IN_TURN = 1.1
+"""Work of one thread after the other keeps as many cores busy as sends are open; so much more is something else."""
 
 CROWDED = 0.5
 """From so many cores on, other work than the trial's own is in the way of its rates, latencies and gaps."""
@@ -278,9 +282,11 @@ how often another node came to serve a partition, and from when to when what was
 first fault."""
 SHARES = (
     *("machine_cpu_share", "machine_disk_share", "network_share"),
-    *("servers_cpu", "client_cpu", "suite_cpu", "other_cpu", "gc_share", "flush_share"),
+    *("servers_cpu", "client_cpu", "consumers_cpu", "suite_cpu", "other_cpu", "cpu_waiting_share"),
+    *("gc_share", "flush_share"),
 )
-"""How busy what was in a trial's window: of all cores, of the disk's time, of a link, in cores, of a server's time."""
+"""How busy what was in a trial's window: of all cores, of the disk's time, of a link, in cores, of the window's time,
+of a server's time."""
 USAGE = ("cpu_per_message_ns", "disk_bytes_per_byte", "network_bytes_per_byte", "flushes_per_message")
 """What the servers took for each acknowledged message, or each byte of it."""
 METRICS = (*RATES, *TIMES, *COUNTERS, *BROKEN, *USAGE)

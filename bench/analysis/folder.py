@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bench.errors import EventLogError
 from bench.guarantee import chosen
-from bench.model import Scalar, text
+from bench.model import FEW_FSYNCS, Scalar, text
 
 _SLOWING = {"slow-network", "slow-disk"}
 """Kinds of fault that make something slower, and take nothing away."""
@@ -82,8 +82,16 @@ class DiskRecord(_Record):
 
     @property
     def typical_ns(self) -> int | None:
-        """What one fsync cost, in the middle of the servers."""
-        costs = [cost["p50"] for cost in self.fsync_ns.values()]
+        """What one fsync cost in the trial, in the middle of the servers that made some, else of all.
+
+        That is what it was measured to cost before the load, and by how much longer gates then held the servers' own.
+        """
+        made = {
+            node: cost["p50"] - cost["gate_p50"] + held["p50"]
+            for node, cost in self.fsync_ns.items()
+            if "gate_p50" in cost and (held := self.held.get(node)) and held["calls"] >= FEW_FSYNCS
+        }
+        costs = list(made.values()) or [cost["p50"] for cost in self.fsync_ns.values()]
         return round(median(costs)) if costs else None
 
 

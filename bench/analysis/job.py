@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -177,7 +177,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     for trial, row in zip(folder.trials, trials, strict=True):
         row.update(breakage(trial, measured.faults, measured.counted.accounts.get(trial.trial, {})))
     flag(trials, measured.parts, {trial.trial for trial in folder.trials if trial.broken})
-    cases = case_rows(folder.trials, trials, settings)
+    cases = sorted(case_rows(folder.trials, trials, settings), key=_place(folder))
     tables.write_table(results, "trials", tables.table(trials, tables.trial_fields(settings)))
     tables.write_table(results, "cases", tables.table(cases, tables.case_fields(settings)))
     tables.write_table(results, "timeline", tables.table(measured.timeline, tables.TIMELINE))
@@ -237,9 +237,13 @@ def _sides(
     folder: RunFolder, trials: Sequence[Mapping[str, Any]], promises: Mapping[str, Guarantee | None]
 ) -> dict[str, Any] | None:
     """Compare both systems, in the scenario's order."""
+    return sides(sorted(trials, key=_place(folder)), folder.plan.swept, promises)
+
+
+def _place(folder: RunFolder) -> Callable[[Mapping[str, Any]], int]:
+    """Return what tells a row's place by its case, in the scenario's order."""
     places = {case: place for place, case in enumerate(folder.plan.cases)}
-    ordered = sorted(trials, key=lambda row: places.get(row["case"], len(places)))
-    return sides(ordered, folder.plan.swept, promises)
+    return lambda row: places.get(row["case"], len(places))
 
 
 def _figure(folder: RunFolder, *, closed: bool, broken: bool) -> str:

@@ -55,6 +55,7 @@ _TRIAL_TAIL: _Fields = {
     **dict.fromkeys(SHARES, _REAL),
     **dict.fromkeys(USAGE, _REAL),
     "flush_ns": _REAL,
+    "flush_most_ns": _REAL,
     "request_ns": _REAL,
     "bottleneck": _TEXT,
     "bottleneck_evidence": _TEXT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -12,9 +13,8 @@ from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import usage
 from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
-from bench.guarantee import kafka_acks
-from bench.model import COUNTERS, NANOS
-from bench.scenario.values import added_fsync_s
+from bench.guarantee import kafka_acks, kafka_replicas
+from bench.model import COUNTERS
 
 Row = dict[str, object]
 
@@ -75,11 +75,19 @@ def asked(trial: TrialRecord) -> Asked:
         rate=_rate(trial),
         open_sends=_open_sends(trial),
         waits=kafka_acks(trial.configured) != "0",
-        partitions=trial.case.configuration.get("partitions", 1),
-        added_fsync_ns=round(added_fsync_s(trial.disk.emulated_fsync) * NANOS) if trial.disk else 0,
+        logs=_logs(trial),
         narrowed=bool(trial.links),
         broken=trial.broken,
     )
+
+
+def _logs(trial: TrialRecord) -> int:
+    """Return how many of a topic's logs a broker of Kafka keeps at most: they are dealt out evenly."""
+    told = trial.case.configuration
+    brokers: int = told.get("nodes", {}).get("broker", 1)
+    replicas = int(trial.configured.get("replicas", kafka_replicas(brokers)))
+    partitions: int = told.get("partitions", 1)
+    return max(1, math.ceil(partitions * replicas / brokers))
 
 
 def _rate(trial: TrialRecord) -> float | None:

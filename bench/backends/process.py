@@ -21,6 +21,7 @@ from bench.backends.delayed import DelayedNode, Link
 from bench.backends.disks import Disk
 from bench.backends.fsync_gate import FsyncGate
 from bench.backends.netns import Network, PacketRules, Packets
+from bench.backends.ranks import nearest_rank
 from bench.backends.supervision import Back, Noted, Supervision
 from bench.errors import BenchError, ClusterError, FaultError, NodeDiedError, SetupError
 from bench.model import Node
@@ -269,7 +270,10 @@ class ProcessBackend:
         return fsync_gate.release({node.name: self._gate(node) for node in nodes})
 
     def fsync_cost(self, node: Node, folder: Path, seconds: float) -> dict[str, int]:
-        """Measure what one fsync costs in a folder of a node, when each is held for so long; see disks.fsync_cost."""
+        """Measure what one fsync costs in a folder of a node, when each is held for so long; see disks.fsync_cost.
+
+        `gate_p50` is for how long of it the gate held it.
+        """
         here, there = socket.socketpair()
         probe = [sys.executable, "-m", "bench.backends.disks", str(folder), str(_PROBES)]
         command = fsync_gate.command(there, *probe)
@@ -288,7 +292,7 @@ class ProcessBackend:
                 f"Measuring what an fsync costs on the disk of {node.name} failed or took too long."
             )
         measured: dict[str, int] = json.loads(said)
-        return measured
+        return measured | {"gate_p50": nearest_rank(sorted(gate.inside_ns), 50)}
 
     def _gate(self, node: Node) -> FsyncGate:
         if node.name not in self._gates:

@@ -15,7 +15,7 @@ Ask = Callable[[str], list[str]]
 
 
 _PARTITION = re.compile(r"^(.+) of (\d+)$")
-_EARLIER = re.compile(r"^node (\d+) of (.+)$")
+_EARLIER = re.compile(r"^node ([1-9]\d*) of (.+)$")
 
 
 def allowed(nodes: Sequence[Node], parts: Sequence[str]) -> list[str]:

@@ -57,6 +57,7 @@ class Timeline:
     records: list[dict[str, Any]] = field(default_factory=list)
     _acked: int = 0
     _over: bool = False
+    _end_ns: int | None = None
     _given_up: bool = False
     _left_out: bool = False
     _after_load: bool = False
@@ -85,7 +86,8 @@ class Timeline:
         if not self.steps:
             return
         self._acked = int(figures["acked"])
-        if figures["end_ns"] is not None and figures["at_ns"] >= figures["end_ns"]:
+        self._end_ns = figures["end_ns"]
+        if self._end_ns is not None and figures["at_ns"] >= self._end_ns:
             self._over = True
         if self._thread is None:
             self._start()
@@ -184,13 +186,17 @@ class Timeline:
             shift_s = self._chance.uniform(-when.jitter, when.jitter)
             when = when.model_copy(update={"after": when.after + shift_s})
         while True:
-            if self._given_up or (self._over and (until_over or self._lacks_acks(when))):
+            if self._given_up or (self._over and self._lacks_acks(when)) or (until_over and self._closed()):
                 return False
             if self._due(when, begun_ns):
                 return True
             if when.within is not None and time.monotonic_ns() - begun_ns > when.within * NANOS:
                 return False
             time.sleep(_TURN_S)
+
+    def _closed(self) -> bool:
+        """Whether the load's window is over, by the clock: its figures may tell so half a second later."""
+        return self._over or (self._end_ns is not None and time.monotonic_ns() >= self._end_ns)
 
     def _due(self, when: Condition, begun_ns: int) -> bool:
         if self._lacks_acks(when) or (when.load is not None and not self._over):

@@ -170,11 +170,12 @@ def differences(
     """
     found = list(_unlike(_plain(first), _plain(second), ""))
     one, other = (_cases(documents) for documents in trials)
-    for case in one.keys() & other.keys():
+    of_manifests = {known.key for known in found}
+    for case in (name for name in one if name in other):
         found += [
             difference
             for difference in _of_case(one[case], other[case])
-            if difference.key not in {known.key for known in found}
+            if difference.key not in of_manifests and difference not in found
         ]
     return found
 

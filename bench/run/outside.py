@@ -9,6 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench import numbers
 from bench.backends import sandbox
 from bench.errors import BenchError, EventLogError, SetupError
 from bench.model import Verdict
@@ -121,11 +122,7 @@ def report(folder: RunFolder) -> None:
     if not folder.done():
         message = f"{folder.path}: there is no trial to report on"
         raise BenchError(message)
-    if not any((folder.trials / f"{number:04d}" / "sends").is_dir() for number in folder.done()):
-        raise EventLogError(
-            f"{folder.path}: its event log is not here (it was published without it, or read in from elsewhere), so "
-            "its results cannot be computed again"
-        )
+    _require_log(folder, "its results cannot be computed again")
     with console.status("analysing the event log"):
         analyse(folder.path)
     with console.status("drawing the report"):
@@ -134,13 +131,25 @@ def report(folder: RunFolder) -> None:
     _show(html, pdf)
 
 
+def _require_log(folder: RunFolder, so: str) -> None:
+    if not any((folder.trials / f"{number:04d}" / "sends").is_dir() for number in folder.done()):
+        raise EventLogError(
+            f"{folder.path}: its event log is not here (it was published without it, or read in from elsewhere), "
+            f"so {so}"
+        )
+
+
 def export(folder: RunFolder, to: Path | None) -> None:
     """Write a run's results for other tools, and print where."""
     from bench.analysis import export as write  # noqa: PLC0415 - as above
 
-    with Console(stderr=True).status("reading the event log"):
-        tidy, *others = write(folder.path, to or folder.path / "export")
-    _show(tidy, *{other.parent for other in others})
+    _require_log(folder, "there is nothing to export but its results/trials.csv")
+    console = Console(stderr=True)
+    with console.status("reading the event log"):
+        tidy, periods, *others = write(folder.path, to or folder.path / "export")
+    if left_out := len(folder.done()) - len(others):
+        console.print(f"{numbers.plural(left_out, 'trial')} not valid: in {tidy.name} only")
+    _show(tidy, periods.parent)
 
 
 def read_in(folder: Path, out: Path) -> None:

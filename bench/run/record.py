@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench import numbers
-from bench.model import BUSY, EMULATED_FSYNC, NANOS, Case, Load, Trial, Verdict
+from bench.model import BUSY, EMULATED_FSYNC, FEW_FSYNCS, NANOS, Case, Load, Trial, Verdict
 from bench.run.folder import now_utc
 from bench.scenario.values import added_fsync_s
 
-_FEW_FSYNCS = 20
-_LATE_NS = 2_000_000
-"""Where half of a server's fsyncs are held for twice what was asked for, and this much longer, that is another disk."""
+_LATE, _LATE_NS = 0.5, 1_000_000
+"""Where half of a server's fsyncs are held for half as long again as asked, and this much longer, that is another disk.
+"""
 
 
 def blank(trial: Trial) -> dict[str, Any]:
@@ -205,10 +205,10 @@ def _disk(disk: Mapping[str, Any] | None) -> list[dict[str, str]]:
         f"{told['p50'] / 1e6:.2f} ms on {node} {when}"
         for name, when, most_ns in (
             ("fsync_ns", "before the load", math.inf),
-            ("held", "in it", added_ns + max(added_ns, _LATE_NS)),
+            ("held", "in it", added_ns + max(_LATE * added_ns, _LATE_NS)),
         )
         for node, told in disk[name].items()
-        if told["calls"] >= _FEW_FSYNCS and not added_ns <= told["p50"] < most_ns
+        if told["calls"] >= FEW_FSYNCS and not added_ns <= told["p50"] < most_ns
     ]
     asked = f"fsyncs were to take {disk[EMULATED_FSYNC]} longer"
     if other:

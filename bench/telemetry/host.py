@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -12,12 +13,13 @@ from bench.model import PROCESS_COUNTERS
 
 COUNTERS = (
     *PROCESS_COUNTERS,
-    *("cpu_busy_s", "cpu_steal_s", "disk_busy_s", "disk_flushes", "disk_flush_s"),
+    *("cpu_busy_s", "cpu_steal_s", "cpu_waiting_s", "disk_busy_s", "disk_flushes", "disk_flush_s"),
 )
 """What only grows: first a process's own, then the machine's and its disk's."""
 
+_PRESSURE = Path("/proc/pressure/cpu")
 _SECTOR = 512
-_MS = 0.001
+_MS, _US = 1e-3, 1e-6
 _MBIT = 125_000
 _READ, _WRITTEN, _BUSY, _FLUSHES, _FLUSHING = 2, 6, 9, 15, 16
 """Columns of /sys/block/<disk>/stat (the kernel's Documentation/block/stat.rst); the last two from Linux 5.5 on."""
@@ -59,17 +61,26 @@ def _network(table: str) -> tuple[int, int]:
 
 
 def machine() -> Iterator[tuple[str, float]]:
-    """Give the CPU time of all cores, busy and taken away by the host of a virtual machine, and what there is of both.
+    """Give the CPU time of all cores, busy and taken away by the host of a virtual machine, and how many there are.
 
-    A link's rate is what its driver names, per direction (a veth: 10 Gbit/s).
+    Beside it for how long something that could run waited for a core, where the kernel counts that, and a link's rate:
+    what its driver names, per direction (a veth: 10 Gbit/s).
     """
     times = psutil.cpu_times()
     yield "cpu_busy_s", times.user + times.nice + times.system + times.irq + times.softirq
     yield "cpu_steal_s", times.steal
     yield "cores", psutil.cpu_count() or 1
+    with suppress(OSError):
+        yield "cpu_waiting_s", waiting_s(_PRESSURE.read_text(encoding="ascii"))
     speeds = [link.speed for name, link in psutil.net_if_stats().items() if link.speed and name != "lo"]
     if speeds:
         yield "net_link_bytes_per_s", min(speeds) * _MBIT
+
+
+def waiting_s(pressure: str) -> float:
+    """Return for how long some task has waited, of what the kernel tells (Documentation/accounting/psi.rst)."""
+    some = next(line for line in pressure.splitlines() if line.startswith("some"))
+    return int(some.rpartition("total=")[2]) * _US
 
 
 class DiskOf:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +32,16 @@ def steady() -> TrialLog:
     return TrialLog(sends=sends, receives=[*live, *stored], window=(0, seconds(25)), settings={"acks": 1})
 
 
+def astray() -> TrialLog:
+    """The same in a second round, and a message that nobody sent: the trial is invalid, whatever trial.json says."""
+    once = steady()
+    foreign = read_back([send(99, seconds(1), seconds(2))])
+    return replace(once, receives=[*(once.receives or ()), *foreign], round=1)
+
+
 @pytest.fixture(scope="module")
 def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = write_run(tmp_path_factory.mktemp("runs") / "run", [steady()])
+    folder = write_run(tmp_path_factory.mktemp("runs") / "run", [steady(), astray()])
     analyse(folder)
     return folder
 
@@ -48,7 +56,7 @@ def exported(run: Path) -> Path:
 @pytest.fixture(scope="module")
 def result(exported: Path) -> Row:
     (file,) = (exported / "omb").glob("*.json")
-    assert file.name == "0000-memory-acks=1.json"
+    assert file.name == "0000-memory-acks=1.json"  # the invalid trial has none
     found: Row = json.loads(file.read_text())
     return found
 
@@ -80,8 +88,10 @@ def test_percentiles_are_in_milliseconds_by_period_and_over_all(result: Row) -> 
 
 def test_the_tidy_table_has_a_row_a_trial_and_metric(exported: Path) -> None:
     with (exported / "tidy.csv").open() as file:
-        rows = list(csv.DictReader(file))
+        every = list(csv.DictReader(file))
 
+    rows = [row for row in every if row["trial"] == "0"]
+    assert {(row["trial"], row["verdict"]) for row in every} == {("0", "valid"), ("1", "invalid")}
     found = {row["metric"]: row for row in rows}
     assert len(found) == len(rows)
     assert (found["throughput_msgs_per_s"]["value"], found["throughput_msgs_per_s"]["unit"]) == (

@@ -32,7 +32,10 @@ def looked_at() -> TrialLog:
             sample(second, "broker-2", "net_in_bytes", second * 3e4),
             sample(second, "broker-2", "net_out_bytes", second * 1e4),
             sample(second, "producers", "cpu_s", second * 0.2, role="client"),
+            sample(second, "consumers", "cpu_s", second * 0.05, role="client"),
             sample(second, "machine", "cpu_busy_s", second * 1.1, role="machine"),
+            sample(second, "machine", "cpu_waiting_s", second * 0.4, role="machine"),
+            sample(second, "machine", "disk_busy_s", second * 0.3, role="machine"),
             sample(second, "machine", "cores", 2, role="machine", counter=False),
         ]
     # broker-3: 0.3 cores until it is killed after 4 s; two seconds of that are in the window.
@@ -78,9 +81,10 @@ def test_cpu_is_counted_for_servers_client_and_the_rest(run: Path) -> None:
 
     # Of broker-1 nothing is known of the second in which it ended; it began anew at 0 then. broker-3 had 0.6 s of six.
     assert trial["servers_cpu"] == pytest.approx(0.5 + 5 * 0.25 / 6 + 0.1)
-    assert trial["client_cpu"] == pytest.approx(0.2)
+    assert (trial["client_cpu"], trial["consumers_cpu"]) == pytest.approx((0.25, 0.05))
     assert trial["machine_cpu_share"] == pytest.approx(1.1 / 2)
-    assert trial["other_cpu"] == pytest.approx(1.1 - 0.2 - 0.5 - 5 * 0.25 / 6 - 0.1)
+    assert trial["other_cpu"] == pytest.approx(1.1 - 0.25 - 0.5 - 5 * 0.25 / 6 - 0.1)
+    assert trial["cpu_waiting_share"] == pytest.approx(0.4)
 
 
 def test_what_a_message_and_a_byte_took(run: Path) -> None:
@@ -98,6 +102,8 @@ def test_scrapes_at_the_windows_ends_are_enough(run: Path) -> None:
     assert trial["request_ns"] == pytest.approx(3_000_000)
     assert trial["flush_ns"] == pytest.approx(500_000)
     assert trial["flushes_per_message"] == pytest.approx((1180 + 118) / 5.9 / 100)
+    # Two nodes share a disk that is busy for 0.3 s of each: each may have used all of them for its half of 220 fsyncs.
+    assert trial["flush_most_ns"] == pytest.approx(2 * 0.3 / 220 * 1e9)
 
 
 def test_the_verdict_names_what_most_of_a_sends_time_passes_in(run: Path) -> None:

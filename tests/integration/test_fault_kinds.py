@@ -228,6 +228,8 @@ def test_what_an_fsync_costs_is_measured_behind_a_gate_like_the_nodes(
     plain, held = (backend.fsync_cost(nodes[0], folder, seconds) for seconds in (0.0, 0.1))
 
     assert plain["p50"] < 100e6 <= held["p50"]
+    assert plain["gate_p50"] < plain["p50"]
+    assert 100e6 <= held["gate_p50"] < held["p50"]
     assert held["calls"] == 25
     assert list(folder.glob(".fsync*")) == []
 

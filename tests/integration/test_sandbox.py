@@ -5,13 +5,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
 from bench.backends import sandbox
+from bench.backends.disks import why_no_power_cut
+from bench.faults.kinds import kinds
 
 pytestmark = pytest.mark.integration
 
@@ -79,7 +82,8 @@ def _arguments(process: psutil.Process) -> list[str]:
         return []
 
 
-Started = tuple[subprocess.Popen[bytes], str]
+Started = tuple[subprocess.Popen[bytes], str, frozenset[str]]
+"""The outer process, what its nodes' arguments hold, and the namespaces that they live in."""
 
 
 @pytest.fixture(params=["foreground", "background"])
@@ -103,7 +107,20 @@ def started(tmp_path: Path, request: pytest.FixtureRequest) -> Started:
     assert until((tmp_path / "up").exists)
     assert until(lambda: bool(running(mark)))
     assert until(lambda: bool(running(str(round(float(mark) * 1e9)))))
-    return outer, mark
+    assert str(tmp_path) in loop_devices() or why_no_power_cut()
+    theirs = namespaces(running(mark)) - namespaces([psutil.Process()])
+    assert len(theirs) >= 1 + 3  # where they see mounts; and each node's own network
+    return outer, mark, theirs
+
+
+def namespaces(processes: Iterable[psutil.Process]) -> frozenset[str]:
+    """The network and mount namespaces of processes, by the kernel's names."""
+    found = set()
+    for process in processes:
+        for kind in ("net", "mnt"):
+            with suppress(OSError):
+                found.add(str(Path(f"/proc/{process.pid}/ns/{kind}").readlink()))
+    return frozenset(found)
 
 
 def loop_devices() -> str:
@@ -111,31 +128,52 @@ def loop_devices() -> str:
     return "\n".join(file.read_text() for file in Path("/sys/block").glob("loop*/loop/backing_file"))
 
 
-def nothing_is_left(mark: str, folder: Path) -> None:
-    """No process, nobody who holds packets, no interface, mount or loop device of the nodes."""
+def nothing_is_left(mark: str, theirs: frozenset[str], folder: Path) -> None:
+    """No process, nobody who holds packets, nobody in the namespaces of interfaces and mounts, no loop device."""
     assert until(lambda: not running(mark))
     assert until(lambda: not running(str(round(float(mark) * 1e9))))  # who held packets
-    assert "br9" not in Path("/proc/net/dev").read_text(encoding="utf-8")
-    mounts = Path("/proc/mounts").read_text(encoding="utf-8")
-    assert "netns/n1" not in mounts
-    assert str(folder) not in mounts
+    assert until(
+        lambda: not theirs & namespaces(psutil.process_iter())
+    )  # with the last one the kernel ends them
+    named = (
+        Path("/proc/net/dev").read_text(encoding="utf-8"),
+        Path("/proc/mounts").read_text(encoding="utf-8"),
+    )
+    assert "br9" not in named[0]
+    assert str(folder) not in named[1]
     assert until(lambda: str(folder) not in loop_devices())
 
 
+def test_leftovers_of_every_kind_of_fault_are_looked_for() -> None:
+    """INNER has all of these in force, but for what leaves nothing but a dead process."""
+    dead = {"kill", "stop"}
+    in_force = {
+        "isolate",
+        "unstable-network",
+        "slow-network",
+        "slow-disk",
+        "pause",
+        "full-disk",
+        "power-loss",
+    }
+
+    assert kinds().keys() == dead | in_force
+
+
 def test_kill_9_during_faults_leaves_nothing(started: Started, tmp_path: Path) -> None:
-    outer, mark = started
+    outer, mark, theirs = started
 
     outer.kill()
     outer.wait()
 
-    nothing_is_left(mark, tmp_path)
+    nothing_is_left(mark, theirs, tmp_path)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_the_run_in_order_and_leaves_nothing(
     started: Started, number: signal.Signals, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    outer, mark = started
+    outer, mark, theirs = started
     if number == signal.SIGINT and "background" in request.node.name:
         outer.kill()
         pytest.skip("what runs in the background ignores it")
@@ -144,16 +182,16 @@ def test_an_interrupt_ends_the_run_in_order_and_leaves_nothing(
 
     assert outer.wait(timeout=30) == 130
     assert (tmp_path / "interrupted").exists()
-    nothing_is_left(mark, tmp_path)
+    nothing_is_left(mark, theirs, tmp_path)
 
 
 def test_an_exception_during_faults_leaves_nothing(started: Started, tmp_path: Path) -> None:
-    outer, mark = started
+    outer, mark, theirs = started
 
     (tmp_path / "break").touch()
 
     assert outer.wait(timeout=30) == 1
-    nothing_is_left(mark, tmp_path)
+    nothing_is_left(mark, theirs, tmp_path)
 
 
 def test_what_is_tried_leaves_nothing_and_tells_why_it_fails() -> None:

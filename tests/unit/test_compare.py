@@ -285,6 +285,40 @@ def test_what_only_the_second_run_lost_makes_it_worse() -> None:
     assert alike.change == Change.SAME
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "change"),
+    [
+        ([1, 1, 2, 1, 1], [3, 9000, 3, 4, 5], Change.WORSE),
+        ([1, 1, 3, 1, 1], [3, 9000, 3, 4, 5], Change.SAME),  # one of the first lost as much
+        ([5] * 5, [1] * 5, Change.SAME),
+        ([1] * 3, [9] * 3, Change.WORSE),  # of 20 ways to deal out six trials one is so
+    ],
+)
+def test_a_run_that_lost_more_in_each_trial_is_worse(
+    first: list[int], second: list[int], change: Change
+) -> None:
+    def run(lost: list[int]) -> list[dict[str, Any]]:
+        return [
+            {**row, "lost": lost, "acked": 1000}
+            for row, lost in zip(rows([100.0] * len(lost)), lost, strict=True)
+        ]
+
+    (found,) = compare(run(first), run(second), RATE, 0.05)
+
+    if change == Change.WORSE:
+        assert (found.change, found.proven) == (Change.WORSE, True)
+        assert found.reason.endswith("in each trial a larger share than in any there")
+    else:
+        assert found.reason == ""
+
+
+def test_of_two_trials_a_larger_loss_may_be_chance() -> None:
+    first, second = rows([100.0] * 2, lost=1, acked=1000), rows([100.0] * 2, lost=9, acked=1000)
+    (found,) = compare(first, second, RATE, 0.05)
+
+    assert found.reason == ""
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("runs")
@@ -405,6 +439,26 @@ def test_a_live_setting_that_differs_is_unlike_and_who_played_a_part_is_not() ->
         comparing.differences({}, {}, (trials("5", 1), {0: {"case": {"name": "kafka", "configuration": {}}}}))
         == []
     )
+
+
+def test_every_pair_of_values_that_differs_is_told_in_the_first_runs_order() -> None:
+    def trials(*least: str) -> dict[int, Any]:
+        return {
+            number: {
+                "case": {"name": name, "configuration": {}},
+                "effective": {"topic": {"min.insync.replicas": value}},
+            }
+            for number, (name, value) in enumerate(zip("ba", least, strict=True))
+        }
+
+    key = "case.effective.topic.min.insync.replicas"
+    assert comparing.differences({}, {}, (trials("1", "2"), trials("2", "4"))) == [
+        comparing.Difference(key, "1", "2"),
+        comparing.Difference(key, "2", "4"),
+    ]
+    assert comparing.differences({}, {}, (trials("1", "1"), trials("2", "2"))) == [
+        comparing.Difference(key, "1", "2")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -122,10 +122,17 @@ def test_of_two_bookies_the_one_that_is_back_keeps_its_copies() -> None:
     assert of(history, struck("k1", "k2", healed=120), undo(50, "k1"), undo(120, "k2")) == Back(70, "copied")
 
 
-def test_ledgers_say_nothing_where_no_node_was_taken_away() -> None:
-    history = [kept(0, ("k1", "k2")), kept(40, ("k3", "k2"))]
+def test_what_lay_on_a_bookie_that_was_cut_off_is_back_once_it_was_copied() -> None:
+    """The fragment from 1 on is of the new ensemble, the one from 0 on is copied to k3 at 40."""
+    cut = struck("k1", away=False, healed=30)
+    changed = kept(20, ("k1", "k2"), ("k3", "k2"))
 
-    assert of(history, struck("k1", away=False)) is None
+    assert of([kept(0, ("k1", "k2")), changed, kept(40, ("k3", "k2"), ("k3", "k2"))], cut) == Back(
+        30, "copied"
+    )
+    assert of([kept(0, ("k1", "k2")), changed], cut) is None  # nobody copied it: perhaps nobody missed it
+    assert missing_ns([kept(0, ("k1", "k2")), changed], [cut], [(cut, NEVER_NS)]) is None
+    assert of([kept(0, ("k2", "k3"))], cut) is None
     assert of([], struck("k1")) is None
 
 

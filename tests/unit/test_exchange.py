@@ -209,5 +209,8 @@ def test_a_tidy_row_tells_how_to_read_its_figure() -> None:
         "value": 0.0,
         "unit": "count",
     }
+    (moved,) = tidy.rows("run", manifest, [], [{"network_bytes_per_byte": 4.0}])
+    (synced,) = tidy.rows("run", manifest, [], [{"flushes_per_message": 1.5}])
+    assert (moved["unit"], synced["unit"]) == ("1", "1")
     (emulated,) = tidy.rows("run", manifest, [], [{"fsync_ns": 5_100_000, "lost": 0}])
     assert emulated["fsync_ns"] == 5_100_000

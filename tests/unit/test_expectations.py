@@ -277,18 +277,28 @@ def test_a_bound_that_cannot_be_checked_is_undecided(values: list[Any]) -> None:
     ("values", "verdict"),
     [
         ([0, 0, 3, 0, 0], "held"),
-        ([0, 0, 0, 0, 0], "did not hold"),
-        ([0, 0, 0, 0], "undecided"),  # too few to say that it does not come
-        ([0, 0, 0, 0, None], "undecided"),
+        ([0] * 14, "did not hold"),
+        ([0] * 13, "undecided"),  # 0.8 ** 13 is more than 5 %: too few to say that it does not come
+        ([*[0] * 13, None], "undecided"),
         ([None, 1], "held"),
     ],
 )
-def test_what_need_come_once_is_looked_for_in_five_trials(values: list[Any], verdict: str) -> None:
+def test_what_need_come_once_is_looked_for_in_all_trials(values: list[Any], verdict: str) -> None:
     once = bound(once_at_least=1) | {"metric": "duplicates"}
     found = judge(once, trials("duplicates", {"acks": "all"}, values), ["acks"])
 
     assert found["verdict"] == verdict
     assert found["comparisons"][0]["what"] == "acks=all: duplicates >= 1 in one trial or more"
+
+
+def test_what_did_not_come_in_a_few_trials_says_how_many_it_would_take() -> None:
+    once = bound(once_at_least=1) | {"metric": "duplicates"}
+    found = judge(once, trials("duplicates", {"acks": "all"}, [0] * 5), ["acks"])
+
+    assert found["summary"] == (
+        "undecided: as claimed in 0 of 1 comparison over 5 trials, decided in 0; "
+        "it came in none, and to say that it does not come takes 14 trials"
+    )
 
 
 def test_at_least_holds_from_the_bound_upwards() -> None:

@@ -846,6 +846,11 @@ def test_nobody_playing_a_part_is_an_error() -> None:
             "no earlier step with a fault is called 'x'",
         ),
         (
+            {"when": {"acks": 1}, "undo": "node 0 of x"},
+            (0, "undo"),
+            "no earlier step with a fault is called 'node 0 of x'",
+        ),
+        (
             {"when": {"reader": {"blocked": "1s"}}, "kill": "leader"},
             (0, "when", "reader"),
             "no earlier step starts",
@@ -916,6 +921,19 @@ def test_a_step_that_comes_always_comes_until_the_load_is_over() -> None:
 
     names = [record["name"] for record in line.records]
     assert names[:3] == ["dies, 1", "dies, 2", "dies, 3"]
+
+
+def test_a_step_that_comes_always_ends_with_the_window_whenever_the_load_tells() -> None:
+    backend = Recorder()
+    line = timeline(
+        backend, {"name": "dies", "when": {"after": "40ms"}, "times": "always", "kill": "any broker"}
+    )
+    now_ns = time.monotonic_ns()
+    line.told(figures(1, at_ns=now_ns, end_ns=now_ns + 10_000_000))
+    time.sleep(0.15)  # the load's next figures would come after half a second
+    line.abandon()
+
+    assert line.records == []
 
 
 def test_after_a_step_that_comes_always_there_is_no_other() -> None:

@@ -1,3 +1,4 @@
+import json
 import socket
 import struct
 import threading
@@ -19,7 +20,8 @@ from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState
 from bench.systems.kafka import admin
 from bench.systems.kafka.admin import KafkaAdmin, spread
-from bench.systems.kafka.describe import node_settings
+from bench.systems.kafka.describe import active_controller, node_settings
+from bench.systems.kafka.nodes import data_folder, node_id
 
 
 @given(brokers=st.integers(1, 9), partitions=st.integers(1, 70), copies=st.integers(1, 9))
@@ -39,6 +41,38 @@ def test_followers_of_one_leader_take_turns() -> None:
 def test_more_replicas_than_live_brokers_are_refused() -> None:
     with pytest.raises(ClusterError, match="3 replicas need as many live brokers, and there are 2"):
         spread([1, 2], 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("elections", "expected"),
+    [
+        ([(5, 0), (7, 1), (7, 1)], ["controller-2"]),  # the first has missed two elections
+        (
+            [(7, None), (7, 2), (6, 0)],
+            ["controller-3"],
+        ),  # it votes in this one, and has not heard how it ended
+        ([(8, None), (7, 1), (7, 1)], []),  # an election goes on
+        ([None, (7, 2), None], ["controller-3"]),  # two have no disk any more
+        ([None, None, None], []),
+    ],
+)
+def test_the_active_controller_is_whom_the_last_election_chose(
+    tmp_path: Path, elections: list[tuple[int, int | None] | None], expected: list[str]
+) -> None:
+    """Of each controller: the epoch, and which of the three it takes for the leader."""
+    nodes = [
+        Node(f"controller-{number}", "controller", "", (), tmp_path / str(number), tmp_path, (), 0)
+        for number in (1, 2, 3)
+    ]
+    for node, election in zip(nodes, elections, strict=True):
+        if election is not None:
+            epoch, leader = election
+            file = data_folder(node.directory) / "__cluster_metadata-0" / "quorum-state"
+            file.parent.mkdir(parents=True)
+            number = -1 if leader is None else node_id(nodes[leader])
+            file.write_text(json.dumps({"leaderId": number, "leaderEpoch": epoch}))
+
+    assert active_controller(nodes) == expected
 
 
 def text(value: str | None) -> bytes:

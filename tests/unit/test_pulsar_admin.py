@@ -11,7 +11,7 @@ import pytest
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState
-from bench.systems.pulsar import admin, topics
+from bench.systems.pulsar import admin, ready, topics
 from bench.systems.pulsar.admin import PulsarAdmin, ledger_metadata
 from bench.systems.pulsar.registered import ledger_ids
 from bench.systems.pulsar.rest import Rest
@@ -151,6 +151,25 @@ def test_what_is_not_there_may_be_fine(brokers: list[Node]) -> None:
 def test_no_broker_at_all_is_an_error_that_names_them(brokers: list[Node]) -> None:
     with pytest.raises(ClusterError, match=r"none answered: broker-1 \(ConnectError\)"):
         asked(brokers[:1]).ask("Asking", "GET", "json")
+
+
+def test_parts_of_the_cluster_are_found_among_several_of_a_role(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [
+        Node(f"{role}-{number}", role, f"10.0.{place}.{number}", (), Path(), Path(), (), 0)
+        for place, role in enumerate(("zookeeper", "bookie", "broker"))
+        for number in (1, 2, 3)
+    ]
+    modes = {"zookeeper-1": "Mode: follower\n", "zookeeper-2": "", "zookeeper-3": "Mode: leader\n"}
+    monkeypatch.setattr(
+        ready, "four_letter_word", lambda node, word: modes[node.name] if word == "srvr" else ""
+    )
+    asked: Any = PulsarAdmin(Cluster("pulsar", "4.0.8", {"broker": 3}), nodes)
+    asked._recovery = Told("Auditor: 10.0.1.2/10.0.1.2:3181")
+
+    assert asked.find("zookeeper leader", PAIR) == ["zookeeper-3"]
+    assert asked.find("auditor", PAIR) == ["bookie-2"]
+    modes["zookeeper-3"] = "Mode: follower\n"
+    assert asked.find("zookeeper leader", PAIR) == []
 
 
 PAIR = Topic("pair", 2)

@@ -190,6 +190,28 @@ def test_what_limited_a_case_stands_beside_its_price(tmp_path: Path, monkeypatch
     assert "limited by" not in [column.head for column in tables.guarantees(found, part).columns]
 
 
+def test_the_first_page_says_how_the_cpu_was_the_limit(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=3, messages=500)))
+    told: dict[str, list[float]] = {  # one send open, of two cores: both busy, one of them, and more than one
+        "machine_cpu_share": [0.95, 0.6, 0.85],
+        "servers_cpu": [1.5, 0.8, 1.3],
+        "cpu_share": [0.3, 0.2, 0.2],
+    }
+
+    def said(*which: int) -> str:
+        columns = {
+            name: [values[place] for place in which] * (6 // len(which)) for name, values in told.items()
+        }
+        trials = found.trials.assign(bottleneck="cpu", verdict="valid", **columns)
+        (warning,) = resources.limits(replace(found, trials=trials))
+        return warning
+
+    assert "In 6 of 6 valid trials the CPU was the limit: in 2 all of the 2 cores, which" in said(0, 1, 2)
+    assert "in 2 servers and client worked on the open sends one after the other" in said(0, 1, 2)
+    assert "in 2 work beside the open sends kept further cores busy. Such" in said(0, 1, 2)
+    assert "the limit: work beside the open sends kept further cores busy. Such" in said(2)
+
+
 def test_the_time_in_garbage_collection_is_a_cases_median(tmp_path: Path) -> None:
     found = results.read(build(tmp_path / "run", Sketch(systems=("kafka",), rounds=3, messages=500)))
     shares = found.trials["round"].map({0: 0.02, 1: 0.05, 2: 0.004})

@@ -138,9 +138,9 @@ def test_systems_that_sweep_other_things_are_matched_by_what_they_promise() -> N
     assert (one_node["same"], one_node["throughput_msgs_per_s"]["ratio"]) == (True, pytest.approx(1.5))
     assert alone["cases"] == ["kafka level=e", "pulsar level=z"]
     assert [point["throughput_msgs_per_s"]["low"] for point in found["points"]] == [
-        None,
+        pytest.approx(1.5),
         pytest.approx(0.8),
-    ]  # of one each
+    ]
     opening = "Throughput of Kafka over Pulsar, of each the fastest configuration that survives the same: "
     node_words, alone_words = (
         "the loss of any one node, not a power cut of all nodes",
@@ -150,6 +150,27 @@ def test_systems_that_sweep_other_things_are_matched_by_what_they_promise() -> N
     assert between(found, {}) == [f"{opening}{first}, {second}; see Side by side."]
     spanned = between(found | {"points": [one_node, twice(one_node)]}, {})
     assert spanned == [f"{opening}1.5{TIMES} to 3{TIMES} ({node_words}); see Side by side."]
+
+
+def test_no_round_picks_the_configuration_that_stands_for_it() -> None:
+    """Without the 1st or the 3rd round b has 33 in the middle and a 32; without any other, b has 31.5.
+
+    So these rounds' ratios are b's 30 over Pulsar's 10, the others are a's 10 and twice 32: 1, 3, 3, 3.2 and 3.2.
+    """
+    rates = {"a": [32.0, 10.0, 32.0, 32.0, 32.0], "b": [30.0, 90.0, 30.0, 33.0, 33.0]}
+    trials = [row for name, told in rates.items() for row in rows("kafka", name, told)]
+    trials += rows("pulsar", "x", [10.0] * 5, quorums="1")
+    node = Guarantee("broker", nodes=1)
+    promises = dict.fromkeys(("kafka level=a", "kafka level=b", "pulsar level=x"), node)
+
+    found = sides(trials, {"kafka": ["level"], "pulsar": ["quorums"]}, promises)
+
+    assert found is not None
+    rate = found["points"][0]["throughput_msgs_per_s"]
+    assert found["points"][0]["cases"][0] == "kafka level=b"
+    assert rate["first"] == 33.0
+    assert (rate["rounds"], rate["ratio"]) == (5, pytest.approx(3.0))
+    assert 1.0 <= rate["low"] < rate["high"] <= 3.2 + 1e-9
 
 
 def test_systems_that_promise_nothing_alike_are_not_matched() -> None:

@@ -297,6 +297,20 @@ def test_the_machine_is_busy_with_all_but_idling_and_what_the_host_took(
     assert (told["cpu_busy_s"], told["cpu_steal_s"]) == (31, 128)
 
 
+def test_who_waited_for_a_core_is_told_where_the_kernel_counts_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pressure = tmp_path / "cpu"
+    pressure.write_text(
+        "some avg10=66.80 avg60=68.66 avg300=60.66 total=9350056650\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"
+    )
+    monkeypatch.setattr(host, "_PRESSURE", pressure)
+    assert dict(host.machine())["cpu_waiting_s"] == pytest.approx(9350.05665)
+
+    pressure.unlink()
+    assert "cpu_waiting_s" not in dict(host.machine())
+
+
 def test_a_disk_counts_its_flushes_where_the_kernel_does(tmp_path: Path) -> None:
     disk = host.DiskOf(tmp_path)
     disk._stat = tmp_path / "stat"

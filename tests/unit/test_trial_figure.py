@@ -97,10 +97,10 @@ def test_flushes_are_the_machines_and_bytes_of_all_servers_together() -> None:
 
 
 def test_a_mean_of_whole_milliseconds_is_named_a_lower_bound() -> None:
-    assert told("flush_s").title("kafka") == "fsync of a log or journal, ms, mean"
+    assert told("flush_s").title("kafka") == "flush of a log or journal, ms, mean"
     assert (
         told("flush_s").title("pulsar")
-        == "fsync of a log or journal, ms, mean, or more (added up in whole ms)"
+        == "flush of a log or journal, ms, mean, or more (added up in whole ms)"
     )
     assert told("disk_flush_s").title("pulsar") == "flush of the disk, ms, mean"
 

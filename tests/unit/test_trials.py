@@ -39,13 +39,45 @@ def case(**configuration: Any) -> dict[str, Any]:
         ({"load": {"pacing": [[1.0, 500.0], [9.0, 500.0]]}}, {"rate": 500.0}),
         ({"load": {"pacing": [[1.0, 500.0], [9.0, 800.0]]}}, {}),
         ({"case": case(producer={"acks": 0})}, {"open_sends": 6, "waits": False}),
-        ({"case": case(producer={"acks": "all"}, partitions=12)}, {"open_sends": 6, "partitions": 12}),
-        ({"disk": {"emulated_fsync": "as is"}}, {"open_sends": 6}),
-        ({"disk": {"emulated_fsync": "5ms"}}, {"open_sends": 6, "added_fsync_ns": 5_000_000}),
+        ({"case": case(producer={"acks": "all"}, partitions=12)}, {"open_sends": 6, "logs": 12}),
+        # Four partitions with two replicas each are eight logs, two on each of four brokers.
+        (
+            {"case": case(topic={"replicas": 2}, nodes={"broker": 4}, partitions=4)},
+            {"open_sends": 6, "logs": 2},
+        ),
+        ({"case": case(nodes={"broker": 4}, partitions=4)}, {"open_sends": 6, "logs": 3}),
     ],
 )
 def test_what_was_asked_is_read_from_the_record(changed: dict[str, Any], expected: dict[str, Any]) -> None:
     assert asked(record(**changed)) == Asked(**expected)
+
+
+@pytest.mark.parametrize(
+    ("held", "typical_ns"),
+    [
+        # 1.15 ms were 1.05 in the gate and 0.1 on the disk; servers' own were in the gate for 1.3 and 1.5 ms.
+        ({"b1": {"calls": 900, "p50": 1_300_000}, "b2": {"calls": 20, "p50": 1_500_000}}, 1_500_000),
+        ({"b1": {"calls": 900, "p50": 1_300_000}, "b2": {"calls": 19, "p50": 9_000_000}}, 1_400_000),
+        ({}, 1_150_000),
+    ],
+)
+def test_an_fsync_costs_what_it_did_before_the_load_and_by_how_much_longer_it_was_held_then(
+    held: dict[str, Any], typical_ns: int
+) -> None:
+    cost = {"p50": 1_150_000, "gate_p50": 1_050_000}
+    disk = {"emulated_fsync": "1ms", "fsync_ns": {"b1": cost, "b2": cost, "zk": cost}, "held": held}
+
+    told = record(disk=disk).disk
+    assert told
+    assert told.typical_ns == typical_ns
+
+
+def test_what_an_fsync_cost_before_it_was_timed_in_the_gate_is_what_it_cost_before_the_load() -> None:
+    held = {"b1": {"calls": 900, "p50": 1_300_000}}
+    told = record(disk={"emulated_fsync": "1ms", "fsync_ns": {"b1": {"p50": 1_150_000}}, "held": held}).disk
+
+    assert told
+    assert told.typical_ns == 1_150_000
 
 
 WINDOW = {"start_ns": 3_000_000_000, "end_ns": 23_000_000_000}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +26,10 @@ _NAME_MOST = 200
 
 
 def export(run: Path, to: Path) -> list[Path]:
-    """Write `to`/tidy.csv, `to`/omb/<trial>-<case>.json and `to`/omb/periods.csv (docs/results.md); return their paths.
+    """Write `to`/tidy.csv, `to`/omb/periods.csv and `to`/omb/<trial>-<case>.json (docs/results.md); return their paths.
 
-    Raises AnalysisError where the run has no results, EventLogError for an event log that is not as described.
+    Only valid trials leave as OMB's files, in which none can say that it is not. Raises AnalysisError where the run has
+    no results, EventLogError for an event log that is not as described.
     """
     folder = read_folder(run)
     table = run / "results" / "trials.parquet"
@@ -36,18 +37,20 @@ def export(run: Path, to: Path) -> list[Path]:
         raise AnalysisError(f"{run} has no results yet: bench report {run}")
     to.mkdir(parents=True, exist_ok=True)
     manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
-    rows = tidy.rows(run.name, manifest, folder.settings, pq.read_table(table).to_pylist())
+    trials = pq.read_table(table).to_pylist()
+    rows = tidy.rows(run.name, manifest, folder.settings, trials)
     pa.csv.write_csv(pa.Table.from_pylist(list(rows)), to / "tidy.csv")
-    return [to / "tidy.csv", *_omb(folder, str(manifest.get("scenario") or ""), to / "omb")]
+    valid = {row["trial"] for row in trials if row["verdict"] == "valid"}
+    return [to / "tidy.csv", *_omb(folder, valid, str(manifest.get("scenario") or ""), to / "omb")]
 
 
-def _omb(folder: RunFolder, workload: str, to: Path) -> list[Path]:
+def _omb(folder: RunFolder, valid: Container[int], workload: str, to: Path) -> list[Path]:
     to.mkdir(exist_ok=True)
     files = check_log(folder)
     with spark_session(files.rows) as spark, files.opened(spark) as log:
         first_ns = {trial: found.first_ns for trial, found in recorded(log.sends).items()}
         made = omb.results(folder.trials, log, windows(spark, folder.trials, first_ns), workload)
-    return write(folder.trials, made, to)
+    return write([trial for trial in folder.trials if trial.trial in valid], made, to)
 
 
 def write(trials: Iterable[TrialRecord], made: Mapping[int, Mapping[str, Any]], to: Path) -> list[Path]:
@@ -63,4 +66,4 @@ def write(trials: Iterable[TrialRecord], made: Mapping[int, Mapping[str, Any]], 
         csv.writer(file, lineterminator="\n").writerows(
             [("file", "period_s"), *((path.name, length) for path, length in lengths.items())]
         )
-    return [*lengths, to / omb.PERIODS]
+    return [to / omb.PERIODS, *lengths]

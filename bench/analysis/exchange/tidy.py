@@ -11,6 +11,8 @@ _HEAD = ("system", "case")
 _TRIAL = ("round", "trial", "verdict", "bottleneck", "flags")
 _FIGURES = (*METRICS, *SHARES, "flush_ns", "request_ns", "drift")
 _UNITS = {
+    "_per_byte": "1",
+    "_per_message": "1",
     "_ns": "ns",
     "_msgs_per_s": "messages/s",
     "_bytes_per_s": "bytes/s",

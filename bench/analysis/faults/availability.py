@@ -27,8 +27,8 @@ _NOISE, _MOST_NOISE = 2, 0.5
 NO_END, HEALING, RESTART, NEXT = "no end", "healing", "restart", "next fault"
 """What a gap may have ended by: nothing, until the load was over; something that was healed within it; a server that
 had ended by itself and was started again within it; the next fault, which has the rest. Else it ended by itself."""
-_STARTED = "started"
-"""The kind of an entry among a trial's steps: a server was started again."""
+_STARTED, _UNDO = "started", "undo"
+"""Kinds of entries among a trial's steps: a server was started again; a step undid a fault, or a part of it."""
 
 _RATES = ("", "live_")
 """Of acknowledgements, and of what live consumers received: what begins the names of their columns."""
@@ -140,10 +140,10 @@ def _ends(sends: DataFrame) -> DataFrame:
 
 
 def _mended(trial: TrialRecord) -> Iterator[tuple[str, int]]:
-    """Give when the healing of each fault of a trial was asked for, and when servers were started again."""
+    """Give when healing was asked for, of a fault or by a step of its own, and when servers were started again."""
     for step in trial.faults:
         how = RESTART if step["kind"] == _STARTED else HEALING
-        at_ns = step["asked_ns"] if how == RESTART else step.get("heal_asked_ns")
+        at_ns = step["asked_ns"] if step["kind"] in {_STARTED, _UNDO} else step.get("heal_asked_ns")
         if at_ns is not None:
             yield how, at_ns
 

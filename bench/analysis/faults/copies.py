@@ -23,15 +23,17 @@ def back(changes: Changes, steps: Sequence[Step], fault: Step, until_ns: int) ->
     """Tell when the copies that a fault took away were there again; None if never, or where nothing can be said.
 
     Kafka: the copies on the struck nodes while these are away, and those that left the replicas in sync before
-    `until_ns` (when the next fault was asked for). Pulsar: what lies of a ledger on struck nodes that are away; where
-    the fault took no node away, nothing can be said. A node is away until it is healed, by itself or with all of them.
+    `until_ns` (when the next fault was asked for). Pulsar: what lies of a ledger on struck nodes that are away. A node
+    is away until it is healed, by itself or with all of them. Of bookies that a fault left running nobody can say when
+    others had given them up: only that what lay on them was copied elsewhere, where it was.
     """
     asked_ns: int = fault["asked_ns"]
     states = list(_states(changes))
     before = _at(states, asked_ns)
-    if before is None or _untold(states, fault):
+    if before is None:
         return None
-    healed = _healed(steps, fault) if fault.get("away") else {}
+    running = _running(states, fault)
+    healed = dict.fromkeys(map(str, fault["nodes"] or ())) if running else _healed(steps, fault)
     moments = {at_ns for at_ns, _ in states} | {at_ns for at_ns in healed.values() if at_ns is not None}
     keepers = _keepers(states)
     owed: set[Copy] = set()
@@ -48,7 +50,7 @@ def back(changes: Changes, steps: Sequence[Step], fault: Step, until_ns: int) ->
             there = None
         elif owed and there is None:
             there = Back(now_ns - asked_ns, "copied" if away & {node for _, node in owed} else "node back")
-    return there if owed else Back(0, "")
+    return there if owed or running else Back(0, "")
 
 
 def missing_ns(changes: Changes, steps: Sequence[Step], faults: Sequence[tuple[Step, int]]) -> int | None:
@@ -66,7 +68,7 @@ def missing_ns(changes: Changes, steps: Sequence[Step], faults: Sequence[tuple[S
     for fault, until_ns in faults:
         if (seen := back(changes, steps, fault, until_ns)) is not None:
             found.append(seen.after_ns)
-        elif states and not _untold(states, fault):
+        elif states and not _running(states, fault):
             found.append(max(times) - fault["asked_ns"])
     return max(found, default=None)
 
@@ -112,7 +114,9 @@ def _fragment_end(layout: Mapping[str, Any], ledger: int, entry: int) -> int | N
 
 
 def _healed(steps: Sequence[Step], fault: Step) -> dict[str, int | None]:
-    """Give each struck node with when it was healed: by a step that undid it, or with all that were left."""
+    """Give each node taken away with when it was healed: by a step that undid it, or with all that were left."""
+    if not fault.get("away"):
+        return {}
     whole_ns = fault.get("healed_ns")
     found: dict[str, int | None] = {}
     for node in fault["nodes"] or ():
@@ -127,8 +131,8 @@ def _healed(steps: Sequence[Step], fault: Step) -> dict[str, int | None]:
     return found
 
 
-def _untold(states: Sequence[tuple[int, Known]], fault: Step) -> bool:
-    """Whether a fault took no node away that ledgers lie on: then ensembles tell nothing."""
+def _running(states: Sequence[tuple[int, Known]], fault: Step) -> bool:
+    """Whether ledgers lie on nodes that a fault left running: then ensembles do not tell when these were missed."""
     return not fault.get("away") and any("ledgers" in one for _, known in states for one in known.values())
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from bench import numbers
-from bench.model import BUSY, NANOS
+from bench.model import BUSY, IN_TURN, NANOS
 
 Row = Mapping[str, Any]
 
@@ -41,16 +42,14 @@ class Asked:
     """What was asked of a trial, beside what its row tells.
 
     `rate` is what an open loop asked for over its window; in a closed one `open_sends` are under way at a time. A send
-    that `waits` is over when it is acknowledged. A node keeps a log for each of `partitions` at most. Under faults
-    (`broken`) no one thing limits the whole window. Every fsync was held for `added_fsync_ns`. Some nodes' links were
-    `narrowed`.
+    that `waits` is over when it is acknowledged. A node keeps so many of the topic's `logs`, at most. Under faults
+    (`broken`) no one thing limits the whole window. Some nodes' links were `narrowed`.
     """
 
     rate: float | None = None
     open_sends: int | None = None
     waits: bool = True
-    partitions: int = 1
-    added_fsync_ns: int = 0
+    logs: int = 1
     narrowed: bool = False
     broken: bool = False
 
@@ -63,13 +62,11 @@ def bottleneck(row: Row, asked: Asked) -> dict[str, str]:
 
 def _limits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
     """Give what may have limited the trial, what is certain before what is likely; the last always comes."""
-    client = row.get("cpu_share")
     if asked.broken:
         yield UNKNOWN, "something was broken while it ran"
     if _at_least(row, "machine_cpu_share", BUSY):
         yield CPU, f"{_cores(row)}, {_who(row)}"
-    if client is not None and client >= BUSY:
-        yield CLIENT, f"the load process used {client:.0%} of a core, its client library's threads included"
+    yield from _client(row)
     if row.get("machine_cpu_share") is None:
         yield UNKNOWN, "there is no telemetry of it"
     if _at_least(row, "machine_disk_share", BUSY):
@@ -78,19 +75,28 @@ def _limits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
         yield NETWORK, f"a node moved {row['network_share']:.0%} of what its link carries{_narrowed(asked)}"
     if asked.rate is not None and (row.get("throughput_msgs_per_s") or 0) >= _KEPT * asked.rate:
         yield NONE, f"the rate asked for was kept; {_cores(row)}"
-    if row["system"] == "kafka" and _at_least(row, "flush_share", BUSY * asked.partitions):
-        share = row["flush_share"] / asked.partitions
+    if row["system"] == "kafka" and _at_least(row, "flush_share", BUSY * asked.logs):
+        share = row["flush_share"] / asked.logs
         yield DISK, f"a node was syncing each of its logs {share:.0%} of the time"
     if not asked.waits:
         yield UNKNOWN, f"no send waited for the broker (acks=0); {_cores(row)}"
     yield from _waits(row, asked)
 
 
+def _client(row: Row) -> Iterator[tuple[str, str]]:
+    if _at_least(row, "cpu_share", BUSY):
+        share = row["cpu_share"]
+        yield CLIENT, f"the load process used {share:.0%} of a core, its client library's threads included"
+    if _at_least(row, "consumers_cpu", BUSY):
+        share = row["consumers_cpu"]
+        yield CLIENT, f"the consumers' process used {share:.0%} of a core: end-to-end times may be its own"
+
+
 def _waits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
     """Where nothing is at its limit: what most of a send's time passes in, which the next one waits for."""
     mean_ns, request_ns = row.get("service_mean_ns"), row.get("request_ns")
     if not mean_ns or request_ns is None:
-        yield from _one_by_one(row, asked)
+        yield from _few_open(row, asked)
         yield UNKNOWN, f"no time in the broker is known; {_cores(row)}"
         return
     or_more, too_long_ns = (" or more", 0) if row["system"] == "pulsar" else ("", _ROUNDED_NS)
@@ -98,11 +104,11 @@ def _waits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
         f"of {numbers.duration(mean_ns)} that a send took on average, "
         f"{numbers.duration(request_ns)}{or_more} passed in the broker"
     )
-    least_ns, most_ns = _fsync_ns(row, asked)
+    least_ns, most_ns = _fsync_ns(row)
     if _synced(row, least_ns):
         more = "" if least_ns == most_ns else " or more"
         yield DISK, f"{passed}; {_EACH[_in_a_row(row, least_ns)]} took {numbers.duration(least_ns)}{more}"
-    yield from _one_by_one(row, asked)
+    yield from _few_open(row, asked)
     if _synced(row, most_ns):
         spread = f"{numbers.duration(least_ns)} to {numbers.duration(most_ns)}"
         yield UNKNOWN, f"{passed}; one fsync took {spread}, which may be most of it"
@@ -110,23 +116,36 @@ def _waits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
     yield BROKER if mostly else UNKNOWN, f"{passed}; {_cores(row)}"
 
 
-def _one_by_one(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
-    """Where fewer sends are open than there are cores: work on them keeps as many busy, and the others are idle."""
-    busy = sum(row.get(_TAKERS[who]) or 0.0 for who in ("servers", "the client"))
+def _few_open(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
+    """Where few sends are open: work on them, one thread after the other, keeps as many cores busy, and no more.
+
+    More is work beside them, which is in their way where there are too few cores for both.
+    """
+    busy = (row.get("servers_cpu") or 0.0) + (row.get("cpu_share") or 0.0)
     if asked.open_sends and busy >= BUSY * asked.open_sends:
         sends = numbers.plural(asked.open_sends, "send")
-        yield CPU, f"{sends} open at a time, and servers and client kept {busy:.2f} cores busy: {_who(row)}"
+        kept = f"{sends} open at a time, and servers and load process kept {busy:.2f} cores busy"
+        if busy <= IN_TURN * asked.open_sends:
+            yield CPU, f"{kept}: {_who(row)}"
+        elif _at_least(row, "cpu_waiting_share", _MOST):
+            waited = (
+                f"for {row['cpu_waiting_share']:.0%} of the time something that could run waited for a core"
+            )
+            yield CPU, f"{kept}, and {waited}: {_who(row)}"
 
 
-def _fsync_ns(row: Row, asked: Asked) -> tuple[float, float]:
+def _fsync_ns(row: Row) -> tuple[float, float]:
     """How long one fsync took on average, at least and at most; 0 where nobody counted any."""
     counted_ns = row.get("flush_ns")
     if counted_ns is None:
         return 0.0, 0.0
     if row["system"] != "pulsar":
         return counted_ns, counted_ns
-    least_ns = max(counted_ns, asked.added_fsync_ns)
-    return least_ns, max(least_ns, counted_ns + _CUT_NS)
+    if row.get("fsync_ns") is not None:  # behind a gate, where each is timed
+        known_ns = max(counted_ns, row["fsync_ns"])
+        return known_ns, known_ns
+    bounds_ns = (counted_ns + _CUT_NS, row.get("flush_most_ns") or math.inf)
+    return counted_ns, max(counted_ns, min(bounds_ns))
 
 
 def _synced(row: Row, fsync_ns: float) -> bool:

@@ -13,6 +13,7 @@ _MACHINE, _CLIENT, _SUITE = "machine", "client", "suite"
 _MOVED = {"net_in_bytes", "net_out_bytes"}
 _OVER = 1.1
 """So much more than its rate a narrow link may seem to have carried, for its packets' heads and the window's ends."""
+_CONSUMERS = "consumers"
 _KEEPERS = {"broker", "bookie"}
 """Roles whose fsyncs are of messages; a controller's are of the cluster's metadata."""
 
@@ -35,6 +36,7 @@ def usage(
     suite = [row for row in rows if row.role == _SUITE]
     keepers = [row for row in servers if row.role in _KEEPERS]
     flushes, flush_s = _sum(keepers, "flushes"), _sum(keepers, "flush_s")
+    flushing = sum(row.metric == "flushes" and row.value > 0 for row in keepers)
     cpu = _sum(servers, "cpu_s")
     client_cpu, suite_cpu = _sum(client, "cpu_s"), _sum(suite, "cpu_s")
     busy = _sum((row for row in rows if row.role == _MACHINE), "cpu_busy_s", "cpu_steal_s")
@@ -44,15 +46,18 @@ def usage(
         "network_share": _busiest_link(servers, links, machine.get("net_link_bytes_per_s")),
         "servers_cpu": cpu,
         "client_cpu": client_cpu,
+        "consumers_cpu": _sum((row for row in client if row.node == _CONSUMERS), "cpu_s"),
         "suite_cpu": suite_cpu,
         "other_cpu": None
         if busy is None
         else max(0.0, busy - sum(known or 0.0 for known in (cpu, client_cpu, suite_cpu))),
+        "cpu_waiting_share": machine.get("cpu_waiting_s"),
         "cpu_per_message_ns": _ratio(cpu, messages_per_s, NANOS),
         "disk_bytes_per_byte": _ratio(_sum(servers, "disk_write_bytes"), bytes_per_s),
         "network_bytes_per_byte": _ratio(_sum(servers, "net_in_bytes", "net_out_bytes"), bytes_per_s),
         "flushes_per_message": _ratio(flushes, messages_per_s),
         "flush_ns": _ratio(flush_s, flushes, NANOS),
+        "flush_most_ns": _ratio(machine.get("disk_busy_s"), flushes, flushing * NANOS),
         "request_ns": _slowest_role(servers),
         "gc_share": _most(servers, "gc_s"),
         "flush_share": _most(keepers, "flush_s"),

@@ -27,7 +27,8 @@ def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold:
     rank test (Mann and Whitney 1947): it assumes nothing of the distribution but its shape. A case is better or worse
     where the interval leaves 1 out and the ratio is beyond the threshold; there is no difference where the whole
     interval is within it; else nobody can tell. A case is also worse where only the second run lost acknowledged
-    messages, had trials in which nothing was acknowledged, or has no valid trial of it.
+    messages, or each of its trials a larger share of them than any of the first run's; where only it had trials in
+    which nothing was acknowledged, or has no valid trial of it.
 
     Of many cases some look worse by chance. One is proven worse where chance makes any of them look as much worse in
     5 % of pairs of equal runs at most (together.py), or where it is worse for one of those other reasons.
@@ -95,8 +96,22 @@ def _fell(first: Sequence[Row], second: Sequence[Row]) -> str:
     lost = [sum(row["lost"] for row in rows if _known(row.get("lost"))) for rows in (first, second)]
     if lost[1] and not lost[0]:
         return f"lost {lost[1]:,.0f}"
+    if _more(*([row["lost"] / row["acked"] for row in rows if _lost_some(row)] for rows in (first, second))):
+        return f"lost {lost[1]:,.0f}, and the first run {lost[0]:,.0f}: in each trial a larger share than in any there"
     idle = [sum(row.get(RATES[0]) == 0 for row in rows) for rows in (first, second)]
     return f"nothing acknowledged in {idle[1]} of {len(second)} trials" if idle[1] and not idle[0] else ""
+
+
+def _lost_some(row: Row) -> bool:
+    """Whether a trial can say which share of its acknowledged messages was lost."""
+    return _known(row.get("lost")) and bool(row.get("acked"))
+
+
+def _more(first: Sequence[float], second: Sequence[float]) -> bool:
+    """Whether all of the second lie above all of the first, and would by chance once in twenty times at most."""
+    if not first or not second or min(second) <= max(first):
+        return False
+    return math.comb(len(first) + len(second), len(first)) * (1 - LEVEL) >= 1
 
 
 def _endless(first: Sequence[Row], second: Sequence[Row], metric: str) -> str:

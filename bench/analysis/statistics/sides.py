@@ -32,7 +32,8 @@ def sides(
 
     `trials` are rows of the table, in the order in which the points are to come; `swept` names each system's settings,
     `promises` has what each case promises. A ratio is the first system's value over the second's: the median over the
-    rounds in which both have one, and its interval from five on (none where one was picked of several for being high).
+    rounds in which both have one, and its interval from five on. Where one stands for several, that is in each round
+    the one with the most throughput in the others: what a round itself says does not pick it.
     """
     if len(swept) != 2:
         return None
@@ -44,7 +45,7 @@ def sides(
     else:
         ones, others = (_points(trials, system, settings) for system in (first, second))
         points = [
-            _point(dict(zip(settings, point, strict=True)), (ones[point], others[point]), promises)
+            _point(dict(zip(settings, point, strict=True)), ([ones[point]], [others[point]]), promises)
             for point in ones
             if point in others
         ]
@@ -53,15 +54,40 @@ def sides(
 
 
 def _point(
-    values: Mapping[str, str], both: tuple[Rows, Rows], promises: Mapping[str, Guarantee | None]
+    values: Mapping[str, str],
+    alike: tuple[Sequence[Rows], Sequence[Rows]],
+    promises: Mapping[str, Guarantee | None],
 ) -> dict[str, Any]:
-    cases = [rows[0]["case"] for rows in both]
+    """Compare the fastest of some cases that are alike on either side, or the only ones."""
+    chosen = [max(those, key=_middle) if len(those) > 1 else those[0] for those in alike]
+    cases = [rows[0]["case"] for rows in chosen]
     return {
         "values": values,
         "cases": cases,
         **_promised([promises.get(case) for case in cases]),
-        **{metric: _compared(*(by_round(rows, metric) for rows in both)) for metric in METRICS},
+        **{
+            metric: _compared(
+                [by_round(rows, metric) for rows in chosen], [_by_others(those, metric) for those in alike]
+            )
+            for metric in METRICS
+        },
     }
+
+
+def _by_others(alike: Sequence[Rows], metric: str) -> dict[int, float]:
+    """Give by round what the case came to that has the most throughput in the other rounds, if it has that round."""
+    if len(alike) == 1:
+        return by_round(alike[0], metric)
+    rates = [by_round(rows, _RATE) for rows in alike]
+    values = [by_round(rows, metric) for rows in alike]
+    found = {}
+    for number in sorted({number for told in values for number in told}):
+        others = [[rate for other, rate in told.items() if other != number] for told in rates]
+        known = others if all(others) else [list(told.values()) for told in rates]
+        best = max(range(len(alike)), key=lambda place: statistics.median(known[place]))
+        if number in values[best]:
+            found[number] = values[best][number]
+    return found
 
 
 def _matched(
@@ -86,9 +112,7 @@ def _matched(
                     )
                     for (system, names), rows in zip(swept.items(), (one, other), strict=True)
                 }
-                made = _point(dict(zip(shared, point, strict=True)) | chosen, (one, other), promises)
-                if any(len(those) > 1 for those in alike):
-                    made |= {metric: {**made[metric], "low": None, "high": None} for metric in METRICS}
+                made = _point(dict(zip(shared, point, strict=True)) | chosen, (alike[0], alike[1]), promises)
                 yield {**made, "chosen": list(chosen)}
 
 
@@ -146,13 +170,16 @@ def _median(values: Mapping[int, float]) -> float | None:
     return middle if math.isfinite(middle) else None
 
 
-def _compared(one: Mapping[int, float], other: Mapping[int, float]) -> dict[str, Any]:
-    pairs = paired(one, other)
+def _compared(
+    chosen: Sequence[Mapping[int, float]], by_others: Sequence[Mapping[int, float]]
+) -> dict[str, Any]:
+    """Give the medians of those that were chosen, and the ratio of those that the other rounds choose."""
+    pairs = paired(by_others[0], by_others[1])
     ratio = paired_ratio(pairs)
     interval = ratio.interval if ratio else None
     return {
-        "first": _median(one),
-        "second": _median(other),
+        "first": _median(chosen[0]),
+        "second": _median(chosen[1]),
         "rounds": len(pairs),
         "ratio": ratio.median if ratio else None,
         "low": interval.low if interval else None,

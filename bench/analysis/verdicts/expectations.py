@@ -30,6 +30,10 @@ class Rule(NamedTuple):
 HELD, NOT, UNDECIDED = "held", "did not hold", "undecided"
 
 _CHANCE = 0.05
+_RARE = 0.2
+"""What can happen is taken to come in one trial of five at least: the least that five runs of a source can show."""
+_TO_DENY = math.ceil(math.log(_CHANCE) / math.log(1 - _RARE))
+"""In so many trials something so rare would come, but for once in twenty such experiments."""
 _CROWDED = "crowded"
 _COUNTED = ("moves", "reader_short_entries")
 """What faults did that is no time: other work on the machine takes nothing from it."""
@@ -236,13 +240,13 @@ def _bounded(rows: Sequence[Row], metric: str, bound: float, sign: str, about: s
 
 
 def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterator[Comparison]:
-    """Look for one valid trial, of whichever case, that reaches a bound; that none does takes enough of them to say."""
+    """Look for one valid trial, of whichever case, that reaches a bound; that it does not come takes many to say."""
     if not rows:
         return
     values = [timed(row, metric) for row in rows if _counts(row)]
     known = [value for value in values if value is not None]
     for_it = sum(value >= bound for value in known)
-    none = len(known) == len(values) >= ENOUGH_TRIALS
+    none = len(known) == len(values) >= _TO_DENY
     cases = dict.fromkeys(row["case"] for row in rows)
     where = next(iter(cases)) if len(cases) == 1 else f"{len(cases)} cases"
     what = f"{where}: {about}{metric} >= {_bound(metric, bound)} in one trial or more"
@@ -326,6 +330,9 @@ def _why_undecided(comparisons: Sequence[Comparison]) -> str:
         return f" and against it in {against}, as chance alone may have it among {len(comparisons)}"
     if any(comparison["rounds"] == 0 for comparison in comparisons):
         return "; some have no valid round"
+    seen = [value for comparison in comparisons for value in comparison["values"] or ()]
+    if seen and None not in seen:
+        return f"; it came in none, and to say that it does not come takes {_TO_DENY} trials"
     ordered = any(comparison["ratio_median"] is not None for comparison in comparisons)
     if ordered and min(comparison["rounds"] for comparison in comparisons) < ENOUGH_TRIALS:
         return f"; a verdict takes {ENOUGH_TRIALS} rounds that agree"

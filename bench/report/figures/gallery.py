@@ -96,11 +96,7 @@ def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     )
     inside = results.timeline[results.timeline["in_window"].astype(bool)]
     bad = " Crosses: seconds in which a send failed or stayed unknown, or nothing was acknowledged."
-    struck = (
-        " Red: a fault, until healed; what peaks after it had been held up. At the top, ticks: other steps, and nodes "
-        "that ended by themselves; triangles: a partition was seen to be served by another node, or by none; dots: "
-        "other nodes keep it."
-    )
+    struck = f" Red: a fault, until healed; what peaks after it had been held up. {timeline.MARKS}"
     caption += struck if len(results.faults) else ""
     caption += bad if timeline.unhappy(inside).any() else ""
     caption += _panels_chosen(parts)

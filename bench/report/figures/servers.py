@@ -53,7 +53,7 @@ TOLD = (
     Told("messages that servers took in, MB/s", "bytes_in", _MB, "sum"),
     Told("messages that servers gave out, MB/s", "bytes_out", _MB, "sum"),
     Told("request to append, ms, mean", "request_s", _MS, "sum", per="requests", cut=True),
-    Told("fsync of a log or journal, ms, mean", "flush_s", _MS, "sum", per="flushes", cut=True),
+    Told("flush of a log or journal, ms, mean", "flush_s", _MS, "sum", per="flushes", cut=True),
     Told("flushes of the disk, per second", "disk_flushes", 1.0, "sum"),
     Told("flush of the disk, ms, mean", "disk_flush_s", _MS, "sum", per="disk_flushes"),
     Told("time in garbage collection, %, of the server with most", "gc_s", _PERCENT),
@@ -68,6 +68,8 @@ TOLD = (
     ),
     Told("ledgers that lack a copy", "under_replicated", since=False, roles=("bookie",)),  # each tells of all
     Told("changes of the replicas in sync, per second", "isr_changes", 1.0, "sum"),
+    Told("time in which something waited for a core, %", "cpu_waiting_s", _PERCENT),
+    Told("sends that are open", "open_sends", since=False),
     Told("lateness of the client's event loop, ms, most", "loop_lag_s", _MS),
     Told("chunks of records that wait for the disk", "recorder_backlog", since=False),
 )

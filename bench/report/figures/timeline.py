@@ -15,6 +15,10 @@ from bench.report.figures import multiples
 from bench.report.figures.scale import fitting
 from bench.report.results import Json, Results
 
+MARKS = (
+    "At the top, ticks: other steps, and nodes that ended by themselves; triangles: a partition was seen to be served "
+    "by another node, or by none; dots: other nodes keep it."
+)
 _NAMES_AT = (0.91, 0.48)
 """Where the names of faults hang, in turn: of two that follow at once both can be read."""
 
@@ -82,7 +86,7 @@ def _lines(cell: multiples.Cell, seconds: pd.DataFrame, results: Results) -> mul
         faults = results.faults[(results.faults["trial"] == trial) & ~results.faults["fault"].isin(named)]
         named.update(faults["fault"])  # cases of one panel are struck alike, at nearly the same time
         broken(cell.axes, faults, int(seconds["second"].max()) + 1, named=True)
-        _happened(cell, results.trial_files[trial], results.first_send_ns(trial))
+        happened(cell.axes, results.trial_files[trial], results.first_send_ns(trial))
         ends[case] = (float(level.index[-1]), float(level["acked"].iloc[-1]))
         warm_ups.append(_warm_up(shown))
     cell.axes.axvspan(0, min(warm_ups, default=0), color=style.SHADE, zorder=0, linewidth=0)
@@ -132,11 +136,11 @@ def _name(axes: Axes, words: str, at: tuple[float, float]) -> None:
     )
 
 
-def _happened(cell: multiples.Cell, document: Json, first_ns: int | None) -> None:
-    """Mark at the top what else came: other steps and nodes that ended by themselves, and who served anew."""
+def happened(axes: Axes, document: Json, first_ns: int | None) -> None:
+    """Mark at the top what else came, as MARKS says: other steps and nodes that ended, and who served anew."""
     if first_ns is None:
         return
-    steps = [step["asked_ns"] for step in document["faults"] if "proven" not in step]
+    steps = [step["asked_ns"] for step in document.get("faults") or () if "proven" not in step]
     history = document.get("history") or ()
     moves, copies = list(_changes(history, _server)), list(_changes(history, _keepers))
     for times, marker, size, colour in (
@@ -144,14 +148,14 @@ def _happened(cell: multiples.Cell, document: Json, first_ns: int | None) -> Non
         ([at_ns for at_ns in copies if at_ns not in moves], ".", 10, style.SOFT),
         (moves, "v", 14, style.SOFT),
     ):
-        cell.axes.scatter(
+        axes.scatter(
             [(at_ns - first_ns) / NANOS for at_ns in times],
             [0.96] * len(times),
             marker=marker,
             s=size,
             linewidth=0.8,
             color=colour,
-            transform=cell.axes.get_xaxis_transform(),
+            transform=axes.get_xaxis_transform(),
             zorder=5,
         )
 

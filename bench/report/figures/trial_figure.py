@@ -12,9 +12,8 @@ from matplotlib.ticker import MaxNLocator
 
 from bench import numbers
 from bench.report import style
-from bench.report.figures import resources, servers
+from bench.report.figures import resources, servers, timeline
 from bench.report.figures.drawing import Drawing, draw
-from bench.report.figures.timeline import broken
 from bench.report.results import Results
 
 _MS = 1e-6
@@ -49,7 +48,9 @@ def trial(results: Results, number: int) -> Drawing | None:
     faults = results.faults[results.faults["trial"] == number]
     for axes in panels:
         axes.set_xlim(0, right)
-        broken(axes, faults, right, named=axes is panels[0])
+        timeline.broken(axes, faults, right, named=axes is panels[0])
+    timeline.happened(panels[0], results.trial_files[number], results.first_send_ns(number))
+    caption = [_CAPTION, timeline.MARKS if len(faults) else "", _ASKED if told else ""]
     *shown, last = ["service time", *(quantity.label.partition(",")[0] for quantity in quantities)]
     return draw(
         figure,
@@ -58,7 +59,7 @@ def trial(results: Results, number: int) -> Drawing | None:
         alt=f"{', '.join(['Acknowledged messages per second', *shown])} and {last} of {row['case']}: "
         f"{numbers.rate(row['throughput_msgs_per_s'])} messages/s in the measured window."
         f"{''.join(f' {_said(one.title(system), table)}.' for one, table in told)}",
-        caption=f"{_CAPTION} {_ASKED}" if told else _CAPTION,
+        caption=" ".join(filter(None, caption)),
     )
 
 

@@ -60,6 +60,7 @@ def _context(
         "statements": delivery.statements(found),
         "accounts": [delivery.account(part) for part in parts],
         "counters": delivery.counters(found),
+        "unfinished": delivery.unfinished(found, parts),
         "offending": delivery.offending(found, parts),
         "errors": delivery.errors(found, parts),
         "listed": delivery.LISTED,

@@ -78,11 +78,11 @@ def account(part: sweep.Part) -> Table:
 def counters(results: Results) -> Table | None:
     """Trial by trial, under the names of "How to (not) lose messages on an Apache Pulsar cluster".
 
-    None where nothing was to break and no number of messages was to be sent. Beside them the sends whose end nobody
-    knows, which count there as negative acks.
+    None where no fault struck and no number of messages was to be sent. Beside them the sends whose end nobody knows,
+    which count there as negative acks.
     """
-    counted = any((file.get("load") or {}).get("messages") for file in results.trial_files.values())
-    if not results.broken and not counted:
+    files = results.trial_files.values()
+    if not any(file.get("faults") or (file.get("load") or {}).get("messages") for file in files):
         return None
     heads = ("sent", "positive acks", "negative acks", "unknown", "received", "acked missing")
     columns = (
@@ -111,6 +111,22 @@ def counters(results: Results) -> Table | None:
             )
         )
     return Table("Trial by trial", columns, tuple(rows))
+
+
+def unfinished(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
+    """Where full reads stopped that did not reach the end, as the reader told; None where all did."""
+    labels, rows = _labels(results, parts), []
+    for _, trial in results.trials.sort_values(["case", "round"]).iterrows():
+        read = results.trial_files.get(int(trial["trial"]), {}).get("verify") or {}
+        if read.get("complete") is False:
+            label = labels.get(int(trial["trial"]), numbers.NOTHING)
+            counts = (number_cell(trial.get(name), tone="warn") for name in ("received", "unread"))
+            turn = number_cell(trial["round"] + 1)
+            rows.append(Row((Cell(label), turn, *counts, Cell(str(read["reason"])))))
+    heads = (Column("case", "name"), Column("round"), Column("received"), Column("unread"))
+    return (
+        Table("Unfinished reads", (*heads, Column("where it stopped", "text")), tuple(rows)) if rows else None
+    )
 
 
 def _missing(trial: pd.Series[Any]) -> float | None:

@@ -1,4 +1,4 @@
-"""What the acknowledged messages took: CPU, disk, network and fsyncs, and what limited each case."""
+"""What the acknowledged messages took: CPU, disk, network and flushes, and what limited each case."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.model import BUSY
+from bench.model import BUSY, IN_TURN
 from bench.report import sweep
 from bench.report.figures.timeline import representative
 from bench.report.results import Results
@@ -48,7 +48,7 @@ def taken(results: Results, part: sweep.Part) -> Table | None:
         return None
     columns = [
         Column("CPU, µs", "number", "servers, per message"),
-        Column("fsyncs", "number", "servers, per message"),
+        Column("log or journal flushes", "number", "servers, per message"),
         Column("to disks", "number", "bytes per message byte"),
         Column("network", "number", "bytes per message byte"),
         Column("in GC", "number", "time"),
@@ -101,7 +101,7 @@ def limits(results: Results) -> Iterator[str]:
         apart = ", ".join(f"{system.capitalize()} {count} of {of}" for system, count, of in bound)
         each = f" ({apart})" if len(bound) > 1 else ""
         yield (
-            f"In {cpu} of {numbers.plural(every, 'valid trial')}{each} the CPU was the limit{_how(results, cpu)}. "
+            f"In {cpu} of {numbers.plural(every, 'valid trial')}{each} the CPU was the limit{_how(results)}. "
             "Such rates compare configurations with each other on a machine like this one; they are not what brokers "
             "on machines of their own would carry."
         )
@@ -112,15 +112,29 @@ def limits(results: Results) -> Iterator[str]:
         )
 
 
-def _how(results: Results, cpu: int) -> str:
-    """Say in how many of the trials that the CPU limited all cores were busy, and in how many one after the other."""
+def _how(results: Results) -> str:
+    """Say in how many of the trials that the CPU limited all cores were busy, and in how many as many as had work."""
     limited = results.valid[results.valid["bottleneck"] == "cpu"]
-    full = int((pd.to_numeric(limited["machine_cpu_share"]) >= BUSY).sum())
-    all_cores = f"all of the {method.cores(results)}, which servers and load share, were busy"
-    in_turn = "servers and client worked on the open sends in turn, which more cores would not speed up"
-    if full == cpu:
-        return f": {all_cores}"
-    return f": {in_turn}" if not full else f": in {full} {all_cores}, in {cpu - full} {in_turn}"
+    full = pd.to_numeric(limited["machine_cpu_share"]) >= BUSY
+    busy = pd.to_numeric(limited["servers_cpu"]).fillna(0) + pd.to_numeric(limited["cpu_share"]).fillna(0)
+    turns = ~full & (busy <= IN_TURN * limited["trial"].map(lambda trial: _open_sends(results, trial)))
+    ways = {
+        f"all of the {method.cores(results)}, which servers and load share, were busy": int(full.sum()),
+        "servers and client worked on the open sends one after the other, for which further cores would be idle": int(
+            turns.sum()
+        ),
+        "work beside the open sends kept further cores busy": int((~full & ~turns).sum()),
+    }
+    said = {way: count for way, count in ways.items() if count}
+    if len(said) == 1:
+        return f": {next(iter(said))}"
+    return f": {', '.join(f'in {count} {way}' for way, count in said.items())}"
+
+
+def _open_sends(results: Results, trial: int) -> float:
+    """How many sends a trial's load had open at a time."""
+    load = results.trial_files.get(trial, {}).get("load") or {}
+    return float(load.get("producers", 1) * load.get("window", 1))
 
 
 def told(results: Results) -> str:

@@ -46,10 +46,11 @@ def node_settings(node: Node) -> dict[str, str | None]:
 def active_controller(nodes: Sequence[Node]) -> list[str]:
     """Return the name of the controller that leads the metadata quorum, [] where none does.
 
-    By the election of the highest epoch that any controller has on disk: clients are not told who it is.
+    By the election of the highest epoch that any controller has on disk, as one who knows its end has it: clients are
+    not told who it is.
     """
     states = [state for node in of_role(nodes, CONTROLLER) if (state := _quorum_state(node))]
-    newest = max(states, key=lambda state: int(state["leaderEpoch"]), default=None)
+    newest = max(states, key=lambda state: (int(state["leaderEpoch"]), int(state["leaderId"])), default=None)
     if newest is None:
         return []
     return [node.name for node in of_role(nodes, CONTROLLER) if node_id(node) == newest["leaderId"]]
