@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
-from bench.backends import sandbox
+from bench.backends import commands, sandbox
 from bench.errors import FaultError
 
 _CHAINS = (("INPUT", "--source"), ("OUTPUT", "--destination"))
@@ -141,7 +141,7 @@ class DelayedNode:
         self._do("iptables", "--wait", verb, *rule)
 
     def _do(self, *command: str) -> str:
-        done = subprocess.run([*self._enter, *command], capture_output=True, text=True, check=False)
+        done = commands.run([*self._enter, *command])
         if done.returncode:
             raise FaultError(
                 f"Changing or reading the packet filter of {self._name} failed: {done.stderr.strip()}."

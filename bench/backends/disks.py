@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import struct
-import subprocess
 import sys
 import time
 from contextlib import nullcontext, suppress
@@ -18,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 import psutil
 
-from bench.backends import sandbox
+from bench.backends import commands, sandbox
 from bench.backends.filler import Filler
 from bench.backends.ranks import nearest_rank
 from bench.errors import FaultError, SetupError
@@ -213,7 +212,7 @@ class Disk:
 
 
 def _tool(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = commands.run(command)
     if done.returncode:
         raise SetupError(f"`{' '.join(command)}` failed: {done.stderr.strip()}")
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from bench.backends import reach, sandbox
+from bench.backends import commands, reach, sandbox
 from bench.backends.delayed import DelayedNode, Link
 from bench.errors import FaultError, SetupError
 from bench.model import Node
@@ -163,7 +162,14 @@ class Network:
         self._in_force[node.name].add(rules.name)
 
     def slow(self, node: Node, sources: Sequence[str], targets: Sequence[str], link: Link) -> DelayedNode:
-        """Hold packets that come to a node from `sources`, and those that go to `targets`."""
+        """Hold packets that come to a node from `sources`, and those that go to `targets`.
+
+        Raises FaultError where they are held already: a node's queues have one who serves them.
+        """
+        if self._is_delayed(node.name):
+            raise FaultError(
+                f"Packets of {node.name} are held already: one slow-network at a time may strike a node."
+            )
         self._delayed[node.name] = DelayedNode(self.enter(node), node.name, sources, targets, link)
         return self._delayed[node.name]
 
@@ -189,15 +195,14 @@ class Network:
     def answers(self, node: Node, addresses: Sequence[str], patience_s: float) -> dict[str, float]:
         """Return which addresses answer to a packet from a node, and after how many seconds (reach.py)."""
         command = [*self.enter(node), sys.executable, "-IS", reach.__file__, str(patience_s), *addresses]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = commands.run(command)
         if done.returncode:
             raise FaultError(f"Asking for answers from {node.name} failed: {done.stderr.strip()}.")
         answered: dict[str, float] = json.loads(done.stdout)
         return answered
 
     def _nft(self, node: Node, lines: str) -> str:
-        command = [*self.enter(node), "nft", "-f", "-"]
-        done = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
+        done = commands.run([*self.enter(node), "nft", "-f", "-"], lines)
         if done.returncode:
             raise FaultError(f"Changing the packet filter of {node.name} failed: {done.stderr.strip()}.")
         return done.stdout
@@ -211,9 +216,7 @@ class Network:
 
 def _ip(lines: list[str], namespace: str | None = None) -> None:
     inside = ["-n", namespace] if namespace else []
-    done = subprocess.run(
-        ["ip", *inside, "-batch", "-"], input="\n".join(lines), capture_output=True, text=True, check=False
-    )
+    done = commands.run(["ip", *inside, "-batch", "-"], "\n".join(lines))
     if done.returncode:
         message = f"laying the cluster's network failed: {done.stderr.strip()}"
         raise SetupError(message)

@@ -234,6 +234,8 @@ def test_a_longer_way_takes_as_long_as_asked_in_each_direction(
         slow_s = round_trip_s(one)
         assert 0.06 <= slow_s < 0.2
         assert round_trip_s(third) < 0.03  # others are as near as before
+        with pytest.raises(FaultError, match=f"Packets of {one.name} are held already"):
+            backend.slow_network(one, [third.address], [third.address], Link(delay_s=0.05))
     finally:
         held = delayed.end()
     assert held["in"].packets > 10

@@ -349,12 +349,18 @@ def test_a_slower_run_has_a_status_of_its_own(runs: tuple[Path, Path], tmp_path:
     table = slow / "results" / "trials.parquet"
     trials = pd.read_parquet(table)
     trials[RATE] *= 0.5
+    trials.loc[[0, 1, 2], "flags"] = ["trend", "trend, outlier", "outlier"]
+    trials["other_cpu"] = [0.7, *[0.0] * (len(trials) - 1)]
     trials.to_parquet(table)
 
     done = CliRunner().invoke(app, ["compare", str(runs[0]), str(slow), "--out", str(tmp_path)])
 
     assert done.exit_code == 1
     assert "All cases together: 2 worse." in done.output
+    assert (
+        "of the second run's 10 valid trials 2 with a trend, 2 with an outlier's speed, 1 beside other work on the "
+        "machine." in " ".join(done.output.split())
+    )
 
 
 def test_runs_without_a_case_in_common_are_refused(runs: tuple[Path, Path], tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pytest
 from bench import numbers
 from bench.report import results, sweep
 from bench.report.pages import html
-from bench.report.sections import delivery, expectations, method, resources, tables
+from bench.report.sections import delivery, expectations, method, offending, resources, tables
 from bench.report.table import Cell, Table
 from tests.report_data import build
 from tests.report_sketch import Sketch
@@ -190,6 +190,58 @@ def test_what_limited_a_case_stands_beside_its_price(tmp_path: Path, monkeypatch
     assert "limited by" not in [column.head for column in tables.guarantees(found, part).columns]
 
 
+def test_counters_stand_trial_by_trial_under_the_articles_names(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500)))
+    assert delivery.counters(found) is None  # nothing struck, and the load was no number of messages
+    files = {
+        number: {**file, "faults": [{"kind": "slow-disk"}]} for number, file in found.trial_files.items()
+    }
+    told = {
+        "sent": 1000,
+        "acked": 900,
+        "failed": 60,
+        "unknown": 40,
+        "received": 970,
+        "lost": [7, None],
+        "unread": 11,
+        "fail_present": 20,
+        "unknown_present": 3,
+        "out_of_order": 5,
+        "duplicates": 2,
+    }
+
+    made = delivery.counters(replace(found, trials=found.trials.assign(**told), trial_files=files))
+
+    assert made is not None
+    heads = ["sent", "positive acks", "negative acks", "unknown", "received", "acked missing"]
+    assert [column.head for column in made.columns[2:]] == [
+        *heads,
+        "non-acked received",
+        "out of order",
+        "duplicates",
+    ]
+    said = [[cell.text for cell in row.cells[2:]] for row in made.rows]
+    counts = ["1,000", "900", "60", "40", "970"]
+    # What the second trial's reader had not read by its end counts as missing, as in the article.
+    assert said == [[*counts, "7", "23", "5", "2"], [*counts, "11", "23", "5", "2"]]
+
+
+def test_where_a_read_stopped_stands_in_the_account(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500)))
+    assert delivery.unfinished(found, sweep.parts(found)) is None
+    reason = "Reading the topic back: nothing came for 30 s, and partition 0 was read to ledger 6, entry 0."
+    short = {**found.trial_files[1], "verify": {"complete": False, "reason": reason}}
+    halted = replace(
+        found, trials=found.trials.assign(unread=[0, 58]), trial_files={**found.trial_files, 1: short}
+    )
+
+    made = delivery.unfinished(halted, sweep.parts(halted))
+
+    assert made is not None
+    (row,) = made.rows
+    assert [cell.text for cell in row.cells][3:] == ["58", reason]
+
+
 def test_the_first_page_says_how_the_cpu_was_the_limit(tmp_path: Path) -> None:
     found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=3, messages=500)))
     told: dict[str, list[float]] = {  # one send open, of two cores: both busy, one of them, and more than one
@@ -329,7 +381,7 @@ def test_lost_messages_that_follow_one_another_share_a_row(tmp_path: Path) -> No
     found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), lost={0: 6}, messages=500)))
     those = found.messages.assign(sequence=[5, 6, 7, 8, 10, 11], producer=[0] * 5 + [1], partition=0)
 
-    table = delivery.offending(replace(found, messages=those), sweep.parts(found))
+    table = offending.table(replace(found, messages=those), sweep.parts(found))
 
     assert table is not None
     place = [column.head for column in table.columns].index("sequence")
@@ -343,7 +395,7 @@ def test_of_older_results_the_copy_before_is_the_first_one(tmp_path: Path) -> No
     )
     older = those.drop(columns=[name for name in those if str(name).startswith("first_")])
 
-    table = delivery.offending(replace(found, messages=older), sweep.parts(found))
+    table = offending.table(replace(found, messages=older), sweep.parts(found))
 
     assert table is not None
     cells = dict(zip([column.head for column in table.columns], table.rows[0].cells, strict=True))
@@ -364,7 +416,7 @@ def test_copies_that_were_read_one_after_the_other_share_a_row(tmp_path: Path) -
         first_entry=[3, 0, 1, 2],
     )
 
-    table = delivery.offending(replace(found, messages=those), sweep.parts(found))
+    table = offending.table(replace(found, messages=those), sweep.parts(found))
 
     assert table is not None
     heads = ["partition", "position", "sequence", "position", "sequence", "messages", "first copy at"]

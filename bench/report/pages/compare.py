@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -96,8 +97,27 @@ class Comparison:
         return f"All cases together: {'; '.join(filter(None, said))}."
 
     @property
+    def doubts(self) -> str:
+        """Say of how many of the trials that count something is odd; empty where there are none."""
+        runs = (("first", self.first), ("second", self.second))
+        said = [f"of the {which} run's {_doubts(found)}" for which, found in runs if _doubts(found)]
+        return f"These count like others: {'; '.join(said)}." if said else ""
+
+    @property
     def _proven(self) -> list[Compared]:
         return [case for case in self.cases if case.proven]
+
+
+def _doubts(found: Results) -> str:
+    valid = found.valid
+    flags = valid["flags"].fillna("") if "flags" in valid.columns else pd.Series(dtype=str)
+    odd = {
+        "with a trend": int(flags.str.contains("trend").sum()),
+        "with an outlier's speed": int(flags.str.contains("outlier").sum()),
+        "beside other work on the machine": len(method.crowded(valid)),
+    }
+    told = [f"{count} {what}" for what, count in odd.items() if count]
+    return f"{numbers.plural(len(valid), 'valid trial')} {', '.join(told)}" if told else ""
 
 
 def speeds(first: Results, second: Results) -> list[Speed]:
@@ -184,7 +204,11 @@ def printed(comparison: Comparison) -> RenderableType:
         drawn.add_column(column.head, justify="right" if column.kind == "number" else "left")
     for row in made.rows:
         drawn.add_row(*(Text(cell.text, STYLES.get(cell.tone, "")) for cell in row.cells))
-    return Group(drawn, Text(), Text(comparison.summary), Text(comparison.together))
+    return Group(drawn, Text(), *map(Text, _lines(comparison)))
+
+
+def _lines(comparison: Comparison) -> list[str]:
+    return [line for line in (comparison.summary, comparison.together, comparison.doubts) if line]
 
 
 def write(comparison: Comparison, folder: Path) -> Path:

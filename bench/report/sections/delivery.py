@@ -11,20 +11,9 @@ import pandas as pd
 from bench import numbers
 from bench.report import sweep
 from bench.report.results import Results
-from bench.report.table import Cell, Column, Row, Table, case_table, lost_cell, number_cell, without_empty
+from bench.report.table import Cell, Column, Row, Table, case_table, lost_cell, number_cell
 
-LISTED = 50
-_PLACE = ("ledger", "entry", "batch_index")
 _TONES = ("bad", "warn", "good")
-_GRAVITY = (
-    "lost",
-    "foreign",
-    "duplicate",
-    "out_of_order",
-    "fail_present",
-    "unknown_present",
-)
-_OFFENCES = tuple("duplicates" if kind == "duplicate" else kind for kind in _GRAVITY)
 _COLUMNS = (
     ("sent", "sends", "plain"),
     ("acked", "sends", "plain"),
@@ -115,11 +104,11 @@ def counters(results: Results) -> Table | None:
 
 def unfinished(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     """Where full reads stopped that did not reach the end, as the reader told; None where all did."""
-    labels, rows = _labels(results, parts), []
+    named, rows = labels(results, parts), []
     for _, trial in results.trials.sort_values(["case", "round"]).iterrows():
         read = results.trial_files.get(int(trial["trial"]), {}).get("verify") or {}
         if read.get("complete") is False:
-            label = labels.get(int(trial["trial"]), numbers.NOTHING)
+            label = named.get(int(trial["trial"]), numbers.NOTHING)
             counts = (number_cell(trial.get(name), tone="warn") for name in ("received", "unread"))
             turn = number_cell(trial["round"] + 1)
             rows.append(Row((Cell(label), turn, *counts, Cell(str(read["reason"])))))
@@ -134,81 +123,12 @@ def _missing(trial: pd.Series[Any]) -> float | None:
     return trial.get("unread") if numbers.absent(trial["lost"]) else trial["lost"]
 
 
-def offending(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
-    """The first fifty rows of offending messages of each kind, the gravest first; None where there are none.
-
-    Those of a kind that follow one another, lost or there twice, share a row, with the places of the first of them.
-    """
-    grave = results.messages["kind"].map({kind: place for place, kind in enumerate(_GRAVITY)})
-    if not grave.notna().any():
-        return None
-    ordered = _ordered(_as_now(results.messages).assign(grave=grave).dropna(subset="grave"))
-    labels = _labels(results, parts)
-    rounds = dict(zip(results.trials["trial"], results.trials["round"], strict=True))
-    columns = (
-        Column("kind", "name"),
-        Column("round"),
-        Column("case", "name"),
-        Column("producer"),
-        Column("partition"),
-        Column("position", "name", "read before it"),
-        Column("sequence", "number", "read before it"),
-        Column("position", "name", "the message"),
-        Column("sequence", "number", "the message"),
-        Column("messages"),
-        Column("first copy at", "name"),
-        Column("error", "text"),
-    )
-    shown = _spans(ordered).groupby("kind", sort=False).head(LISTED)
-    rows = tuple(
-        _message(message, labels.get(message["trial"], numbers.NOTHING), rounds[message["trial"]] + 1)
-        for _, message in shown.iterrows()
-    )
-    return without_empty(Table("Offending messages", columns, rows))
-
-
-def _as_now(messages: pd.DataFrame) -> pd.DataFrame:
-    """Older results have the copy before a duplicate where now is what was read before it."""
-    if "first_entry" in messages:
-        return messages
-    copies = messages["kind"] == "duplicate"
-    first = {f"first_{name}": messages[f"previous_{name}"].where(copies) for name in _PLACE}
-    before = {f"previous_{name}": messages[f"previous_{name}"].mask(copies) for name in ("sequence", *_PLACE)}
-    return messages.assign(**first, **before)
-
-
-def _ordered(messages: pd.DataFrame) -> pd.DataFrame:
-    """Sort by kind, the gravest first, by trial and producer; copies as they lie in the log, the others as sent."""
-    copies = messages["kind"] == "duplicate"
-    place = {f"at_{name}": messages[name].where(copies, 0) for name in ("partition", *_PLACE)}
-    return messages.assign(**place).sort_values(["grave", "trial", "producer", *place, "sequence"])
-
-
-def _spans(ordered: pd.DataFrame) -> pd.DataFrame:
-    """Put messages of a kind that follow one another into one row: the last one's sequence in `until`, and `many`.
-
-    Lost ones by their sequence, copies where each was read right after the other.
-    """
-    whose, before = ["kind", "trial", "producer", "partition"], ordered["sequence"].shift()
-    same = (ordered[whose] == ordered[whose].shift()).all(axis="columns")
-    lost = (ordered["kind"] == "lost") & (ordered["sequence"] == before + 1)
-    copies = (ordered["kind"] == "duplicate") & (ordered["previous_sequence"] == before)
-    follows = same & (lost | copies)
-    sequences = ordered.groupby((~follows).cumsum())["sequence"]
-    return ordered.assign(until=sequences.transform("last"), many=sequences.transform("size"))[~follows]
-
-
-def offences(results: Results) -> int:
-    """Count all offending messages of the run; of each trial and kind the table lists so many at most."""
-    return int(results.trials[[name for name in _OFFENCES if name in results.trials]].sum().sum())
-
-
 def errors(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     """What the clients called the sends that were not acknowledged, by case; None where all were."""
     if results.errors.empty:
         return None
-    labels = _labels(results, parts)
-    case = results.errors["trial"].map(lambda trial: labels.get(int(trial), numbers.NOTHING))
+    named = labels(results, parts)
+    case = results.errors["trial"].map(lambda trial: named.get(int(trial), numbers.NOTHING))
     summed = results.errors.assign(case=case).groupby(["case", "outcome", "error"], dropna=False)
     columns = (
         Column("case", "name"),
@@ -302,7 +222,8 @@ def _unconfirmed(results: Results) -> Iterator[Statement]:
         )
 
 
-def _labels(results: Results, parts: Sequence[sweep.Part]) -> dict[int, str]:
+def labels(results: Results, parts: Sequence[sweep.Part]) -> dict[int, str]:
+    """What each trial's case is called, by the trial's number."""
     names = {
         str(case["case"]): " ".join(dict.fromkeys((part.title, part.label(case))))
         for part in parts
@@ -312,40 +233,3 @@ def _labels(results: Results, parts: Sequence[sweep.Part]) -> dict[int, str]:
         int(trial): names.get(str(case), str(case))
         for trial, case in zip(results.trials["trial"], results.trials["case"], strict=True)
     }
-
-
-def _message(message: pd.Series[Any], label: str, turn: int) -> Row:
-    kind, error = str(message["kind"]), message.get("error")
-    tone = "bad" if kind in {"lost", "foreign"} else "plain"
-    return Row(
-        (
-            Cell(kind.replace("_", " "), tone),
-            Cell(str(turn)),
-            Cell(label),
-            Cell(_identity(message["producer"])),
-            Cell(_identity(message["partition"])),
-            Cell(_position(message, "previous_")),
-            Cell(_identity(message.get("previous_sequence"))),
-            Cell(_position(message, "")),
-            Cell(_sequences(message)),
-            number_cell(message["many"]),
-            Cell(_position(message, "first_")),
-            Cell(numbers.NOTHING if numbers.absent(error) else str(error)),
-        )
-    )
-
-
-def _sequences(message: pd.Series[Any]) -> str:
-    """The sequence of a message; of several that follow one another the first one's and the last one's."""
-    first = _identity(message["sequence"])
-    return f"{first} to {_identity(message['until'])}" if message["many"] > 1 else first
-
-
-def _position(message: pd.Series[Any], which: str) -> str:
-    places = [message.get(f"{which}{name}") for name in _PLACE]
-    return ":".join(_identity(place) for place in places if not numbers.absent(place)) or numbers.NOTHING
-
-
-def _identity(value: float | None) -> str:
-    """A number that names something: without separators, so that it can be searched for."""
-    return numbers.NOTHING if value is None or numbers.absent(value) else str(int(value))
