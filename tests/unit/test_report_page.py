@@ -196,7 +196,7 @@ def test_counters_stand_trial_by_trial_under_the_articles_names(tmp_path: Path) 
     files = {
         number: {**file, "faults": [{"kind": "slow-disk"}]} for number, file in found.trial_files.items()
     }
-    told = {
+    told: dict[str, Any] = {
         "sent": 1000,
         "acked": 900,
         "failed": 60,
