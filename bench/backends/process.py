@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-import psutil
-
-from bench.backends import fsync_gate, power
+from bench.backends import logs, ports, power
 from bench.backends.delayed import DelayedNode, Link
-from bench.backends.disks import Disk
-from bench.backends.fsync_gate import FsyncGate
+from bench.backends.gates import Gates
 from bench.backends.netns import Network, PacketRules, Packets
-from bench.backends.ranks import nearest_rank
+from bench.backends.own_disks import OwnDisks
 from bench.backends.supervision import Back, Noted, Supervision
 from bench.errors import BenchError, ClusterError, FaultError, NodeDiedError, SetupError
 from bench.model import Node
 
-_LOG_LINES = 25
 _STOP_S = 20.0
 _ENDED_S = 60.0
 """An orderly stop may take its time: a Kafka broker hands its partitions over first, if anybody takes them."""
-_OPEN_S = 60.0
-_PROBES = 25
-"""So many fsyncs tell what one costs on a node's disk."""
 _TURN_S = 0.05
 _ENDS_S = 5.0
 _WATCH_S = 0.25
@@ -47,18 +37,16 @@ class ProcessBackend:
 
         With `gated` every node's fsyncs pass a gate, which can hold them.
         """
-        self._gated = gated
+        self._gates = Gates() if gated else None
         self._supervision: Supervision | None = None
         self._watch = threading.Lock()
-        self._gates: dict[str, FsyncGate] = {}
         self._nodes = list(nodes)
         self._away: set[str] = set()
-        self._disks: dict[Path, Disk] = {}
+        self._disks = OwnDisks()
         self._network = Network(nodes) if nodes else None
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         try:
-            for folder in disks:
-                self._disks[folder] = Disk(folder)
+            self._disks.make(disks)
         except BaseException:
             self.close()
             raise
@@ -70,54 +58,24 @@ class ProcessBackend:
         """
         for number, group in enumerate(groups):
             if number:
-                self._await_ports(groups[number - 1])
+                ports.await_open(groups[number - 1], self.alive)
             for node in group:
                 self._start(node)
-
-    def _await_ports(self, nodes: Sequence[Node]) -> None:
-        deadline = time.monotonic() + _OPEN_S
-        for node in nodes:
-            while not _is_open(node, node.ports[0]):
-                self.alive()
-                if time.monotonic() > deadline:
-                    raise ClusterError(f"{node.name} has no open port after {_OPEN_S:.0f} s. {log_end(node)}")
-                time.sleep(_TURN_S)
 
     def _start(self, node: Node) -> None:
         if self._network is None:
             message = f"{node.name}: this cluster has no network, so no process can be started in it"
             raise ClusterError(message)
-        node.directory.mkdir(parents=True, exist_ok=True)
-        if not self._gated:
-            self._processes[node.name] = self._spawned(node, [*self._network.enter(node), *node.command])
-            return
-        here, there = socket.socketpair()
-        gated = fsync_gate.command(there, *node.command)
-        with here, there:
-            entered = [*self._network.enter(node), *gated]
-            self._processes[node.name] = self._spawned(node, entered, there.fileno())
-            there.close()
-            before = self._gates.get(node.name)
-            self._gates[node.name] = FsyncGate.of(here)
-            if before is not None:
-                before.close()
-                self._gates[node.name].delay_ns = before.delay_ns
-                self._gates[node.name].held_ns = before.held_ns
-                self._gates[node.name].inside_ns = before.inside_ns
+        entering = self._network.enter(node)
 
-    @staticmethod
-    def _spawned(node: Node, command: Sequence[str], *inherited: int) -> subprocess.Popen[bytes]:
-        with node.log.open("ab") as log:
-            return subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=node.directory,
-                env={**os.environ, **node.environment},
-                pass_fds=inherited,
-                start_new_session=True,
-            )
+        def spawn(command: Sequence[str], *inherited: int) -> None:
+            self._processes[node.name] = _spawned(node, [*entering, *command], inherited)
+
+        node.directory.mkdir(parents=True, exist_ok=True)
+        if self._gates is None:
+            spawn(node.command)
+        else:
+            self._gates.put_before(node, spawn)
 
     def alive(self) -> None:
         """Raise NodeDiedError, with the end of its log, if a started node is gone that nobody ended.
@@ -132,7 +90,7 @@ class ProcessBackend:
 
     def _ended_by_itself(self, node: Node, status: int) -> None:
         if self._supervision is None or not self._supervision.takes(node.name, status):
-            message = f"{node.name} ended with status {status}. {log_end(node)}"
+            message = f"{node.name} ended with status {status}. {logs.end(node)}"
             raise NodeDiedError(message)
         if self._supervision.is_due(node.name):
             self._start(node)
@@ -182,7 +140,7 @@ class ProcessBackend:
 
     def listens(self, node: Node) -> bool:
         """See abilities.Killable."""
-        return _is_open(node, node.ports[0])
+        return ports.is_open(node, node.ports[0])
 
     def end_node(self, node: Node, *, kill: bool) -> int:
         """See abilities.Killable."""
@@ -208,7 +166,7 @@ class ProcessBackend:
                 failed.append(error)
         if failed:
             raise failed[0]
-        self._await_ports(nodes)
+        ports.await_open(nodes, self.alive)
 
     def pause_node(self, node: Node) -> str:
         """See abilities.Pausable."""
@@ -254,59 +212,30 @@ class ProcessBackend:
 
     def hold_fsyncs(self, node: Node, seconds: float) -> None:
         """See abilities.FsyncHolder."""
-        self._gate(node).delay_ns = round(seconds * 1e9)
+        self.gates.hold(node, seconds)
 
     def held_fsyncs(self, node: Node, since: int = 0) -> tuple[int, float]:
         """See abilities.FsyncHolder."""
-        gate = self._gate(node)
-        return len(gate.held_ns) - since, gate.typical_ns(since)
-
-    def gated_fsyncs(self, node: Node) -> Sequence[int]:
-        """Return how long each fsync of a node was in its gate so far, in ns: held, or only let through."""
-        return self._gate(node).inside_ns
+        return self.gates.held(node, since)
 
     def release_fsyncs(self, nodes: Sequence[Node]) -> str:
         """See abilities.FsyncHolder."""
-        return fsync_gate.release({node.name: self._gate(node) for node in nodes})
+        return self.gates.release(nodes)
 
-    def fsync_cost(self, node: Node, folder: Path, seconds: float) -> dict[str, int]:
-        """Measure what one fsync costs in a folder of a node, when each is held for so long; see disks.fsync_cost.
-
-        `gate_p50` is for how long of it the gate held it.
-        """
-        here, there = socket.socketpair()
-        probe = [sys.executable, "-m", "bench.backends.disks", str(folder), str(_PROBES)]
-        command = fsync_gate.command(there, *probe)
-        with here, there:
-            process = subprocess.Popen(command, pass_fds=(there.fileno(),), stdout=subprocess.PIPE, text=True)
-            there.close()
-            with ExitStack() as last:
-                last.callback(process.kill)
-                gate = FsyncGate.of(here)
-                last.callback(gate.close)
-                gate.delay_ns = round(seconds * 1e9)
-                with suppress(subprocess.TimeoutExpired):
-                    said, _ = process.communicate(timeout=_OPEN_S + _PROBES * seconds)
-        if process.returncode != 0:
-            raise ClusterError(
-                f"Measuring what an fsync costs on the disk of {node.name} failed or took too long."
-            )
-        measured: dict[str, int] = json.loads(said)
-        return measured | {"gate_p50": nearest_rank(sorted(gate.inside_ns), 50)}
-
-    def _gate(self, node: Node) -> FsyncGate:
-        if node.name not in self._gates:
-            raise FaultError(f"{node.name} was started without a gate before its disk.")
-        return self._gates[node.name]
+    @property
+    def gates(self) -> Gates:
+        """The gates before the nodes' disks. Raises FaultError where the nodes were started without."""
+        if self._gates is None:
+            raise FaultError("This cluster's nodes were started without gates before their disks.")
+        return self._gates
 
     def sync_disks(self) -> None:
         """Bring what the nodes wrote while they started to their own disks: no power cut is meant to hit that."""
-        for disk in self._disks.values():
-            disk.sync()
+        self._disks.sync()
 
     def cut_power(self, nodes: Sequence[Node]) -> str:
         """See abilities.PowerCut."""
-        disks = {node.name: self._disk(node) for node in nodes}
+        disks = {node.name: self._disks.of(node) for node in nodes}
         processes = {node.name: self._running(node) for node in nodes}
         self._away.update(processes)
         try:
@@ -330,7 +259,7 @@ class ProcessBackend:
         dark: dict[str, SetupError] = {}
         for node in nodes:
             try:
-                self._disk(node).remount()
+                self._disks.of(node).remount()
             except SetupError as error:  # the others are to get theirs back
                 dark[node.name] = error
         self._start_again([node for node in nodes if node.name not in dark])
@@ -340,33 +269,22 @@ class ProcessBackend:
 
     def fill_disk(self, node: Node) -> str:
         """See abilities.Fillable."""
-        disk = self._disk(node)
+        known_away = node.name in self._away
         self._away.add(node.name)  # it may end of this, and that is no surprise
         try:
-            filled = disk.fill()
+            return self._disks.fill(node)
         except FaultError:
-            self._away.discard(node.name)
+            if not known_away:
+                self._away.discard(node.name)
             raise
-        return (
-            f"The disk of {node.name} took {filled / 2**20:,.0f} MiB and then refused a write: no space left."
-        )
 
     def full_disk(self, node: Node) -> str | None:
         """See abilities.Fillable."""
-        again = self._disk(node).kept_full()
-        if again is None:
-            return None
-        came_bytes, roomy_ns = again
-        came = f" {came_bytes:,} bytes that came free meanwhile were taken within {roomy_ns / 1e6:.0f} ms."
-        return f"Until then the disk of {node.name} had no room: a write failed.{came if came_bytes else ''}"
+        return self._disks.kept_full(node)
 
     def free_disk(self, node: Node) -> str:
         """See abilities.Fillable."""
-        disk = self._disk(node)
-        disk.free()
-        if disk.is_full():
-            raise FaultError(f"The disk of {node.name} took no write after room was made on it.")
-        room = f"A write to the disk of {node.name} succeeded, {disk.free_bytes() / 2**20:,.0f} MiB are free"
+        room = self._disks.make_room(node)
         try:
             status = self._processes[node.name].wait(_ENDS_S)  # it may be about to end in order
         except subprocess.TimeoutExpired:
@@ -374,12 +292,6 @@ class ProcessBackend:
             return f"{room}; the node had gone on."
         self.start_node(node)
         return f"{room}; the node had ended with status {status}, was started, and its port is open."
-
-    def _disk(self, node: Node) -> Disk:
-        found = [disk for folder, disk in self._disks.items() if folder.is_relative_to(node.directory)]
-        if not found:
-            raise FaultError(f"{node.name} has no disk of its own, so its power cannot be cut.")
-        return found[0]
 
     def _net(self) -> Network:
         if self._network is None:
@@ -416,18 +328,30 @@ class ProcessBackend:
         for process in self._processes.values():
             process.wait()
         self._processes.clear()
-        for gate in self._gates.values():
-            gate.close()
-        self._gates.clear()
+        if self._gates is not None:
+            self._gates.close()
 
     def close(self) -> None:
         """Kill what still runs and take the network and the disks away, each of them whatever becomes of the others."""
         with ExitStack() as last:
             if self._network is not None:
                 last.callback(self._network.close)
-            for disk in self._disks.values():
-                last.callback(disk.close)
+            last.callback(self._disks.close)
             last.callback(self.kill)
+
+
+def _spawned(node: Node, command: Sequence[str], inherited: Sequence[int]) -> subprocess.Popen[bytes]:
+    with node.log.open("ab") as log:
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=node.directory,
+            env={**os.environ, **node.environment},
+            pass_fds=inherited,
+            start_new_session=True,
+        )
 
 
 def _state(pid: int) -> str:
@@ -448,41 +372,3 @@ def _wait(process: subprocess.Popen[bytes], seconds: float) -> None:
         process.wait(timeout=max(seconds, 0.0))
     except subprocess.TimeoutExpired:
         process.kill()
-
-
-def log_end(node: Node) -> str:
-    """Return the last lines of a node's log, introduced, for an error message."""
-    try:
-        lines = node.log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
-    except OSError as error:
-        return f"Its log cannot be read: {error}"
-    return "\n".join([f"The end of its log ({node.log.name}):", *(f"  {line}" for line in lines)])
-
-
-def _is_open(node: Node, port: int) -> bool:
-    with socket.socket() as probe:
-        probe.settimeout(0.2)
-        return probe.connect_ex((node.address, port)) == 0
-
-
-def check_memory(nodes: Sequence[Node], besides_bytes: int) -> None:
-    """Raise SetupError when the machine's free memory doesn't hold the nodes and `besides_bytes` more."""
-    needed = sum(node.memory_bytes for node in nodes) + besides_bytes
-    free = psutil.virtual_memory().available
-    if needed > free:
-        message = (
-            f"the cluster of {len(nodes)} nodes and its load need {needed / 2**30:.1f} GiB of memory, "
-            f"{free / 2**30:.1f} GiB are free: close other programs, use fewer nodes "
-            "(--set systems.<system>.nodes.<role>=n) or smaller heaps "
-            "(--set systems.<system>.heap_mib.<role>=n)"
-        )
-        raise SetupError(message)
-
-
-def check_ports(nodes: Sequence[Node]) -> None:
-    """Raise SetupError when something already listens where a node wants to."""
-    for node in nodes:
-        for port in node.ports:
-            if _is_open(node, port):
-                message = f"{node.name} needs {node.address}:{port}, and something listens there already"
-                raise SetupError(message)

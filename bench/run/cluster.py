@@ -10,7 +10,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.backends.process import ProcessBackend, check_ports
+from bench.backends import ports
+from bench.backends.process import ProcessBackend
 from bench.errors import ClusterError
 from bench.load import processor
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
@@ -94,7 +95,7 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
         disks = [side.data_folder(node) for node in servers] if spec.own_disks else []
         backend = ProcessBackend(every, disks, gated=spec.fsync_gates)
         stack.callback(backend.close)
-        check_ports(every)
+        ports.check_free(every)
         begun = time.monotonic()
         side.prepare(spec, servers)
         backend.start(side.start_order(servers))

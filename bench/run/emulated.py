@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ class EmulatedDisks:
 
     backend: ProcessBackend
     servers: Sequence[tuple[Node, Path]]
-    _measured: dict[Scalar, dict[str, dict[str, int]]] = field(default_factory=dict)
+    _measured: dict[Scalar, dict[str, Mapping[str, int]]] = field(default_factory=dict)
     _held: dict[str, int] = field(default_factory=dict)
     """How many fsyncs of each server went through its gate before the present trial."""
 
@@ -33,11 +33,11 @@ class EmulatedDisks:
         asked = disk.get(EMULATED_FSYNC, AS_IS)
         seconds = added_fsync_s(asked)
         for node, _ in self.servers:
-            self.backend.hold_fsyncs(node, seconds)
-            self._held[node.name] = len(self.backend.gated_fsyncs(node))
+            self.backend.gates.hold(node, seconds)
+            self._held[node.name] = len(self.backend.gates.inside(node))
         if asked not in self._measured:
             self._measured[asked] = {
-                node.name: self.backend.fsync_cost(node, folder, seconds)
+                node.name: self.backend.gates.fsync_cost(node, folder, seconds)
                 for node, folder in self.servers
                 if folder.is_dir()
             }
@@ -47,7 +47,7 @@ class EmulatedDisks:
         """Return how many fsyncs each server made in the trial, and for how long gates held them: p50, p99, in ns."""
         told = {}
         for node, _ in self.servers:
-            inside_ns = sorted(self.backend.gated_fsyncs(node)[self._held[node.name] :])
+            inside_ns = sorted(self.backend.gates.inside(node)[self._held[node.name] :])
             if inside_ns:
                 p50, p99 = (nearest_rank(inside_ns, percent) for percent in (50, 99))
                 told[node.name] = {"calls": len(inside_ns), "p50": p50, "p99": p99}

@@ -18,7 +18,9 @@ from bench.run.cluster import cluster_folder, load_processes, running
 from bench.run.folder import RunFolder
 from bench.run.plan import planned
 from bench.run.progress import Progress
+from bench.run.rig import Rig
 from bench.run.trial import Bench
+from bench.run.warming import warm_up
 
 _SWITCH_S = 0.0005
 """Threads that answer for a server's fsync wait no longer than this for one that looks at processes."""
@@ -54,10 +56,11 @@ class Runner:
         self.progress.cluster(cluster.system)
         try:
             with load_processes(logs, self.web_fd) as load, running(cluster, where, logs) as live:
-                bench = Bench(live, load, self.folder, self.seed, logs.name)
+                rig = Rig(live, load, self.folder, self.seed)
                 begun = time.monotonic()
-                rounds = bench.warm_up([trial.case for trial in left], self.warm_up_s, where / ".warm-up")
+                rounds = warm_up(rig, [trial.case for trial in left], self.warm_up_s, where / ".warm-up")
                 self._started(cluster, live.start_s, time.monotonic() - begun, rounds)
+                bench = Bench(rig, logs.name)
                 while left:
                     trial = left[0]
                     document = bench.run(trial, self.progress.trial(trial))

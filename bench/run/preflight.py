@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 
-from bench.backends import artifacts, disks, process, sandbox
+from bench.backends import artifacts, disks, sandbox
 from bench.backends.awake import keep_awake
 from bench.backends.machine import java_version
 from bench.errors import BenchError, SetupError
 from bench.faults.kinds import kinds
-from bench.model import Cluster
+from bench.model import Cluster, Node
 from bench.run.cluster import nodes
 
 _LOAD_BYTES = 2 * 2**30
@@ -49,10 +49,24 @@ def check(clusters: Iterable[Cluster], out: Path) -> None:
     disks.check_space(out, _DISK_BYTES)
     _require(_sandbox())
     for cluster in chosen:
-        process.check_memory(nodes(cluster, out), _LOAD_BYTES)
+        _check_memory(nodes(cluster, out))
     if any(cluster.nodes for cluster in chosen):
         for finding in (_java(), *(_command(name) for name in ("nsenter", "ip"))):
             _require(finding)
+
+
+def _check_memory(servers: Sequence[Node]) -> None:
+    """Raise SetupError when the machine's free memory doesn't hold a cluster and its load."""
+    needed = sum(node.memory_bytes for node in servers) + _LOAD_BYTES
+    free = psutil.virtual_memory().available
+    if needed > free:
+        message = (
+            f"the cluster of {len(servers)} nodes and its load need {needed / 2**30:.1f} GiB of memory, "
+            f"{free / 2**30:.1f} GiB are free: close other programs, use fewer nodes "
+            "(--set systems.<system>.nodes.<role>=n) or smaller heaps "
+            "(--set systems.<system>.heap_mib.<role>=n)"
+        )
+        raise SetupError(message)
 
 
 def fetch_missing(servers: Iterable[tuple[str, str]]) -> None:

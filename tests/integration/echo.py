@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.backends import ports
 from bench.backends.process import ProcessBackend
 from bench.model import Node
 
@@ -76,7 +77,7 @@ def running(
     made = ProcessBackend(nodes, disks, gated=gated)
     try:
         made.start([nodes])
-        made._await_ports(nodes)
+        ports.await_open(nodes, made.alive)
         yield made
     finally:
         made.close()

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bench.backends import supervision
+from bench.backends import ports, supervision
 from bench.backends.delayed import Link
 from bench.backends.disks import Disk, why_no_power_cut
 from bench.backends.netns import PacketRules, Packets
@@ -100,7 +100,7 @@ def test_a_node_that_dies_by_itself_under_faults_is_started_again_and_it_is_told
         backend.alive()
         backend.pause_node(nodes[1])  # waits until it runs again
         backend.resume_node(nodes[1])
-        backend._await_ports([nodes[1]])
+        ports.await_open([nodes[1]], backend.alive)
 
         assert answers(nodes[1])
         assert not answers(nodes[0])

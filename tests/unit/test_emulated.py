@@ -1,6 +1,7 @@
 """Which fsyncs are held in a trial, and what is told of them."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,17 +13,17 @@ FIVE_MS, AS_IS = {"emulated_fsync": "5ms"}, {"emulated_fsync": "as is"}
 
 
 class Gates:
-    """A backend that holds fsyncs: by server for how long, in seconds, and how long each was held, in ns."""
+    """They hold fsyncs: by server for how long, in seconds, and how long each was held, in ns."""
 
     def __init__(self) -> None:
         self.hold_s: dict[str, float] = {}
         self.held_ns: dict[str, list[int]] = {"broker-1": [], "controller-1": []}
         self.measured: list[tuple[str, Path, float]] = []
 
-    def hold_fsyncs(self, node: Node, seconds: float) -> None:
+    def hold(self, node: Node, seconds: float) -> None:
         self.hold_s[node.name] = seconds
 
-    def gated_fsyncs(self, node: Node) -> list[int]:
+    def inside(self, node: Node) -> list[int]:
         return self.held_ns[node.name]
 
     def fsync_cost(self, node: Node, folder: Path, seconds: float) -> dict[str, int]:
@@ -39,7 +40,7 @@ def gates() -> Gates:
 def disks(gates: Gates, tmp_path: Path) -> EmulatedDisks:
     """Those of a broker and of a controller that has no data."""
     (tmp_path / "broker-1").mkdir()
-    backend: Any = gates
+    backend: Any = SimpleNamespace(gates=gates)
     nodes = [Node(name, "", "", (), Path(), Path(), (), 0) for name in gates.held_ns]
     return EmulatedDisks(backend, [(node, tmp_path / node.name) for node in nodes])
 

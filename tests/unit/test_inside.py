@@ -57,9 +57,9 @@ class Clusters:
         yield SimpleNamespace(start_s=1.0)
 
     def bench(self, *_: object) -> Any:
-        return SimpleNamespace(warm_up=self._warm_up, run=self._run, clear=self._clear)
+        return SimpleNamespace(run=self._run, clear=self._clear)
 
-    def _warm_up(self, cases: Sequence[Case], _most_s: float, _working: Path) -> list[Any]:
+    def warm_up(self, _rig: object, cases: Sequence[Case], _most_s: float, _working: Path) -> list[Any]:
         self.warmed_up.append(len(cases))
         return []
 
@@ -89,6 +89,7 @@ def make(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> Make:
         clusters, progress = Clusters(no_start, failing, lasting), Told()
         monkeypatch.setattr(inside, "load_processes", lambda *_: nullcontext())
         monkeypatch.setattr(inside, "running", clusters.running)
+        monkeypatch.setattr(inside, "warm_up", clusters.warm_up)
         monkeypatch.setattr(inside, "Bench", clusters.bench)
         as_progress: Any = progress
         return Runner(folder, 1, 0.0, as_progress), clusters

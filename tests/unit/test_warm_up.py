@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from bench.model import Case, Cluster, Load, Pacing
-from bench.run.folder import RunFolder
-from bench.run.trial import Bench
+from bench.run import warming
 
 CASE = Case(
     *("memory", "memory", {}, Cluster("memory", "1", {}), 1, {}, {}, {}),
@@ -32,7 +31,7 @@ class Clock:
     def monotonic(self) -> float:
         return self.now_s
 
-    def turn(self, case: Case, seconds: float, _working: Path) -> int:
+    def turn(self, _rig: object, case: Case, seconds: float, _working: Path) -> int:
         self.now_s += seconds + self.beside_s
         self.turns.append(case.name)
         return 7
@@ -54,12 +53,12 @@ def warm_up(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wa
             looks.append(clock.now_s)
             return next(left) * (looks[-1] - looks[-2])
 
-        monkeypatch.setattr("bench.run.trial.time", clock)
-        monkeypatch.setattr("bench.run.trial.Compilers", lambda _: SimpleNamespace(took_s=took_s))
-        monkeypatch.setattr(Bench, "_turn", clock.turn)
+        monkeypatch.setattr(warming, "time", clock)
+        monkeypatch.setattr(warming, "Compilers", lambda _: SimpleNamespace(took_s=took_s))
+        monkeypatch.setattr(warming, "_turn", clock.turn)
         nobody: Any = None
-        bench = Bench(nobody, nobody, RunFolder(tmp_path), 1, "00-memory")
-        return bench.warm_up(
+        return warming.warm_up(
+            nobody,
             [
                 replace(CASE, name=f"case {number}", partitions=1 + number, disk={"emulated_fsync": disk})
                 for disk in ("as is", "5ms")

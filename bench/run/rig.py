@@ -1,0 +1,120 @@
+"""A cluster with what loads it: every load of a topic and every read of it goes through here."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from bench.faults import Timeline
+from bench.load.commands import Command, Finish, Produce, Subscribe
+from bench.model import Case, Topic, Trial
+from bench.run.cluster import LiveCluster, LoadProcesses
+from bench.run.folder import RunFolder
+from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, Watched
+
+_SILENCE_S = 90.0
+_SUBSCRIBE_S = 60.0
+_CATCH_UP_S = 3.0
+_TAIL_S = 90.0
+
+Live: TypeAlias = Callable[[Mapping[str, Any]], None]
+Document: TypeAlias = dict[str, Any]
+
+
+def _unheard(_: Mapping[str, Any]) -> None:
+    """Where nobody listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rig:
+    """What every trial on one cluster start uses; `seed` is the run's."""
+
+    cluster: LiveCluster
+    load: LoadProcesses
+    folder: RunFolder
+    seed: int
+
+    @contextmanager
+    def telemetry(self, case: Case, working: Path) -> Iterator[Live]:
+        """Look at everybody who takes part while the load runs; what comes out wants to be told the load's progress."""
+        if not case.telemetry:
+            yield _unheard
+            return
+        watched = Watched(
+            servers=self.cluster.nodes,
+            pids=self.cluster.backend.pids,
+            scrapes=self.cluster.scrapes,
+            clients={PRODUCERS: self.load.producing.pid, CONSUMERS: self.load.consuming.pid},
+            folder=self.folder.path,
+        )
+        with Sampler(watched, working / "telemetry" / "samples.parquet") as sampler:
+            yield sampler.told
+
+    def seed_of(self, number: int) -> int:
+        """Return the seed of a trial."""
+        return zlib.crc32(f"{self.seed}/{number}".encode())
+
+    def produce(  # noqa: PLR0913, PLR0917 - what one trial's load needs
+        self,
+        case: Case,
+        topic: Topic,
+        number: int,
+        folder: Path,
+        live: Live,
+        timeline: Timeline | None = None,
+    ) -> Document:
+        """Load a topic as trial `number` of a case; return what the load process says of it.
+
+        Raises LoadError, NodeDiedError, and what a step of the timeline failed of.
+        """
+        command = Produce(
+            system=case.system,
+            endpoint=self.cluster.endpoint,
+            topic=topic,
+            producer=case.producer,
+            load=case.load,
+            trial=number,
+            run=self.folder.path.name,
+            folder=folder,
+            seed=self.seed_of(number),
+            progress_at_acks=() if timeline is None else timeline.acks,
+        )
+
+        def alive() -> None:
+            self.cluster.alive()
+            if timeline is not None:
+                timeline.check()
+
+        return self.load.producing.call(command, _SILENCE_S, live, alive)
+
+    def subscribe(self, trial: Trial, topic: Topic, folder: Path) -> None:
+        """Begin to consume a topic, if the trial has consumers; what they receive goes to `folder`."""
+        if consumers := trial.case.load.consumers:
+            self.consume(Subscribe(**self.reading(trial, topic, folder), consumers=consumers), _SUBSCRIBE_S)
+
+    def catch_up(self, expected: int, pause_s: float = 0.0) -> Document:
+        """Let the consumers go on until they have what is expected, or nothing has come for a while; end them.
+
+        The while is `pause_s`, or longer.
+        """
+        return self.consume(Finish(expected=expected, grace_s=max(_CATCH_UP_S, pause_s)), _TAIL_S)
+
+    def reading(self, trial: Trial, topic: Topic, folder: Path) -> dict[str, Any]:
+        """Return what any command that reads a topic needs."""
+        return {
+            "system": trial.case.system,
+            "endpoint": self.cluster.endpoint,
+            "topic": topic,
+            "consumer": trial.case.consumer,
+            "trial": trial.number,
+            "run": self.folder.path.name,
+            "folder": folder,
+        }
+
+    def consume(self, command: Command, deadline_s: float) -> Document:
+        """Have the consumers' process carry a command out. Raises LoadError, NodeDiedError."""
+        return self.load.consuming.call(command, deadline_s, alive=self.cluster.alive)
