@@ -390,7 +390,7 @@ def test_refused_messages_that_are_there_are_counted() -> None:
     cases = [case("kafka", 4.0, 1)]
     (some,) = headline(
         cases,
-        [trial("kafka", failed=30, present=2), trial("kafka", failed=10)] * 3,
+        [trial("kafka", failed=3000, present=2000), trial("kafka", failed=10)] * 3,
         closed=False,
         broken=True,
     )
@@ -405,7 +405,7 @@ def test_refused_messages_that_are_there_are_counted() -> None:
         "; none of the 30 sends that were refused is in the log; 2 of the 8 sends that were never answered are in "
         "the log."
     )
-    assert some.endswith("; 6 of the 120 sends that were refused are in the log.")
+    assert some.endswith("; 6,000 of the 9,030 sends that were refused are in the log.")
     assert none.endswith("; none of the 150 sends that were refused is in the log.")
 
 

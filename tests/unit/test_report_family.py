@@ -10,9 +10,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from pypdf import PdfReader
 
 from bench.errors import ReportError
-from bench.report import results, sweep
+from bench.report import pdf, results, sweep
 from bench.report.pages import family
 from bench.report.sections import worth
 from tests.report_data import build
@@ -76,6 +77,42 @@ def test_a_run_by_other_rules_is_named_and_the_others_stand(tmp_path: Path) -> N
 
     assert "computes it again from its event log): two." in page
     assert "Title of one" in page
+
+
+@pytest.mark.parametrize(("high_mm", "sheet_mm"), [(200, (420, 297)), (300, (594, 420)), (805, (1189, 841))])
+def test_a_page_is_printed_on_the_smallest_sheet_that_takes_it(
+    tmp_path: Path, high_mm: int, sheet_mm: tuple[int, int]
+) -> None:
+    """A3, A2 and A0, all of them landscape; what not even the last one takes, as here, goes on to a second."""
+
+    def page(paper: str) -> str:
+        return (
+            f"<style>@page {{ size: {paper} landscape; margin: 10mm }}</style>{paper}"
+            f"<div style='height: {high_mm}mm; width: 10mm'></div><div style='height: 20mm; width: 10mm'></div>"
+        )
+
+    html = pdf.write_poster(page, tmp_path / "page.pdf")
+
+    first, *more = PdfReader(tmp_path / "page.pdf").pages
+    assert (
+        round(float(first.mediabox.width) / 72 * 25.4),
+        round(float(first.mediabox.height) / 72 * 25.4),
+    ) == sheet_mm
+    assert len(more) == (high_mm == 805)
+    assert f"size: A{ {420: 3, 594: 2, 1189: 0}[sheet_mm[0]] } " in html
+
+
+def test_versions_are_told_once_but_for_those_that_are_not_the_usual_ones(tmp_path: Path) -> None:
+    for number, (name, kafka) in enumerate((("one", "4.3.1"), ("two", "3.9.2"), ("three", "4.3.1"))):
+        made = run(tmp_path, f"2026010{number}-000000", name, Sketch(systems=("kafka",), rounds=1))
+        manifest = json.loads((made / "manifest.json").read_text()) | {"versions": {"kafka": kafka}}
+        (made / "manifest.json").write_text(json.dumps(manifest))
+
+    page = text(family.write("faults", ["one", "two", "three"], tmp_path)[0].read_text())
+
+    assert "The latest run of each scenario, on Kafka 4.3.1 where it does not say otherwise." in page
+    assert "two, Kafka 3.9.2, quick," in page
+    assert page.count("Kafka 4.3.1") == page.count("Kafka 3.9.2") == 1
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,19 @@ def test_how_long_a_silent_server_is_waited_for_is_as_read_back(found: Results) 
     assert said == "a server is taken for dead after 6 s and 9 s (Kafka)"
 
 
+def test_how_long_a_silent_server_is_waited_for_is_said_once_where_systems_are_alike(found: Results) -> None:
+    kafka = {"broker": {"broker.session.timeout.ms": "6000"}}
+    alike = {"broker": {"metadataStoreSessionTimeoutMillis": "6000"}, "zookeeper": {}}
+    some = changed(found, "kafka", effective={"roles": kafka})
+
+    said = servers.patience(changed(some, "pulsar", effective={"roles": alike}))
+    assert said == "a server is taken for dead after 6 s"
+
+    alike["broker"] = {"metadataStoreSessionTimeoutMillis": "30000"}
+    said = servers.patience(changed(some, "pulsar", effective={"roles": alike}))
+    assert said == "a server is taken for dead after 6 s (Kafka), 30 s (Pulsar)"
+
+
 def test_with_zookeeper_it_is_zookeepers_session_that_counts(found: Results) -> None:
     roles = {
         "broker": {"broker.session.timeout.ms": "9000", "zookeeper.session.timeout.ms": "6000"},

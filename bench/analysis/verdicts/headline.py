@@ -140,7 +140,9 @@ def _strays(rows: Sequence[Row]) -> str:
     """Say how many of the sends that were refused, and never answered, are there all the same; empty where all were."""
     read = [row for row in rows if row.get("lost") is not None]
     said = [
-        f"{there or 'none'} of the {count:,} sends that were {word} {'are' if there > 1 else 'is'} in the log"
+        f"{there:,} of the {count:,} sends that were {word} {'are' if there > 1 else 'is'} in the log"
+        if there
+        else f"none of the {count:,} sends that were {word} is in the log"
         for name, present, word in _UNSURE
         if (count := sum(row[name] for row in read))
         for there in [sum(row[present] for row in read)]

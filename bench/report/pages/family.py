@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -22,7 +23,7 @@ _SYSTEMS = ("kafka", "pulsar")
 class Entry:
     """One scenario's latest run; `link` leads to its report.
 
-    `lines` holds a line a configuration, by system: cells under worth.HEADS.
+    `versions` are the servers', by system. `lines` holds a line a configuration, by system: cells under worth.HEADS.
     """
 
     name: str
@@ -30,8 +31,15 @@ class Entry:
     link: str
     run: str
     about: str
+    versions: Mapping[str, str]
     claims: tuple[tuple[str, str], ...]
     lines: Mapping[str, Sequence[tuple[Cell, ...]]]
+
+    def other_than(self, usual: Mapping[str, str]) -> list[str]:
+        """Name the servers whose version is not the usual one."""
+        return [
+            _named(system, version) for system, version in self.versions.items() if usual[system] != version
+        ]
 
     def rows(self, systems: Sequence[str]) -> list[tuple[tuple[Cell, ...] | None, ...]]:
         """Lines side by side, by system; None where a system has fewer."""
@@ -39,7 +47,7 @@ class Entry:
 
 
 def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]:
-    """Write the family's page below `out`/family-<name>/, as HTML and PDF; return their paths.
+    """Write the family's page below `out`/family-<name>/, as HTML and as a PDF of one sheet; return their paths.
 
     Of each scenario the latest run with results below `out` counts; one by other rules is named. Raises ReportError
     when there is none.
@@ -60,29 +68,31 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
         )
     systems = [system for system in _SYSTEMS if any(system in entry.lines for entry in entries)]
     missing = [name for name in scenarios if name not in runs]
-    page = templates.page(
-        "family.html.j2",
-        {
-            "family": family,
-            "entries": entries,
-            "systems": systems,
-            "heads": worth.HEADS,
-            "looks": {system: style.look(system) for system in systems},
-            "others": others,
-            "missing": missing,
-        },
-    )
+    usual = _usual(entries)
+    context = {
+        "family": family,
+        "entries": entries,
+        "systems": systems,
+        "heads": worth.HEADS,
+        "usual": usual,
+        "versions": [_named(system, version) for system, version in usual.items()],
+        "looks": {system: style.look(system) for system in systems},
+        "others": others,
+        "missing": missing,
+    }
     folder.mkdir(parents=True, exist_ok=True)
     on_screen, on_paper = folder / "report.html", folder / "report.pdf"
+    page = pdf.write_poster(
+        lambda paper: templates.page("family.html.j2", {**context, "paper": paper}), on_paper
+    )
     on_screen.write_text(page, encoding="utf-8")
-    pdf.write(page, on_paper)
     return on_screen, on_paper
 
 
 def _entry(found: Results, folder: Path) -> Entry:
     manifest = found.manifest
     begun = str(manifest.get("started_utc", ""))[:10]
-    beside_it = _versions(found), _strikes(found), servers.patience(found), _crowded(found)
+    beside_it = _strikes(found), servers.patience(found), _crowded(found)
     said = manifest.get("profile"), begun, *beside_it
     return Entry(
         name=str(manifest["scenario"]),
@@ -90,6 +100,7 @@ def _entry(found: Results, folder: Path) -> Entry:
         link=str(Path("..") / found.run.name / "report.html") if folder.parent == found.run.parent else "",
         run=found.run.name,
         about=", ".join(filter(None, said)),
+        versions=_versions(found),
         claims=expectations.claims(found.expectations),
         lines={part.system: worth.lines(found, part) for part in sweep.parts(found)},
     )
@@ -118,8 +129,19 @@ def _crowded(found: Results) -> str:
     return f"other work in {those} of {numbers.plural(len(found.trials), 'trial')}" if those else ""
 
 
-def _versions(found: Results) -> str:
+def _versions(found: Results) -> dict[str, str]:
     versions = found.manifest.get("versions") or {}
-    return ", ".join(
-        f"{system.capitalize()} {versions[system]}" for system in _SYSTEMS if versions.get(system)
-    )
+    return {system: str(versions[system]) for system in _SYSTEMS if versions.get(system)}
+
+
+def _usual(entries: Sequence[Entry]) -> dict[str, str]:
+    """Return the version of each system that most of the scenarios ran on."""
+    counted: dict[str, Counter[str]] = {}
+    for entry in entries:
+        for system, version in entry.versions.items():
+            counted.setdefault(system, Counter())[version] += 1
+    return {system: counted[system].most_common(1)[0][0] for system in _SYSTEMS if system in counted}
+
+
+def _named(system: str, version: str) -> str:
+    return f"{system.capitalize()} {version}"

@@ -67,7 +67,10 @@ def memory(results: Results) -> str:
 
 
 def patience(results: Results) -> str:
-    """After how long without a word servers are taken for dead, by system, in few words; empty where none told."""
+    """After how long without a word servers are taken for dead, in few words; empty where none told.
+
+    By system, where they are not alike.
+    """
     found: dict[str, list[int]] = {}
     for file in results.trial_files.values():
         roles = (file.get("effective") or {}).get("roles") or {}
@@ -75,12 +78,14 @@ def patience(results: Results) -> str:
         found.setdefault(file["case"]["system"], []).extend(
             int(settings[name]) for settings in roles.values() for name in names if settings.get(name)
         )
-    said = [
-        f"{' and '.join(numbers.seconds(ms / 1000) for ms in sorted(set(times)))} ({system.capitalize()})"
-        for system, times in found.items()
+    told = {
+        system: " and ".join(numbers.seconds(ms / 1000) for ms in sorted(set(times)))
+        for system, times in sorted(found.items())
         if times
-    ]
-    return f"a server is taken for dead after {', '.join(said)}" if said else ""
+    }
+    alike = len(told) > 1 and len(set(told.values())) == 1
+    said = [times if alike else f"{times} ({system.capitalize()})" for system, times in told.items()]
+    return f"a server is taken for dead after {', '.join(said[:1] if alike else said)}" if said else ""
 
 
 def new_messages(results: Results) -> str:
