@@ -112,17 +112,18 @@ class Bench:
     def _on_topic(  # noqa: PLR0913, PLR0917 - a topic more where an application stands between
         self, trial: Trial, topic: Topic, processed: Topic, working: Path, live: Live, document: Document
     ) -> Document:
-        effective = {**self.rig.cluster.admin.effective(topic), "jvm": self.rig.cluster.jvms}
+        rig, cluster = self.rig, self.rig.cluster
+        effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
         receives = working / "receives"
-        self.rig.subscribe(trial, processed, receives)
+        rig.subscribe(trial, processed, receives)
         timeline = self._timeline(trial, topic, working, document["faults"])
-        history = History(lambda: self.rig.cluster.admin.layout(topic))
+        history = History(lambda: cluster.admin.layout(topic))
         if timeline.steps:
             document["history"] = history.changes
             history.start()
         try:
-            with self.rig.telemetry(trial.case, working) as told:
-                sent = self.rig.produce(
+            with rig.telemetry(trial.case, working) as told:
+                sent = rig.produce(
                     trial.case,
                     topic,
                     trial.number,
@@ -132,42 +133,44 @@ class Bench:
                 )
             timeline.finish()
             if timeline.steps and timeline.all_healed:
-                self.rig.cluster.admin.await_settled(topic)
+                cluster.admin.await_settled(topic)
             if trial.case.processor:
-                application.settle(self.rig.cluster, topic)
+                application.settle(cluster, topic)
         except BaseException:
             timeline.abandon()
             raise
         finally:
             history.stop()
-        pause_s = self.rig.cluster.system.pause_s(trial.case) + _SPARE_S if trial.case.faults else 0.0
-        seen = self.rig.catch_up(sent["sent"], pause_s) if trial.case.load.consumers else None
-        verify = Verify(**self.rig.reading(trial, processed, receives), deadline_s=max(_SILENCE_S, pause_s))
-        read = self.rig.consume(verify, _READ_S)
-        disk = document["disk"] and document["disk"] | {"held": self.rig.cluster.disks.held()}
+        pause_s = cluster.system.pause_s(trial.case) + _SPARE_S if trial.case.faults else 0.0
+        seen = rig.catch_up(sent["sent"], pause_s) if trial.case.load.consumers else None
+        verify = Verify(**rig.reading(trial, processed, receives), deadline_s=max(_SILENCE_S, pause_s))
+        read = rig.consume(verify, _READ_S)
+        disk = document["disk"] and document["disk"] | {"held": cluster.disks.held()}
         return record.finished(sent, seen, read, effective, {"faults": document["faults"], "disk": disk})
 
     def _timeline(self, trial: Trial, topic: Topic, working: Path, faults: list[Document]) -> Timeline:
+        rig, cluster = self.rig, self.rig.cluster
+
         def read_all(step: str, tell: Live, given_up: threading.Event) -> Mapping[str, Any]:
             folder = working / "reads" / step.replace(" ", "-")
             folder.mkdir(parents=True)
-            command = Verify(**self.rig.reading(trial, topic, folder), deadline_s=_READER_S)
+            command = Verify(**rig.reading(trial, topic, folder), deadline_s=_READER_S)
 
             def wanted() -> None:
                 if given_up.is_set():
                     raise LoadError("It was given up.")
 
-            with WorkerProcess(CONSUMER_MODULE, self.rig.folder.logs / "readers.log") as reader:
+            with WorkerProcess(CONSUMER_MODULE, rig.folder.logs / "readers.log") as reader:
                 return reader.call(command, _READ_S, tell, wanted)
 
         site = Site(
-            backend=self.rig.cluster.backend,
-            nodes=self.rig.cluster.nodes,
-            client=self.rig.cluster.backend.client,
-            ask=lambda part: self.rig.cluster.admin.find(part, topic),
-            state=lambda: self.rig.cluster.admin.state(topic),
-            look_up=lambda avoiding: self.rig.cluster.admin.look_up(topic, avoiding),
+            backend=cluster.backend,
+            nodes=cluster.nodes,
+            client=cluster.backend.client,
+            ask=lambda part: cluster.admin.find(part, topic),
+            state=lambda: cluster.admin.state(topic),
+            look_up=lambda avoiding: cluster.admin.look_up(topic, avoiding),
             read_all=read_all,
-            seed=self.rig.seed_of(trial.number),
+            seed=rig.seed_of(trial.number),
         )
         return Timeline(read_steps(trial.case.faults), site, faults)

@@ -83,9 +83,12 @@ def patience(results: Results) -> str:
         for system, times in sorted(found.items())
         if times
     }
-    alike = len(told) > 1 and len(set(told.values())) == 1
-    said = [times if alike else f"{times} ({system.capitalize()})" for system, times in told.items()]
-    return f"a server is taken for dead after {', '.join(said[:1] if alike else said)}" if said else ""
+    distinct = set(told.values())
+    if len(told) > 1 and len(distinct) == 1:
+        said = distinct.pop()
+    else:
+        said = ", ".join(f"{times} ({system.capitalize()})" for system, times in told.items())
+    return f"a server is taken for dead after {said}" if told else ""
 
 
 def new_messages(results: Results) -> str:
