@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import TypeVar
 
 from bench.backends import fsync_gate
 from bench.backends.fsync_gate import FsyncGate
@@ -21,6 +22,9 @@ _PROBES = 25
 _PROBE_S = 60.0
 
 
+_Spawned = TypeVar("_Spawned")
+
+
 class Gates:
     """A gate a node, from the node's first start on; what one has counted outlives the node's process."""
 
@@ -28,16 +32,12 @@ class Gates:
         """Begin without any."""
         self._of: dict[str, FsyncGate] = {}
 
-    def put_before(self, node: Node, spawn: Callable[[Sequence[str], int], None]) -> None:
+    def put_before(self, node: Node, spawn: Callable[[Sequence[str], int], object]) -> None:
         """Have `spawn` start a command, with a descriptor to inherit, and hold the node's fsyncs as before.
 
         Raises ClusterError where the command does not come behind its gate.
         """
-        here, there = socket.socketpair()
-        with here, there:
-            spawn(fsync_gate.command(there, *node.command), there.fileno())
-            there.close()
-            gate = FsyncGate.of(here)
+        _, gate = _behind(node.command, spawn)
         before = self._of.get(node.name)
         self._of[node.name] = gate
         if before is not None:
@@ -63,31 +63,6 @@ class Gates:
         """Return how long each fsync of a node was in its gate so far, in ns: held, or only let through."""
         return self._gate(node).inside_ns
 
-    def fsync_cost(self, node: Node, folder: Path, seconds: float) -> Mapping[str, int]:
-        """Measure what one fsync costs in a folder of a node, when each is held for so long; see disks.fsync_cost.
-
-        `gate_p50` is for how long of it the gate held it. Raises ClusterError.
-        """
-        here, there = socket.socketpair()
-        probe = [sys.executable, "-m", "bench.backends.disks", str(folder), str(_PROBES)]
-        command = fsync_gate.command(there, *probe)
-        with here, there:
-            process = subprocess.Popen(command, pass_fds=(there.fileno(),), stdout=subprocess.PIPE, text=True)
-            there.close()
-            with ExitStack() as last:
-                last.callback(process.kill)
-                gate = FsyncGate.of(here)
-                last.callback(gate.close)
-                gate.delay_ns = round(seconds * 1e9)
-                with suppress(subprocess.TimeoutExpired):
-                    said, _ = process.communicate(timeout=_PROBE_S + _PROBES * seconds)
-        if process.returncode != 0:
-            raise ClusterError(
-                f"Measuring what an fsync costs on the disk of {node.name} failed or took too long."
-            )
-        measured: dict[str, int] = json.loads(said)
-        return measured | {"gate_p50": nearest_rank(sorted(gate.inside_ns), 50)}
-
     def close(self) -> None:
         """Stop answering: right once the processes are gone."""
         for gate in self._of.values():
@@ -98,3 +73,42 @@ class Gates:
         if node.name not in self._of:
             raise FaultError(f"{node.name} was started without a gate before its disk.")
         return self._of[node.name]
+
+
+def fsync_cost(node: Node, folder: Path, seconds: float) -> Mapping[str, int]:
+    """Measure what one fsync costs in a folder of a node, when each is held for so long; see disks.fsync_cost.
+
+    `gate_p50` is for how long of it the gate held it. Raises ClusterError.
+    """
+    with ExitStack() as last:
+
+        def spawn(command: Sequence[str], descriptor: int) -> subprocess.Popen[str]:
+            pipe = subprocess.PIPE
+            process = subprocess.Popen(command, pass_fds=(descriptor,), stdout=pipe, text=True)
+            last.enter_context(process)
+            last.callback(process.kill)
+            return process
+
+        probe = [sys.executable, "-m", "bench.backends.disks", str(folder), str(_PROBES)]
+        process, gate = _behind(probe, spawn)
+        last.callback(gate.close)
+        gate.delay_ns = round(seconds * 1e9)
+        with suppress(subprocess.TimeoutExpired):
+            said, _ = process.communicate(timeout=_PROBE_S + _PROBES * seconds)
+    if process.returncode != 0:
+        raise ClusterError(
+            f"Measuring what an fsync costs on the disk of {node.name} failed or took too long."
+        )
+    measured: dict[str, int] = json.loads(said)
+    return measured | {"gate_p50": nearest_rank(sorted(gate.inside_ns), 50)}
+
+
+def _behind(
+    command: Sequence[str], spawn: Callable[[Sequence[str], int], _Spawned]
+) -> tuple[_Spawned, FsyncGate]:
+    """Have `spawn` start a command, with a descriptor to inherit; return what it gave, and the gate before it."""
+    here, there = socket.socketpair()
+    with here, there:
+        spawned = spawn(fsync_gate.command(there, *command), there.fileno())
+        there.close()
+        return spawned, FsyncGate.of(here)

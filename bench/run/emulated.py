@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.backends import gates
 from bench.backends.process import ProcessBackend
 from bench.backends.ranks import nearest_rank
 from bench.model import EMULATED_FSYNC, Node, Scalar, Settings
@@ -37,7 +38,7 @@ class EmulatedDisks:
             self._held[node.name] = len(self.backend.gates.inside(node))
         if asked not in self._measured:
             self._measured[asked] = {
-                node.name: self.backend.gates.fsync_cost(node, folder, seconds)
+                node.name: gates.fsync_cost(node, folder, seconds)
                 for node, folder in self.servers
                 if folder.is_dir()
             }

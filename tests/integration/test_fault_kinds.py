@@ -11,7 +11,7 @@ import pytest
 
 from bench.backends import process
 from bench.backends.disks import Disk, why_no_power_cut
-from bench.backends.gates import Gates
+from bench.backends.gates import fsync_cost
 from bench.backends.process import ProcessBackend
 from bench.errors import FaultError
 from bench.faults.fault import Effect, Place, Unproven
@@ -226,7 +226,7 @@ def test_what_an_fsync_costs_is_measured_behind_a_gate_like_the_nodes(
     folder = tmp_path / "data"
     folder.mkdir()
 
-    plain, held = (Gates().fsync_cost(nodes[0], folder, seconds) for seconds in (0.0, 0.1))
+    plain, held = (fsync_cost(nodes[0], folder, seconds) for seconds in (0.0, 0.1))
 
     assert plain["p50"] < 100e6 <= held["p50"]
     assert plain["gate_p50"] < plain["p50"]

@@ -32,8 +32,10 @@ class Gates:
 
 
 @pytest.fixture
-def gates() -> Gates:
-    return Gates()
+def gates(monkeypatch: pytest.MonkeyPatch) -> Gates:
+    gates = Gates()
+    monkeypatch.setattr("bench.backends.gates.fsync_cost", gates.fsync_cost)
+    return gates
 
 
 @pytest.fixture
