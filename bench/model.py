@@ -273,8 +273,9 @@ COUNTERS = (
     "out_of_order",
     "foreign",
 )
+READER_STALL_NS = "reader_stall_ns"
 BROKEN = (
-    *("unavailable_ns", "reader_stall_ns", "reader_short_entries", "copies_missing_ns", "moves"),
+    *("unavailable_ns", READER_STALL_NS, "reader_short_entries", "copies_missing_ns", "moves"),
     *("lost_first_ns", "lost_last_ns"),
 )
 """What faults did to a trial: the longest of each time, how many entries before the next fragment a reader stood still,

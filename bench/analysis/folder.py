@@ -16,7 +16,7 @@ from bench.errors import EventLogError
 from bench.guarantee import chosen
 from bench.model import FEW_FSYNCS, Scalar, text
 
-_SLOWING = {"slow-network", "slow-disk"}
+SLOWING = {"slow-network", "slow-disk"}
 """Kinds of fault that make something slower, and take nothing away."""
 _NARROWING = "slow-network"
 _MBIT = 125_000
@@ -142,7 +142,7 @@ class TrialRecord(_Record):
     def _stands(self, step: Mapping[str, Any]) -> bool:
         """Whether a step only made something slower, and did so over the whole window."""
         effect_ns, heal_ns = step.get("effect_ns"), step.get("heal_asked_ns")
-        if self.window is None or effect_ns is None or step["kind"] not in _SLOWING:
+        if self.window is None or effect_ns is None or step["kind"] not in SLOWING:
             return False
         return effect_ns <= self.window.start_ns and (heal_ns is None or heal_ns >= self.window.end_ns)
 

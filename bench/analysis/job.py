@@ -36,9 +36,9 @@ from bench.analysis.statistics.rounds import rounds_for_difference
 from bench.analysis.statistics.sides import sides
 from bench.analysis.statistics.steadiness import flag, service_by_part
 from bench.analysis.trials import Counted, trial_row
-from bench.analysis.verdicts.expectations import judge
+from bench.analysis.verdicts import judged
 from bench.analysis.verdicts.headline import headline
-from bench.analysis.verdicts.meant import Found, meant
+from bench.analysis.verdicts.meant import Found
 from bench.analysis.window import windows
 from bench.errors import AnalysisError
 from bench.guarantee import Guarantee, guarantee
@@ -187,12 +187,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "messages", measured.offenders)
     tables.write_table(results, "faults", tables.table(measured.faults, tables.FAULTS))
     tables.write_table(results, "served", tables.table(measured.served, tables.SERVED))
-    found = Found(trials, measured.faults, measured.errors)
-    judged = [
-        judge(expectation, meant(expectation, folder.trials, found), settings)
-        for expectation in folder.manifest.expectations
-    ]
-    tables.write_json(results, "expectations", judged)
+    judged.write(results, folder, Found(trials, measured.faults, measured.errors))
     tables.write_json(results, "summary", _summary(folder, trials, cases, time.monotonic() - began))
 
 

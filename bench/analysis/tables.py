@@ -41,6 +41,7 @@ _TRIAL_TAIL: _Fields = {
     "account_complete": _BOOL,
     **dict.fromkeys(BROKEN, _LONG),
     "unavailable_ended": _TEXT,
+    "reader_stall_ended": _TEXT,
     "cpu_share": _REAL,
     "loop_lag_max_ns": _LONG,
     "recorder_backlog_max": _LONG,

@@ -171,10 +171,8 @@ def _step(
 def _action(word: str, value: object, head: Head, path: Place_, before: Sequence[Step]) -> Action:
     if word == "read" and (head.times != 1 or any(isinstance(step.action, Read) for step in before)):
         raise StepError(path, "a trial has one reader")
-    if head.times == "always" and (head.when.after is None or head.when.load is not None):
-        raise StepError(
-            (path[0], "when"), "a step that comes always needs a time between, `after`, and the load"
-        )
+    if head.times == "always":
+        _check_always(head, path[0])
     if word in _PLAIN:
         only, action = _PLAIN[word]
         if value != only:
@@ -191,6 +189,17 @@ def _action(word: str, value: object, head: Head, path: Place_, before: Sequence
     if isinstance(head.heal, Heal):
         return Strike(fault, "after", head.heal.after)
     return Strike(fault, head.heal, None)
+
+
+def _check_always(head: Head, number: int | str) -> None:
+    if head.when.after is None or head.when.load is not None:
+        raise StepError(
+            (number, "when"), "a step that comes always needs a time between, `after`, and the load"
+        )
+    if head.when.within is not None:
+        raise StepError(
+            (number, "when", "within"), "a step that comes always ends with the load: leave this out"
+        )
 
 
 def _undo(value: str, path: Place_, before: Sequence[Step]) -> Undo:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import permutations
 
 from bench.errors import FaultError
@@ -41,8 +41,10 @@ def earlier(target: str) -> tuple[int, str] | None:
     return (int(found[1]), found[2]) if found else None
 
 
-def find(target: str, nodes: Sequence[Node], ask: Ask, chance: random.Random) -> list[Node]:
-    """Return the nodes meant now. Raises FaultError when there is none."""
+def find(
+    target: str, nodes: Sequence[Node], ask: Ask, chance: random.Random, struck: Collection[str] = ()
+) -> list[Node]:
+    """Return the nodes meant now; `any` is one that is not `struck` already. Raises FaultError when there is none."""
     by_name = {node.name: node for node in nodes}
     word, _, role = target.partition(" ")
     if target in by_name:
@@ -51,7 +53,10 @@ def find(target: str, nodes: Sequence[Node], ask: Ask, chance: random.Random) ->
     if word == "all" and of_role:
         return of_role
     if word == "any" and of_role:
-        return [chance.choice(of_role)]
+        free = [node for node in of_role if node.name not in struck]
+        if not free:
+            raise FaultError(f"Every {role} is struck already.")
+        return [chance.choice(free)]
     found = [by_name[name] for name in ask(target)]
     if not found:
         raise FaultError(f"Nobody is {target} now.")

@@ -175,7 +175,7 @@ class Timeline:
     def _repeat(self, step: Step) -> None:
         """Do a step again and again, until the load is over."""
         number = 0
-        while self._await(step.when, until_over=True):
+        while self._await(step.when, until_over=True) and not self._closed():
             number += 1
             self._do(replace(step, name=f"{step.name}, {number}"))
 
@@ -260,16 +260,22 @@ class Timeline:
             record["effect_ns"] = time.monotonic_ns()
 
     def _strike(self, step: Step, strike: Strike) -> None:
-        place = Place(self.site.backend, self.site.nodes, self.site.client, self._find)
-        nodes = self._nodes(strike.fault)
+        meant = self._meant(strike.fault)
+        nodes = list({node.name: node for name in strike.fault.targets for node in meant[name]}.values())
+        place = Place(
+            self.site.backend,
+            self.site.nodes,
+            self.site.client,
+            lambda name: meant.get(name) or self._find(name),
+        )
         with self._turn:
             struck = Struck.asked(step, strike, nodes, after_load=self._after_load)
             self.records.append(struck.record)
             self._struck.append(struck)
             struck.take_effect(place)
 
-    def _nodes(self, fault: Fault) -> list[Node]:
-        """Return whom a fault strikes, all at one moment: several parts are asked for until nothing changed meanwhile.
+    def _meant(self, fault: Fault) -> dict[str, list[Node]]:
+        """Return who is meant by each name of a fault at one moment: all are asked until nothing changed meanwhile.
 
         Else `bookie 1` may be one of an old ledger and `bookie 2` the same node in the next. Raises FaultError.
         """
@@ -277,10 +283,10 @@ class Timeline:
         for _ in range(_LOOKS):
             self._chance.setstate(chance)
             told: dict[str, list[str]] = {}
-            found = {node.name: node for target in fault.targets for node in self._find(target, told)}
+            found = {name: self._find(name, told) for name in dict.fromkeys(fault.names())}
             if len(told) == 1 or all(self.site.ask(part) == names for part, names in told.items()):
-                return list(found.values())
-        raise FaultError(f"Who is {' and '.join(fault.targets)} changed faster than it could be asked.")
+                return found
+        raise FaultError(f"Who is {' and '.join(fault.names())} changed faster than it could be asked.")
 
     def _find(self, target: str, told: dict[str, list[str]] | None = None) -> list[Node]:
         """Return who is meant now; `node 2 of STEP` is whom that step struck, whatever it does now.
@@ -296,7 +302,8 @@ class Timeline:
 
         single = targets.earlier(target)
         if single is None:
-            return targets.find(target, self.site.nodes, ask, self._chance)
+            struck = {node.name for one in self._struck for node in one.left}
+            return targets.find(target, self.site.nodes, ask, self._chance, struck)
         number, step = single
         return [self._earlier(step).node(number)]
 
@@ -309,6 +316,7 @@ class Timeline:
         record: dict[str, Any] = {
             "name": step.name,
             "kind": "undo",
+            "of": struck.step.name,
             "when": str(step.when),
             "nodes": [node.name for node in nodes],
             "asked_ns": time.monotonic_ns(),

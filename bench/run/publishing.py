@@ -25,9 +25,10 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
     reports of those in which nothing did: they show what became of their promises elsewhere.
 
     Kept is what a report is made of, so that published runs can be compared: results, trial.json, manifest; not the
-    event log, the servers' logs and the trials' pages. The report is written anew, also that of a published run. Raises
-    BenchError for a run without results.
+    event log, the servers' logs and the trials' pages. What it claims is judged, and the report written, by today's
+    rules, also those of a published run. Raises BenchError for a run without results.
     """
+    from bench.analysis.verdicts import judged  # noqa: PLC0415 - pandas loads only when something is published
     from bench.report import beside, write_report  # noqa: PLC0415 - what draws loads only when something is drawn
     from bench.report.pages import family, published  # noqa: PLC0415 - what draws loads only when something is drawn
 
@@ -38,6 +39,7 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
         shutil.rmtree(fresh, ignore_errors=True)
         try:
             _copy(run.path, fresh)
+            judged.again(fresh)
             write_report(fresh, of_trials=False)
             shutil.rmtree(to / run.path.name, ignore_errors=True)
             came.add(fresh.rename(to / run.path.name))

@@ -105,6 +105,7 @@ def finished(
         *_live(sent, seen),
         *_disk(disk),
         *_faults(faults, sent),
+        *_readers(faults),
         _account(read, faults),
     ]
     bad = [check["reason"] for check in checks if check["verdict"] != Verdict.VALID]
@@ -168,6 +169,16 @@ def _faults(faults: Sequence[Mapping[str, Any]], sent: Mapping[str, Any]) -> lis
         return []
     said = "; ".join(f"{fault['name']}: {fault['seen']}" for fault in struck)
     return [_check("faults", Verdict.VALID, said)]
+
+
+def _readers(faults: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """A reader of a step reaches the end, or stands still until it is given up; one that failed has shown nothing."""
+    failed = [
+        f"The reader of {step['name']!r} failed: {step['reason']}"
+        for step in faults
+        if step["kind"] == "read" and not step["complete"] and not step["stalls"]
+    ]
+    return [_check("reader", Verdict.INVALID, " ".join(failed))] if failed else []
 
 
 def _load_went_on(sent: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from bench.model import ERRORS, FAULT_METRICS, METRICS, STEP_NS
+from bench.model import ERRORS, FAULT_METRICS, METRICS, READER_STALL_NS, STEP_NS
 from bench.scenario.values import Scalar, Strict, Swept
 
 SystemName = Literal["kafka", "pulsar", "memory"]
@@ -83,7 +83,8 @@ class Expectation(Strict):
     fault: str | None = None
     """The name of a step that strikes: the metric is one of what that did."""
     since: str | None = None
-    """The name of the step from whose end on time counts."""
+    """The name of the step from whose end on time counts; with `reader_stall_ns` that of one before which no stall
+    counts."""
     until: str | None = None
     """The name of the step until which it counts: when that was due."""
     decreasing: dict[str, list[Scalar]] | None = None
@@ -140,8 +141,10 @@ class Expectation(Strict):
             yield _no_metric(self.metric, known, "trials" if self.fault is None else "faults")
         if (self.metric == ERRORS) != (self.error is not None):
             yield f"the metric {ERRORS!r} and the name of an error go together"
-        if not (self.metric == STEP_NS) == (self.since is not None) == (self.until is not None):
+        if (self.metric == STEP_NS) != (self.until is not None) or (self.until and self.since is None):
             yield f"the metric {STEP_NS!r} and the names of two steps, `since` and `until`, go together"
+        if self.since is not None and self.metric not in {STEP_NS, READER_STALL_NS}:
+            yield f"only the metrics {STEP_NS!r} and {READER_STALL_NS!r} count `since` a step"
         if self.ratio is not None and (self.fault is not None or self.metric in {ERRORS, STEP_NS}):
             yield "a ratio speaks of columns of results/trials"
 

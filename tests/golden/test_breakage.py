@@ -79,7 +79,14 @@ def killed() -> TrialLog:
         {"from_ns": 0, "to_ns": seconds(2), "received": 1, "at": []},
         {"from_ns": 0, "to_ns": seconds(7), "received": 2, "at": []},
     ]
-    reader = {"name": "reads", "kind": "read", "stalls": stalls, "asked_ns": 1, "effect_ns": 2}
+    reader = {
+        "name": "reads",
+        "kind": "read",
+        "stalls": stalls,
+        "complete": True,
+        "asked_ns": 1,
+        "effect_ns": 2,
+    }
     history = [
         {
             "at_ns": 0,
@@ -132,6 +139,26 @@ def struck_soon() -> TrialLog:
     first, reader = once.others["faults"]
     second = first | {"name": "follower killed", "asked_ns": seconds(13.55), "effect_ns": seconds(13.6)}
     return replace(once, round=6, others={**once.others, "faults": [first, reader, second]})
+
+
+def struck_while_slow() -> TrialLog:
+    """The same kill, never healed, after something was made slower at 9 s, which is no more at 12.5 s."""
+    once = killed()
+    kill, reader = once.others["faults"]
+    times = {"asked_ns": seconds(9), "effect_ns": seconds(9.1)}
+    slow = kill | {"name": "slow before", "kind": "slow-network", "away": False, **times}
+    kill = kill | {"heal_asked_ns": None, "healed_ns": None}
+    return replace(once, round=7, others={**once.others, "faults": [slow, kill, reader]})
+
+
+def only_slow() -> TrialLog:
+    """As the first, but what took the partition's service was something slow."""
+    once = killed()
+    kill, reader = once.others["faults"]
+    slow = kill | {"name": "too slow", "kind": "slow-network", "away": False}
+    failed = reader | {"stalls": [], "complete": False}
+    unclaimed = {"producer": {"acks": 0}}
+    return replace(once, round=8, configuration=unclaimed, others={**once.others, "faults": [slow, failed]})
 
 
 def lost_two() -> TrialLog:
@@ -191,7 +218,7 @@ def results(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Pa
         tmp_path_factory.mktemp("runs") / "broken",
         [
             *(killed(), struck_twice(), struck_meanwhile(), lost_two(), dead(), restarted()),
-            struck_soon(),
+            *(struck_soon(), struck_while_slow(), only_slow()),
         ],
         expectations=[KEEPS, MOVES, LATER],
     )
@@ -220,7 +247,10 @@ def test_the_gap_is_that_of_the_partition_that_stood_still(fault: Row) -> None:
 
 
 def test_a_gap_tells_what_may_have_ended_it(results: Path) -> None:
-    """The healing is asked for at 12.5 s; where another kill comes at 11 s it has the rest of the gap."""
+    """The healing is asked for at 12.5 s; where another kill comes at 11 s it has the rest of the gap.
+
+    What was only slow did not end the gap of a kill when it was no more.
+    """
     rows = pq.read_table(results / "faults.parquet").to_pylist()
     ended = [(row["trial"], row["fault"], row["ack_gap_ended"]) for row in rows]
 
@@ -235,12 +265,15 @@ def test_a_gap_tells_what_may_have_ended_it(results: Path) -> None:
         (5, "server ended", "restart"),
         (6, "leader killed", "healing"),
         (6, "follower killed", None),
+        (7, "slow before", None),
+        (7, "leader killed", None),
+        (8, "too slow", "healing"),
     ]
     assert rows[0]["live_gap_ended"] is None
     trials = pq.read_table(results / "trials.parquet").to_pylist()
     assert [trial["unavailable_ended"] for trial in trials] == [
         *["healing"] * 4,
-        *("no end", "restart", "healing"),
+        *("no end", "restart", "healing", None, "healing"),
     ]
 
 
@@ -323,14 +356,16 @@ def test_a_fault_within_anothers_dip_has_none_of_its_own(results: Path) -> None:
         assert (second[name], second[f"live_{name}"]) == (None, None)
 
 
-def test_a_rate_that_was_back_for_less_than_a_second_is_none_before_the_next_fault(results: Path) -> None:
-    """Back at 13.1 s, struck again at 13.55 s: what lies before is the other fault's dip, and what that held up."""
+def test_a_fault_that_strikes_when_the_rate_is_just_back_is_held_against_that_before_the_other(
+    results: Path,
+) -> None:
+    """Back at 13.1 s, struck again at 13.55 s: between lies what the other fault held up, 20 a second before that."""
     rows = pq.read_table(results / "faults.parquet").to_pylist()
     first, second = (row for row in rows if row["trial"] == 6)
 
     assert first["back_ns"] == seconds(3.1)
-    for name in ("rate_before", "dip_depth", "dip_messages", "back_ns"):
-        assert (second[name], second[f"live_{name}"]) == (None, None)
+    for name, value in (("rate_before", 20), ("dip_depth", 0), ("dip_messages", 0), ("back_ns", 0)):
+        assert (second[name], second[f"live_{name}"]) == (value, value)
 
 
 def test_copies_are_back_when_all_that_were_in_sync_are_so_again(fault: Row) -> None:
@@ -341,10 +376,15 @@ def test_copies_are_back_when_all_that_were_in_sync_are_so_again(fault: Row) -> 
 def test_a_trial_has_the_longest_of_each(results: Path) -> None:
     trial, *_ = pq.read_table(results / "trials.parquet").to_pylist()
     assert trial["unavailable_ns"] == seconds(13.01) - seconds(9.91)
-    assert trial["reader_stall_ns"] == seconds(7)
+    assert (trial["reader_stall_ns"], trial["reader_stall_ended"]) == (seconds(7), None)
     assert trial["copies_missing_ns"] == seconds(6)
     assert trial["moves"] == 1
     assert trial["lost"] == 0
+
+
+def test_a_reader_that_failed_is_not_one_that_never_stood_still(results: Path) -> None:
+    *_, trial = pq.read_table(results / "trials.parquet").to_pylist()
+    assert (trial["reader_stall_ns"], trial["reader_stall_ended"]) == (None, None)
 
 
 def test_a_claim_may_name_a_setting_that_is_not_swept(results: Path) -> None:

@@ -66,6 +66,13 @@ def test_a_step_that_undoes_a_later_fault_of_the_same_node_is_not_this_ones() ->
     assert of([WHOLE], struck("b1", healed=20), undo(80, "b1"), until=30) == Back(10, "node back")
 
 
+def test_of_copies_nobody_saw_before_a_fault_nobody_can_say_for_how_long_they_were_missing() -> None:
+    gone = struck("b1", healed=None)
+
+    assert missing_ns([WHOLE, isr(20, "b2", "b3")], [gone], [(gone, NEVER_NS)]) == 10
+    assert missing_ns([isr(20, "b2", "b3")], [gone], [(gone, NEVER_NS)]) is None
+
+
 def test_who_falls_behind_after_the_next_fault_is_that_ones() -> None:
     history = [
         WHOLE,

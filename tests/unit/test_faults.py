@@ -947,6 +947,11 @@ def test_a_step_that_comes_always_needs_a_time_between() -> None:
         read_steps([{"when": {"acks": 1}, "times": "always", "kill": "leader"}])
 
 
+def test_a_step_that_comes_always_has_no_time_by_which_it_must_come() -> None:
+    with pytest.raises(StepError, match="ends with the load: leave this out"):
+        read_steps([{"when": {"after": "1s", "within": "9s"}, "times": "always", "kill": "leader"}])
+
+
 def test_a_look_up_goes_round_who_is_struck_now() -> None:
     line = timeline(
         Recorder(),
@@ -966,6 +971,16 @@ def test_one_of_two_roles_may_be_meant() -> None:
 
     assert found == {"broker", "controller"}
     assert "any controller or broker" in targets.allowed(NODES, [])
+
+
+def test_any_is_one_that_is_not_struck_already() -> None:
+    def found(*struck: str) -> set[str]:
+        chance = random.Random(1)
+        return {targets.find("any broker", NODES, lambda _: [], chance, struck)[0].name for _ in range(50)}
+
+    assert found("broker-1") == {"broker-2", "broker-3"}
+    with pytest.raises(FaultError, match="Every broker is struck already"):
+        found("broker-1", "broker-2", "broker-3")
 
 
 def test_what_must_be_ended_cannot_stay_for_ever() -> None:
@@ -1035,7 +1050,7 @@ def dipped(before: Sequence[int], after: Sequence[int], until: int | None = None
     """Hold bins from a fault on against those before it; the load began with the first, and ends with the last."""
     counts = {number: count for number, count in enumerate((*before, *after), -len(before)) if count}
     until_ns = NEVER_NS if until is None else until * BIN_NS
-    return dip(counts, -len(before) * BIN_NS, until_ns, len(after) * BIN_NS)
+    return dip(counts, (-len(before) * BIN_NS, 0), until_ns, len(after) * BIN_NS)
 
 
 def test_a_dip_worked_out_by_hand() -> None:

@@ -108,6 +108,24 @@ def test_a_step_that_nobody_waited_for_says_nothing() -> None:
     assert values(said) == [None]
 
 
+def test_a_reader_that_stood_still_before_a_step_did_not_do_so_since() -> None:
+    """It stood still from 2 to 40 s, until a step of 30 s had its effect, and from 41 to 45 s."""
+    second = {"from_ns": 41_000_000_000, "to_ns": 45_000_000_000}
+    stalls = [{"from_ns": 2_000_000_000, "to_ns": 40_000_000_000}, second]
+    steps = [
+        {"name": "reads", "kind": "read", "asked_ns": 1, "effect_ns": 2, "stalls": stalls, "complete": True},
+        {"name": "back", "kind": "undo", "asked_ns": 30_000_000_000, "effect_ns": 31_000_000_000},
+    ]
+    still = COPIED | {"metric": "reader_stall_ns", "since": "back", "until": None, "at_most": None}
+    row = {"reader_stall_ns": 38_000_000_000}
+
+    (found,) = judged(still | {"at_least": 30_000_000_000}, steps, row)["comparisons"]
+    assert (found["values"], found["verdict"]) == ([4_000_000_000], "did not hold")
+    assert found["what"] == "pulsar: since back, reader_stall_ns >= 30 s"
+    (found,) = judged(still | {"at_least": 30_000_000_000}, steps[:1], row)["comparisons"]
+    assert (found["values"], found["verdict"]) == ([None], "undecided")
+
+
 def test_a_step_that_came_is_told_by_its_time() -> None:
     said = judged(COPIED, [{"name": "copies there", "kind": "mark", "asked_ns": 31_000_000_000}])
 

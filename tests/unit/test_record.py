@@ -162,6 +162,20 @@ def test_a_fault_that_never_came_is_none() -> None:
     assert judged(WHOLE, fault(), left_out | {"strikes": []}) == ("valid", None)
 
 
+def test_a_reader_that_failed_makes_a_trial_invalid_and_one_that_stood_still_does_not() -> None:
+    reader = {
+        "name": "reads",
+        "kind": "read",
+        "complete": False,
+        "reason": "The topic is gone.",
+        "stalls": [],
+    }
+
+    assert judged(WHOLE, fault(), reader) == ("invalid", "The reader of 'reads' failed: The topic is gone.")
+    assert judged(WHOLE, fault(), reader | {"stalls": [{"from_ns": 0, "to_ns": 9}]})[0] == "valid"
+    assert judged(WHOLE, fault(), reader | {"complete": True})[0] == "valid"
+
+
 def test_the_event_logs_document_shows_every_key_of_a_trial() -> None:
     load = Load(1, 100, Pacing(), 1, 0, 0.0, 1.0, None)
     case = Case("kafka", "kafka", {}, Cluster("kafka", "4.3.1", {}), 1, {}, {}, {}, load)

@@ -78,11 +78,11 @@ def test_nodes_that_lost_their_memory_one_after_the_other_are_not_judged() -> No
 
 def test_a_node_that_a_step_undid_was_not_lost() -> None:
     both = fault("kill", "bookie-1", "bookie-2", healed=None, name="both killed")
-    undone = {"name": "one back", "kind": "undo", "nodes": ["bookie-1"], "asked_ns": 15, "effect_ns": 16}
-    planned = ({"name": "one back", "undo": "node 1 of both killed"},)
+    undone = {"name": "undo 3", "kind": "undo", "nodes": ["bookie-1"], "asked_ns": 15, "effect_ns": 16}
 
-    assert covered(MEMORY, [trial(both, undone, planned=planned)]) == Covered.WITHIN
-    assert covered(MEMORY, [trial(both, undone)]) == Covered.BEYOND
+    for of, expected in (("both killed", Covered.WITHIN), ("another", Covered.BEYOND)):
+        assert covered(MEMORY, [trial(both, undone | {"of": of})]) == expected
+    assert covered(MEMORY, [trial(both, undone)]) == Covered.WITHIN  # from before that was written down
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.faults import copies
-from bench.analysis.folder import TrialRecord
+from bench.analysis.folder import SLOWING, TrialRecord
 from bench.analysis.log import EventLog
 from bench.model import NANOS
 
@@ -26,7 +26,8 @@ _NOISE, _MOST_NOISE = 2, 0.5
 
 NO_END, HEALING, RESTART, NEXT = "no end", "healing", "restart", "next fault"
 """What a gap may have ended by: nothing, until the load was over; something that was healed within it; a server that
-had ended by itself and was started again within it; the next fault, which has the rest. Else it ended by itself."""
+had ended by itself and was started again within it; the next fault, which has the rest. Else it ended by itself. Where
+what only slowed something is healed, that ends no other fault's gap."""
 _STARTED, _UNDO = "started", "undo"
 """Kinds of entries among a trial's steps: a server was started again; a step undid a fault, or a part of it."""
 
@@ -35,6 +36,8 @@ _RATES = ("", "live_")
 DIP = ("rate_before", "dip_depth", "dip_messages", "back_ns")
 
 Row = dict[str, object]
+Span = tuple[int, int]
+"""From when to when, in ns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,15 @@ class Struck:
     fault: int
     asked_ns: int
     until_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Mended:
+    """What was mended in a trial, how and when; of which fault (its place among the steps) where that only slowed."""
+
+    how: str
+    at_ns: int
+    slowed_by: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,20 +151,21 @@ def _ends(sends: DataFrame) -> DataFrame:
     return sends.groupBy("trial").agg(F.max(F.coalesce("done_ns", "sent_ns")).alias("at_ns"))
 
 
-def _mended(trial: TrialRecord) -> Iterator[tuple[str, int]]:
+def _mended(trial: TrialRecord) -> Iterator[_Mended]:
     """Give when healing was asked for, of a fault or by a step of its own, and when servers were started again."""
+    slowing = {step["name"]: number for number, step in enumerate(trial.faults) if step["kind"] in SLOWING}
     for step in trial.faults:
         how = RESTART if step["kind"] == _STARTED else HEALING
         at_ns = step["asked_ns"] if step["kind"] in {_STARTED, _UNDO} else step.get("heal_asked_ns")
         if at_ns is not None:
-            yield how, at_ns
+            yield _Mended(how, at_ns, slowing.get(step.get("of", step["name"])))
 
 
 def _gap(
     events: DataFrame,
     ends: DataFrame,
     faults: DataFrame,
-    mended: Mapping[int, Sequence[tuple[str, int]]],
+    mended: Mapping[int, Sequence[_Mended]],
     name: str,
 ) -> dict[tuple[int, int], Row]:
     """Find the longest time that any one partition had no event, and what may have ended it.
@@ -179,20 +192,24 @@ def _gap(
     return {
         (row.trial, row.fault): {
             f"{name}_ns": row.gap.gap_ns,
-            f"{name}_ended": _ended(row.gap, mended[row.trial]),
+            f"{name}_ended": _ended(row.gap, row.fault, mended[row.trial]),
         }
         for row in rows
     }
 
 
-def _ended(gap: Any, mended: Iterable[tuple[str, int]]) -> str | None:  # noqa: ANN401 - a row of Spark
-    """Name what may have ended a gap; None where it ended by itself."""
+def _ended(gap: Any, fault: int, mended: Iterable[_Mended]) -> str | None:  # noqa: ANN401 - a row of Spark
+    """Name what may have ended a fault's gap; None where it ended by itself."""
     end_ns = min(gap.at_ns, gap.until_ns)
     if gap.last and gap.at_ns == end_ns:
         return NO_END
-    within = {how for how, at_ns in mended if gap.begun_ns < at_ns < end_ns}
-    known = [how for how in (HEALING, RESTART) if how in within]
-    return known[0] if known else NEXT if gap.at_ns > end_ns else None
+    return _mended_in((gap.begun_ns, end_ns), mended, fault) or (NEXT if gap.at_ns > end_ns else None)
+
+
+def _mended_in(span: Span, mended: Iterable[_Mended], fault: int | None) -> str | None:
+    """Name what was mended within a time without service; of what only slowed something, `fault` itself."""
+    within = {one.how for one in mended if span[0] < one.at_ns < span[1] and one.slowed_by in {None, fault}}
+    return next((how for how in (HEALING, RESTART) if how in within), None)
 
 
 def _bins(events: DataFrame, faults: DataFrame) -> dict[tuple[int, int], dict[int, int]]:
@@ -208,35 +225,53 @@ def fault_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int], found
     return [row for trial in trials for row in _rows(trial, first_ns.get(trial.trial, 0), found)]
 
 
+@dataclass(frozen=True, slots=True)
+class _Usual:
+    """When a rate is as usual: since the first send, or since it was back from a fault; and before that struck."""
+
+    since_ns: int
+    before: Span | None = None
+
+    def until(self, asked_ns: int) -> Span:
+        """Return the time that tells the rate before a fault: that before an earlier one, where it was just back."""
+        just_back = 0 <= asked_ns - self.since_ns < NANOS
+        return self.before if self.before and just_back else (self.since_ns, asked_ns)
+
+
 def _rows(trial: TrialRecord, first_ns: int, found: Availability) -> Iterator[Row]:
-    usual_ns = dict.fromkeys(_RATES, first_ns)
+    usual = dict.fromkeys(_RATES, _Usual(first_ns))
     for number, fault in enumerate(trial.faults):
         if "proven" in fault:
-            row = _row(trial, number, first_ns, found, usual_ns)
+            before = {rate: one.until(fault["asked_ns"]) for rate, one in usual.items()}
+            row = _row(trial, number, first_ns, found, before)
             for rate in _RATES:
                 if row.get(f"{rate}rate_before") is not None and (back_ns := row[f"{rate}back_ns"]) != 0:
-                    usual_ns[rate] = fault["asked_ns"] + back_ns if isinstance(back_ns, int) else _NEVER_NS
+                    since_ns = fault["asked_ns"] + back_ns if isinstance(back_ns, int) else _NEVER_NS
+                    usual[rate] = _Usual(since_ns, before[rate])
             yield row
 
 
 def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int | None]) -> Row:
     """Give the longest of what a trial's faults did, for its row in `trials`; null where nothing can be said.
 
-    A reader's stall is the longest time in which nothing came to the reader that a step started. `account` has when
-    the first and the last of the lost messages was sent.
+    A reader's stall is the longest time in which nothing came to the reader that a step started; one that failed, and
+    stood nowhere, says nothing. `account` has when the first and the last of the lost messages was sent.
     """
     mine = [row for row in rows if row["trial"] == trial.trial]
     first_ns = min((one.asked_ns for one in _struck(trial)), default=None)
     longest = max(mine, key=_gap_ns, default={})
     readers = [step for step in trial.faults if step["kind"] == "read"]
     stalls = [stall for step in readers for stall in step["stalls"]]
+    still = max(stalls, key=_stall_ns, default=None)
+    read = bool(readers) and all(step["complete"] or step["stalls"] for step in readers)
     return {
         "unavailable_ns": longest.get("ack_gap_ns"),
         "unavailable_ended": longest.get("ack_gap_ended"),
-        "reader_stall_ns": max(map(_stall_ns, stalls), default=0) if readers else None,
-        "reader_short_entries": copies.short_of(trial.history, max(stalls, key=_stall_ns))
-        if stalls
+        "reader_stall_ns": (_stall_ns(still) if still else 0) if read else None,
+        "reader_stall_ended": _mended_in((still["from_ns"], still["to_ns"]), _mended(trial), None)
+        if still
         else None,
+        "reader_short_entries": copies.short_of(trial.history, still) if still else None,
         "copies_missing_ns": copies.missing_ns(
             trial.history, trial.faults, [(trial.faults[one.fault], one.until_ns) for one in _struck(trial)]
         ),
@@ -259,9 +294,9 @@ def _gap_ns(row: Row) -> int:
 
 
 def _row(
-    trial: TrialRecord, number: int, first_ns: int, found: Availability, usual_ns: Mapping[str, int]
+    trial: TrialRecord, number: int, first_ns: int, found: Availability, usual: Mapping[str, Span]
 ) -> Row:
-    """Give a fault's row; `usual_ns` is from when on the rates of acknowledgements and live receives are as usual."""
+    """Give a fault's row; `usual` is when the rates of acknowledgements and of live receives were as usual."""
     fault = trial.faults[number]
     row: Row = {
         "trial": trial.trial,
@@ -278,7 +313,8 @@ def _row(
         key = trial.trial, number
         row |= found.figures[key]
         for rate, bins in (("", found.acks), ("live_", found.live)):
-            fell = dip(bins.get(key, {}), usual_ns[rate] - struck.asked_ns, until, end)
+            before = usual[rate][0] - struck.asked_ns, usual[rate][1] - struck.asked_ns
+            fell = dip(bins.get(key, {}), before, until, end)
             row |= {f"{rate}{name}": value for name, value in fell.items()}
         back = copies.back(trial.history, trial.faults, fault, struck.until_ns)
         row |= {"copies_back_ns": back and back.after_ns, "copies_back_how": back and back.how}
@@ -289,19 +325,21 @@ def _since(value: object, first_ns: int) -> int | None:
     return value - first_ns if isinstance(value, int) else None
 
 
-def dip(bins: Mapping[int, int], usual_ns: int, until_ns: int, end_ns: int) -> Row:
+def dip(bins: Mapping[int, int], usual_times: Span, until_ns: int, end_ns: int) -> Row:
     """Hold the rate after a fault was asked for against the rate before it, by bins of 100 ms from then on.
 
-    `usual_ns`, when the rate is as usual from (the first send, or when it is back from an earlier fault), the next
-    fault `until_ns` and the window's `end_ns` count from there too. The same is asked of what live consumers received.
-    Before: the mean over one to five seconds of those since `usual_ns`, as what is held up comes in one burst; with
-    less there is no rate before, and no dip. Depth: how much of it the worst second lost that ended before `until_ns`.
-    It fell where that is more than a tenth, and more than half or than twice what any second before differed from the
-    mean by. Back: the end of the first second after the worst that reaches 90 % of the rate before; 0 where it did not
-    fall, null where it never came back. Area: what seconds until then lack, also where the next fault struck meanwhile.
+    The `usual_times` (from the first send, or from when the rate was back from an earlier fault, until this one), the
+    next fault `until_ns` and the window's `end_ns` count from there too. The same is asked of what live consumers
+    received. Before: the mean over the last one to five seconds of the usual times, as what is held up comes in one
+    burst; with less there is no rate before, and no dip. Depth: how much of it the worst second lost that ended before
+    `until_ns`. It fell where that is more than a tenth, and more than half or than twice what any second before
+    differed from the mean by. Back: the end of the first second after the worst that reaches 90 % of the rate before; 0
+    where it did not fall, null where it never came back. Area: what seconds until then lack, also where the next fault
+    struck meanwhile.
     """
-    before = min(_BEFORE_BINS, max(0, -usual_ns // BIN_NS))
-    earlier = [bins.get(number, 0) for number in range(-before, 0)]
+    since_ns, last = usual_times[0], usual_times[1] // BIN_NS
+    before = min(_BEFORE_BINS, max(0, last - -(-since_ns // BIN_NS)))
+    earlier = [bins.get(number, 0) for number in range(last - before, last)]
     later = [bins.get(number, 0) for number in range(end_ns // BIN_NS)]
     usual = mean(earlier) * _SECOND_BINS if len(earlier) >= _SECOND_BINS else 0.0
     row: Row = dict.fromkeys(DIP)

@@ -68,7 +68,7 @@ def missing_ns(changes: Changes, steps: Sequence[Step], faults: Sequence[tuple[S
     for fault, until_ns in faults:
         if (seen := back(changes, steps, fault, until_ns)) is not None:
             found.append(seen.after_ns)
-        elif states and not _running(states, fault):
+        elif _at(states, fault["asked_ns"]) is not None and not _running(states, fault):
             found.append(max(times) - fault["asked_ns"])
     return max(found, default=None)
 
@@ -124,6 +124,7 @@ def _healed(steps: Sequence[Step], fault: Step) -> dict[str, int | None]:
             step["effect_ns"]
             for step in steps
             if step["kind"] == "undo"
+            and step.get("of", fault["name"]) == fault["name"]
             and node in step["nodes"]
             and (step["effect_ns"] or 0) > fault["asked_ns"]
         ]

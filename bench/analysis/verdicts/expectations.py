@@ -112,8 +112,10 @@ def _comparisons(expectation: Row, rows: Sequence[Row], settings: Sequence[str])
 
 def _about(expectation: Row) -> str:
     """Name what a metric is the metric of, where it is not the whole trial."""
-    if expectation.get("since"):
+    if expectation.get("until"):
         return f"from {expectation['since']} to {expectation['until']}, "
+    if expectation.get("since"):
+        return f"since {expectation['since']}, "
     if expectation.get("fault"):
         return f"{expectation['fault']}, "
     return f"{expectation['error']} " if expectation.get("error") else ""

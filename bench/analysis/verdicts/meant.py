@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.analysis.folder import TrialRecord
-from bench.model import ERRORS, STEP_NS
+from bench.model import ERRORS, READER_STALL_NS, STEP_NS
 
 Row = Mapping[str, Any]
 
@@ -53,6 +53,8 @@ def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> di
         took = _between(trial.faults, expectation["since"], expectation["until"], worst)
         counts = {"verdict": "valid"} if took == math.inf and _only_short(trial, told) else {}
         return {STEP_NS: took, **counts}
+    if metric == READER_STALL_NS and expectation.get("since") is not None:
+        return {READER_STALL_NS: _stood_still(trial.faults, expectation["since"], told)}
     if expectation.get("fault") is not None:
         mine = [row for row in found.faults if row["trial"] == trial.trial]
         those = [row for row in mine if _is(row["fault"], expectation["fault"])]
@@ -82,6 +84,20 @@ def _between(steps: Sequence[Row], since: str, until: str, never: float | None) 
     if not begun or not ended:
         return None
     return never if ended[0]["kind"] == "left out" else ended[0]["asked_ns"] - begun[0]
+
+
+def _stood_still(steps: Sequence[Row], since: str, told: Row) -> int | None:
+    """Return the longest time that a reader stood still, of those that began after a step was due.
+
+    None where that step has no record, or nothing is known of the reader.
+    """
+    due = [step["asked_ns"] for step in steps if step["name"] == since]
+    if not due or told.get(READER_STALL_NS) is None:
+        return None
+    stalls = [stall for step in steps if step["kind"] == "read" for stall in step["stalls"]]
+    return max(
+        (stall["to_ns"] - stall["from_ns"] for stall in stalls if stall["from_ns"] >= due[0]), default=0
+    )
 
 
 def _never_back(expectation: Row, trial: TrialRecord, fault: Row) -> float | None:

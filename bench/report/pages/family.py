@@ -15,6 +15,7 @@ from bench.report import beside, pdf, results, style, sweep, templates
 from bench.report.results import Results
 from bench.report.sections import expectations, method, servers, worth
 from bench.report.table import Cell
+from bench.scenario import catalogue
 
 _SYSTEMS = ("kafka", "pulsar")
 
@@ -93,7 +94,9 @@ def _entry(found: Results, folder: Path) -> Entry:
     manifest = found.manifest
     begun = str(manifest.get("started_utc", ""))[:10]
     beside_it = _strikes(found), servers.patience(found), _crowded(found)
-    said = manifest.get("profile"), begun, *beside_it
+    profile = str(manifest.get("profile") or "standard")
+    changed = catalogue.has_changed(found.run / "scenario.yaml", str(manifest["scenario"]), profile)
+    said = profile, begun, *beside_it, "the scenario has changed since" if changed else ""
     return Entry(
         name=str(manifest["scenario"]),
         title=str(manifest.get("title") or manifest["scenario"]),

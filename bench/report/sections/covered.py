@@ -158,17 +158,15 @@ def _back_ns(node: str, step: Json, trial: Json) -> float:
     """When a node was healed, with all that a fault struck or by a step that undid it for some; infinity for never."""
     if step.get("healed_ns") is not None:
         return int(step["healed_ns"])
-    planned = (trial["case"].get("configuration") or {}).get("faults") or ()
-    undoing = {one.get("name") for one in planned if _undoes(str(one.get("undo", "")), step["name"])}
     return min(
-        (int(one["effect_ns"]) for one in trial["faults"] if one["name"] in undoing and node in one["nodes"]),
+        (
+            int(one["effect_ns"])
+            for one in trial["faults"]
+            if one["kind"] == "undo" and one.get("of", step["name"]) == step["name"] and node in one["nodes"]
+            if (one["effect_ns"] or 0) > step["asked_ns"]
+        ),
         default=math.inf,
     )
-
-
-def _undoes(target: str, step: str) -> bool:
-    """Whether `undo: STEP` or `undo: node 2 of STEP` means this step."""
-    return target == step or target.partition(" of ")[2] == step
 
 
 def _at_once(absent: Sequence[_Absence]) -> int:

@@ -130,9 +130,11 @@ def _longest(faults: pd.DataFrame, name: str) -> pd.DataFrame:
 
 def _unread(live: pd.DataFrame, valid: pd.DataFrame) -> pd.DataFrame:
     """Take the longest time in which nothing came to the reader that a step began, in trials where that is longer."""
-    stalls = valid.set_index("trial")["reader_stall_ns"].dropna().astype(float)
+    by_trial = valid.set_index("trial")
+    stalls = by_trial["reader_stall_ns"].dropna().astype(float)
     longer = stalls[stalls > live["ns"].reindex(stalls.index).fillna(-1.0)]
-    return pd.concat([live.drop(longer.index, errors="ignore"), pd.DataFrame({"ns": longer, "ended": None})])
+    ended = by_trial.reindex(columns=["reader_stall_ended"])["reader_stall_ended"].reindex(longer.index)
+    return pd.concat([live.drop(longer.index, errors="ignore"), pd.DataFrame({"ns": longer, "ended": ended})])
 
 
 def gap(longest: pd.DataFrame, of: str) -> Cell:
