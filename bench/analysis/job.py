@@ -231,7 +231,9 @@ def _promises(folder: RunFolder) -> dict[str, Guarantee | None]:
 def _sides(
     folder: RunFolder, trials: Sequence[Mapping[str, Any]], promises: Mapping[str, Guarantee | None]
 ) -> dict[str, Any] | None:
-    """Compare both systems, in the scenario's order."""
+    """Compare both systems, in the scenario's order; not by links that were made narrow, of which each uses its own."""
+    if any(trial.links for trial in folder.trials):
+        return None
     return sides(sorted(trials, key=_place(folder)), folder.plan.swept, promises)
 
 

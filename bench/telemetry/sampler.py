@@ -24,7 +24,7 @@ from bench.telemetry.scraping import Reader
 _LOOK_S = 1.0
 _SCRAPE_S = 5.0
 """A scrape takes some 10 ms of CPU on each server: seven of them once a second would be 4 % of two cores."""
-_LOOK_TAKES_S = 0.05
+_LOOK_TAKES_S = 0.2
 _SCRAPE_TAKES_S = 0.4
 _PATIENCE_S = 2.0
 _CLIENT_FIGURES = {"loop_lag_s": "loop_lag_ns", "recorder_backlog": "recorder_backlog", "open_sends": "open"}
@@ -108,14 +108,16 @@ class Sampler:
             self._changed.wait(max(0, due_ns - time.monotonic_ns()) / NANOS)
 
     def _look(self) -> None:
+        """Look at everybody: at one time, as a window's start or end that fell between two would tear them apart."""
+        at_ns = time.monotonic_ns()
         for name, pid in self._watched.pids().items():
             if name in self._roles:
-                self._keep(time.monotonic_ns(), name, self._roles[name], host.process(pid, network=True))
+                self._keep(at_ns, name, self._roles[name], host.process(pid, network=True))
         for name, pid in self._watched.clients.items():
-            self._keep(time.monotonic_ns(), name, CLIENT, host.process(pid, network=False))
+            self._keep(at_ns, name, CLIENT, host.process(pid, network=False))
         for pid in host.own_processes({*self._watched.pids().values(), *self._watched.clients.values()}):
-            self._keep(time.monotonic_ns(), f"{SUITE} {pid}", SUITE, host.process(pid, network=False))
-        self._keep(time.monotonic_ns(), MACHINE, MACHINE, [*host.machine(), *self._disk.read()])
+            self._keep(at_ns, f"{SUITE} {pid}", SUITE, host.process(pid, network=False))
+        self._keep(at_ns, MACHINE, MACHINE, [*host.machine(), *self._disk.read()])
 
     def _scrape(self) -> None:
         """Ask every server that is not still being asked."""

@@ -519,11 +519,10 @@ JITTER = {"delay": "20ms", "jitter": "20ms"}
         ({"in": held(8, packets=50), "out": held(20)}, JITTER, "the median was 8.00 ms, not 9 to 65 ms"),
         ({"in": held(66, packets=50), "out": held(20)}, JITTER, "the median was 66.00 ms, not 9 to 65 ms"),
         ({"in": held(0.1), "out": FULL}, {"mbit_per_s": 100}, None),
-        ({"in": NOTHING, "out": NOTHING}, {"mbit_per_s": 100}, "no more than 0 packets were held"),
         ({"in": FULL, "out": held(6)}, {"mbit_per_s": 100}, "the median was 6.00 ms, not 0 to 5 ms"),
         (
-            {"in": held(0.1), "out": held(0.1, packets=900, busiest=(624_999, 0.05))},
-            {"mbit_per_s": 100},
+            {"in": held(20), "out": held(20, packets=900, busiest=(624_999, 0.05))},
+            {"delay": "20ms", "mbit_per_s": 100},
             "less than 625,000 bytes in a row waited for each other",
         ),
         (
@@ -555,6 +554,23 @@ def test_a_slow_network_is_proven_by_every_node(
         assert slow["unproven"].startswith("broker-3: ")
         assert why in slow["unproven"]
     assert "lists no rule and no queue any more. broker-1 got an answer from broker-2" in slow["heal_seen"]
+
+
+@pytest.mark.parametrize("idle", [NOTHING, held(0.1, packets=900, busiest=(624_999, 0.05))])
+def test_a_link_that_is_only_narrow_is_shown_by_a_node_that_fills_it(idle: Held) -> None:
+    narrow = {"slow-network": {"target": "followers", "from": "leader", "mbit_per_s": 100}}
+    backend = Recorder()
+
+    backend.held = {"broker-1": {"in": idle, "out": FULL}, "broker-3": {"in": idle, "out": idle}}
+    seen = done(backend, narrow)
+    assert seen["proven"]
+    assert seen["seen"].endswith("100 Mbit/s passed. Never full for long enough to show it: broker-3.")
+
+    backend.held = {name: {"in": idle, "out": idle} for name in backend.held}
+    unseen = done(backend, narrow)
+    assert not unseen["proven"]
+    assert unseen["unproven"].startswith("broker-1: ")
+    assert "broker-3: " in unseen["unproven"]
 
 
 @pytest.mark.parametrize(("second", "proven"), [((3, 5.2e6), True), ((3, 4.4e6), False), ((0, 0.0), False)])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.analysis import job
-from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder
+from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder, Window
 from bench.analysis.statistics.sides import sides
 from bench.analysis.verdicts.between import between
 from bench.guarantee import Guarantee
@@ -206,7 +207,7 @@ def test_a_point_says_whether_both_promise_the_same(other: Guarantee | None, sam
     assert point["go_on"] == [True, None if other is None else False]
 
 
-def test_points_come_in_the_scenarios_order_with_what_the_trials_configurations_promise() -> None:
+def test_points_come_in_the_scenarios_order_with_promises_and_there_are_none_by_narrow_links() -> None:
     swept = {"kafka": ["acks"], "pulsar": ["acks"]}
     cases = [f"{system} acks={acks}" for system in swept for acks in ("all", "1")]
     records = tuple(
@@ -229,3 +230,15 @@ def test_points_come_in_the_scenarios_order_with_what_the_trials_configurations_
         "a power cut, not the loss of its bookie"
     ] * 2
     assert {point["same"] for point in found["points"]} == {False}
+
+    narrow = {"name": "narrow", "slow-network": {"target": "follower", "mbit_per_s": 4}}
+    step = {"name": "narrow", "kind": "slow-network", "nodes": ["broker-2"], "effect_ns": 1, "proven": True}
+    linked = records[0].model_copy(
+        update={
+            "faults": [step],
+            "window": Window(start_ns=10, end_ns=100),
+            "case": records[0].case.model_copy(update={"configuration": {"faults": [narrow]}}),
+        }
+    )
+    assert linked.links
+    assert job._sides(replace(folder, trials=(linked, *records[1:])), trials, {}) is None

@@ -171,6 +171,11 @@ def test_a_sampler_writes_what_processes_machine_and_client_did(tmp_path: Path) 
     spent = [row["value"] for row in rows if (row["node"], row["metric"]) == (PRODUCERS, "cpu_s")]
     assert len(spent) >= 3
     assert 0 < spent[-1] - spent[0] <= burnt_s + 0.02  # the kernel counts in hundredths
+    looks, of_process = (
+        {row["at_ns"] for row in rows if row["node"] == node and row["at_ns"] != now_ns}
+        for node in (MACHINE, f"{SUITE} {os.getpid()}")
+    )
+    assert looks == of_process
     figures = {row["metric"]: row for row in rows if row["at_ns"] == now_ns}
     assert figures["loop_lag_s"]["value"] == pytest.approx(0.005)
     assert not figures["open_sends"]["counter"]

@@ -90,9 +90,12 @@ class SlowNetwork(Fault):
             return f"{gone} {passing(place, nodes, meant)}"
 
         def proof() -> str | Unproven:
-            doubts = {name: _doubt(link, directions) for name, directions in held.items()}
+            idle = _never_full(link, held)
+            used = {name: directions for name, directions in held.items() if name not in idle}
+            doubts = {name: _doubt(link, directions) for name, directions in used.items()}
             said = " ".join(f"{name}: {doubt}." for name, doubt in doubts.items() if doubt)
-            return Unproven(said) if said else _told(link, held)
+            spare = f" Never full for long enough to show it: {', '.join(idle)}." if idle else ""
+            return Unproven(said) if said else f"{_told(link, used)}{spare}"
 
         strike_each(nodes, slow, end)
 
@@ -106,6 +109,14 @@ class SlowNetwork(Fault):
             f"at most {self.mbit_per_s:g} Mbit/s" if self.mbit_per_s else "",
         ]
         return ", ".join(filter(None, said))
+
+
+def _never_full(link: Link, held: Mapping[str, Mapping[str, Held]]) -> list[str]:
+    """Name the nodes on whose link nothing had to wait for long: narrow is all it is, and another one's shows that."""
+    if link.delay_s or link.jitter_s:
+        return []
+    idle = [name for name, directions in held.items() if not _rates(link, directions)]
+    return idle if len(idle) < len(held) else []
 
 
 def _doubt(link: Link, held: Mapping[str, Held]) -> str | None:
@@ -128,15 +139,20 @@ def _why_no_delay(link: Link, held: Mapping[str, Held]) -> str | None:
 
 
 def _why_no_rate(link: Link, held: Mapping[str, Held]) -> str | None:
-    enough = _ENOUGH_S * link.bytes_per_s
-    rates = [_bytes_per_s(one) for one in held.values() if one.busiest_bytes >= enough]
+    rates = _rates(link, held)
     if not rates:
+        enough = _ENOUGH_S * link.bytes_per_s
         return f"less than {enough:,.0f} bytes in a row waited for each other, too few to show a rate"
     low, high = _LEAST_OF_RATE * link.bytes_per_s, _MOST_OF_RATE * link.bytes_per_s
     wrong = next((rate for rate in rates if not low <= rate <= high), None)
     if wrong is None:
         return None
     return f"{_mbit(wrong)} passed while packets waited, not {_mbit(low)} to {_mbit(high)}"
+
+
+def _rates(link: Link, held: Mapping[str, Held]) -> list[float]:
+    """Return what passed a second in each direction in which packets waited for each other for long enough."""
+    return [_bytes_per_s(one) for one in held.values() if one.busiest_bytes >= _ENOUGH_S * link.bytes_per_s]
 
 
 def _bytes_per_s(held: Held) -> float:
