@@ -46,6 +46,21 @@ def test_what_a_report_is_made_of_is_kept_and_nothing_else(run: RunFolder, tmp_p
     assert not (there / "results" / "percentiles.csv").exists()
 
 
+def test_claims_are_judged_by_todays_rules_from_the_tables(run: RunFolder, tmp_path: Path) -> None:
+    claim = {"id": "kept", "claim": "None is lost", "system": "memory", "metric": "lost", "at_most": 0}
+    manifest = run.path / "manifest.json"
+    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"expectations": [claim]}))
+    (run.path / "results" / "expectations.json").write_text("[]")
+
+    publish([run], tmp_path / "published")
+
+    there = tmp_path / "published" / run.path.name
+    (judged,) = json.loads((there / "results" / "expectations.json").read_text())
+    trials = results.read(run.path).trials
+    assert judged["verdict"] == ("held" if (trials["lost"] == 0).all() else "did not hold")
+    assert [one["rounds"] for one in judged["comparisons"]] == [1] * trials["case"].nunique()
+
+
 def test_a_published_report_leads_to_no_page_that_is_not_there(run: RunFolder, tmp_path: Path) -> None:
     publish([run], tmp_path / "published")
 
