@@ -248,7 +248,7 @@ class Timeline:
                 self.records.append(mark | {"asked_ns": now_ns, "effect_ns": now_ns})
 
     def _look_up(self, step: Step) -> None:
-        struck = [node.name for one in self._struck for node in one.left]
+        struck = self._struck_now()
         record: dict[str, Any] = {"name": step.name, "kind": "look-up", "when": str(step.when)}
         record |= {"asked_ns": time.monotonic_ns(), "effect_ns": None, "seen": None}
         self.records.append(record)
@@ -302,10 +302,13 @@ class Timeline:
 
         single = targets.earlier(target)
         if single is None:
-            struck = {node.name for one in self._struck for node in one.left}
-            return targets.find(target, self.site.nodes, ask, self._chance, struck)
+            return targets.find(target, self.site.nodes, ask, self._chance, self._struck_now())
         number, step = single
         return [self._earlier(step).node(number)]
+
+    def _struck_now(self) -> list[str]:
+        """Name the nodes on which a fault is in force."""
+        return [node.name for one in self._struck for node in one.left]
 
     def _earlier(self, name: str) -> Struck:
         return next(struck for struck in self._struck if struck.step.name == name)

@@ -37,8 +37,8 @@ def fault(kind: str, *nodes: str, asked: int = 10, healed: int | None = 20, name
     return {"name": name, "kind": kind, "nodes": list(nodes), "away": away, "proven": True, **times}
 
 
-def trial(*steps: Json, planned: tuple[Json, ...] = ()) -> Json:
-    case = {"system": "pulsar", "name": "pulsar", "settings": {}, "configuration": {"faults": list(planned)}}
+def trial(*steps: Json) -> Json:
+    case = {"system": "pulsar", "name": "pulsar", "settings": {}, "configuration": {}}
     return {"verdict": "valid", "case": case, "faults": list(steps)}
 
 
