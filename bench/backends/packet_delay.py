@@ -5,8 +5,9 @@
 those that were there before it where there is a rate (0: none). It says `ready`, and on SIGTERM what it did, as JSON.
 It is used whether the kernel has netem or not: one way that tells what it did is better than two of which one does
 not. It works packet by packet in Python, so what it adds of its own is measured: `held` is from when a packet came to
-when it was let go, `delayed` that without its wait for a link of this rate. `busiest` is the longest run of packets, by
-their bytes, in which each came before the link was done with the one before it, and how long the link took for it.
+when it was let go, `delayed` that without its wait for a link of this rate. `busy` is what passed, and in how long, in
+runs of packets of which each came before the link was done with the one before it, of those that take a link of this
+rate 5 ms and more: how late a shorter one is let go would tell more than the rate.
 """
 
 from __future__ import annotations
@@ -41,13 +42,14 @@ _BUFFER = 32 << 20
 _READ = 1 << 18
 _RCVBUFFORCE = 33
 _DIRECTIONS = ("in", "out")
+_RUN_LEAST_S = 0.005
 
 
 class Packet(NamedTuple):
     """A packet on its way. It waits `waits_ns` of its time for the link, behind others and for its own bytes.
 
     It is one of a run of packets that followed each other without a gap on the link: `run_ns` is when the first of them
-    came, `run_bytes` are those of the run up to and with this one.
+    came.
     """
 
     number: int
@@ -56,7 +58,15 @@ class Packet(NamedTuple):
     due_ns: int
     waits_ns: int
     run_ns: int
-    run_bytes: int
+
+
+@dataclass(slots=True)
+class Run:
+    """What was let go of packets that followed each other without a gap, until when after the first of them came."""
+
+    began_ns: int = 0
+    bytes: int = 0
+    took_ns: int = 0
 
 
 @dataclass(slots=True)
@@ -73,22 +83,20 @@ class Link:
     _free_ns: int = 0
     _last_ns: int = 0
     _run_ns: int = 0
-    _run_bytes: int = 0
-    _busiest: tuple[int, int] = (0, 0)
+    _run: Run = field(default_factory=Run)
+    _busy_bytes: int = 0
+    _busy_ns: int = 0
 
     def add(self, number: int, length: int, now_ns: int) -> None:
         """Take a packet in."""
         if now_ns >= self._free_ns:
-            self._run_ns, self._run_bytes = now_ns, 0
-        self._run_bytes += length
+            self._run_ns = now_ns
         start_ns = max(now_ns, self._free_ns)
         self._free_ns = start_ns + round(length / self.bytes_per_s * 1e9) if self.bytes_per_s else now_ns
         shift_ns = random.randint(-self.jitter_ns, self.jitter_ns) if self.jitter_ns else 0
         self._last_ns = max(self._last_ns, self._free_ns + self.delay_ns + shift_ns)
         waits_ns = self._free_ns - now_ns
-        self.waiting.append(
-            Packet(number, length, now_ns, self._last_ns, waits_ns, self._run_ns, self._run_bytes)
-        )
+        self.waiting.append(Packet(number, length, now_ns, self._last_ns, waits_ns, self._run_ns))
 
     def due(self, now_ns: int) -> int | None:
         """Return the number of the last packet that is due, and with it all before it; None when none is."""
@@ -104,12 +112,20 @@ class Link:
         self.held_ns.append(held_ns)
         self.delayed_ns.append(held_ns - packet.waits_ns)
         self.bytes += packet.length
-        if packet.run_bytes >= self._busiest[0]:
-            least_delay_ns = self.delay_ns - self.jitter_ns
-            self._busiest = packet.run_bytes, now_ns - packet.run_ns - least_delay_ns
+        if packet.run_ns != self._run.began_ns:
+            self._end_run(packet.run_ns)
+        self._run.bytes += packet.length
+        self._run.took_ns = now_ns - packet.run_ns - (self.delay_ns - self.jitter_ns)
+
+    def _end_run(self, next_ns: int) -> None:
+        if self._run.bytes >= _RUN_LEAST_S * self.bytes_per_s:
+            self._busy_bytes += self._run.bytes
+            self._busy_ns += self._run.took_ns
+        self._run = Run(next_ns)
 
     def told(self) -> dict[str, int]:
         """Return what it did; what still waits is not counted, as it was not held for its time."""
+        self._end_run(0)
         held_ns = sorted(self.held_ns) or [0]
         return {
             "packets": len(self.held_ns),
@@ -117,8 +133,8 @@ class Link:
             "p50_ns": nearest_rank(held_ns, 50),
             "p99_ns": nearest_rank(held_ns, 99),
             "delayed_p50_ns": nearest_rank(sorted(self.delayed_ns) or [0], 50),
-            "busiest_bytes": self._busiest[0],
-            "busiest_ns": self._busiest[1],
+            "busy_bytes": self._busy_bytes,
+            "busy_ns": self._busy_ns,
         }
 
 

@@ -261,7 +261,7 @@ def test_a_narrow_way_lets_as_much_pass_as_asked(backend: ProcessBackend, nodes:
         held = delayed.end()
     assert 0.18 < taken_s < 1.0  # 0.2 s in and 0.2 s out, at the same time
     assert held["in"].bytes > 200_000
-    assert 0 < held["in"].busiest_bytes / held["in"].busiest_ns * 1e9 <= 1e6
+    assert 0 < held["in"].busy_bytes / held["in"].busy_ns * 1e9 <= 1e6
 
 
 SYNCS = """

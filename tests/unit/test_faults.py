@@ -485,7 +485,7 @@ def test_so_few_struck_packets_are_no_likelier_than_said(met: int, share: float,
     assert chance_of_so_few(struck, share * met) >= binom.cdf(struck, met, share) - 1e-9
 
 
-def held(delayed_ms: float, packets: int = 10, busiest: tuple[int, float] = (0, 0.0)) -> Held:
+def held(delayed_ms: float, packets: int = 10, busy: tuple[int, float] = (0, 0.0)) -> Held:
     delayed_ns = round(delayed_ms * 1e6)
     return Held(
         packets=packets,
@@ -493,14 +493,14 @@ def held(delayed_ms: float, packets: int = 10, busiest: tuple[int, float] = (0, 
         p50_ns=delayed_ns + 1,
         p99_ns=2 * delayed_ns,
         delayed_p50_ns=delayed_ns,
-        busiest_bytes=busiest[0],
-        busiest_ns=round(busiest[1] * 1e9),
+        busy_bytes=busy[0],
+        busy_ns=round(busy[1] * 1e9),
         overruns=0,
     )
 
 
 NOTHING = held(0, packets=0)
-FULL = held(0.2, busiest=(5_000_000, 0.4))
+FULL = held(0.2, busy=(5_000_000, 0.4))
 """100 Mbit/s, as a link of that rate lets pass in 0.4 s."""
 JITTER = {"delay": "20ms", "jitter": "20ms"}
 
@@ -521,26 +521,26 @@ JITTER = {"delay": "20ms", "jitter": "20ms"}
         ({"in": held(0.1), "out": FULL}, {"mbit_per_s": 100}, None),
         ({"in": FULL, "out": held(6)}, {"mbit_per_s": 100}, "the median was 6.00 ms, not 0 to 5 ms"),
         (
-            {"in": held(20), "out": held(20, packets=900, busiest=(624_999, 0.05))},
+            {"in": held(20), "out": held(20, packets=900, busy=(624_999, 0.05))},
             {"delay": "20ms", "mbit_per_s": 100},
-            "less than 625,000 bytes in a row waited for each other",
+            "less than 625,000 bytes waited for each other",
         ),
         (
-            {"in": FULL, "out": held(0.2, busiest=(5_000_000, 0.36))},
+            {"in": FULL, "out": held(0.2, busy=(5_000_000, 0.36))},
             {"mbit_per_s": 100},
             "111 Mbit/s passed while packets waited, not 50 Mbit/s to 110 Mbit/s",
         ),
-        ({"in": FULL, "out": held(0, busiest=(5_000_000, 0.0))}, {"mbit_per_s": 100}, "passed while"),
-        ({"in": held(0.2, busiest=(5_000_000, 0.9))}, {"mbit_per_s": 100}, "44.4 Mbit/s passed while"),
-        ({"in": held(20, busiest=(5_000_000, 0.4))}, {"delay": "20ms", "mbit_per_s": 100}, None),
-        ({"in": held(200, busiest=(5_000_000, 0.4))}, {"delay": "20ms", "mbit_per_s": 100}, "200.00 ms"),
+        ({"in": FULL, "out": held(0, busy=(5_000_000, 0.0))}, {"mbit_per_s": 100}, "passed while"),
+        ({"in": held(0.2, busy=(5_000_000, 0.9))}, {"mbit_per_s": 100}, "44.4 Mbit/s passed while"),
+        ({"in": held(20, busy=(5_000_000, 0.4))}, {"delay": "20ms", "mbit_per_s": 100}, None),
+        ({"in": held(200, busy=(5_000_000, 0.4))}, {"delay": "20ms", "mbit_per_s": 100}, "200.00 ms"),
     ],
 )
 def test_a_slow_network_is_proven_by_every_node(
     second: dict[str, Held], settings: dict[str, Any], why: str | None
 ) -> None:
     backend = Recorder()
-    good = held(20 if "delay" in settings else 0.2, 60, busiest=(5_000_000, 0.4))
+    good = held(20 if "delay" in settings else 0.2, 60, busy=(5_000_000, 0.4))
     backend.held = {"broker-1": {"in": good, "out": good}, "broker-3": second}
     slow = done(backend, {"slow-network": {"target": "followers", "from": "leader", **settings}})
 
@@ -556,7 +556,7 @@ def test_a_slow_network_is_proven_by_every_node(
     assert "lists no rule and no queue any more. broker-1 got an answer from broker-2" in slow["heal_seen"]
 
 
-@pytest.mark.parametrize("idle", [NOTHING, held(0.1, packets=900, busiest=(624_999, 0.05))])
+@pytest.mark.parametrize("idle", [NOTHING, held(0.1, packets=900, busy=(624_999, 0.05))])
 def test_a_link_that_is_only_narrow_is_shown_by_a_node_that_fills_it(idle: Held) -> None:
     narrow = {"slow-network": {"target": "followers", "from": "leader", "mbit_per_s": 100}}
     backend = Recorder()

@@ -142,7 +142,7 @@ def _why_no_rate(link: Link, held: Mapping[str, Held]) -> str | None:
     rates = _rates(link, held)
     if not rates:
         enough = _ENOUGH_S * link.bytes_per_s
-        return f"less than {enough:,.0f} bytes in a row waited for each other, too few to show a rate"
+        return f"less than {enough:,.0f} bytes waited for each other, too few to show a rate"
     low, high = _LEAST_OF_RATE * link.bytes_per_s, _MOST_OF_RATE * link.bytes_per_s
     wrong = next((rate for rate in rates if not low <= rate <= high), None)
     if wrong is None:
@@ -152,12 +152,12 @@ def _why_no_rate(link: Link, held: Mapping[str, Held]) -> str | None:
 
 def _rates(link: Link, held: Mapping[str, Held]) -> list[float]:
     """Return what passed a second in each direction in which packets waited for each other for long enough."""
-    return [_bytes_per_s(one) for one in held.values() if one.busiest_bytes >= _ENOUGH_S * link.bytes_per_s]
+    return [_bytes_per_s(one) for one in held.values() if one.busy_bytes >= _ENOUGH_S * link.bytes_per_s]
 
 
 def _bytes_per_s(held: Held) -> float:
-    """Return what passed in the busiest time, in which packets waited for each other."""
-    return held.busiest_bytes / max(1, held.busiest_ns) * NANOS
+    """Return what passed while packets waited for each other."""
+    return held.busy_bytes / max(1, held.busy_ns) * NANOS
 
 
 def _mbit(bytes_per_s: float) -> str:
@@ -172,8 +172,8 @@ def _told(link: Link, held: Mapping[str, Mapping[str, Held]]) -> str:
     low, high = min(one.p50_ns for one in all_of_them), max(one.p50_ns for one in all_of_them)
     worst = max(one.p99_ns for one in all_of_them)
     overruns = sum(max(one.overruns for one in directions.values()) for directions in held.values())
-    busiest = _bytes_per_s(max(all_of_them, key=attrgetter("busiest_bytes")))
-    narrow = f" While packets waited for each other {_mbit(busiest)} passed." if link.bytes_per_s else ""
+    passed = _bytes_per_s(max(all_of_them, key=attrgetter("busy_bytes")))
+    narrow = f" While packets waited for each other {_mbit(passed)} passed." if link.bytes_per_s else ""
     dropped = f" {overruns:,} times packets were dropped, as too many came at once." if overruns else ""
     return (
         f"{sum(counts.values()):,} packets were held ({by_node}); by node and direction the median is "
