@@ -1,7 +1,7 @@
 """How often `bench compare` calls a difference where there is none, and one of 10 % where there is. Prints JSON.
 
-    bench run acks-sweep                                                    # twice or more: equal runs
-    PYTHONPATH=$PWD/tests/perf/slowed bench run acks-sweep                  # the same, its client slowed by 10 %
+    bench run tests/perf/equal.yaml                                     # twice or more: equal runs
+    PYTHONPATH=$PWD/tests/perf/slowed bench run tests/perf/equal.yaml   # the same, its client slowed by 10 %
     python -m tests.perf.compare_calls RUN RUN ... [--slowed RUN]
     python -m tests.perf.compare_calls RUN ... --halves 20
 
