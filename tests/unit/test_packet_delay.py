@@ -46,7 +46,7 @@ def test_packets_wait_behind_each_other_on_a_narrow_link() -> None:
 def test_a_rate_is_told_by_all_packets_in_a_row_that_take_the_link_five_milliseconds() -> None:
     """Rows of 5, 4 and 6 packets of 1 ms each: the second is too short, the last one's end still waits."""
     one = link(delay_ms=2, bytes_per_s=1e6)
-    serve(one, [0] * 5 + [100] * 4, late_ms=0.5)
+    serve(one, [0.0] * 5 + [100.0] * 4, late_ms=0.5)
     for number in range(7):
         one.add(number, 1000, 200 * MS)
     one.due(208 * MS)
