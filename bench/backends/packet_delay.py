@@ -61,15 +61,6 @@ class Packet(NamedTuple):
 
 
 @dataclass(slots=True)
-class Run:
-    """What was let go of packets that followed each other without a gap, until when after the first of them came."""
-
-    began_ns: int = 0
-    bytes: int = 0
-    took_ns: int = 0
-
-
-@dataclass(slots=True)
 class Link:
     """One direction: packets on their way, each due no earlier than the one before it."""
 
@@ -83,9 +74,8 @@ class Link:
     _free_ns: int = 0
     _last_ns: int = 0
     _run_ns: int = 0
-    _run: Run = field(default_factory=Run)
-    _busy_bytes: int = 0
-    _busy_ns: int = 0
+    _runs: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """By when the first packet of a run came: the bytes that were let go of it, and for how long it took the link."""
 
     def add(self, number: int, length: int, now_ns: int) -> None:
         """Take a packet in."""
@@ -112,20 +102,13 @@ class Link:
         self.held_ns.append(held_ns)
         self.delayed_ns.append(held_ns - packet.waits_ns)
         self.bytes += packet.length
-        if packet.run_ns != self._run.began_ns:
-            self._end_run(packet.run_ns)
-        self._run.bytes += packet.length
-        self._run.took_ns = now_ns - packet.run_ns - (self.delay_ns - self.jitter_ns)
-
-    def _end_run(self, next_ns: int) -> None:
-        if self._run.bytes >= _RUN_LEAST_S * self.bytes_per_s:
-            self._busy_bytes += self._run.bytes
-            self._busy_ns += self._run.took_ns
-        self._run = Run(next_ns)
+        run_bytes, _ = self._runs.get(packet.run_ns, (0, 0))
+        took_ns = now_ns - packet.run_ns - (self.delay_ns - self.jitter_ns)
+        self._runs[packet.run_ns] = run_bytes + packet.length, took_ns
 
     def told(self) -> dict[str, int]:
         """Return what it did; what still waits is not counted, as it was not held for its time."""
-        self._end_run(0)
+        busy = [run for run in self._runs.values() if run[0] >= _RUN_LEAST_S * self.bytes_per_s]
         held_ns = sorted(self.held_ns) or [0]
         return {
             "packets": len(self.held_ns),
@@ -133,8 +116,8 @@ class Link:
             "p50_ns": nearest_rank(held_ns, 50),
             "p99_ns": nearest_rank(held_ns, 99),
             "delayed_p50_ns": nearest_rank(sorted(self.delayed_ns) or [0], 50),
-            "busy_bytes": self._busy_bytes,
-            "busy_ns": self._busy_ns,
+            "busy_bytes": sum(run_bytes for run_bytes, _ in busy),
+            "busy_ns": sum(took_ns for _, took_ns in busy),
         }
 
 

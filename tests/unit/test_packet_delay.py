@@ -39,6 +39,7 @@ def test_packets_wait_behind_each_other_on_a_narrow_link() -> None:
 
     assert serve(one, [0, 0, 0, 10]) == [1 * MS, 2 * MS, 3 * MS, 11 * MS]
     told = one.told()
+    assert (told["busy_bytes"], told["busy_ns"]) == (0, 0)  # no 5 ms in a row
     assert told["p50_ns"] == 1 * MS
     assert told["delayed_p50_ns"] == 0
 
