@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.analysis.statistics.steadiness import drift, flag, outlying, trending
+from bench.analysis.statistics.steadiness import drift, flag, outlying, rounds_apart, trending
 
 
 def parts(values: list[float]) -> dict[int, float]:
@@ -62,3 +62,55 @@ def test_where_something_was_broken_nothing_is_flagged() -> None:
     rows = [trial(0, 100.0)]
     flag(rows, {0: parts([float(place) for place in range(1, 21)])}, broken={0})
     assert "flags" not in rows[0]
+
+
+def in_rounds(system: str, case: str, means: list[float]) -> list[dict[str, Any]]:
+    return [
+        trial(number, mean, case) | {"system": system, "round": number} for number, mean in enumerate(means)
+    ]
+
+
+def test_a_round_that_is_slow_in_all_cases_is_apart() -> None:
+    rows = [
+        *in_rounds("pulsar", "a", [240.0, 100.0, 101.0, 99.0, 100.0]),
+        *in_rounds("pulsar", "b", [30.0, 10.0, 10.2, 9.9, 10.0]),
+        *in_rounds("pulsar", "c", [2.0, 1.0, 1.1, 0.9, 1.0]),
+        *(row for case in "abc" for row in in_rounds("kafka", case, [100.0, 103.0, 98.0, 101.0, 99.0])),
+    ]
+    assert rounds_apart(rows) == [
+        {"system": "pulsar", "round": 0, "ratio": pytest.approx(2.4), "cases": 3, "agree": 3}
+    ]
+
+
+def test_a_fast_round_is_apart_too_and_says_how_many_agree() -> None:
+    rows = [
+        *(row for case in "ab" for row in in_rounds("kafka", case, [100.0, 50.0, 101.0, 99.0, 100.0])),
+        *in_rounds("kafka", "c", [100.0, 110.0, 101.0, 99.0, 100.0]),
+    ]
+    assert rounds_apart(rows) == [
+        {"system": "kafka", "round": 1, "ratio": pytest.approx(0.5), "cases": 3, "agree": 2}
+    ]
+
+
+def test_one_slow_trial_of_three_leaves_its_round_in() -> None:
+    rows = [
+        *in_rounds("kafka", "a", [900.0, 100.0, 101.0, 99.0, 100.0]),
+        *(row for case in "bc" for row in in_rounds("kafka", case, [100.0, 100.0, 101.0, 99.0, 100.0])),
+    ]
+    assert rounds_apart(rows) == []
+
+
+@pytest.mark.parametrize(("cases", "rounds"), [(2, 5), (3, 4)])
+def test_of_two_cases_or_four_rounds_no_round_is_apart(cases: int, rounds: int) -> None:
+    means = [900.0, *[100.0] * (rounds - 1)]
+    assert rounds_apart([row for case in "abc"[:cases] for row in in_rounds("kafka", case, means)]) == []
+
+
+def test_a_round_less_than_a_quarter_off_stays_in() -> None:
+    rows = [row for case in "abc" for row in in_rounds("kafka", case, [124.0, 100.0, 100.0, 100.0, 100.0])]
+    assert rounds_apart(rows) == []
+
+
+def test_invalid_trials_make_no_round_apart() -> None:
+    rows = [row for case in "abc" for row in in_rounds("kafka", case, [100.0] * 5 + [900.0])]
+    assert rounds_apart([row | {"verdict": "invalid"} if row["round"] == 5 else row for row in rows]) == []

@@ -1,4 +1,7 @@
-"""Which trials are unlike a steady one: drift within the window, outliers in their case. Flagged, never dropped."""
+"""Which trials are unlike a steady one: drift within the window, outliers in their case, whole rounds that are off.
+
+Flagged, never dropped.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,9 @@ _FEWEST_PARTS = 10
 
 APART = 0.10
 """Nearer than this to its case's median no trial is called an outlier."""
+ROUND_APART = 0.25
+"""Nearer than this to the other rounds no round is called apart: freshly started clusters differ by 8 % as it is."""
+_FEWEST_CASES = 3
 _DEVIATIONS = 3.5
 _TO_SIGMA = 1.4826
 
@@ -66,18 +72,18 @@ def trending(parts: Mapping[int, float]) -> bool:
     return bool(stats.kendalltau(places, [parts[place] for place in places]).pvalue <= _CHANCE)
 
 
-def outlying(values: Sequence[float | None]) -> list[bool]:
+def outlying(values: Sequence[float | None], apart: float = APART) -> list[bool]:
     """Say of each trial of one case whether it lies far from the others; of fewer than five nobody can say.
 
     Far is 3.5 scaled median absolute deviations of the logarithms (B. Iglewicz, D. Hoaglin, "How to Detect and
-    Handle Outliers", 1993), and `APART` at least.
+    Handle Outliers", 1993), and `apart` at least, a share of the median.
     """
     known = [math.log(value) for value in values if value is not None and value > 0]
     if len(known) < ENOUGH_TRIALS:
         return [False] * len(values)
     middle = statistics.median(known)
     scale = _TO_SIGMA * statistics.median(abs(value - middle) for value in known)
-    far = max(_DEVIATIONS * scale, math.log1p(APART))
+    far = max(_DEVIATIONS * scale, math.log1p(apart))
     return [value is not None and value > 0 and abs(math.log(value) - middle) > far for value in values]
 
 
@@ -95,3 +101,46 @@ def flag(
         for row, far in zip(members, outlying([row.get("service_mean_ns") for row in members]), strict=True):
             if far:
                 row["flags"] = f"{row['flags']}, {OUTLIER}" if row["flags"] else OUTLIER
+
+
+def rounds_apart(trials: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Say which rounds of a system are off as a whole, as its cases agree: not by what they differ in, then.
+
+    A round's `ratio` is the median, over its `cases`, of a trial's mean service time as a multiple of its case's
+    median over rounds; it is apart where that is an outlier among the system's rounds (`outlying`), and by
+    `ROUND_APART` at least. `agree` of its cases are off in the same direction. A round with fewer than three cases
+    says no more than its trials' own flags.
+    """
+    found = []
+    valid = [row for row in trials if row["verdict"] == "valid" and row.get("service_mean_ns")]
+    for system in dict.fromkeys(row["system"] for row in valid):
+        by_round = _against_median([row for row in valid if row["system"] == system])
+        rounds = sorted(number for number, ratios in by_round.items() if len(ratios) >= _FEWEST_CASES)
+        middles = [statistics.median(by_round[number]) for number in rounds]
+        for number, middle, far in zip(rounds, middles, outlying(middles, ROUND_APART), strict=True):
+            if far:
+                ratios = by_round[number]
+                agree = sum((ratio > 1) == (middle > 1) for ratio in ratios)
+                said = {
+                    "system": system,
+                    "round": number,
+                    "ratio": middle,
+                    "cases": len(ratios),
+                    "agree": agree,
+                }
+                found.append(said)
+    return found
+
+
+def _against_median(rows: Sequence[Mapping[str, Any]]) -> dict[int, list[float]]:
+    """Return by round each trial's mean service time over its case's median, of cases with trials enough for one."""
+    cases: dict[str, dict[int, float]] = {}
+    for row in rows:
+        cases.setdefault(row["case"], {})[row["round"]] = row["service_mean_ns"]
+    found: dict[int, list[float]] = {}
+    for means in cases.values():
+        if len(means) >= ENOUGH_TRIALS:
+            middle = statistics.median(means.values())
+            for number, mean in means.items():
+                found.setdefault(number, []).append(mean / middle)
+    return found

@@ -18,7 +18,7 @@ from bench.model import Change, Compared
 from bench.report import templates
 from bench.report.pages.terminal import STYLES
 from bench.report.results import Results
-from bench.report.sections import method
+from bench.report.sections import evenness, method
 from bench.report.table import Cell, Column, Row, Table
 
 _WORK = "machine_probe_ns"
@@ -123,7 +123,7 @@ def _doubts(found: Results) -> str:
 def speeds(first: Results, second: Results) -> list[Speed]:
     """Return what was timed on the machines in either run: one fsync, and medians over trials of what came before."""
     found = [Speed("fsync_ns", "one fsync", (_fsync(first), _fsync(second)))]
-    for column, what, often in method.PROBES:
+    for column, what, often in evenness.PROBES:
         took = _median(first, column), _median(second, column)
         found.append(Speed(column.replace("_", ".", 1), what, took, 1.0 if column == _WORK else often))
     return [speed for speed in found if any(speed.took)]
@@ -134,7 +134,7 @@ def _fsync(found: Results) -> float | None:
 
 
 def _median(found: Results, column: str) -> float | None:
-    took = method.probed(found, column)
+    took = evenness.probed(found, column)
     return None if took.empty else float(took.median())
 
 

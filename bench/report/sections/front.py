@@ -10,7 +10,7 @@ from bench.model import EMULATED_FSYNC
 from bench.report import beside
 from bench.report.figures import Drawing
 from bench.report.results import Results
-from bench.report.sections import certainty, covered, delivery, method, resources, servers, unserved
+from bench.report.sections import certainty, covered, delivery, evenness, method, resources, servers, unserved
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,12 @@ def _warnings(results: Results) -> tuple[str, ...]:
     warnings += resources.limits(results)
     if flagged := certainty.flag_counts(results):
         warnings.append(flagged)
+    warnings += evenness.apart(results)
     said = (
         covered.unlike(results) if results.broken else None,
         unserved.warning(results),
         method.cold(results),
-        method.unsteady(results),
+        evenness.unsteady(results),
         method.crowding(results),
     )
     warnings += [warning for warning in said if warning]

@@ -10,17 +10,9 @@ from bench import numbers
 from bench.model import CROWDED, EMULATED_FSYNC
 from bench.report import sweep
 from bench.report.results import Json, Results
-from bench.report.sections import certainty, servers
+from bench.report.sections import certainty, evenness, servers
 from bench.report.sections.fact import Fact
 from bench.scenario.values import AS_IS
-
-PROBES = (
-    ("machine_probe_ns", "a fixed piece of work", 1.25),
-    ("machine_page_ns", "the first touch of a page of memory", 2.0),
-    ("machine_wake_ns", "waking a process on another core", 2.0),
-    ("machine_line_ns", "handing a cache line to another core and back", 2.0),
-)
-"""What was timed before each trial, and from which ratio on the first page says so."""
 
 
 def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
@@ -52,7 +44,7 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
             ),
         ),
         Fact("Load process", _client(results)),
-        *_steadiness(results),
+        *evenness.facts(results),
         *_clock(results),
     ]
 
@@ -259,17 +251,6 @@ def _client(results: Results) -> str:
     return f"{said}."
 
 
-def _steadiness(results: Results) -> Iterator[Fact]:
-    said = []
-    for name, what, _ in PROBES:
-        probes = probed(results, name)
-        if len(probes) > 1:
-            low, middle, high = map(numbers.duration, (probes.min(), probes.median(), probes.max()))
-            said.append(f"{what} took {low} to {high}, {middle} in the middle")
-    if said:
-        yield Fact("The machine's own speed", f"before each trial {'; '.join(said)}.")
-
-
 def crowded(trials: pd.DataFrame) -> pd.Series[float]:
     """Return the cores that other work took in the trials in which it took enough of them to matter."""
     if "other_cpu" not in trials.columns:  # an index leads to runs from before it was measured, too
@@ -315,28 +296,6 @@ def cold(results: Results) -> str | None:
         f"On {len(those)} of {numbers.plural(len(ends), 'cluster start')} the warm-up's time was over while the "
         f"servers' compilers still took up to {max(those):.2f} of a core: {then}"
     )
-
-
-def unsteady(results: Results) -> str | None:
-    """Return the warning that the machine itself changed its speed between trials, None where it didn't."""
-    found = []
-    for name, what, most in PROBES:
-        probes = probed(results, name)
-        if len(probes) > 1 and probes.max() >= most * probes.min():
-            found.append(f"{what} took up to {numbers.ratio(probes.max() / probes.min())} as long")
-    if not found:
-        return None
-    return (
-        f"The machine itself did not run evenly: {', and '.join(found)} before one trial as before another. Compare "
-        "within rounds, not across."
-    )
-
-
-def probed(results: Results, name: str) -> pd.Series[float]:
-    """What one of PROBES took before each valid trial, in ns; empty where it was not timed."""
-    if name not in results.valid.columns:
-        return pd.Series(dtype=float)
-    return pd.to_numeric(results.valid[name]).dropna().astype(float)
 
 
 def _clock(results: Results) -> Iterator[Fact]:
