@@ -85,7 +85,7 @@ class Compared:
 
     `trials` are the valid ones of both. Without values in one of them only the names are there. `reason` says why a
     case is worse where its ratio does not. `chance` is the share of pairs of equal runs in which any case looks as much
-    worse as this one; `proven`: the case is worse, and chance among so many cases does not explain it.
+    worse as this one, or as much better as a better one; `proven`: chance among so many cases does not explain that.
     """
 
     system: str

@@ -19,7 +19,7 @@ from bench.analysis.statistics.together import Values, chances
 from bench.cli import app
 from bench.errors import UnlikeError
 from bench.model import Change, Compared
-from bench.report.pages.compare import Comparison, Speed
+from bench.report.pages.compare import Comparison, Speed, verdict
 from bench.run import comparing
 from tests.report_data import build
 from tests.report_sketch import Sketch
@@ -222,18 +222,63 @@ def test_a_trial_in_which_nothing_was_acknowledged_is_worse_than_any() -> None:
     assert one([0.0] * 5, first).change == Change.BETTER
 
 
-def test_a_time_that_is_endless_in_the_second_run_only_is_worse() -> None:
+def endless(trials: int) -> list[dict[str, Any]]:
+    """Five trials of which some have no p99, as so many of their messages never came."""
     metric = "response_p99_ns"
-    first = rows([5.0, 5.1, 5.2, 4.9, 4.8], metric)
-    without = [*rows([5.0, 5.1], metric), *[row | {metric: None} for row in rows([1.0] * 3, metric)]]
-    (found,) = compare(first, without, metric, 0.05)
-    (known,) = compare(without, first, metric, 0.05)
+    some = rows([5.0, 5.1, 5.2, 4.9, 4.8], metric, response_min_ns=1)
+    return [row | {metric: None} if row["round"] < trials else row for row in some]
 
-    assert (found.change, found.reason) == (
-        Change.WORSE,
-        "no response_p99 in 3 of 5 trials: so many messages never came",
+
+def test_a_time_that_is_endless_in_the_second_run_only_is_worse_where_chance_does_not_do_that() -> None:
+    """Of 210 ways to deal out four such trials among ten, five put all on one side: 2.4 %."""
+    (found,) = compare(endless(0), endless(4), "response_p99_ns", 0.05)
+    (other_way,) = compare(endless(4), endless(0), "response_p99_ns", 0.05)
+
+    assert (found.change, found.proven) == (Change.WORSE, True)
+    assert found.reason == "no response_p99 in 4 of 5 trials: so many messages never came"
+    assert (other_way.change, other_way.reason) == (Change.UNTOLD, "")
+
+
+@pytest.mark.parametrize("trials", [1, 2, 3])
+def test_a_few_endless_trials_may_be_chance(trials: int) -> None:
+    """Of 120 ways to deal out three among ten, ten put all on one side: 8.3 %."""
+    (found,) = compare(endless(0), endless(trials), "response_p99_ns", 0.05)
+
+    assert (found.change, found.reason) == (Change.UNTOLD, "")
+
+
+def test_a_few_trials_in_which_nothing_was_acknowledged_may_be_chance() -> None:
+    found = one([100.0, 101.0, 102.0, 99.0, 98.0], [0.0, 101.0, 100.0, 99.0, 98.0])
+
+    assert (found.change, found.reason) == (Change.UNTOLD, "")
+
+
+def test_a_better_case_among_many_is_better_by_itself_only() -> None:
+    """A case that is a tenth faster stands out alone, not among 40 that vary by 8 %."""
+    draw = np.random.default_rng(11)
+    steady = [100.0, 101.0, 102.0, 99.0, 98.0]
+    noisy, others = (
+        [
+            row
+            for case in range(40)
+            for row in rows(list(100 * np.exp(draw.normal(0, 0.08, 5))), case=f"kafka {case}")
+        ]
+        for _ in range(2)
     )
-    assert (known.change, known.reason) == (Change.UNTOLD, "")
+    cases = compare(rows(steady) + noisy, rows([100.5, 108.0, 110.0, 112.0, 125.0]) + others, RATE, 0.05)
+    (alone,) = compare(rows(steady), rows([103.0, 108.0, 110.0, 112.0, 125.0]), RATE, 0.05)
+
+    assert cases[0].change == alone.change == Change.BETTER
+    assert (cases[0].proven, verdict(cases[0]).text) == (False, "better, by itself")
+    assert (alone.proven, verdict(alone).text) == (True, "better")
+
+
+def test_a_case_that_is_much_better_is_proven_so() -> None:
+    found = one([100.0, 101.0, 102.0, 99.0, 98.0], [200.0, 201.0, 202.0, 199.0, 198.0])
+
+    assert (found.change, found.proven) == (Change.BETTER, True)
+    assert found.chance == pytest.approx(1 / 252)
+    assert judged([found]).verdict == Change.SAME
 
 
 def test_times_that_are_endless_in_both_runs_are_longer_than_any_that_was_measured() -> None:
@@ -283,6 +328,14 @@ def test_what_only_the_second_run_lost_makes_it_worse() -> None:
 
     assert (found.change, found.reason) == (Change.WORSE, "lost 15")
     assert alike.change == Change.SAME
+
+
+@pytest.mark.parametrize("unread", [5, 1])
+def test_a_loss_is_new_only_where_the_first_run_looked_for_it(unread: int) -> None:
+    first = [row | {"lost": None} if row["round"] < unread else row for row in rows([100.0] * 5)]
+    (found,) = compare(first, rows([100.0] * 5, lost=3), RATE, 0.05)
+
+    assert (found.change, found.reason) == (Change.SAME, "")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from bench.report import sweep
 from bench.report.results import Results, read
-from bench.report.sections import servers, tables
+from bench.report.sections import resources, servers, tables
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -130,3 +130,16 @@ def test_a_time_among_what_never_came_is_never_and_one_that_was_not_measured_is_
     assert shown(cases)[0] == "never"
     assert "never" not in shown(cases)[1:]
     assert "never" not in shown(unheard)
+
+
+def test_consumers_at_their_limit_are_not_called_the_load_process(found: Results) -> None:
+    shares = [0.95, *[0.4] * (len(found.trials) - 1)]
+    trials = found.trials.assign(
+        bottleneck=["client", "client", *["broker"] * (len(found.trials) - 2)], cpu_share=shares
+    )
+
+    loads, consumers = resources.limits(replace(found, trials=trials))
+
+    every = len(found.valid)
+    assert loads.startswith(f"In 1 of {every} valid trials the load process may have been the limit")
+    assert consumers.startswith(f"In 1 of {every} valid trials the consumers' process used nine tenths")

@@ -100,6 +100,9 @@ def test_a_system_alone_is_not_compared() -> None:
     assert sides(rows("kafka", "a", [1.0]), BOTH, {}) is None
 
 
+NO_INTERVAL = {"rounds": 1, "low": None, "high": None}
+
+
 def twice(point: Row) -> Row:
     rate = point["throughput_msgs_per_s"]
     return point | {"throughput_msgs_per_s": rate | {"ratio": 2 * rate["ratio"]}}
@@ -147,10 +150,20 @@ def test_systems_that_sweep_other_things_are_matched_by_what_they_promise() -> N
         "the loss of any one node, not a power cut of all nodes",
         "neither the loss of its node nor a power cut",
     )
-    first, second = f"1.5{TIMES} ({node_words})", f"0.8{TIMES} ({alone_words})"
-    assert between(found, {}) == [f"{opening}{first}, {second}; see Side by side."]
+    first = f"1.5{TIMES} (1.5{TIMES} to 1.5{TIMES}) where that is {node_words}"
+    second = f"0.8{TIMES} (0.8{TIMES} to 0.8{TIMES}) where that is {alone_words}"
+    assert between(found, {}) == [f"{opening}{first}; {second}. See Side by side."]
     spanned = between(found | {"points": [one_node, twice(one_node)]}, {})
-    assert spanned == [f"{opening}1.5{TIMES} to 3{TIMES} ({node_words}); see Side by side."]
+    assert spanned == [
+        f"{opening}1.5{TIMES} to 3{TIMES} at 2 points where that is {node_words}. See Side by side."
+    ]
+    few, wide = (
+        one_node["throughput_msgs_per_s"] | told for told in (NO_INTERVAL, {"low": 0.9, "high": 2.0})
+    )
+    (said,) = between(found | {"points": [one_node | {"throughput_msgs_per_s": few}]}, {})
+    assert f"same: 1.5{TIMES} (in 1 round, no interval) where that is {node_words}." in said
+    (said,) = between(found | {"points": [one_node | {"throughput_msgs_per_s": wide}]}, {})
+    assert f"1.5{TIMES} (0.9{TIMES} to 2{TIMES}), so no difference can be told, where that is" in said
 
 
 def test_no_round_picks_the_configuration_that_stands_for_it() -> None:
@@ -172,6 +185,34 @@ def test_no_round_picks_the_configuration_that_stands_for_it() -> None:
     assert rate["first"] == 33.0
     assert (rate["rounds"], rate["ratio"]) == (5, pytest.approx(3.0))
     assert 1.0 <= rate["low"] < rate["high"] <= 3.2 + 1e-9
+
+
+@pytest.mark.parametrize(("valid", "chosen"), [(1, "a"), (4, "a"), (5, "c")])
+def test_what_has_few_valid_rounds_stands_for_none_that_has_enough(valid: int, chosen: str) -> None:
+    """Kafka's c is the faster one, by as many rounds as are valid."""
+    trials = [*rows("kafka", "a", [10.0] * 5), *rows("kafka", "c", [30.0] * valid)]
+    trials += rows("pulsar", "x", [10.0] * 5, quorums="1")
+    node = Guarantee("broker", nodes=1)
+    promises = dict.fromkeys(("kafka level=a", "kafka level=c", "pulsar level=x"), node)
+
+    found = sides(trials, {"kafka": ["level"], "pulsar": ["quorums"]}, promises)
+
+    assert found is not None
+    (point,) = found["points"]
+    assert point["cases"][0] == f"kafka level={chosen}"
+    assert point["throughput_msgs_per_s"]["rounds"] == 5
+
+
+def test_where_all_have_few_valid_rounds_the_fastest_stands_for_them() -> None:
+    trials = [*rows("kafka", "a", [10.0]), *rows("kafka", "c", [30.0])]
+    trials += rows("pulsar", "x", [10.0], quorums="1")
+    node = Guarantee("broker", nodes=1)
+    promises = dict.fromkeys(("kafka level=a", "kafka level=c", "pulsar level=x"), node)
+
+    found = sides(trials, {"kafka": ["level"], "pulsar": ["quorums"]}, promises)
+
+    assert found is not None
+    assert found["points"][0]["cases"][0] == "kafka level=c"
 
 
 def test_systems_that_promise_nothing_alike_are_not_matched() -> None:

@@ -27,19 +27,27 @@ def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold:
     rank test (Mann and Whitney 1947): it assumes nothing of the distribution but its shape. A case is better or worse
     where the interval leaves 1 out and the ratio is beyond the threshold; there is no difference where the whole
     interval is within it; else nobody can tell. A case is also worse where only the second run lost acknowledged
-    messages, or each of its trials a larger share of them than any of the first run's; where only it had trials in
-    which nothing was acknowledged, or has no valid trial of it.
+    messages (the first looked, in every trial, and found none), or each of its trials a larger share of them than any
+    of the first run's; where only it had trials in which nothing was acknowledged, or a time never came, more of them
+    than chance brings once in twenty times; or where it has no valid trial of the case.
 
-    Of many cases some look worse by chance. One is proven worse where chance makes any of them look as much worse in
-    5 % of pairs of equal runs at most (together.py), or where it is worse for one of those other reasons.
+    Of many cases some look worse, or better, by chance. One is proven so where chance makes any of them look as much
+    so in 5 % of pairs of equal runs at most (together.py), or where it is worse for one of those other reasons.
     """
     one, other = _by_case(first), _by_case(second)
     found = [_compared(key, rows, other.get(key, []), metric, threshold) for key, rows in one.items()]
     told = [(case.system, case.case) for case in found if case.interval is not None]
     rounds, others = _finite(*(_by_round(cases, told, metric) for cases in (one, other)))
-    shares = together.chances(rounds, others, threshold).tolist() if told else []
-    chances = dict(zip(told, shares, strict=True))
-    return [_judged(case, chances.get((case.system, case.case))) for case in found]
+    chances: dict[Change, dict[tuple[str, str], float]] = {}
+    if told:
+        for change, pair in ((Change.WORSE, (rounds, others)), (Change.BETTER, (others, rounds))):
+            chances[change] = dict(zip(told, together.chances(*pair, threshold).tolist(), strict=True))
+    return [_judged(case, chances.get(_direction(case), {}).get((case.system, case.case))) for case in found]
+
+
+def _direction(case: Compared) -> Change:
+    """Whether chance is asked how often it makes a case look so much better, or so much worse."""
+    return Change.BETTER if case.change == Change.BETTER else Change.WORSE
 
 
 def _by_round(cases: Cases, keys: Sequence[tuple[str, str]], metric: str) -> together.Values:
@@ -67,7 +75,7 @@ def _finite(first: together.Values, second: together.Values) -> tuple[together.V
 
 def _judged(case: Compared, chance: float | None) -> Compared:
     rare = bool(case.reason) or (chance is not None and chance <= 1 - LEVEL)
-    return replace(case, chance=chance, proven=case.change == Change.WORSE and rare)
+    return replace(case, chance=chance, proven=case.change in {Change.WORSE, Change.BETTER} and rare)
 
 
 def _by_case(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
@@ -94,12 +102,13 @@ def _fell(first: Sequence[Row], second: Sequence[Row]) -> str:
     if first and not second:
         return "no valid trial"
     lost = [sum(row["lost"] for row in rows if _known(row.get("lost"))) for rows in (first, second)]
-    if lost[1] and not lost[0]:
+    if lost[1] and not lost[0] and all(_known(row.get("lost")) for row in first):
         return f"lost {lost[1]:,.0f}"
     if _more(*([row["lost"] / row["acked"] for row in rows if _lost_some(row)] for rows in (first, second))):
         return f"lost {lost[1]:,.0f}, and the first run {lost[0]:,.0f}: in each trial a larger share than in any there"
     idle = [sum(row.get(RATES[0]) == 0 for row in rows) for rows in (first, second)]
-    return f"nothing acknowledged in {idle[1]} of {len(second)} trials" if idle[1] and not idle[0] else ""
+    told = f"nothing acknowledged in {idle[1]} of {len(second)} trials"
+    return told if not idle[0] and _only_there(idle[1], len(first), len(second)) else ""
 
 
 def _lost_some(row: Row) -> bool:
@@ -114,13 +123,18 @@ def _more(first: Sequence[float], second: Sequence[float]) -> bool:
     return math.comb(len(first) + len(second), len(first)) * (1 - LEVEL) >= 1
 
 
+def _only_there(trials: int, first: int, second: int) -> bool:
+    """Whether so many trials would all lie among the second run's by chance once in twenty times at most (Fisher)."""
+    return math.comb(second, trials) <= (1 - LEVEL) * math.comb(first + second, trials)
+
+
 def _endless(first: Sequence[Row], second: Sequence[Row], metric: str) -> str:
-    """Say in how many of the second run's trials a time is endless, where it was in none of the first.
+    """Say in how many of the second run's trials a time is endless, where that is more than chance and in none before.
 
     So many messages there never came, or were never sent (docs/method.md): no figure of the others tells of it.
     """
     without = [sum(not _known(row.get(metric)) for row in rows) for rows in (first, second)]
-    if metric not in TIMES or not first or without[0] or not without[1]:
+    if metric not in TIMES or without[0] or not _only_there(without[1], len(first), len(second)):
         return ""
     return f"no {metric.removesuffix('_ns')} in {without[1]} of {len(second)} trials: so many messages never came"
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from bench.analysis.statistics.interval import by_round, paired, paired_ratio
 from bench.guarantee import Guarantee
+from bench.model import ENOUGH_TRIALS
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -28,7 +29,8 @@ def sides(
     """Compare two systems at every point of the sweep that both have; None where there is none.
 
     Where they do not sweep the same, the points are those of what both sweep, and of what both promise there, and of
-    each system's configurations with that promise the one with the most throughput stands for it (`matched`).
+    each system's configurations with that promise the one with the most throughput stands for it (`matched`); one with
+    fewer than five valid rounds only where none has more.
 
     `trials` are rows of the table, in the order in which the points are to come; `swept` names each system's settings,
     `promises` has what each case promises. A ratio is the first system's value over the second's: the median over the
@@ -132,12 +134,14 @@ def _fastest(system: str) -> str:
 def _promising(
     cases: Iterable[Rows], promise: Guarantee, promises: Mapping[str, Guarantee | None]
 ) -> list[Rows]:
-    """Give the trials of each case that promises the same and has a throughput."""
-    return [
+    """Give the trials of each case that promises the same and has a throughput, in rounds enough where any has."""
+    those = [
         rows
         for rows in cases
         if (other := promises.get(rows[0]["case"])) and promise.same(other) and by_round(rows, _RATE)
     ]
+    enough = [rows for rows in those if len(by_round(rows, _RATE)) >= ENOUGH_TRIALS]
+    return enough or those
 
 
 def _middle(rows: Rows) -> float:

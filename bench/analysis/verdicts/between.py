@@ -36,17 +36,31 @@ def between(sides: Sides, limits: Mapping[str, str | None]) -> list[str]:
 
 def _matched(sides: Sides, known: Sequence[Point]) -> str:
     """Tell the ratios of configurations that were matched by their promise, promise by promise, in one sentence."""
-    ratios: dict[str, list[float]] = {}
+    promises: dict[str, list[Point]] = {}
     for point in known:
-        ratios.setdefault(point["survives"][0], []).append(point[_METRIC]["ratio"])
-    said = (
-        f"{' to '.join(numbers.ratio(one) for one in dict.fromkeys((min(those), max(those))))} ({survives})"
-        for survives, those in ratios.items()
-    )
+        promises.setdefault(point["survives"][0], []).append(point)
+    said = "; ".join(f"{_ratios(those)} where that is {survives}" for survives, those in promises.items())
     return (
         f"Throughput of {' over '.join(_names(sides))}, of each the fastest configuration that survives the same: "
-        f"{', '.join(said)}; see Side by side."
+        f"{said}. See Side by side."
     )
+
+
+def _ratios(points: Sequence[Point]) -> str:
+    """Tell the ratio of one point with its interval; of several the least and the most, picked for being so."""
+    told = sorted(float(point[_METRIC]["ratio"]) for point in points)
+    if len(told) > 1:
+        return f"{numbers.ratio(told[0])} to {numbers.ratio(told[-1])} at {len(told)} points"
+    low, high = (points[0][_METRIC][end] for end in ("low", "high"))
+    doubt = ", so no difference can be told," if low is not None and low <= 1 <= high else ""
+    return f"{numbers.ratio(told[0])}{_interval(low, high, points[0])}{doubt}"
+
+
+def _interval(low: float | None, high: float | None, point: Point) -> str:
+    """Tell in how far a point's ratio can be told: its interval, or of how few rounds it is."""
+    if low is None or high is None:
+        return f" (in {numbers.plural(point[_METRIC]['rounds'], 'round')}, no interval)"
+    return f" ({numbers.ratio(low)} to {numbers.ratio(high)})"
 
 
 def unlike(sides: Sides) -> Iterator[str]:
@@ -77,18 +91,14 @@ def _point(sides: Sides, point: Point, limits: Mapping[str, str | None]) -> str:
     if ratio < 1 and (ratio if low is None else low) > 0:
         names, rates, limited, ratio = names[::-1], rates[::-1], limited[::-1], 1 / ratio
         low, high = (None if end is None else 1 / end for end in (high, low))
-    span = f" ({_over(point)})" if low is None else f" ({numbers.ratio(low)} to {numbers.ratio(high)})"
     doubt = "no difference can be told: " if low is not None and low <= 1 <= high else ""
     one, other = map(numbers.rate, rates)
     limit = f" (limited by: {numbers.side_by_side(limited)})" if any(limited) else ""
+    told = f"{numbers.ratio(ratio)}{_interval(low, high, point)}"
     return (
-        f"{said}{doubt}{names[0]} has {numbers.ratio(ratio)}{span} the throughput of {names[1]}, "
+        f"{said}{doubt}{names[0]} has {told} the throughput of {names[1]}, "
         f"{one} against {other} messages/s{limit}{_only(sides, point)}."
     )
-
-
-def _over(point: Point) -> str:
-    return f"in {numbers.plural(point[_METRIC]['rounds'], 'round')}, no interval"
 
 
 def _opening(label: str) -> str:

@@ -105,7 +105,7 @@ class Comparison:
 
     @property
     def _proven(self) -> list[Compared]:
-        return [case for case in self.cases if case.proven]
+        return [case for case in self.cases if case.proven and case.change == Change.WORSE]
 
 
 def _doubts(found: Results) -> str:
@@ -171,7 +171,7 @@ def _row(case: Compared, comparison: Comparison) -> Row:
             Cell(interval),
             Cell(numbers.share(case.chance)),
             Cell(_limits(case, comparison)),
-            _verdict(case),
+            verdict(case),
         )
     )
 
@@ -181,9 +181,9 @@ def _factor(value: float) -> str:
     return "\N{INFINITY}" if math.isinf(value) else f"{value:.3f}"
 
 
-def _verdict(case: Compared) -> Cell:
-    """The word on a case; one that is worse by itself only is no more than suspect."""
-    if case.change == Change.WORSE and not case.proven:
+def verdict(case: Compared) -> Cell:
+    """The word on a case; one that is worse or better by itself only is no more than suspect."""
+    if case.change in {Change.WORSE, Change.BETTER} and not case.proven:
         return Cell(f"{case.change}, by itself", "warn")
     return Cell(f"{case.change}{case.reason and f': {case.reason}'}", _TONES.get(case.change, "plain"))
 

@@ -105,10 +105,17 @@ def limits(results: Results) -> Iterator[str]:
             "Such rates compare configurations with each other on a machine like this one; they are not what brokers "
             "on machines of their own would carry."
         )
-    if client := int(counts.get("client", 0)):
+    client = results.valid[results.valid["bottleneck"] == "client"]
+    loads = int((pd.to_numeric(client["cpu_share"]) >= BUSY).sum())
+    if loads:
         yield (
-            f"In {client} of {numbers.plural(every, 'valid trial')} the load process may have been the limit, not the "
+            f"In {loads} of {numbers.plural(every, 'valid trial')} the load process may have been the limit, not the "
             "servers: it used nine tenths of a core or more."
+        )
+    if consumers := len(client) - loads:
+        yield (
+            f"In {consumers} of {numbers.plural(every, 'valid trial')} the consumers' process used nine tenths of a "
+            "core or more: end-to-end times there may be its own, not the servers'."
         )
 
 
