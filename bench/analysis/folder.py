@@ -175,10 +175,19 @@ class TrialRecord(_Record):
         return self.verify is not None and self.verify.complete
 
 
+class PlannedRecord(_Record):
+    trial: int
+    round: int
+    system: str
+    name: str
+    settings: dict[str, Scalar]
+
+
 class PlanRecord(_Record):
     format: Literal[1]
     swept: dict[str, list[str]]
     cases: list[str] = Field(default_factory=list)
+    trials: list[PlannedRecord] = Field(default_factory=list)
 
 
 class ManifestRecord(_Record):
@@ -199,6 +208,12 @@ class RunFolder:
     def settings(self) -> list[str]:
         """Every swept setting of any system, in the scenario's order."""
         return list(dict.fromkeys(name for names in self.plan.swept.values() for name in names))
+
+    @property
+    def never_run(self) -> list[PlannedRecord]:
+        """The planned trials that left nothing behind, as the run was cut short."""
+        there = {trial.trial for trial in self.trials}
+        return [planned for planned in self.plan.trials if planned.trial not in there]
 
     def parts(self, stage: str) -> dict[int, list[Path]]:
         """Parquet files by trial, of `sends`, `receives` or `telemetry`; a trial without any is not among them."""

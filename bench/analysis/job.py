@@ -34,7 +34,7 @@ from bench.analysis.speed.timeline import service_by_second, timeline
 from bench.analysis.speed.unsent import Unsent, unsent
 from bench.analysis.statistics.rounds import rounds_for_difference
 from bench.analysis.statistics.sides import sides
-from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_part
+from bench.analysis.statistics.steadiness import flag, service_by_part
 from bench.analysis.trials import Counted, trial_row
 from bench.analysis.verdicts import judged
 from bench.analysis.verdicts.headline import headline
@@ -214,7 +214,7 @@ def _summary(
     return {
         "headline": headline(told, trials, both, closed=closed, broken=broken),
         "rounds_needed": None if broken else rounds_for_difference(trials, closed=closed),
-        "rounds_apart": [] if broken else rounds_apart(trials),
+        "rounds_apart": judged.apart(folder, trials),
         "sides": both,
         "figure": _figure(folder, closed=closed, broken=broken),
         "analysis_s": round(elapsed_s, 1),

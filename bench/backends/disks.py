@@ -226,13 +226,10 @@ def _one(handle: int, block: bytes) -> int:
 
 def file_system(folder: Path) -> str:
     """Return the type of the file system that holds `folder`, such as ext4."""
-    best = ""
-    kind = "unknown"
-    for part in psutil.disk_partitions(all=True):
-        inside = str(folder.resolve()).startswith(part.mountpoint)
-        if inside and len(part.mountpoint) > len(best):
-            best, kind = part.mountpoint, part.fstype
-    return kind
+    holding = [
+        part for part in psutil.disk_partitions(all=True) if folder.resolve().is_relative_to(part.mountpoint)
+    ]
+    return max(holding, key=lambda part: len(part.mountpoint)).fstype if holding else "unknown"
 
 
 def check_space(folder: Path, needed_bytes: int) -> None:

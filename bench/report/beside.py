@@ -37,7 +37,7 @@ class Other:
 
 
 def latest(out: Path) -> dict[str, Run]:
-    """Return the newest run of each scenario that has results, of `quick` only where there is no other.
+    """Return the newest run of each scenario that has results, one that only stands in where there is no other.
 
     Names of run folders begin with their time. Raises ReportError where a manifest is garbled.
     """
@@ -47,14 +47,30 @@ def latest(out: Path) -> dict[str, Run]:
             continue
         run = Run(path, results.document(path / "manifest.json"))
         scenario = str(run.manifest.get("scenario"))
-        if scenario not in found or is_quick(found[scenario].manifest) or not is_quick(run.manifest):
+        if scenario not in found or stands_in(*found[scenario]) or not stands_in(*run):
             found[scenario] = run
     return found
 
 
+def stands_in(run: Path, manifest: Json) -> bool:
+    """Whether a run answers only where no other does: a quick one, one with other settings, one that was cut short.
+
+    Raises ReportError where its plan is garbled.
+    """
+    planned = results.document(run / "plan.json").get("trials", ())
+    cut_short = len(planned) > len(list((run / "trials").glob("[0-9]*")))
+    return is_quick(manifest) or bool(changes(manifest)) or cut_short
+
+
 def is_quick(manifest: Json) -> bool:
-    """Whether a run stands in only where there is no other of its scenario."""
+    """Whether a run was made to try something out."""
     return manifest.get("profile") == "quick"
+
+
+def changes(manifest: Json) -> str:
+    """What the command line changed of what a run's scenario asks for, but for the number of rounds."""
+    given = map(str, manifest.get("overrides") or ())
+    return ", ".join(one for one in given if not one.startswith("repeats="))
 
 
 def unbroken(out: Path) -> Iterator[Path]:

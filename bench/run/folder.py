@@ -69,8 +69,10 @@ class RunFolder:
         return working
 
     def close_trial(self, number: int, document: dict[str, Any]) -> None:
-        """Write trial.json and show the trial to readers, in one step."""
+        """Make a trial durable, write its trial.json and show it to readers, in one step."""
         working = self.trials / f".{number:04d}"
+        for file in working.glob("*/*.parquet"):
+            _sync(file)
         write_json(working / "trial.json", document)
         working.rename(self.trials / f"{number:04d}")
 
@@ -115,6 +117,15 @@ def write_json(file: Path, document: object) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     hidden.rename(file)
+
+
+def _sync(path: Path) -> None:
+    """Make a file durable."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def now_utc() -> str:

@@ -41,8 +41,7 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
             _copy(run.path, fresh)
             judged.again(fresh)
             write_report(fresh, of_trials=False)
-            shutil.rmtree(to / run.path.name, ignore_errors=True)
-            came.add(fresh.rename(to / run.path.name))
+            came.add(_replaced(to / run.path.name, fresh))
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
     showing = list(beside.unbroken(to))
@@ -55,6 +54,17 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
         if (to / f"family-{name}").is_dir():
             family.write(name, scenarios, to)
     return published.write(to, known)
+
+
+def _replaced(published: Path, fresh: Path) -> Path:
+    """Put a run where it is read; what was there goes only once the new one is in its place."""
+    before = published.with_name(f".{published.name}.before")
+    shutil.rmtree(before, ignore_errors=True)
+    if published.exists():
+        published.rename(before)
+    fresh.rename(published)
+    shutil.rmtree(before, ignore_errors=True)
+    return published
 
 
 def _check(run: Path) -> None:

@@ -23,9 +23,16 @@ class Reader:
         self._beginnings = tuple(f"{name}{after}" for name in sorted(names) for after in " {")
 
     def ask(self, http: httpx.Client) -> list[tuple[str, float]]:
-        """Return each common name with its value. Raises httpx.HTTPError or ValueError where the server has none."""
+        """Return each common name with its value, without a list that it cannot give just now.
+
+        Raises httpx.HTTPError or ValueError where the server does not answer for itself.
+        """
         figures = list(self.read(http.get(self._scrape.url).raise_for_status().text))
-        return figures + [(common, _length(http.get(url))) for common, url in self._scrape.listed.items()]
+        return figures + [
+            (common, length)
+            for common, url in self._scrape.listed.items()
+            if (length := _length(http, url)) is not None
+        ]
 
     def read(self, text: str) -> Iterator[tuple[str, float]]:
         """Give each common name with its value; what the server does not show is left out."""
@@ -40,8 +47,13 @@ class Reader:
                 yield common, sum(values)
 
 
-def _length(answer: httpx.Response) -> float:
-    return 0.0 if answer.status_code == httpx.codes.NOT_FOUND else len(answer.raise_for_status().json())
+def _length(http: httpx.Client, url: str) -> float | None:
+    """Return how much a server lists; None where it cannot tell, as a bookie whose ZooKeeper is gone."""
+    try:
+        answer = http.get(url)
+        return 0.0 if answer.status_code == httpx.codes.NOT_FOUND else len(answer.raise_for_status().json())
+    except (httpx.HTTPError, ValueError):
+        return None
 
 
 def _names(series: Series) -> Iterable[str]:

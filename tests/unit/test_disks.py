@@ -2,6 +2,7 @@ import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from bench.backends import disks
@@ -30,3 +31,17 @@ def test_a_disk_that_bookies_write_to_no_more_is_refused(
     said = disks.no_space(tmp_path, 1)
 
     assert said is None if lacking is None else lacking in str(said)
+
+
+def test_a_disk_whose_name_begins_alike_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """/mnt/ssd2 does not lie below /mnt/ssd."""
+    mounts = [
+        SimpleNamespace(mountpoint="/", fstype="ext4"),
+        SimpleNamespace(mountpoint=str(tmp_path / "ssd"), fstype="xfs"),
+    ]
+        SimpleNamespace(mountpoint="/", fstype="ext4"),
+        SimpleNamespace(mountpoint=str(tmp_path / "ssd"), fstype="xfs"),
+    ]
+    monkeypatch.setattr(psutil, "disk_partitions", lambda *, all: mounts)  # noqa: A006 - psutil's own name
+
+    assert [disks.file_system(tmp_path / name / "out") for name in ("ssd", "ssd2")] == ["xfs", "ext4"]

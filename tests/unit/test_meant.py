@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.analysis.folder import TrialRecord
+from bench.analysis.folder import ManifestRecord, PlannedRecord, PlanRecord, RunFolder, TrialRecord
 from bench.analysis.verdicts.expectations import judge
-from bench.analysis.verdicts.meant import Found, meant
+from bench.analysis.verdicts.meant import Found, meant, never_run
 
 Row = dict[str, Any]
 
@@ -165,3 +166,41 @@ def test_a_time_that_falls_among_what_never_came_is_above_any_bound() -> None:
     assert judged(claim, [], row={"response_min_ns": 5, "response_p99_ns": None})["verdict"] == "did not hold"
     assert judged(claim, [], row={"response_min_ns": None, "response_p99_ns": None})["verdict"] == "undecided"
     assert judged(claim, [], row={"response_min_ns": 5, "response_p99_ns": 9})["verdict"] == "held"
+
+
+@pytest.mark.parametrize(("missing", "verdict"), [((), "held"), (("3",), "undecided")])
+def test_a_claim_does_not_hold_by_the_cases_that_were_run(missing: tuple[str, ...], verdict: str) -> None:
+    """Of a run that was cut short before it came to three copies."""
+    ran = [planned(number, copies) for number, copies in enumerate(("1", "2"))]
+    records = [
+        TrialRecord.model_validate(
+            {
+                "format": 1,
+                "trial": one.trial,
+                "round": 0,
+                "case": {"system": "kafka", "name": one.name, "settings": one.settings},
+                "load": {"pacing": "closed"},
+                "state": "finished",
+                "verdict": "valid",
+            }
+        )
+        for one in ran
+    ]
+    every = [*ran, *(planned(2 + number, copies) for number, copies in enumerate(missing))]
+    plan = PlanRecord(format=1, swept={"kafka": ["replicas"]}, trials=every)
+    folder = RunFolder(Path(), ManifestRecord(format=1), plan, tuple(records))
+    claim = {"id": "kept", "claim": "None is lost", "system": "kafka", "metric": "lost", "at_most": 0}
+    rows = [
+        {"trial": one.trial, "round": 0, "system": "kafka", "case": one.name, "verdict": "valid", "lost": 0}
+        for one in ran
+    ]
+
+    said = judge(claim, [*meant(claim, records, Found(rows, [], [])), *never_run(folder)], ["replicas"])
+
+    assert said["verdict"] == verdict
+
+
+def planned(number: int, copies: str) -> PlannedRecord:
+    return PlannedRecord(
+        trial=number, round=0, system="kafka", name=f"kafka replicas={copies}", settings={"replicas": copies}
+    )

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -113,19 +114,32 @@ def test_a_run_of_a_scenario_that_asks_for_something_else_today_says_so(
     }
 
 
-def test_a_quick_run_answers_only_where_there_is_no_other(run: RunFolder, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("changed", "planned", "said"),
+    [
+        ({"profile": "quick"}, 0, "quick"),
+        ({"overrides": ["load.producers=40"]}, 0, "standard with load.producers=40"),
+        ({}, 3, "cut short"),
+    ],
+)
+def test_a_run_that_only_stands_in_answers_where_there_is_no_other(
+    run: RunFolder, tmp_path: Path, changed: dict[str, Any], planned: int, said: str
+) -> None:
     sketch = Sketch(systems=("memory",), rounds=1)
-    quick = build(tmp_path / "20261122-120000-acks-sweep-quick", sketch)
+    quick = build(tmp_path / "20261122-120000-acks-sweep-later", sketch)
     (quick / "scenario.yaml").touch()
-    later = {"profile": "quick", "started_utc": "2026-11-22T12:00:00Z"}
     manifest = json.loads((quick / "manifest.json").read_text())
+    later = {"started_utc": "2026-11-22T12:00:00Z", **changed}
     (quick / "manifest.json").write_text(json.dumps(manifest | later))
+    plan = json.loads((quick / "plan.json").read_text())
+    never_run = [{**plan["trials"][0], "trial": 1000 + number} for number in range(planned)]
+    (quick / "plan.json").write_text(json.dumps(plan | {"trials": plan["trials"] + never_run}))
 
     def answering() -> list[str]:
         page = publish([], tmp_path / "published").read_text()
         return re.findall(r'<h3><a href="([^/]*)/', page)
 
-    publish([RunFolder(quick)], tmp_path / "published")
+    assert said in publish([RunFolder(quick)], tmp_path / "published").read_text()
     assert answering() == [quick.name]
     publish([run], tmp_path / "published")
     assert answering() == [run.path.name]

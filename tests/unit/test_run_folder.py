@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,15 @@ def test_a_document_that_is_no_json_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(EventLogError, match=r"plan\.json: not readable as JSON"):
         RunFolder(tmp_path).read("plan.json")
+
+
+def test_a_trial_is_durable_before_it_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = create(tmp_path, "acks-sweep", "quick")
+    working = run.open_trial(0)
+    (working / "sends" / "a.parquet").touch()
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(Path(f"/proc/self/fd/{handle}").readlink()))
+
+    run.close_trial(0, {})
+
+    assert synced == [working / "sends" / "a.parquet", working / ".trial.json"]

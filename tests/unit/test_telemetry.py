@@ -82,13 +82,23 @@ def test_a_list_counts_by_its_length_and_is_empty_where_it_is_not_found() -> Non
         assert Reader(scrape).ask(http) == [("requests", 400.0), ("under_replicated", 2), ("none", 0.0)]
 
 
-@pytest.mark.parametrize("refused", ["/metrics", "/ledgers"])
-def test_a_server_that_refuses_has_no_figures(refused: str) -> None:
-    answers = {"/metrics": httpx.Response(200, text=TEXT), "/ledgers": httpx.Response(200, json=[])}
-    answers[refused] = httpx.Response(503)
-
-    with web(answers) as http, pytest.raises(httpx.HTTPStatusError):
+def test_a_server_that_refuses_has_no_figures() -> None:
+    with web({"/metrics": httpx.Response(503)}) as http, pytest.raises(httpx.HTTPStatusError):
         Reader(Scrape("http://a/metrics", {}, {"under_replicated": "http://a/ledgers"})).ask(http)
+
+
+@pytest.mark.parametrize("refusal", [httpx.Response(503), httpx.Response(200, text="no list")])
+def test_a_list_that_a_server_cannot_give_leaves_its_own_figures(refusal: httpx.Response) -> None:
+    """As a bookie's, whose list of ledgers is in a ZooKeeper that is gone."""
+    answers = {"/metrics": httpx.Response(200, text=TEXT), "/ledgers": refusal}
+    scrape = Scrape(
+        "http://a/metrics",
+        {"flushes": (Series("journal_sync_count", {"success": "true"}),)},
+        {"under_replicated": "http://a/ledgers"},
+    )
+
+    with web(answers) as http:
+        assert [common for common, _ in Reader(scrape).ask(http)] == ["flushes"]
 
 
 def test_a_rhythm_without_a_window_is_even() -> None:

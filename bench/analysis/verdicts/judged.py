@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
 from bench.analysis import tables
 from bench.analysis.folder import RunFolder, read_folder
+from bench.analysis.statistics.steadiness import rounds_apart
 from bench.analysis.verdicts.expectations import judge
-from bench.analysis.verdicts.meant import Found, meant
+from bench.analysis.verdicts.meant import Found, meant, never_run
 
 
 def write(results: Path, folder: RunFolder, found: Found) -> None:
     """Write <results>/expectations.json."""
+    missing = never_run(folder)
     judged = [
-        judge(expectation, meant(expectation, folder.trials, found), folder.settings)
+        judge(expectation, [*meant(expectation, folder.trials, found), *missing], folder.settings)
         for expectation in folder.manifest.expectations
     ]
     tables.write_json(results, "expectations", judged)
 
 
-def again(run: Path) -> None:
-    """Judge by today's rules what a run claimed, by the tables of <run>/results; its event log may be gone.
+def apart(folder: RunFolder, trials: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Say which rounds were off as a whole; none where something was broken in a trial that counts."""
+    counted = [trial for trial in folder.trials if trial.verdict == "valid"] or folder.trials
+    return [] if any(trial.broken for trial in counted) else rounds_apart(trials)
 
-    Raises EventLogError for a folder that is no run.
+
+def again(run: Path) -> None:
+    """Judge by today's rules what a run claimed and which rounds were off, by the tables of <run>/results.
+
+    Its event log may be gone. Raises EventLogError for a folder that is no run.
     """
-    results = run / "results"
+    results, folder = run / "results", read_folder(run)
     rows = (pq.read_table(results / f"{name}.parquet").to_pylist() for name in ("trials", "faults", "errors"))
-    write(results, read_folder(run), Found(*rows))
+    found = Found(*rows)
+    write(results, folder, found)
+    summary = json.loads((results / "summary.json").read_text(encoding="utf-8"))
+    tables.write_json(results, "summary", summary | {"rounds_apart": apart(folder, found.trials)})

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.analysis.folder import TrialRecord
-from bench.model import ERRORS, READER_STALL_NS, STEP_NS
+from bench.analysis.folder import RunFolder, TrialRecord
+from bench.model import ERRORS, READER_STALL_NS, STEP_NS, text
 
 Row = Mapping[str, Any]
 
@@ -41,6 +41,25 @@ def meant(expectation: Row, trials: Iterable[TrialRecord], found: Found) -> list
             }
         )
     return rows
+
+
+def never_run(folder: RunFolder) -> list[dict[str, Any]]:
+    """Give a row to each planned trial that was never run: a claim on its case can't hold by the other cases alone.
+
+    What is not swept its case is taken to have in common with its system's others.
+    """
+    configured = {trial.case.system: trial.configured for trial in folder.trials}
+    return [
+        {
+            **configured.get(planned.system, {}),
+            **{name: text(value) for name, value in planned.settings.items()},
+            "system": planned.system,
+            "case": planned.name,
+            "round": planned.round,
+            "verdict": "never run",
+        }
+        for planned in folder.never_run
+    ]
 
 
 def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> dict[str, Any]:

@@ -115,6 +115,9 @@ def _doubts(found: Results) -> str:
         "with a trend": int(flags.str.contains("trend").sum()),
         "with an outlier's speed": int(flags.str.contains("outlier").sum()),
         "beside other work on the machine": len(method.crowded(valid)),
+        "in a round that was off as a whole": sum(
+            one["cases"] for one in found.summary.get("rounds_apart") or ()
+        ),
     }
     told = [f"{count} {what}" for what, count in odd.items() if count]
     return f"{numbers.plural(len(valid), 'valid trial')} {', '.join(told)}" if told else ""

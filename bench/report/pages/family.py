@@ -13,7 +13,7 @@ from bench import numbers
 from bench.errors import OutdatedError, ReportError
 from bench.report import beside, pdf, results, style, sweep, templates
 from bench.report.results import Results
-from bench.report.sections import expectations, method, servers, worth
+from bench.report.sections import expectations, method, omissions, servers, worth
 from bench.report.table import Cell
 from bench.scenario import catalogue
 
@@ -96,7 +96,14 @@ def _entry(found: Results, folder: Path) -> Entry:
     beside_it = _strikes(found), servers.patience(found), _crowded(found)
     profile = str(manifest.get("profile") or "standard")
     changed = catalogue.has_changed(found.run / "scenario.yaml", str(manifest["scenario"]), profile)
-    said = profile, begun, *beside_it, "the scenario has changed since" if changed else ""
+    said = (
+        profile,
+        begun,
+        *beside_it,
+        f"with {changes}" if (changes := beside.changes(manifest)) else "",
+        f"cut short, {missing} trials never run" if (missing := omissions.never_run(found)) else "",
+        "the scenario has changed since" if changed else "",
+    )
     return Entry(
         name=str(manifest["scenario"]),
         title=str(manifest.get("title") or manifest["scenario"]),

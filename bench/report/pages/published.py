@@ -28,6 +28,10 @@ class Run:
 
     folder: str
     manifest: Json
+    planned: int
+    """How many trials it was to have."""
+    stands_in: bool
+    """Whether it answers only where no other run of its scenario does."""
     summary: Json
     claims: tuple[tuple[str, str], ...]
     changed: bool
@@ -88,6 +92,8 @@ def _read(run: Path) -> Run:
     return Run(
         folder=run.name,
         manifest=manifest,
+        planned=len(document("plan.json").get("trials", ())),
+        stands_in=beside.stands_in(run, manifest),
         summary=document("results/summary.json"),
         claims=expectations.claims(document("results/expectations.json")),
         changed=catalogue.has_changed(
@@ -102,8 +108,8 @@ def _entries(runs: Sequence[Run], scenarios: Iterable[str]) -> Iterable[Entry]:
     for scenario in scenarios:
         own = sorted((run for run in runs if run.scenario == scenario), key=_begun, reverse=True)
         if own:
-            longer = (run for run in own if not beside.is_quick(run.manifest))
-            yield Entry(next(longer, own[0]), _history(own), _by_case(own) if len(own) > 1 else None)
+            whole = (run for run in own if not run.stands_in)
+            yield Entry(next(whole, own[0]), _history(own), _by_case(own) if len(own) > 1 else None)
 
 
 def _begun(run: Run) -> str:
@@ -111,7 +117,9 @@ def _begun(run: Run) -> str:
 
 
 def _profile(run: Run) -> str:
-    return str(run.manifest.get("profile") or numbers.NOTHING)
+    """A run's profile, and what the command line changed of it."""
+    profile, changes = str(run.manifest.get("profile") or numbers.NOTHING), beside.changes(run.manifest)
+    return f"{profile} with {changes}" if changes else profile
 
 
 def _history(runs: Sequence[Run]) -> Table:
@@ -141,7 +149,7 @@ def _history(runs: Sequence[Run]) -> Table:
         cells = [
             Cell("", links=report),
             Cell(f"{_profile(run)}{', the scenario has changed since' if run.changed else ''}"),
-            Cell(f"{valid} / {len(run.trials)}", sort=int(valid)),
+            Cell(f"{valid} / {_of_trials(run)}", sort=int(valid)),
             *(cell(run, system) for system in systems for cell in found.values()),
             *(
                 Cell(str((run.manifest.get("versions") or {}).get(system) or numbers.NOTHING))
@@ -154,6 +162,12 @@ def _history(runs: Sequence[Run]) -> Table:
         ]
         rows.append(Row(tuple(cells), find=f"{run.folder} {run.manifest.get('title')}"))
     return Table("", tuple(columns), tuple(rows))
+
+
+def _of_trials(run: Run) -> str:
+    """How many trials there are, and of how many planned ones where it was cut short."""
+    there = len(run.trials)
+    return f"{there}, cut short: {run.planned} planned" if there < run.planned else str(there)
 
 
 def _shared(run: Run) -> str:
@@ -182,7 +196,8 @@ def _of_case(run: Run, case: str) -> Cell:
     if own.empty:
         return Cell(numbers.NOTHING)
     if not run.broken:
-        rate, limit = own["throughput_msgs_per_s"].iloc[0], own["bottleneck"].iloc[0]
+        rate = own["throughput_msgs_per_s"].iloc[0]
+        limit = own["bottleneck"].iloc[0] if _limits_known(run) else None
         return Cell(
             f"{numbers.rate(rate)}{f' ({limit})' if limit else ''}",
             sort=None if pd.isna(rate) else float(rate),
@@ -192,8 +207,15 @@ def _of_case(run: Run, case: str) -> Cell:
 
 def _limits(run: Run, system: str) -> Cell:
     """What limited a system's valid trials."""
+    if not _limits_known(run):
+        return Cell("by an older rule", "quiet")
     own = run.trials[(run.trials["system"] == system) & (run.trials["verdict"] == "valid")]
     return Cell(numbers.tally(own["bottleneck"].dropna()) or numbers.NOTHING)
+
+
+def _limits_known(run: Run) -> bool:
+    """Whether what limited its trials was told by today's rule, which asks how long work waited for a core."""
+    return "cpu_waiting_share" in run.trials.columns
 
 
 def _found(run: Run, system: str) -> Cell:

@@ -10,7 +10,17 @@ from bench.model import EMULATED_FSYNC
 from bench.report import beside
 from bench.report.figures import Drawing
 from bench.report.results import Results
-from bench.report.sections import certainty, covered, delivery, evenness, method, resources, servers, unserved
+from bench.report.sections import (
+    certainty,
+    covered,
+    delivery,
+    evenness,
+    method,
+    omissions,
+    resources,
+    servers,
+    unserved,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +61,9 @@ def _answer(results: Results) -> tuple[str, ...]:
 def _caveats(results: Results) -> tuple[str, ...]:
     cost = results.manifest.get("fsync_ns") or {}
     synced = f"one fsync costs {numbers.duration(cost.get('p50'))} (p99 {numbers.duration(cost.get('p99'))})"
+    changes = beside.changes(results.manifest)
     said = (
+        f"changed on the command line: {changes}" if changes else "",
         f"one machine, {method.cores(results)} {method.sharing(results)}",
         f"{synced}{_gate(results)}" if cost.get("p50") else "the cost of one fsync was not measured",
         method.pacing(results),
@@ -85,6 +97,8 @@ def _warnings(results: Results) -> tuple[str, ...]:
         warnings.append(
             f"{others} of {numbers.plural(len(results.trials), 'trial')} do not count; see what was left out."
         )
+    if missing := omissions.never_run(results):
+        warnings.append(f"The run was cut short: {numbers.plural(missing, 'planned trial')} never ran.")
     warnings += resources.limits(results)
     if flagged := certainty.flag_counts(results):
         warnings.append(flagged)
