@@ -39,9 +39,6 @@ def test_a_disk_whose_name_begins_alike_is_another(tmp_path: Path, monkeypatch: 
         SimpleNamespace(mountpoint="/", fstype="ext4"),
         SimpleNamespace(mountpoint=str(tmp_path / "ssd"), fstype="xfs"),
     ]
-        SimpleNamespace(mountpoint="/", fstype="ext4"),
-        SimpleNamespace(mountpoint=str(tmp_path / "ssd"), fstype="xfs"),
-    ]
     monkeypatch.setattr(psutil, "disk_partitions", lambda *, all: mounts)  # noqa: A006 - psutil's own name
 
     assert [disks.file_system(tmp_path / name / "out") for name in ("ssd", "ssd2")] == ["xfs", "ext4"]
