@@ -106,6 +106,8 @@ def limits(results: Results) -> Iterator[str]:
             "on machines of their own would carry."
         )
     client = results.valid[results.valid["bottleneck"] == "client"]
+    if client.empty:
+        return
     loads = int((pd.to_numeric(client["cpu_share"]) >= BUSY).sum())
     if loads:
         yield (
