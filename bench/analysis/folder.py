@@ -210,6 +210,12 @@ class RunFolder:
         return list(dict.fromkeys(name for names in self.plan.swept.values() for name in names))
 
     @property
+    def broken(self) -> bool:
+        """Whether something was broken in a trial that counts, or in any where none does."""
+        counted = [trial for trial in self.trials if trial.verdict == "valid"] or self.trials
+        return any(trial.broken for trial in counted)
+
+    @property
     def never_run(self) -> list[PlannedRecord]:
         """The planned trials that left nothing behind, as the run was cut short."""
         there = {trial.trial for trial in self.trials}

@@ -34,7 +34,7 @@ from bench.analysis.speed.timeline import service_by_second, timeline
 from bench.analysis.speed.unsent import Unsent, unsent
 from bench.analysis.statistics.rounds import rounds_for_difference
 from bench.analysis.statistics.sides import sides
-from bench.analysis.statistics.steadiness import flag, service_by_part
+from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_part
 from bench.analysis.trials import Counted, trial_row
 from bench.analysis.verdicts import judged
 from bench.analysis.verdicts.headline import headline
@@ -205,8 +205,7 @@ def _summary(
     elapsed_s: float,
 ) -> dict[str, object]:
     closed = not any(trial.open_loop for trial in folder.trials)
-    counted = [trial for trial in folder.trials if trial.verdict == "valid"] or folder.trials
-    broken = any(trial.broken for trial in counted)
+    broken = folder.broken
     promises = _promises(folder)
     both = None if broken else _sides(folder, trials, promises)
     hollow = {name for name, promise in promises.items() if promise and promise.nodes is None}
@@ -214,7 +213,7 @@ def _summary(
     return {
         "headline": headline(told, trials, both, closed=closed, broken=broken),
         "rounds_needed": None if broken else rounds_for_difference(trials, closed=closed),
-        "rounds_apart": judged.apart(folder, trials),
+        "rounds_apart": [] if broken else rounds_apart(trials),
         "sides": both,
         "figure": _figure(folder, closed=closed, broken=broken),
         "analysis_s": round(elapsed_s, 1),

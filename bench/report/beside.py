@@ -41,15 +41,13 @@ def latest(out: Path) -> dict[str, Run]:
 
     Names of run folders begin with their time. Raises ReportError where a manifest is garbled.
     """
-    found: dict[str, Run] = {}
-    for path in sorted(out.glob("[0-9]*")):
-        if not (path / "results").is_dir():
-            continue
-        run = Run(path, results.document(path / "manifest.json"))
-        scenario = str(run.manifest.get("scenario"))
-        if scenario not in found or stands_in(*found[scenario]) or not stands_in(*run):
-            found[scenario] = run
-    return found
+    runs = [
+        Run(path, results.document(path / "manifest.json"))
+        for path in sorted(out.glob("[0-9]*"))
+        if (path / "results").is_dir()
+    ]
+    last_wins = sorted(runs, key=lambda run: not stands_in(*run))
+    return {str(run.manifest.get("scenario")): run for run in last_wins}
 
 
 def stands_in(run: Path, manifest: Json) -> bool:
@@ -57,9 +55,13 @@ def stands_in(run: Path, manifest: Json) -> bool:
 
     Raises ReportError where its plan is garbled.
     """
-    planned = results.document(run / "plan.json").get("trials", ())
-    cut_short = len(planned) > len(list((run / "trials").glob("[0-9]*")))
-    return is_quick(manifest) or bool(changes(manifest)) or cut_short
+    return is_quick(manifest) or bool(changes(manifest)) or bool(never_run(run))
+
+
+def never_run(run: Path) -> int:
+    """How many planned trials left nothing behind. Raises ReportError where the plan is garbled."""
+    there = (int(path.name) for path in (run / "trials").glob("[0-9]*"))
+    return results.never_run(results.document(run / "plan.json"), there)
 
 
 def is_quick(manifest: Json) -> bool:

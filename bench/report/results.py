@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -107,6 +107,11 @@ class Results:
         return any(setting in names for names in (self.plan.get("swept") or {}).values())
 
     @property
+    def never_run(self) -> int:
+        """How many planned trials left nothing behind: the run was cut short."""
+        return never_run(self.plan, map(int, self.trials["trial"]))
+
+    @property
     def pages(self) -> bool:
         """Whether each trial has a page of its own beside the report."""
         return (self.run / PAGES).is_dir()
@@ -158,6 +163,11 @@ def document(path: Path) -> Json:
 def summary(run: Path) -> Json:
     """Read the summary of a run's results. Raises ReportError where it is missing or garbled."""
     return document(run / "results" / "summary.json")
+
+
+def never_run(plan: Json, there: Iterable[int]) -> int:
+    """How many of a plan's trials are not among those that are there."""
+    return len({int(trial["trial"]) for trial in plan.get("trials", ())}.difference(there))
 
 
 def breaks(summary: Json) -> bool:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from bench import durable
 from bench.errors import EventLogError
 
 OUT = Path(__file__).resolve().parents[2] / "reports" / "out"
@@ -71,8 +72,7 @@ class RunFolder:
     def close_trial(self, number: int, document: dict[str, Any]) -> None:
         """Make a trial durable, write its trial.json and show it to readers, in one step."""
         working = self.trials / f".{number:04d}"
-        for file in working.glob("*/*.parquet"):
-            _sync(file)
+        durable.sync(*working.glob("*/*.parquet"))
         write_json(working / "trial.json", document)
         working.rename(self.trials / f"{number:04d}")
 
@@ -117,15 +117,6 @@ def write_json(file: Path, document: object) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     hidden.rename(file)
-
-
-def _sync(path: Path) -> None:
-    """Make a file durable."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def now_utc() -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -26,12 +24,6 @@ def write(results: Path, folder: RunFolder, found: Found) -> None:
     tables.write_json(results, "expectations", judged)
 
 
-def apart(folder: RunFolder, trials: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Say which rounds were off as a whole; none where something was broken in a trial that counts."""
-    counted = [trial for trial in folder.trials if trial.verdict == "valid"] or folder.trials
-    return [] if any(trial.broken for trial in counted) else rounds_apart(trials)
-
-
 def again(run: Path) -> None:
     """Judge by today's rules what a run claimed and which rounds were off, by the tables of <run>/results.
 
@@ -42,4 +34,5 @@ def again(run: Path) -> None:
     found = Found(*rows)
     write(results, folder, found)
     summary = json.loads((results / "summary.json").read_text(encoding="utf-8"))
-    tables.write_json(results, "summary", summary | {"rounds_apart": apart(folder, found.trials)})
+    off = [] if folder.broken else rounds_apart(found.trials)
+    tables.write_json(results, "summary", summary | {"rounds_apart": off})

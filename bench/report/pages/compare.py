@@ -127,18 +127,13 @@ def speeds(first: Results, second: Results) -> list[Speed]:
     """Return what was timed on the machines in either run: one fsync, and medians over trials of what came before."""
     found = [Speed("fsync_ns", "one fsync", (_fsync(first), _fsync(second)))]
     for column, what, often in evenness.PROBES:
-        took = _median(first, column), _median(second, column)
+        took = evenness.median(first.valid, column), evenness.median(second.valid, column)
         found.append(Speed(column.replace("_", ".", 1), what, took, 1.0 if column == _WORK else often))
     return [speed for speed in found if any(speed.took)]
 
 
 def _fsync(found: Results) -> float | None:
     return (found.manifest.get("fsync_ns") or {}).get("p50")
-
-
-def _median(found: Results, column: str) -> float | None:
-    took = evenness.probed(found, column)
-    return None if took.empty else float(took.median())
 
 
 def table(comparison: Comparison) -> Table:

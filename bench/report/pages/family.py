@@ -13,7 +13,7 @@ from bench import numbers
 from bench.errors import OutdatedError, ReportError
 from bench.report import beside, pdf, results, style, sweep, templates
 from bench.report.results import Results
-from bench.report.sections import expectations, method, omissions, servers, worth
+from bench.report.sections import expectations, method, servers, worth
 from bench.report.table import Cell
 from bench.scenario import catalogue
 
@@ -101,7 +101,7 @@ def _entry(found: Results, folder: Path) -> Entry:
         begun,
         *beside_it,
         f"with {changes}" if (changes := beside.changes(manifest)) else "",
-        f"cut short, {missing} trials never run" if (missing := omissions.never_run(found)) else "",
+        f"cut short, {missing} trials never run" if (missing := found.never_run) else "",
         "the scenario has changed since" if changed else "",
     )
     return Entry(

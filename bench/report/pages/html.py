@@ -80,7 +80,7 @@ def _context(
         "not_counted": omissions.not_counted(found, parts),
         "flagged": certainty.flagged(found, parts),
         "flags": certainty.flags(found),
-        "never_run": omissions.never_run(found),
+        "never_run": found.never_run,
         "facts": method.facts(found, parts),
         "effective": effective.effective(found, parts),
         "manifest_lines": manifest.lines(found),

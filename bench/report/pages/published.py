@@ -28,8 +28,8 @@ class Run:
 
     folder: str
     manifest: Json
-    planned: int
-    """How many trials it was to have."""
+    never_run: int
+    """How many planned trials left nothing behind."""
     stands_in: bool
     """Whether it answers only where no other run of its scenario does."""
     summary: Json
@@ -92,7 +92,7 @@ def _read(run: Path) -> Run:
     return Run(
         folder=run.name,
         manifest=manifest,
-        planned=len(document("plan.json").get("trials", ())),
+        never_run=beside.never_run(run),
         stands_in=beside.stands_in(run, manifest),
         summary=document("results/summary.json"),
         claims=expectations.claims(document("results/expectations.json")),
@@ -167,7 +167,7 @@ def _history(runs: Sequence[Run]) -> Table:
 def _of_trials(run: Run) -> str:
     """How many trials there are, and of how many planned ones where it was cut short."""
     there = len(run.trials)
-    return f"{there}, cut short: {run.planned} planned" if there < run.planned else str(there)
+    return f"{there}, cut short: {there + run.never_run} planned" if run.never_run else str(there)
 
 
 def _shared(run: Run) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import pandas as pd
@@ -24,7 +23,7 @@ def facts(results: Results) -> Iterator[Fact]:
     """What was timed of it before the trials."""
     said = []
     for name, what, _ in PROBES:
-        probes = probed(results, name)
+        probes = probed(results.valid, name)
         if len(probes) > 1:
             low, middle, high = map(numbers.duration, (probes.min(), probes.median(), probes.max()))
             said.append(f"{what} took {low} to {high}, {middle} in the middle")
@@ -36,7 +35,7 @@ def unsteady(results: Results) -> str | None:
     """Return the warning that the machine itself changed its speed between trials, None where it didn't."""
     found = []
     for name, what, most in PROBES:
-        probes = probed(results, name)
+        probes = probed(results.valid, name)
         if len(probes) > 1 and probes.max() >= most * probes.min():
             found.append(f"{what} took up to {numbers.ratio(probes.max() / probes.min())} as long")
     if not found:
@@ -67,7 +66,8 @@ def _then(results: Results, one: Json) -> str:
     inside, outside = its[its["round"] == one["round"]], its[its["round"] != one["round"]]
     seen = []
     for name, what, most in PROBES:
-        ratio = _timed(inside, name) / _timed(outside, name)
+        took, usual = median(inside, name), median(outside, name)
+        ratio = took / usual if took and usual else 1.0
         if ratio >= most if one["ratio"] > 1 else ratio <= 1 / most:
             seen.append(f"{what} took {numbers.ratio(ratio)}")
     if not seen:
@@ -76,18 +76,14 @@ def _then(results: Results, one: Json) -> str:
     return f"So was the machine, {how} before its trials than before the others: {', '.join(seen)} as long."
 
 
-def _timed(trials: pd.DataFrame, name: str) -> float:
-    """The median over trials of what one of PROBES took, in ns; NaN where it was not timed."""
-    took = _numbers(trials, name)
-    return math.nan if took.empty else float(took.median())
-
-
-def probed(results: Results, name: str) -> pd.Series[float]:
-    """What one of PROBES took before each valid trial, in ns; empty where it was not timed."""
-    return _numbers(results.valid, name)
-
-
-def _numbers(trials: pd.DataFrame, name: str) -> pd.Series[float]:
+def probed(trials: pd.DataFrame, name: str) -> pd.Series[float]:
+    """What one of PROBES took before each of some trials, in ns; empty where it was not timed."""
     if name not in trials.columns:
         return pd.Series(dtype=float)
     return pd.to_numeric(trials[name]).dropna().astype(float)
+
+
+def median(trials: pd.DataFrame, name: str) -> float | None:
+    """The middle of that; None where it was not timed."""
+    took = probed(trials, name)
+    return None if took.empty else float(took.median())

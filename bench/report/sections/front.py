@@ -16,7 +16,6 @@ from bench.report.sections import (
     delivery,
     evenness,
     method,
-    omissions,
     resources,
     servers,
     unserved,
@@ -97,7 +96,7 @@ def _warnings(results: Results) -> tuple[str, ...]:
         warnings.append(
             f"{others} of {numbers.plural(len(results.trials), 'trial')} do not count; see what was left out."
         )
-    if missing := omissions.never_run(results):
+    if missing := results.never_run:
         warnings.append(f"The run was cut short: {numbers.plural(missing, 'planned trial')} never ran.")
     warnings += resources.limits(results)
     if flagged := certainty.flag_counts(results):

@@ -1,4 +1,4 @@
-"""What is not in the numbers: points of the sweep left out, trials that do not count, trials never run."""
+"""What is not in the numbers: points of the sweep left out, and trials that do not count."""
 
 from __future__ import annotations
 
@@ -47,9 +47,3 @@ def not_counted(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
 def _verdict(trial: pd.Series[Any]) -> tuple[Cell, ...]:
     reason = numbers.NOTHING if pd.isna(trial["reason"]) else str(trial["reason"])
     return Cell(str(trial["state"])), Cell(str(trial["verdict"]), "bad"), Cell(reason)
-
-
-def never_run(results: Results) -> int:
-    """How many planned trials left nothing behind: the run was cut short."""
-    planned = {int(trial["trial"]) for trial in results.plan.get("trials", [])}
-    return len(planned - {int(number) for number in results.trials["trial"]})

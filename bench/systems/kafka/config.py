@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
+from bench import durable
 from bench.guarantee import kafka_replicas
 from bench.model import Cluster, Node, Settings, text
 from bench.systems.kafka import storage
@@ -69,11 +70,11 @@ def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
     logging = logging_file(cluster.version)
     for node in nodes:
         settings = rendered(cluster, nodes, node).encode()
-        storage.write_synced(properties_file(node.directory), settings)
+        durable.write(properties_file(node.directory), settings)
         for file in (logging, METRICS_FILE):
-            storage.write_synced(node.directory / file, (FOLDER / file).read_bytes())
+            durable.write(node.directory / file, (FOLDER / file).read_bytes())
         if node.role == ZOOKEEPER:
-            storage.write_synced(data_folder(node.directory) / "myid", f"{node_id(node)}\n".encode())
+            durable.write(data_folder(node.directory) / "myid", f"{node_id(node)}\n".encode())
         elif not of_role(nodes, ZOOKEEPER):
             _format(servers, cluster, node, cluster_id)
 

@@ -8,11 +8,11 @@ one in clusters/kafka belongs to 4.3. Other versions are formatted by Kafka's ow
 from __future__ import annotations
 
 import base64
-import os
 import subprocess
 import uuid
 from pathlib import Path
 
+from bench import durable
 from bench.errors import ClusterError
 
 _CHECKPOINT_OF = "4.3."
@@ -26,22 +26,6 @@ def kafka_uuid() -> str:
     return text
 
 
-def write_synced(path: Path, content: bytes) -> None:
-    """Write a file that outlives a power cut from now on: without fsync it came back empty."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    _sync(path, path.parent, path.parent.parent)
-
-
-def _sync(*paths: Path) -> None:
-    for path in paths:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 def can_copy(version: str) -> bool:
     """Whether the checkpoint in clusters/kafka fits this version."""
     return version.startswith(_CHECKPOINT_OF)
@@ -51,8 +35,8 @@ def format_by_copy(data: Path, cluster_id: str, node_id: int, checkpoint: bytes)
     """Format one node's log folder for a version whose checkpoint is given."""
     meta = {"version": 1, "cluster.id": cluster_id, "node.id": node_id, "directory.id": kafka_uuid()}
     lines = "".join(f"{name}={value}\n" for name, value in meta.items())
-    write_synced(data / "meta.properties", lines.encode())
-    write_synced(data / "bootstrap.checkpoint", checkpoint)
+    durable.write(data / "meta.properties", lines.encode())
+    durable.write(data / "bootstrap.checkpoint", checkpoint)
 
 
 def format_by_tool(class_path: str, cluster_id: str, configuration: Path, data: Path) -> None:
@@ -63,4 +47,4 @@ def format_by_tool(class_path: str, cluster_id: str, configuration: Path, data: 
     if done.returncode:
         said = done.stderr.strip() or done.stdout.strip()
         raise ClusterError(f"Formatting {data}: {_TOOL} ended with status {done.returncode}: {said}")
-    _sync(*(path for path in data.iterdir() if path.is_file()), data, data.parent)
+    durable.sync(*(path for path in data.iterdir() if path.is_file()), data, data.parent)

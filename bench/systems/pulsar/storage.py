@@ -6,11 +6,12 @@ What later versions append (digest, last zxid) is optional and left out; ZooKeep
 
 from __future__ import annotations
 
-import os
 import struct
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+
+from bench import durable
 
 _MAGIC = int.from_bytes(b"ZKSN", "big")
 _VERSION = 2
@@ -25,19 +26,7 @@ def write_snapshot(data_folder: Path, znodes: Mapping[str, bytes]) -> None:
 
     The same snapshot serves every member of an ensemble: it is the state at zxid 0, before the first epoch.
     """
-    write_synced(data_folder / "version-2" / "snapshot.0", snapshot(znodes))
-
-
-def write_synced(file: Path, content: bytes) -> None:
-    """Write a file that outlives a power cut from now on."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(content)
-    for path in (file, file.parent, file.parent.parent):
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    durable.write(data_folder / "version-2" / "snapshot.0", snapshot(znodes))
 
 
 def snapshot(znodes: Mapping[str, bytes]) -> bytes:
