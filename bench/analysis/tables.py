@@ -42,6 +42,7 @@ _TRIAL_TAIL: _Fields = {
     **dict.fromkeys(BROKEN, _LONG),
     "unavailable_ended": _TEXT,
     "reader_stall_ended": _TEXT,
+    "copies_missing_ended": _TEXT,
     "cpu_share": _REAL,
     "loop_lag_max_ns": _LONG,
     "recorder_backlog_max": _LONG,

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.faults.copies import Back, back, missing_ns, moves, short_of
+from bench.analysis.faults.copies import Back, Missing, back, missing, moves, short_of
 
 Row = dict[str, Any]
 NEVER_NS = 2**63 - 1
@@ -69,8 +69,8 @@ def test_a_step_that_undoes_a_later_fault_of_the_same_node_is_not_this_ones() ->
 def test_of_copies_nobody_saw_before_a_fault_nobody_can_say_for_how_long_they_were_missing() -> None:
     gone = struck("b1", healed=None)
 
-    assert missing_ns([WHOLE, isr(20, "b2", "b3")], [gone], [(gone, NEVER_NS)]) == 10
-    assert missing_ns([isr(20, "b2", "b3")], [gone], [(gone, NEVER_NS)]) is None
+    assert missing([WHOLE, isr(20, "b2", "b3")], [gone], [(gone, NEVER_NS)]) == Missing(10, cut=True)
+    assert missing([isr(20, "b2", "b3")], [gone], [(gone, NEVER_NS)]) is None
 
 
 def test_who_falls_behind_after_the_next_fault_is_that_ones() -> None:
@@ -138,7 +138,7 @@ def test_what_lay_on_a_bookie_that_was_cut_off_is_back_once_it_was_copied() -> N
         30, "copied"
     )
     assert of([kept(0, ("k1", "k2")), changed], cut) is None  # nobody copied it: perhaps nobody missed it
-    assert missing_ns([kept(0, ("k1", "k2")), changed], [cut], [(cut, NEVER_NS)]) is None
+    assert missing([kept(0, ("k1", "k2")), changed], [cut], [(cut, NEVER_NS)]) is None
     assert of([kept(0, ("k2", "k3"))], cut) is None
     assert of([], struck("k1")) is None
 
@@ -148,9 +148,9 @@ def test_the_longest_of_a_trial_counts_until_the_last_thing_seen_where_copies_di
     history = [kept(0, ("k1", "k2"))]
     steps = [back_soon, never, undo(90, "k9")]
 
-    assert missing_ns(history, steps, [(back_soon, 50)]) == 20
-    assert missing_ns(history, steps, [(back_soon, 50), (never, NEVER_NS)]) == 40
-    assert missing_ns([], steps, [(back_soon, 50)]) is None
+    assert missing(history, steps, [(back_soon, 50)]) == Missing(20, cut=False)
+    assert missing(history, steps, [(back_soon, 50), (never, NEVER_NS)]) == Missing(40, cut=True)
+    assert missing([], steps, [(back_soon, 50)]) is None
 
 
 def test_moves_count_who_came_to_serve_after_somebody_else() -> None:
@@ -165,8 +165,8 @@ def test_moves_count_who_came_to_serve_after_somebody_else() -> None:
 def test_a_look_that_found_nothing_new_tells_until_when_copies_were_missing() -> None:
     dead, nobody = struck("b1"), {"at_ns": 90, "partitions": []}
 
-    assert missing_ns([WHOLE, isr(15, "b2", "b3"), nobody], [dead], [(dead, NEVER_NS)]) == 80
-    assert missing_ns([nobody], [dead], [(dead, NEVER_NS)]) is None
+    assert missing([WHOLE, isr(15, "b2", "b3"), nobody], [dead], [(dead, NEVER_NS)]) == Missing(80, cut=True)
+    assert missing([nobody], [dead], [(dead, NEVER_NS)]) is None
     assert moves([nobody]) is None
 
 

@@ -154,6 +154,51 @@ def test_a_rate_that_nothing_can_be_held_against_says_nothing() -> None:
     assert said["verdict"] == "undecided"
 
 
+GAP = {
+    "id": "gap",
+    "claim": "Writes go on",
+    "system": "pulsar",
+    "metric": "ack_gap_ns",
+    "fault": "bookie killed",
+}
+MISSING = {"id": "copies", "claim": "Copied", "system": "pulsar", "metric": "copies_missing_ns"}
+
+
+@pytest.mark.parametrize("ended", ["no end", "next fault"])
+@pytest.mark.parametrize(
+    ("bound", "verdict"),
+    [
+        ({"at_most": 4e9}, "did not hold"),
+        ({"at_most": 6e9}, "undecided"),
+        ({"at_least": 4e9}, "held"),
+        ({"at_least": 6e9}, "undecided"),
+        ({"once_at_least": 4e9}, "held"),
+    ],
+)
+def test_a_gap_that_was_cut_says_only_what_it_had_come_to(bound: Row, verdict: str, ended: str) -> None:
+    """It is 5 s long, and was not over."""
+    row = {"trial": 0, "fault": "bookie killed", "ack_gap_ns": 5_000_000_000, "ack_gap_ended": ended}
+
+    assert judged(GAP | bound, [], **row)["verdict"] == verdict
+
+
+@pytest.mark.parametrize("ended", [None, "healing", "restart"])
+def test_a_gap_that_ended_is_as_long_as_it_was(ended: str | None) -> None:
+    row = {"trial": 0, "fault": "bookie killed", "ack_gap_ns": 5_000_000_000, "ack_gap_ended": ended}
+
+    assert judged(GAP | {"at_most": 6e9}, [], **row)["verdict"] == "held"
+    assert judged(GAP | {"at_least": 6e9}, [], **row)["verdict"] == "did not hold"
+
+
+def test_copies_that_were_not_back_may_still_have_been_late() -> None:
+    row = {"copies_missing_ns": 5_000_000_000}
+    cut = row | {"copies_missing_ended": "no end"}
+
+    assert judged(MISSING | {"at_most": 6e9}, [], row)["verdict"] == "held"
+    assert judged(MISSING | {"at_most": 6e9}, [], cut)["verdict"] == "undecided"
+    assert judged(MISSING | {"at_most": 4e9}, [], cut)["verdict"] == "did not hold"
+
+
 def test_a_time_that_falls_among_what_never_came_is_above_any_bound() -> None:
     claim = {
         "id": "fast",

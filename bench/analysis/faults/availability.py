@@ -13,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from bench.analysis.faults import copies
 from bench.analysis.folder import SLOWING, TrialRecord
 from bench.analysis.log import EventLog
-from bench.model import NANOS
+from bench.model import HEALING, NANOS, NEXT, NO_END, RESTART
 
 BIN_NS = NANOS // 10
 _BEFORE_BINS = 50
@@ -24,10 +24,6 @@ _BACK = 0.9
 _NOISE, _MOST_NOISE = 2, 0.5
 """A second is no dip that lost up to so many times what any before the fault differed by, unless more than so much."""
 
-NO_END, HEALING, RESTART, NEXT = "no end", "healing", "restart", "next fault"
-"""What a gap may have ended by: nothing, until the load was over; something that was healed within it; a server that
-had ended by itself and was started again within it; the next fault, which has the rest. Else it ended by itself. Where
-what only slowed something is healed, that ends no other fault's gap."""
 _STARTED, _UNDO = "started", "undo"
 """Kinds of entries among a trial's steps: a server was started again; a step undid a fault, or a part of it."""
 
@@ -264,6 +260,8 @@ def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int 
     stalls = [stall for step in readers for stall in step["stalls"]]
     still = max(stalls, key=_stall_ns, default=None)
     read = bool(readers) and all(step["complete"] or step["stalls"] for step in readers)
+    struck = [(trial.faults[one.fault], one.until_ns) for one in _struck(trial)]
+    missing = copies.missing(trial.history, trial.faults, struck)
     return {
         "unavailable_ns": longest.get("ack_gap_ns"),
         "unavailable_ended": longest.get("ack_gap_ended"),
@@ -272,9 +270,8 @@ def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int 
         if still
         else None,
         "reader_short_entries": copies.short_of(trial.history, still) if still else None,
-        "copies_missing_ns": copies.missing_ns(
-            trial.history, trial.faults, [(trial.faults[one.fault], one.until_ns) for one in _struck(trial)]
-        ),
+        "copies_missing_ns": missing.for_ns if missing else None,
+        "copies_missing_ended": NO_END if missing and missing.cut else None,
         "moves": copies.moves(trial.history) if mine else None,
         **{
             f"lost_{which}_ns": at_ns - first_ns

@@ -53,8 +53,15 @@ def back(changes: Changes, steps: Sequence[Step], fault: Step, until_ns: int) ->
     return there if owed or running else Back(0, "")
 
 
-def missing_ns(changes: Changes, steps: Sequence[Step], faults: Sequence[tuple[Step, int]]) -> int | None:
-    """Return how long copies were missing after any of a trial's faults, the longest; None where nothing can be said.
+class Missing(NamedTuple):
+    """How long copies were missing; `cut` where some were so still when last looked at."""
+
+    for_ns: int
+    cut: bool
+
+
+def missing(changes: Changes, steps: Sequence[Step], faults: Sequence[tuple[Step, int]]) -> Missing | None:
+    """Tell how long copies were missing after any of a trial's faults, the longest; None where nothing can be said.
 
     `faults` with when the next one was asked for. Where copies did not come back, until the last look at it or the last
     step.
@@ -67,10 +74,10 @@ def missing_ns(changes: Changes, steps: Sequence[Step], faults: Sequence[tuple[S
     found = []
     for fault, until_ns in faults:
         if (seen := back(changes, steps, fault, until_ns)) is not None:
-            found.append(seen.after_ns)
+            found.append(Missing(seen.after_ns, cut=False))
         elif _at(states, fault["asked_ns"]) is not None and not _running(states, fault):
-            found.append(max(times) - fault["asked_ns"])
-    return max(found, default=None)
+            found.append(Missing(max(times) - fault["asked_ns"], cut=True))
+    return Missing(max(found).for_ns, any(one.cut for one in found)) if found else None
 
 
 def moves(changes: Changes) -> int | None:

@@ -10,15 +10,15 @@ from typing import Any
 from bench import numbers
 from bench.analysis.statistics.interval import by_round, paired, paired_ratio, ratios
 from bench.analysis.verdicts.between import between, unlike
-from bench.model import ENOUGH_TRIALS, crowded
+from bench.model import ENOUGH_TRIALS, HEALING, NO_END, RESTART, crowded
 
 Row = Mapping[str, Any]
 
 _UNHARMED = "none was lost, doubled or disordered"
 _ENDED = (
-    ("healing", "until something was healed"),
-    ("restart", "until a server that had ended was started again"),
-    ("no end", "with no end before the load's"),
+    (HEALING, "until something was healed"),
+    (RESTART, "until a server that had ended was started again"),
+    (NO_END, "with no end before the load's"),
 )
 """What a time without acknowledgements may have ended by, beside itself (results/faults), as a headline says it."""
 _FEW = 3

@@ -8,9 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.analysis.folder import RunFolder, TrialRecord
-from bench.model import ERRORS, READER_STALL_NS, STEP_NS, text
+from bench.model import ERRORS, NEXT, NO_END, READER_STALL_NS, STEP_NS, text
 
 Row = Mapping[str, Any]
+
+_ENDED = {
+    "ack_gap_ns": "ack_gap_ended",
+    "live_gap_ns": "live_gap_ended",
+    "unavailable_ns": "unavailable_ended",
+    "copies_missing_ns": "copies_missing_ended",
+}
+"""Times that may have been cut, and the columns that say how they ended."""
+_BOUNDS = ("at_most", "at_least", "once_at_least")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +88,26 @@ def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> di
         those = [row for row in mine if _is(row["fault"], expectation["fault"])]
         values = [_never_back(expectation, trial, row) or row.get(metric) for row in those]
         known = [value for value in values if value is not None]
-        return {metric: max(known) if known and len(known) == len(values) else None}
-    return {}
+        whole = len(known) == len(values) and not _cut_short(expectation, those)
+        return {metric: max(known) if known and whole else None}
+    return {metric: None} if _cut_short(expectation, [told]) else {}
+
+
+def _cut_short(expectation: Row, rows: Iterable[Row]) -> bool:
+    """Whether a time that goes on after it was last looked at may reach the bound that no time had reached till then.
+
+    The load ended, or the next fault was asked for: how long the time would have become nobody knows.
+    """
+    metric, bound = expectation["metric"], _bound(expectation)
+    told = [row for row in rows if row.get(metric) is not None]
+    if bound is None or metric not in _ENDED or not told:
+        return False
+    cut = any(row.get(_ENDED[metric]) in {NO_END, NEXT} for row in told)
+    return cut and max(row[metric] for row in told) < bound
+
+
+def _bound(expectation: Row) -> float | None:
+    return next((expectation[name] for name in _BOUNDS if expectation.get(name) is not None), None)
 
 
 def _only_short(trial: TrialRecord, row: Row) -> bool:
@@ -128,7 +155,6 @@ def _never_back(expectation: Row, trial: TrialRecord, fault: Row) -> float | Non
     ):
         return None
     asked = [step["asked_ns"] for step in trial.faults if step["name"] == fault["fault"]]
-    bounds = [expectation.get(name) for name in ("at_most", "at_least", "once_at_least")]
-    bound = next((bound for bound in bounds if bound is not None), math.inf)
     seen_ns = trial.window.end_ns - asked[0] if trial.window and asked else 0
-    return math.inf if seen_ns >= bound else None
+    bound = _bound(expectation)
+    return math.inf if seen_ns >= (math.inf if bound is None else bound) else None

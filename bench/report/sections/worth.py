@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.model import text
+from bench.model import HEALING, NO_END, RESTART, text
 from bench.report import sweep
 from bench.report.results import Results
 from bench.report.sections import method
@@ -41,7 +41,7 @@ HEADS = (
 _KEPT_UP = 0.9
 """Below this share of the rate asked for, that stands beside the rate before a fault."""
 _TO = "\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}"
-_ENDED = (("healing", "till healed"), ("restart", "till restarted"), ("no end", "no end"))
+_ENDED = ((HEALING, "till healed"), (RESTART, "till restarted"), (NO_END, "no end"))
 
 
 def tables(found: Results) -> list[Table]:
