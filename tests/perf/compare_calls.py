@@ -8,7 +8,7 @@
 Each comparison is of a case in two whole runs: of every two of the equal ones, or of each of them with the slowed one.
 With --halves it is of two halves of one run instead, its rounds dealt at random so many times. Rounds stay whole, as
 each has clusters of its own; what all rounds of a run have in common (the hour, the machine) makes whole runs differ
-and halves not.
+and halves not: dealt at random they are equal by construction, so halves can only show that the arithmetic is right.
 """
 
 from __future__ import annotations
