@@ -18,7 +18,7 @@ from bench.model import NANOS, Node
 from bench.systems.scraped import Scrape
 from bench.telemetry import host
 from bench.telemetry.rhythm import Rhythm
-from bench.telemetry.schema import CLIENT, COUNTERS, FAILED, MACHINE, PRODUCERS, SAMPLES, SUITE
+from bench.telemetry.schema import CLIENT, COUNTERS, FAILED, MACHINE, PRODUCERS, SAMPLES, SCRAPED, SUITE
 from bench.telemetry.scraping import Reader
 
 _LOOK_S = 1.0
@@ -113,6 +113,8 @@ class Sampler:
         for name, pid in self._watched.pids().items():
             if name in self._roles:
                 self._keep(at_ns, name, self._roles[name], host.process(pid, network=True))
+        for name, reader in self._readers.items():
+            self._keep(at_ns, name, self._roles[name], [(SCRAPED, reader.received_bytes)])
         for name, pid in self._watched.clients.items():
             self._keep(at_ns, name, CLIENT, host.process(pid, network=False))
         for pid in host.own_processes({*self._watched.pids().values(), *self._watched.clients.values()}):

@@ -15,6 +15,8 @@ SUITE = "suite"
 """What the suite itself does beside the load: the runner, whoever holds packets, readers of steps."""
 FAILED = "scrape_failed"
 """Counts the scrapes of a server that brought nothing."""
+SCRAPED = "scraped_bytes"
+"""What scrapes have had from a server: it is among the bytes that the server sent."""
 
 SAMPLES = pa.schema(
     [
@@ -27,5 +29,5 @@ SAMPLES = pa.schema(
     ]
 )
 
-COUNTERS = frozenset({*host.COUNTERS, *scraped.COUNTERS})
+COUNTERS = frozenset({*host.COUNTERS, *scraped.COUNTERS, SCRAPED})
 """Figures that only grow while a process lives; the difference of two samples is what happened between them."""

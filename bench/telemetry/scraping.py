@@ -14,10 +14,11 @@ _Samples = Mapping[str, list[tuple[Mapping[str, str], float]]]
 
 
 class Reader:
-    """Asks one server for its figures, and reads what it returns."""
+    """Asks one server for its figures, and reads what it returns; `received_bytes` is how much that was so far."""
 
     def __init__(self, scrape: Scrape) -> None:
         """Look for the series of this scrape only: a bookie shows 2,000."""
+        self.received_bytes = 0
         self._scrape = scrape
         names = {name for every in scrape.series.values() for one in every for name in _names(one)}
         self._beginnings = tuple(f"{name}{after}" for name in sorted(names) for after in " {")
@@ -27,12 +28,27 @@ class Reader:
 
         Raises httpx.HTTPError or ValueError where the server does not answer for itself.
         """
-        figures = list(self.read(http.get(self._scrape.url).raise_for_status().text))
+        figures = list(self.read(self._get(http, self._scrape.url).raise_for_status().text))
         return figures + [
             (common, length)
             for common, url in self._scrape.listed.items()
-            if (length := _length(http, url)) is not None
+            if (length := self._length(http, url)) is not None
         ]
+
+    def _get(self, http: httpx.Client, url: str) -> httpx.Response:
+        answer = http.get(url)
+        self.received_bytes += answer.num_bytes_downloaded
+        return answer
+
+    def _length(self, http: httpx.Client, url: str) -> float | None:
+        """Return how much a server lists; None where it cannot tell, as a bookie whose ZooKeeper is gone."""
+        try:
+            answer = self._get(http, url)
+            return (
+                0.0 if answer.status_code == httpx.codes.NOT_FOUND else len(answer.raise_for_status().json())
+            )
+        except (httpx.HTTPError, ValueError):
+            return None
 
     def read(self, text: str) -> Iterator[tuple[str, float]]:
         """Give each common name with its value; what the server does not show is left out."""
@@ -45,15 +61,6 @@ class Reader:
             values = [value for one in every if (value := _value(one, samples)) is not None]
             if values:
                 yield common, sum(values)
-
-
-def _length(http: httpx.Client, url: str) -> float | None:
-    """Return how much a server lists; None where it cannot tell, as a bookie whose ZooKeeper is gone."""
-    try:
-        answer = http.get(url)
-        return 0.0 if answer.status_code == httpx.codes.NOT_FOUND else len(answer.raise_for_status().json())
-    except (httpx.HTTPError, ValueError):
-        return None
 
 
 def _names(series: Series) -> Iterable[str]:

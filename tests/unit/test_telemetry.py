@@ -326,17 +326,41 @@ def test_who_waited_for_a_core_is_told_where_the_kernel_counts_it(
     assert "cpu_waiting_s" not in dict(host.machine())
 
 
+def disk_of(folder: Path) -> host.DiskOf:
+    disk = host.DiskOf(folder)
+    disk._stat = folder / "stat"
+    return disk
+
+
 def test_a_disk_counts_its_flushes_where_the_kernel_does(tmp_path: Path) -> None:
-    disk = host.DiskOf(tmp_path)
-    disk._stat = tmp_path / "stat"
+    disk = disk_of(tmp_path)
     columns = "10 0 16 5 20 0 32 7 0 1500 0 0 0 0 0"  # before Linux 5.5
     disk._stat.write_text(columns)
-    assert dict(disk.read()) == {
-        "disk_read_bytes": 16 * 512,
-        "disk_write_bytes": 32 * 512,
-        "disk_busy_s": 1.5,
-    }
+    assert dict(disk.read()) == {"disk_read_bytes": 16 * 512, "disk_write_bytes": 32 * 512, "disk_busy_s": 0}
 
     disk._stat.write_text(f"{columns} 33 250")
     told = dict(disk.read())
     assert (told["disk_flushes"], told["disk_flush_s"]) == (33, 0.25)
+
+
+@pytest.mark.parametrize(("busy_ms", "expected_s"), [(2100, 0.6), (3400, 0.9)])
+def test_a_disk_is_busy_for_no_longer_than_its_requests_took(
+    tmp_path: Path, busy_ms: int, expected_s: float
+) -> None:
+    """Reads took 0.1 s, writes 0.3, discards and flushes 0.25 each: 0.9 in all."""
+    disk = disk_of(tmp_path)
+    disk._stat.write_text("10 0 16 5 20 0 32 7 0 1500 0 0 0 0 50 33 250")
+    list(disk.read())
+
+    disk._stat.write_text(f"10 0 16 105 20 0 32 307 0 {busy_ms} 0 0 0 0 300 33 500")
+    assert dict(disk.read())["disk_busy_s"] == pytest.approx(expected_s)
+
+
+def test_what_scrapes_bring_is_counted(watched: Watched) -> None:
+    reader = Reader(watched.scrapes["broker-1"])
+
+    with httpx.Client(trust_env=False) as http:
+        reader.ask(http)
+        reader.ask(http)
+
+    assert reader.received_bytes == len("asked_total 1\n" + "asked_total 2\n")
