@@ -1,9 +1,9 @@
 """Trials in the shape of the OpenMessaging Benchmark's result files, so that charts made for those read them.
 
-Names, units and types are those of its TestResult, and no others, for its own reader refuses any: one object a test,
-rates a second and percentiles in milliseconds (delays in whole microseconds) by period, then over all of it. All
-percentiles are exact. OMB's periods last ten seconds; here a window is cut into equal ones of about that length, so
-that the mean of the rates is the window's.
+Names, units and types are those of its TestResult (master of January 2026), and no others, for its own ResultsToCsv
+refuses any: one object a test, rates a second and percentiles in milliseconds (delays in whole microseconds) by period,
+then over all of it. All percentiles are exact. OMB's periods last ten seconds; here a window is cut into equal ones of
+about that length, so that the mean of the rates is the window's.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ _POINTS = {
     "99pct": 99_000,
     "999pct": 99_900,
     "9999pct": 99_990,
-    "99999pct": 99_999,
     "Max": SCALE,
 }
 _NS_PER_US, _NS_PER_MS = 1_000, 1_000_000
