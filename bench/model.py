@@ -287,7 +287,15 @@ a server that had ended by itself and was started again within it; the next faul
 itself. Where what only slowed something is healed, that ends no other fault's gap."""
 SHARES = (
     *("machine_cpu_share", "machine_disk_share", "network_share"),
-    *("servers_cpu", "client_cpu", "consumers_cpu", "suite_cpu", "other_cpu", "cpu_waiting_share"),
+    *(
+        "servers_cpu",
+        "keepers_cpu",
+        "client_cpu",
+        "consumers_cpu",
+        "suite_cpu",
+        "other_cpu",
+        "cpu_waiting_share",
+    ),
     *("gc_share", "flush_share"),
 )
 """How busy what was in a trial's window: of all cores, of the disk's time, of a link, in cores, of the window's time,

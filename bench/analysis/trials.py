@@ -14,7 +14,8 @@ from bench.analysis.resources.usage import usage
 from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
 from bench.guarantee import kafka_acks, kafka_replicas
-from bench.model import COUNTERS
+from bench.model import COUNTERS, NANOS, Pacing
+from bench.pacing import Schedule
 
 Row = dict[str, object]
 
@@ -75,6 +76,8 @@ def asked(trial: TrialRecord) -> Asked:
         rate=_rate(trial),
         open_sends=_open_sends(trial),
         waits=kafka_acks(trial.configured) != "0",
+        in_turn=_in_turn(trial),
+        beside=_beside(trial),
         logs=_logs(trial),
         narrowed=bool(trial.links),
         broken=trial.broken,
@@ -83,18 +86,46 @@ def asked(trial: TrialRecord) -> Asked:
 
 def _logs(trial: TrialRecord) -> int:
     """Return how many of a topic's logs a broker of Kafka keeps at most: they are dealt out evenly."""
-    told = trial.case.configuration
-    brokers: int = told.get("nodes", {}).get("broker", 1)
-    replicas = int(trial.configured.get("replicas", kafka_replicas(brokers)))
-    partitions: int = told.get("partitions", 1)
-    return max(1, math.ceil(partitions * replicas / brokers))
+    partitions: int = trial.case.configuration.get("partitions", 1)
+    return max(1, math.ceil(partitions * _replicas(trial) / _brokers(trial)))
+
+
+def _replicas(trial: TrialRecord) -> int:
+    return int(trial.configured.get("replicas", kafka_replicas(_brokers(trial))))
+
+
+def _brokers(trial: TrialRecord) -> int:
+    return int(trial.case.configuration.get("nodes", {}).get("broker", 1))
+
+
+def _in_turn(trial: TrialRecord) -> int:
+    """Return how many copies are made one after the other before a send is acknowledged.
+
+    Kafka's followers, for which acks=all waits, fetch what the leader has; Pulsar's brokers write to bookies at once.
+    """
+    return 2 if trial.case.system == "kafka" and kafka_acks(trial.configured) in {"all", "-1"} else 1
+
+
+def _beside(trial: TrialRecord) -> float:
+    """Return the share of the work on copies that no send waits for one after the other, each for as much work."""
+    if trial.case.system == "kafka":
+        copies = _replicas(trial)
+    else:
+        _, write, *_ = (trial.configured.get("quorums") or "1-1-1").split("-")
+        copies = int(write)
+    return max(0.0, 1 - _in_turn(trial) / copies)
 
 
 def _rate(trial: TrialRecord) -> float | None:
-    """Return the rate that an open loop asked for, where it was one and the same all the time."""
-    steps = trial.load.pacing
-    rates = {rate for _, rate in steps} if isinstance(steps, list) else set()
-    return rates.pop() if len(rates) == 1 else None
+    """Return the rate that an open loop asked for, over its window."""
+    load, window = trial.load, trial.window
+    if isinstance(load.pacing, str) or not load.pacing or window is None or not load.producers:
+        return None
+    warm_up_ns = round((load.warm_up_s or 0.0) * NANOS)
+    took_ns = window.end_ns - window.start_ns
+    schedule = Schedule(Pacing(tuple(load.pacing)), load.producers, load.warm_up_s or 0.0)
+    due = schedule.due_before(warm_up_ns + took_ns) - schedule.due_before(warm_up_ns)
+    return due * NANOS / took_ns if took_ns > 0 else None
 
 
 def _open_sends(trial: TrialRecord) -> int | None:

@@ -73,6 +73,26 @@ def test_one_word_says_what_limited_a_trial(changed: dict[str, Any], expected: s
     assert verdict(**changed) == expected
 
 
+def test_who_waits_for_the_leader_only_waits_for_one_fsync() -> None:
+    synced = {"flush_ns": 550_000.0, "flushes_per_message": 3.0, "request_ns": 600_000.0}
+
+    assert verdict(Asked(in_turn=2), **synced) == "disk"
+    assert verdict(Asked(in_turn=1), **synced) == "unknown"
+
+
+def test_fsyncs_that_take_longer_than_a_send_are_not_what_it_waits_for() -> None:
+    """As with two of three acknowledgements where one bookie's disk is slow."""
+    slow = {
+        "system": "pulsar",
+        "flush_ns": 6_700_000.0,
+        "flushes_per_message": 3.0,
+        "flush_most_ns": 6_700_000.0,
+    }
+
+    assert verdict(Asked(), service_mean_ns=2_500_000, **slow) == "unknown"
+    assert verdict(Asked(), service_mean_ns=6_200_000, **slow) == "disk"
+
+
 def test_a_load_that_kept_its_pace_met_no_limit() -> None:
     assert verdict(Asked(rate=500.0), request_ns=1_900_000.0) == "none"
     assert verdict(Asked(rate=600.0), request_ns=1_900_000.0) == "broker"
@@ -106,6 +126,34 @@ def test_few_open_sends_are_limited_by_cores_that_they_keep_busy_or_wait_for(
     open_sends: int | None, changed: dict[str, Any], expected: str
 ) -> None:
     assert verdict(Asked(open_sends=open_sends), **{"request_ns": 1_900_000.0, **changed}) == expected
+
+
+@pytest.mark.parametrize(
+    ("beside", "changed", "expected"),
+    [
+        # Four bookies write at the same time: a send waits for 0.2 + 0.2 + 0.6 / 4 of 1.0 cores' work.
+        (0.75, {"servers_cpu": 0.8, "keepers_cpu": 0.6, "cpu_share": 0.2}, "broker"),
+        (0.75, {"servers_cpu": 0.8, "keepers_cpu": 0.1, "cpu_share": 0.2}, "cpu"),
+        (0.75, {"servers_cpu": 0.8, "keepers_cpu": 0.6, "cpu_share": 0.2, "cpu_waiting_share": 0.6}, "cpu"),
+        (0.75, {"servers_cpu": 1.6, "keepers_cpu": 1.0, "cpu_share": 0.2}, "cpu"),
+        (0.0, {"servers_cpu": 0.8, "keepers_cpu": 0.6, "cpu_share": 0.2}, "cpu"),
+        (0.0, {"servers_cpu": 0.8, "cpu_share": 0.2}, "cpu"),
+    ],
+)
+def test_copies_that_are_made_at_once_count_once(
+    beside: float, changed: dict[str, Any], expected: str
+) -> None:
+    asked = Asked(open_sends=1, beside=beside)
+
+    assert verdict(asked, **{"request_ns": 1_900_000.0, **changed}) == expected
+
+
+def test_the_evidence_says_that_copies_were_counted_once() -> None:
+    told = evidence(Asked(open_sends=1, beside=0.75), servers_cpu=0.8, keepers_cpu=0.08, cpu_share=0.2)
+    assert told.startswith(
+        "1 send open at a time, and servers and load process kept 1.00 cores busy, copies made at once counted once "
+        "0.94: 0.80 by servers"
+    )
 
 
 def test_the_evidence_names_the_sends_that_were_open() -> None:
@@ -260,7 +308,7 @@ def test_who_keeps_no_messages_does_not_count_among_the_fsyncs() -> None:
 def test_the_time_of_a_request_is_that_of_the_role_that_clients_wait_for() -> None:
     rows = [
         Used(0, "bookie-1", "bookie", "requests", 200.0),
-        Used(0, "bookie-1", "bookie", "request_s", 0.1),
+        Used(0, "bookie-1", "bookie", "request_s", 1.0),
         Used(0, "broker-1", "broker", "requests", 60.0),
         Used(0, "broker-2", "broker", "requests", 40.0),
         Used(0, "broker-1", "broker", "request_s", 0.06),
@@ -303,3 +351,35 @@ def test_what_the_suite_takes_is_not_others() -> None:
 
     assert found["suite_cpu"] == pytest.approx(0.6)
     assert found["other_cpu"] == pytest.approx(0.3)
+
+
+def test_an_application_is_no_server() -> None:
+    rows = [
+        Used(0, "broker-1", "broker", "cpu_s", 0.6),
+        Used(0, "broker-1", "broker", "net_out_bytes", 3000.0),
+        Used(0, "processor-1", "processor", "cpu_s", 0.5),
+        Used(0, "processor-1", "processor", "net_in_bytes", 1000.0),
+        Used(0, "producers", "client", "cpu_s", 0.1),
+    ]
+
+    found = usage(rows, 1.0, 1000.0, {})
+
+    assert (found["servers_cpu"], found["client_cpu"]) == (0.6, pytest.approx(0.6))
+    assert found["network_bytes_per_byte"] == pytest.approx(3.0)
+
+
+def test_what_scrapes_bring_is_no_traffic_of_messages() -> None:
+    rows = [
+        Used(0, "bookie-1", "bookie", "net_in_bytes", 2000.0),
+        Used(0, "bookie-1", "bookie", "net_out_bytes", 60_000.0),
+        Used(0, "bookie-1", "bookie", "scraped_bytes", 58_000.0),
+    ]
+
+    assert usage(rows, 1.0, 1000.0, {})["network_bytes_per_byte"] == pytest.approx(4.0)
+
+
+def test_of_the_servers_bookies_keep_messages_where_there_are_some() -> None:
+    broker, bookie = Used(0, "broker-1", "broker", "cpu_s", 0.6), Used(0, "bookie-1", "bookie", "cpu_s", 0.2)
+
+    assert usage([broker, bookie], None, None, {})["keepers_cpu"] == pytest.approx(0.2)
+    assert usage([broker], None, None, {})["keepers_cpu"] == pytest.approx(0.6)

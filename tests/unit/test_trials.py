@@ -36,16 +36,28 @@ def case(**configuration: Any) -> dict[str, Any]:
     [
         ({}, {"open_sends": 6}),
         ({"load": {"pacing": "closed"}}, {}),
-        ({"load": {"pacing": [[1.0, 500.0], [9.0, 500.0]]}}, {"rate": 500.0}),
-        ({"load": {"pacing": [[1.0, 500.0], [9.0, 800.0]]}}, {}),
-        ({"case": case(producer={"acks": 0})}, {"open_sends": 6, "waits": False}),
+        ({"load": {"pacing": [[1.0, 500.0]]}}, {}),  # without a window nobody knows what was due in it
+        ({"case": case(producer={"acks": 0})}, {"open_sends": 6, "waits": False, "in_turn": 1}),
+        # A send waits for the leader's copy only, then for that and those of both followers, made at once.
+        (
+            {"case": case(producer={"acks": 1}, topic={"replicas": 2})},
+            {"open_sends": 6, "in_turn": 1, "beside": 0.5, "logs": 2},
+        ),
+        (
+            {"case": case(topic={"replicas": 4}, nodes={"broker": 4})},
+            {"open_sends": 6, "in_turn": 2, "beside": 0.5},
+        ),
+        (
+            {"case": case(topic={"quorums": "5-4-2"}) | {"system": "pulsar"}},
+            {"open_sends": 6, "in_turn": 1, "beside": 0.75},
+        ),
         ({"case": case(producer={"acks": "all"}, partitions=12)}, {"open_sends": 6, "logs": 12}),
         # Four partitions with two replicas each are eight logs, two on each of four brokers.
         (
             {"case": case(topic={"replicas": 2}, nodes={"broker": 4}, partitions=4)},
             {"open_sends": 6, "logs": 2},
         ),
-        ({"case": case(nodes={"broker": 4}, partitions=4)}, {"open_sends": 6, "logs": 3}),
+        ({"case": case(nodes={"broker": 2}, partitions=4)}, {"open_sends": 6, "logs": 4}),
     ],
 )
 def test_what_was_asked_is_read_from_the_record(changed: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -152,6 +164,13 @@ def paced(window_s: float = 10.0, **load: Any) -> TrialRecord:
     known = {"pacing": [[10.0, 100.0]], "producers": 2, "window": 5, "warm_up_s": 2.0, "duration_s": 10.0}
     window = {"start_ns": 5_000_000_000, "end_ns": 5_000_000_000 + round(window_s * 1e9)}
     return record(load=known | load, window=window)
+
+
+def test_the_rate_that_was_asked_for_is_that_of_the_window() -> None:
+    """100 a second in the warm-up's 2 s and 4 s of the window, 200 in the other 6: 1,600 were due in 10 s."""
+    assert asked(paced()).rate == pytest.approx(100)
+    assert asked(paced(pacing=[[4.0, 100.0], [6.0, 200.0]])).rate == pytest.approx(160)
+    assert asked(paced(pacing="closed")).rate is None
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,8 @@ _MOST = 0.5
 """What takes more than this share of a send's time is what the next send waits for."""
 _BOTH = 1.5
 """From so many fsyncs a message on, leader and follower sync each of them."""
+_HIDDEN = 1.1
+"""No send waits for fsyncs that take so many times its own time: others acknowledge it, as of a slow bookie."""
 _OFTEN = 0.25
 """Fsyncs that sends wait for, for `_MOST` of their time, are under way for more than this share of the window."""
 _ROUNDED_NS = 500_000
@@ -42,13 +44,17 @@ class Asked:
     """What was asked of a trial, beside what its row tells.
 
     `rate` is what an open loop asked for over its window; in a closed one `open_sends` are under way at a time. A send
-    that `waits` is over when it is acknowledged. A node keeps so many of the topic's `logs`, at most. Under faults
-    (`broken`) no one thing limits the whole window. Some nodes' links were `narrowed`.
+    that `waits` is over when it is acknowledged, so many copies made `in_turn`. Of what the nodes that keep messages
+    do for it, the share `beside` is done at the same time, or after the acknowledgement. A node keeps so many of the
+    topic's `logs`, at most. Under faults (`broken`) no one thing limits the whole window. Some nodes' links were
+    `narrowed`.
     """
 
     rate: float | None = None
     open_sends: int | None = None
     waits: bool = True
+    in_turn: int = 2
+    beside: float = 0.0
     logs: int = 1
     narrowed: bool = False
     broken: bool = False
@@ -105,11 +111,14 @@ def _waits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
         f"{numbers.duration(request_ns)}{or_more} passed in the broker"
     )
     least_ns, most_ns = _fsync_ns(row)
-    if _synced(row, least_ns):
+    if _synced(row, asked, least_ns) and least_ns <= _HIDDEN * mean_ns:
         more = "" if least_ns == most_ns else " or more"
-        yield DISK, f"{passed}; {_EACH[_in_a_row(row, least_ns)]} took {numbers.duration(least_ns)}{more}"
+        yield (
+            DISK,
+            f"{passed}; {_EACH[_in_a_row(row, asked, least_ns)]} took {numbers.duration(least_ns)}{more}",
+        )
     yield from _few_open(row, asked)
-    if _synced(row, most_ns):
+    if _synced(row, asked, most_ns):
         spread = f"{numbers.duration(least_ns)} to {numbers.duration(most_ns)}"
         yield UNKNOWN, f"{passed}; one fsync took {spread}, which may be most of it"
     mostly = request_ns >= _MOST * mean_ns + too_long_ns
@@ -121,17 +130,18 @@ def _few_open(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
 
     More is work beside them, which is in their way where there are too few cores for both.
     """
+    sends = asked.open_sends
+    if not sends:
+        return
     busy = (row.get("servers_cpu") or 0.0) + (row.get("cpu_share") or 0.0)
-    if asked.open_sends and busy >= BUSY * asked.open_sends:
-        sends = numbers.plural(asked.open_sends, "send")
-        kept = f"{sends} open at a time, and servers and load process kept {busy:.2f} cores busy"
-        if busy <= IN_TURN * asked.open_sends:
-            yield CPU, f"{kept}: {_who(row)}"
-        elif _at_least(row, "cpu_waiting_share", _MOST):
-            waited = (
-                f"for {row['cpu_waiting_share']:.0%} of the time something that could run waited for a core"
-            )
-            yield CPU, f"{kept}, and {waited}: {_who(row)}"
+    in_turn = busy - asked.beside * (row.get("keepers_cpu") or 0.0)
+    kept = f"{numbers.plural(sends, 'send')} open at a time, and servers and load process kept {busy:.2f} cores busy"
+    if BUSY * sends <= in_turn <= IN_TURN * sends:
+        but = f", copies made at once counted once {in_turn:.2f}" if asked.beside else ""
+        yield CPU, f"{kept}{but}: {_who(row)}"
+    elif busy >= BUSY * sends and _at_least(row, "cpu_waiting_share", _MOST):
+        waited = f"for {row['cpu_waiting_share']:.0%} of the time something that could run waited for a core"
+        yield CPU, f"{kept}, and {waited}: {_who(row)}"
 
 
 def _fsync_ns(row: Row) -> tuple[float, float]:
@@ -148,21 +158,21 @@ def _fsync_ns(row: Row) -> tuple[float, float]:
     return counted_ns, max(counted_ns, min(bounds_ns))
 
 
-def _synced(row: Row, fsync_ns: float) -> bool:
+def _synced(row: Row, asked: Asked, fsync_ns: float) -> bool:
     """Whether fsyncs that take so long are most of a send's time."""
     rate = (row.get("flushes_per_message") or 0.0) * (row.get("throughput_msgs_per_s") or 0.0)
-    waited_ns = _in_a_row(row, fsync_ns) * fsync_ns
+    waited_ns = _in_a_row(row, asked, fsync_ns) * fsync_ns
     return waited_ns >= _MOST * row["service_mean_ns"] and rate * fsync_ns >= _OFTEN * NANOS
 
 
-def _in_a_row(row: Row, fsync_ns: float) -> int:
+def _in_a_row(row: Row, asked: Asked, fsync_ns: float) -> int:
     """How many fsyncs a send waits for, one after the other.
 
     Kafka's followers fetch what their leader has synced. A bookie whose fsyncs follow one another syncs what came
     meanwhile by the next one: a send waits for the one under way, and for its own.
     """
     if row["system"] == "kafka":
-        return 2 if _at_least(row, "flushes_per_message", _BOTH) else 1
+        return 2 if asked.in_turn > 1 and _at_least(row, "flushes_per_message", _BOTH) else 1
     share, counted_ns = row.get("flush_share") or 0.0, row.get("flush_ns")
     return 2 if counted_ns and share * fsync_ns / counted_ns >= BUSY else 1
 

@@ -8,13 +8,15 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.window import Windows
-from bench.model import NANOS, PROCESS_COUNTERS
+from bench.model import NANOS
+from bench.systems.scraped import COUNTERS
 
 _LATE_NS = NANOS // 2
 """A window that messages end is looked at once more so soon after its end."""
 
 
-_MACHINES = "cpu_busy_s"
+_MACHINE, _MACHINES, _PROCESSES = "machine", "cpu_busy_s", "cpu_s"
+"""Whoever is the machine, a counter that it is seen for in every look, and one that each process is."""
 
 
 class Used(NamedTuple):
@@ -60,8 +62,8 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
 def used(stepped: DataFrame) -> list[Used]:
     """Add up what `steps` gave inside each trial's window.
 
-    A process that lived for a part of it has its growth divided by the whole all the same: by the time that the machine
-    was seen, or the longest that any node told the counter for.
+    A process that lived for a part of it has its growth divided by the whole all the same, which is the time for which
+    the machine was seen. What a server was asked for counts for all the time that it lived, also if it told for less.
     """
     rows = (
         stepped.where("in_window")
@@ -74,19 +76,18 @@ def used(stepped: DataFrame) -> list[Used]:
         )
         .collect()
     )
-    longest_ns: dict[tuple[int, str], int] = {}
-    for row in rows:
-        key = row["trial"], row["metric"]
-        longest_ns[key] = max(longest_ns.get(key, 0), row["took_ns"] or 0)
+    seen_ns = {(row["trial"], row["node"], row["metric"]): row["took_ns"] or 0 for row in rows}
     found = []
     for row in rows:
-        told_ns = longest_ns[row["trial"], row["metric"]]
-        of_machine_ns = longest_ns.get((row["trial"], _MACHINES), told_ns)
-        whole_ns = of_machine_ns if row["metric"] in PROCESS_COUNTERS else told_ns
+        trial, node, told_ns = row["trial"], row["node"], row["took_ns"] or 0
+        whole_ns = seen_ns.get((trial, _MACHINE, _MACHINES), told_ns)
+        lived_ns = seen_ns.get((trial, node, _PROCESSES), whole_ns)
+        if row["metric"] in COUNTERS and lived_ns:
+            whole_ns = told_ns * whole_ns / lived_ns
         rate = row["grown"] / whole_ns if row["grown"] is not None and whole_ns else None
         value = rate if row["counter"] else row["level"]
         if value is not None:
-            found.append(Used(row["trial"], row["node"], row["role"], row["metric"], value))
+            found.append(Used(trial, node, row["role"], row["metric"], value))
     return found
 
 

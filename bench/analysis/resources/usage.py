@@ -9,13 +9,17 @@ from bench.model import NANOS
 
 Row = dict[str, object]
 
-_MACHINE, _CLIENT, _SUITE = "machine", "client", "suite"
+_MACHINE, _SUITE = "machine", "suite"
+_CLIENTS = {"client", "processor"}
+"""Roles of what writes and reads: load processes, and an application between two topics."""
+_FRONT = "broker"
+"""The role that clients wait for: it waits for the others itself."""
 _MOVED = {"net_in_bytes", "net_out_bytes"}
 _OVER = 1.1
 """So much more than its rate a narrow link may seem to have carried, for its packets' heads and the window's ends."""
 _CONSUMERS = "consumers"
-_KEEPERS = {"broker", "bookie"}
-"""Roles whose fsyncs are of messages; a controller's are of the cluster's metadata."""
+_KEEPERS = ("bookie", "broker")
+"""Roles that keep messages, the first of them that there is: a controller's fsyncs are of the cluster's metadata."""
 
 
 def usage(
@@ -31,20 +35,23 @@ def usage(
     if not rows:
         return {}
     machine = {row.metric: row.value for row in rows if row.role == _MACHINE}
-    servers = [row for row in rows if row.role not in {_MACHINE, _CLIENT, _SUITE}]
-    client = [row for row in rows if row.role == _CLIENT]
+    servers = [row for row in rows if row.role not in {_MACHINE, _SUITE, *_CLIENTS}]
+    client = [row for row in rows if row.role in _CLIENTS]
     suite = [row for row in rows if row.role == _SUITE]
-    keepers = [row for row in servers if row.role in _KEEPERS]
+    keepers = _keepers(servers)
     flushes, flush_s = _sum(keepers, "flushes"), _sum(keepers, "flush_s")
     flushing = sum(row.metric == "flushes" and row.value > 0 for row in keepers)
     cpu = _sum(servers, "cpu_s")
     client_cpu, suite_cpu = _sum(client, "cpu_s"), _sum(suite, "cpu_s")
     busy = _sum((row for row in rows if row.role == _MACHINE), "cpu_busy_s", "cpu_steal_s")
+    moved = _sum(servers, "net_in_bytes", "net_out_bytes")
+    front = [row for row in servers if row.role == _FRONT]
     return {
         "machine_cpu_share": _ratio(busy, machine.get("cores")),
         "machine_disk_share": machine.get("disk_busy_s"),
         "network_share": _busiest_link(servers, links, machine.get("net_link_bytes_per_s")),
         "servers_cpu": cpu,
+        "keepers_cpu": _sum(keepers, "cpu_s"),
         "client_cpu": client_cpu,
         "consumers_cpu": _sum((row for row in client if row.node == _CONSUMERS), "cpu_s"),
         "suite_cpu": suite_cpu,
@@ -54,14 +61,21 @@ def usage(
         "cpu_waiting_share": machine.get("cpu_waiting_s"),
         "cpu_per_message_ns": _ratio(cpu, messages_per_s, NANOS),
         "disk_bytes_per_byte": _ratio(_sum(servers, "disk_write_bytes"), bytes_per_s),
-        "network_bytes_per_byte": _ratio(_sum(servers, "net_in_bytes", "net_out_bytes"), bytes_per_s),
+        "network_bytes_per_byte": _ratio(
+            None if moved is None else moved - (_sum(servers, "scraped_bytes") or 0.0), bytes_per_s
+        ),
         "flushes_per_message": _ratio(flushes, messages_per_s),
         "flush_ns": _ratio(flush_s, flushes, NANOS),
         "flush_most_ns": _ratio(machine.get("disk_busy_s"), flushes, flushing * NANOS),
-        "request_ns": _slowest_role(servers),
+        "request_ns": _ratio(_sum(front, "request_s"), _sum(front, "requests"), NANOS),
         "gc_share": _most(servers, "gc_s"),
         "flush_share": _most(keepers, "flush_s"),
     }
+
+
+def _keepers(servers: Sequence[Used]) -> list[Used]:
+    by_role = ([row for row in servers if row.role == role] for role in _KEEPERS)
+    return next((rows for rows in by_role if rows), [])
 
 
 def _sum(rows: Iterable[Used], *metrics: str) -> float | None:
@@ -88,14 +102,3 @@ def _busiest_link(servers: Iterable[Used], links: Mapping[str, float], usual: fl
         if row.metric in _MOVED
     ]
     return max((value / rate for value, rate in rates if rate), default=None)
-
-
-def _slowest_role(servers: Sequence[Used]) -> float | None:
-    """The mean time of a request to append, of the role that clients wait for: it waits for the others itself."""
-    means = []
-    for role in {row.role for row in servers}:
-        of_role = [row for row in servers if row.role == role]
-        mean = _ratio(_sum(of_role, "request_s"), _sum(of_role, "requests"), NANOS)
-        if mean is not None:
-            means.append(mean)
-    return max(means, default=None)

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.model import BUSY, IN_TURN
+from bench.model import BUSY
 from bench.report import sweep
 from bench.report.figures.timeline import representative
 from bench.report.results import Results
@@ -125,25 +125,17 @@ def _how(results: Results) -> str:
     """Say in how many of the trials that the CPU limited all cores were busy, and in how many as many as had work."""
     limited = results.valid[results.valid["bottleneck"] == "cpu"]
     full = pd.to_numeric(limited["machine_cpu_share"]) >= BUSY
-    busy = pd.to_numeric(limited["servers_cpu"]).fillna(0) + pd.to_numeric(limited["cpu_share"]).fillna(0)
-    turns = ~full & (busy <= IN_TURN * limited["trial"].map(lambda trial: _open_sends(results, trial)))
+    turns = ~full & ~limited["bottleneck_evidence"].str.contains("waited for a core", regex=False)
     ways = {
         f"all of the {method.cores(results)}, which servers and load share, were busy": int(full.sum()),
-        "servers and client worked on the open sends one after the other, for which further cores would be idle": int(
-            turns.sum()
-        ),
+        "servers and client were busy for about as long as sends were open: work on these for the most part, one step "
+        "after the other, for which further cores would be idle": int(turns.sum()),
         "work beside the open sends kept further cores busy": int((~full & ~turns).sum()),
     }
     said = {way: count for way, count in ways.items() if count}
     if len(said) == 1:
         return f": {next(iter(said))}"
     return f": {', '.join(f'in {count} {way}' for way, count in said.items())}"
-
-
-def _open_sends(results: Results, trial: int) -> float:
-    """How many sends a trial's load had open at a time."""
-    load = results.trial_files.get(trial, {}).get("load") or {}
-    return float(load.get("producers", 1) * load.get("window", 1))
 
 
 def told(results: Results) -> str:
