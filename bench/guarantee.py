@@ -54,11 +54,13 @@ def guarantee(system: str, settings: Settings, configuration: _Configuration) ->
     """State what an ack means under this configuration; None where the suite knows of no promise.
 
     `settings` are the swept ones, `configuration` the whole (trial.json, `case`); the swept ones go first. Whether
-    Pulsar's writes go on is known only where the configuration has the number of bookies (`nodes`).
+    Pulsar's writes go on is known only where the configuration has the number of bookies (`nodes`); how many copies
+    Kafka makes only where it has replicas or the number of brokers.
     """
     if system == "kafka":
-        brokers = configuration.get("nodes", {}).get("broker", 1)
-        return _kafka(chosen(settings, configuration), kafka_replicas(brokers))
+        brokers = configuration.get("nodes", {}).get("broker")
+        unsaid = None if brokers is None else kafka_replicas(brokers)
+        return _kafka(chosen(settings, configuration), unsaid)
     if system == "pulsar":
         return _pulsar(chosen(settings, configuration), configuration.get("nodes", {}).get("bookie"))
     return None
@@ -91,14 +93,16 @@ def kafka_replicas(brokers: int) -> int:
     return min(3, brokers)
 
 
-def _kafka(chosen: Mapping[str, str], unsaid: int) -> Guarantee:
+def _kafka(chosen: Mapping[str, str], unsaid: int | None) -> Guarantee | None:
     acks = kafka_acks(chosen)
-    replicas = int(chosen.get("replicas", unsaid))
+    if acks == "0":
+        return _nothing("the client does not wait for the broker, so any failure may lose messages unnoticed")
+    if (stated := chosen.get("replicas", unsaid)) is None:
+        return None
+    replicas = int(stated)
     least = int(chosen.get("min.insync.replicas", "1"))
     flush = chosen.get("flush.messages", chosen.get("log.flush.interval.messages"))
     on_disk = flush == "1"
-    if acks == "0":
-        return _nothing("the client does not wait for the broker, so any failure may lose messages unnoticed")
     if acks != "1" and least > replicas:
         refused = f"min.insync.replicas={least} is more than replicas={replicas}, so every write is refused"
         return _nothing(refused, "nothing is acknowledged")

@@ -202,3 +202,9 @@ def test_servers_settings_count() -> None:
 @pytest.mark.parametrize(("system", "settings"), [("memory", {}), ("pulsar", {}), ("other", {"acks": 1})])
 def test_no_promise_is_made_up(system: str, settings: dict[str, Any]) -> None:
     assert guarantee(system, settings, {}) is None
+
+
+def test_nothing_is_said_of_copies_where_neither_replicas_nor_brokers_are_known() -> None:
+    assert guarantee("kafka", {}, {"partitions": 12}) is None
+    assert stated("kafka", {}, {"nodes": {"broker": 1}}).sentence.startswith("the only copy")
+    assert stated("kafka", {"acks": 0}).nodes is None
