@@ -217,7 +217,11 @@ def read_in(
     ],
     out: _Out = run_folder.OUT,
 ) -> None:
-    """Read result files of the OpenMessaging Benchmark in, as a run to compare with."""
+    """Read result files of the OpenMessaging Benchmark in, as a run to compare with.
+
+    A case is a driver's name; files of one name that differ in message size, topics, partitions, producers or consumers
+    are cases of their own, all others rounds of one.
+    """
     if not folder.is_dir():
         message = f"{folder} is no folder"
         raise typer.BadParameter(message)

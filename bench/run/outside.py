@@ -157,8 +157,9 @@ def read_in(folder: Path, out: Path) -> None:
     from bench.analysis.exchange import omb_files  # noqa: PLC0415 - as above
 
     files = omb_files.files_in(folder)
+    found = omb_files.read(files)
     made = run_folder.create(out, folder.resolve().name, "omb")
-    omb_files.read_in(files, made.path)
+    omb_files.write(found, made.path)
     made.write(
         "manifest.json",
         {

@@ -106,7 +106,7 @@ def test_the_tidy_table_has_a_row_a_trial_and_metric(exported: Path) -> None:
 
 
 def test_what_was_exported_reads_in_as_a_run_and_compares(run: Path, exported: Path, tmp_path: Path) -> None:
-    omb_files.read_in(omb_files.files_in(exported / "omb"), tmp_path)
+    omb_files.write(omb_files.read(omb_files.files_in(exported / "omb")), tmp_path)
     (tmp_path / "manifest.json").write_text('{"format": 1, "run": "omb", "expectations": []}')
 
     (trial,) = results.read(tmp_path).trials.to_dict("records")
@@ -128,7 +128,7 @@ def test_a_driver_of_the_benchmark_is_compared_with_the_case_that_it_is_said_to_
 ) -> None:
     (file,) = omb_files.files_in(exported / "omb")
     file.write_text(file.read_text().replace('"memory acks=1"', '"Kafka"'))
-    omb_files.read_in([file], tmp_path)
+    omb_files.write(omb_files.read([file]), tmp_path)
     (tmp_path / "manifest.json").write_text('{"format": 1, "run": "omb", "expectations": []}')
     anything = ("scenario", "profile", "seed", "case")
 
@@ -158,7 +158,7 @@ def test_a_file_that_is_no_result_is_named(tmp_path: Path, content: str, said: s
     (tmp_path / "a.json").write_text(content)
 
     with pytest.raises(EventLogError, match=said):
-        omb_files.read_in(omb_files.files_in(tmp_path), tmp_path / "run")
+        omb_files.read(omb_files.files_in(tmp_path))
 
 
 def test_an_empty_folder_and_a_run_without_results_are_refused(tmp_path: Path) -> None:

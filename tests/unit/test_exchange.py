@@ -12,7 +12,7 @@ from bench.analysis.exchange import export, omb, omb_files, tidy
 from bench.analysis.folder import TrialRecord, Window
 from bench.errors import EventLogError
 from bench.model import NANOS
-from bench.run import comparing
+from bench.run import comparing, outside
 
 Row = dict[str, Any]
 
@@ -21,6 +21,8 @@ OWN_FIELDS = {
     *("publishRate", "publishErrorRate", "consumeRate", "backlog"),
 }
 HEADS = ("publishLatency", "publishDelayLatency", "endToEndLatency")
+SHAPE = ("messageSize", "topics", "partitions", "producersPerTopic", "consumersPerTopic")
+MISSING = object()
 POINTS = ("50pct", "75pct", "95pct", "99pct", "999pct", "9999pct", "Max")
 
 
@@ -97,7 +99,7 @@ def test_where_nothing_was_timed_types_are_the_same() -> None:
 
 def test_what_was_not_timed_reads_back_as_nothing(tmp_path: Path) -> None:
     export.write([trial(10)], {0: omb.result(trial(10), omb.Periods(1, 10.0), {}, {}, "")}, tmp_path)
-    omb_files.read_in(omb_files.files_in(tmp_path), tmp_path / "run")
+    omb_files.write(omb_files.read(omb_files.files_in(tmp_path)), tmp_path / "run")
 
     row = read(tmp_path / "run")
     assert {value for name, value in row.items() if name.startswith(("e2e_", "service_"))} == {None}
@@ -109,7 +111,7 @@ def test_what_was_exported_reads_back_with_its_window_its_rate_and_its_shape(
 ) -> None:
     found = result(window_s)
     export.write([trial(window_s)], {0: found}, tmp_path)
-    omb_files.read_in(omb_files.files_in(tmp_path), tmp_path / "run")
+    omb_files.write(omb_files.read(omb_files.files_in(tmp_path)), tmp_path / "run")
 
     row = read(tmp_path / "run")
     assert row["window_s"] == window_s
@@ -130,10 +132,18 @@ def read(run: Path) -> Row:
 def imported(folder: Path, **changes: Any) -> Row:
     """Read one result file in; return its trial.json."""
     folder.mkdir()
-    (folder / "a.json").write_text(json.dumps(result(20) | changes))
-    omb_files.read_in(omb_files.files_in(folder), folder / "run")
+    several(folder, changes)
+    omb_files.write(omb_files.read(omb_files.files_in(folder)), folder / "run")
     document: Row = json.loads((folder / "run" / "trials" / "0000" / "trial.json").read_text())
     return document
+
+
+def several(folder: Path, *changes: Row) -> omb_files.Imported:
+    """Write a result file for each set of changes, in this order, and read them."""
+    for number, changed in enumerate(changes):
+        content = {name: value for name, value in (result(20) | changed).items() if value is not MISSING}
+        (folder / f"{number}.json").write_text(json.dumps(content))
+    return omb_files.read(omb_files.files_in(folder))
 
 
 def test_a_file_without_lengths_has_periods_of_ten_seconds(tmp_path: Path) -> None:
@@ -147,7 +157,7 @@ def test_lengths_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     (tmp_path / "periods.csv").write_text("file,length\na.json,10\n")
 
     with pytest.raises(EventLogError, match=r"periods\.csv: it has no columns file and period_s"):
-        omb_files.read_in(omb_files.files_in(tmp_path), tmp_path / "run")
+        omb_files.read(omb_files.files_in(tmp_path))
 
 
 def test_results_of_another_shape_or_pacing_are_unlike(tmp_path: Path) -> None:
@@ -167,6 +177,89 @@ def test_results_of_another_shape_or_pacing_are_unlike(tmp_path: Path) -> None:
         ("case.load.consumers", "4", "2"),
         ("case.load.pacing", "nothing", "closed"),
     }
+
+
+def test_a_file_from_before_shapes_were_told_reads_in_without_one(tmp_path: Path) -> None:
+    """OMB tells them since August 2020, some of its forks do not."""
+    document = imported(tmp_path / "omb", **dict.fromkeys(SHAPE, MISSING))
+
+    assert (document["case"]["configuration"], document["load"]) == ({}, {"pacing": None})
+    row = read(tmp_path / "omb" / "run")
+    assert row["throughput_msgs_per_s"] == 3.0
+    assert row["throughput_bytes_per_s"] is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "cases"),
+    [
+        (({}, {}), ["kafka acks=1"] * 2),
+        (({}, {"workload": "b"}), ["kafka acks=1, acks-sweep", "kafka acks=1, b"]),
+        (({}, {"workload": None}), ["kafka acks=1, acks-sweep", "kafka acks=1"]),
+        (
+            ({}, {"messageSize": 1000, "partitions": 1}, {}),
+            [
+                "kafka acks=1 message_bytes=100 partitions=12",
+                "kafka acks=1 message_bytes=1000 partitions=1",
+                "kafka acks=1 message_bytes=100 partitions=12",
+            ],
+        ),
+        (
+            ({}, {"producersPerTopic": 4}, {"driver": "Pulsar", "partitions": 1}),
+            ["kafka acks=1 producers=3", "kafka acks=1 producers=4", "Pulsar"],
+        ),
+        (
+            ({}, {"messageSize": MISSING}),
+            ["kafka acks=1 message_bytes=100", "kafka acks=1 message_bytes=unknown"],
+        ),
+    ],
+)
+def test_files_of_one_name_that_differ_in_shape_are_cases_of_their_own(
+    tmp_path: Path, changes: tuple[Row, ...], cases: list[str]
+) -> None:
+    found = several(tmp_path, *changes)
+
+    assert [row["case"] for row in found.rows] == cases
+    assert [row["round"] for row in found.rows] == [cases[:at].count(case) for at, case in enumerate(cases)]
+
+
+def test_a_time_that_is_not_a_number_was_not_measured(tmp_path: Path) -> None:
+    """Java writes the mean of nothing as the text "NaN"."""
+    mean = "aggregatedEndToEndLatencyAvg"
+    (row,) = several(tmp_path, {mean: "NaN"}).rows
+
+    assert "e2e_mean_ns" not in row
+    assert row["e2e_p50_ns"] == 2_001_500
+    assert "e2e_mean_ns" not in several(tmp_path, {mean: float("nan")}).rows[0]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("aggregatedPublishLatencyMax", "much", r"aggregatedPublishLatencyMax: 'much' is no number; is it a"),
+        ("publishRate", [1.0, float("nan")], r"publishRate\.1: Input should be a finite number; is it a"),
+        ("driver", None, r"driver: Input should be a valid string; is it a"),
+        ("messageSize", 0, r"messageSize: Input should be greater than 0; is it a"),
+    ],
+)
+def test_what_cannot_be_read_is_named_before_anything_is_written(
+    tmp_path: Path, key: str, value: object, said: str
+) -> None:
+    (tmp_path / "omb").mkdir()
+    (tmp_path / "omb" / "a.json").write_text(json.dumps(result(20) | {key: value}))
+
+    with pytest.raises(EventLogError, match=rf"a\.json: {said}"):
+        outside.read_in(tmp_path / "omb", tmp_path / "out")
+
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_promise_that_nobody_knows_is_not_stated(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    imported(tmp_path / "omb")
+
+    (case,) = pq.read_table(tmp_path / "omb" / "run" / "results" / "cases.parquet").to_pylist()
+    assert (case["system"], case["guarantee"]) == ("kafka", None)
 
 
 def test_a_trial_of_unknown_pacing_is_no_open_loop(tmp_path: Path) -> None:

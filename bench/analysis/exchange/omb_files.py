@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import mean
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -35,20 +36,41 @@ _HINT = "; is it a result file of the OpenMessaging Benchmark?"
 
 
 class _File(BaseModel):
-    """What is needed of a result file; the percentiles are looked up by name."""
+    """What is needed of a result file; percentiles are looked up by name. Before August 2020 none told its shape."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    workload: str
+    workload: str | None = None
     driver: str
-    messageSize: Annotated[int, Field(gt=0)]  # noqa: N815 - OMB's name
-    topics: Annotated[int, Field(gt=0)] = 1
+    messageSize: Annotated[int, Field(gt=0)] | None = None  # noqa: N815 - OMB's name
+    topics: Annotated[int, Field(gt=0)] | None = None
     partitions: int | None = None
     producersPerTopic: int | None = None  # noqa: N815
     consumersPerTopic: int | None = None  # noqa: N815
-    publishRate: Annotated[list[float], Field(min_length=1)]  # noqa: N815
+    publishRate: Annotated[list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1)]  # noqa: N815
     aggregatedPublishLatency50pct: float  # noqa: N815
     aggregatedPublishLatency99pct: float  # noqa: N815
+
+    @property
+    def shape(self) -> dict[str, int | None]:
+        """Of what shape the load was, over all topics; None where the file does not tell."""
+        return {
+            "message_bytes": self.messageSize,
+            "topics": self.topics,
+            "partitions": self.partitions,
+            "producers": self._over_topics(self.producersPerTopic),
+            "consumers": self._over_topics(self.consumersPerTopic),
+        }
+
+    def _over_topics(self, number: int | None) -> int | None:
+        return None if number is None or self.topics is None else self.topics * number
+
+
+class Imported(NamedTuple):
+    """Trials made of result files: their trial.json, and their rows of the table `trials`."""
+
+    documents: list[Row]
+    rows: list[Row]
 
 
 def files_in(folder: Path) -> list[Path]:
@@ -59,32 +81,55 @@ def files_in(folder: Path) -> list[Path]:
     return found
 
 
-def read_in(files: Sequence[Path], run: Path) -> None:
-    """Write results, plan and trial.json below `run`: a trial a file, a case a driver (with its workload, if several).
+def read(files: Sequence[Path]) -> Imported:
+    """Read result files: a trial a file, a case a driver, with what files of that name differ in.
 
     What such files do not tell stays empty: what was lost, settings, versions, the machine, and the pacing (OMB sends
     at a rate, but does not tell at which). Raises EventLogError naming file and key for one that is none.
     """
     results = [read_model(file, _File, _HINT) for file in files]
     lengths = {folder: _lengths(folder / PERIODS) for folder in {file.parent for file in files}}
-    several = len({result.workload for result in results}) > 1
     rounds = Counter[str]()
-    documents, rows = [], []
-    for number, (file, result) in enumerate(zip(files, results, strict=True)):
-        case = f"{result.driver}, {result.workload}" if several else result.driver
-        documents.append(_document(number, rounds[case], case, file, result))
+    found = Imported([], [])
+    for number, (file, result, case) in enumerate(zip(files, results, _cases(results), strict=True)):
+        found.documents.append(_document(number, rounds[case], case, file, result))
         period_s = lengths[file.parent].get(file.name, float(PERIOD_S))
-        rows.append(_row(documents[-1], result, period_s))
+        found.rows.append(_row(found.documents[-1], file, result, period_s))
         rounds[case] += 1
-    for document in documents:
+    return found
+
+
+def _cases(results: Sequence[_File]) -> Iterator[str]:
+    """Name the case of each file: its driver, its workload where there are several, what of its shape is not the same.
+
+    Files of one driver and workload that differ in shape are no rounds of one case.
+    """
+    several = len({result.workload for result in results}) > 1
+    heads = [
+        f"{result.driver}, {result.workload}" if several and result.workload else result.driver
+        for result in results
+    ]
+    for head, result in zip(heads, results, strict=True):
+        alike = [other.shape for name, other in zip(heads, results, strict=True) if name == head]
+        parts = (
+            f"{name}={'unknown' if value is None else value}"
+            for name, value in result.shape.items()
+            if any(shape[name] != value for shape in alike)
+        )
+        yield " ".join((head, *parts))
+
+
+def write(imported: Imported, run: Path) -> None:
+    """Write results, plan and trial.json below `run`."""
+    for document in imported.documents:
         trial = run / "trials" / f"{document['trial']:04d}"
         trial.mkdir(parents=True)
         tables.write_json(trial, "trial", document)
-    tables.write_json(
-        run, "plan", {"format": 1, "swept": {}, "trials": [], "left_out": [], "rounds": max(rounds.values())}
-    )
+    rounds = 1 + max(document["round"] for document in imported.documents)
+    tables.write_json(run, "plan", {"format": 1, "swept": {}, "trials": [], "left_out": [], "rounds": rounds})
     with tables.replaced(run / "results") as fresh:
-        _write(fresh, [TrialRecord.model_validate(document) for document in documents], rows)
+        trials = [TrialRecord.model_validate(document) for document in imported.documents]
+        _write(fresh, trials, imported.rows)
 
 
 def _lengths(file: Path) -> dict[str, float]:
@@ -102,6 +147,8 @@ def _lengths(file: Path) -> dict[str, float]:
 
 
 def _document(number: int, turn: int, case: str, file: Path, result: _File) -> Row:
+    told = {name: value for name, value in result.shape.items() if value is not None}
+    one_topic = told.get("topics") == 1  # as in all runs of the suite, which do not say so
     return {
         "format": 1,
         "trial": number,
@@ -110,30 +157,17 @@ def _document(number: int, turn: int, case: str, file: Path, result: _File) -> R
             "system": _system(result.driver),
             "name": case,
             "settings": {},
-            "configuration": _told(
-                partitions=result.partitions, topics=result.topics if result.topics > 1 else None
-            ),
+            "configuration": _part(told, "partitions", *(() if one_topic else ("topics",))),
         },
-        "load": {
-            "pacing": None,
-            "message_bytes": result.messageSize,
-            **_told(
-                producers=_over_topics(result, result.producersPerTopic),
-                consumers=_over_topics(result, result.consumersPerTopic),
-            ),
-        },
+        "load": {"pacing": None, **_part(told, "message_bytes", "producers", "consumers")},
         "state": "finished",
         "verdict": "valid",
         "verdicts": [{"check": "import", "verdict": "valid", "reason": f"read from {file.name}"}],
     }
 
 
-def _told(**values: int | None) -> dict[str, int]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _over_topics(result: _File, number: int | None) -> int | None:
-    return None if number is None else result.topics * number
+def _part(told: Mapping[str, int], *names: str) -> dict[str, int]:
+    return {name: told[name] for name in names if name in told}
 
 
 def _system(driver: str) -> str:
@@ -143,7 +177,7 @@ def _system(driver: str) -> str:
     )
 
 
-def _row(document: Mapping[str, Any], result: _File, period_s: float) -> Row:
+def _row(document: Mapping[str, Any], file: Path, result: _File, period_s: float) -> Row:
     rate = mean(result.publishRate)
     return {
         **{name: document[name] for name in ("trial", "round", "state", "verdict")},
@@ -151,22 +185,33 @@ def _row(document: Mapping[str, Any], result: _File, period_s: float) -> Row:
         "case": document["case"]["name"],
         "window_s": round(period_s * len(result.publishRate), 9),
         "throughput_msgs_per_s": rate,
-        "throughput_bytes_per_s": rate * result.messageSize,
-        **dict(_times(result)),
+        "throughput_bytes_per_s": None if result.messageSize is None else rate * result.messageSize,
+        **dict(_times(file, result)),
         "account_complete": False,
         "bottleneck": "unknown",
         "bottleneck_evidence": "such files do not tell",
     }
 
 
-def _times(result: _File) -> Iterator[tuple[str, int]]:
-    """Give the times of what was timed: such files have 0 for the longest of nothing."""
+def _times(file: Path, result: _File) -> Iterator[tuple[str, int]]:
+    """Give the times of what was timed: such files have 0 for the longest of nothing, or NaN."""
     told = result.model_dump()
     for measure, head in _MEASURES.items():
         nothing = told.get(f"{head}{_POINTS['max']}") == 0
         for point, name in () if nothing else _POINTS.items():
-            if (value := told.get(f"{head}{name}")) is not None:
-                yield f"{measure}_{point}_ns", round(value * _NS_PER_MS)
+            if (value_ms := _number(file, f"{head}{name}", told)) is not None:
+                yield f"{measure}_{point}_ns", round(value_ms * _NS_PER_MS)
+
+
+def _number(file: Path, key: str, told: Mapping[str, Any]) -> float | None:
+    """Return a number of a file, of which Java may have made the text NaN; None where it has none."""
+    if (value := told.get(key)) is None:
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise EventLogError(f"reading {file}: {key}: {value!r} is no number{_HINT}") from error
+    return number if math.isfinite(number) else None
 
 
 def _write(fresh: Path, trials: Sequence[TrialRecord], rows: Sequence[Row]) -> None:
