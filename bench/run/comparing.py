@@ -66,8 +66,8 @@ class Rule:
 def compare(first: Path, second: Path, rule: Rule) -> Comparison:
     """Compare two run folders.
 
-    Raises UnlikeError where they differ in something that the rule does not accept, or have no case in common,
-    ReportError without results.
+    Raises UnlikeError where they differ in something that the rule does not accept, have no case in common, or one has
+    the figure in no trial, ReportError without results.
     """
     from bench.analysis.statistics import comparison  # noqa: PLC0415 - SciPy and pandas load only when needed
     from bench.report import results  # noqa: PLC0415 - as above
@@ -78,6 +78,7 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
         raise UnlikeError(f"--metric {rule.metric}: there is no such figure; one of {known}")
     one = results.read(first)
     other = _matched(one, results.read(second), rule.match)
+    _require(rule.metric, one, other)
     speeds = page.speeds(one, other)
     unlike = differences(one.manifest, other.manifest, (one.trial_files, other.trial_files))
     unlike += apart(speeds, rule.threshold)
@@ -88,17 +89,35 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
             f"no case is in both runs: the first has {_some(had)}, the second {_some(has)}; where two are the same: "
             '--match "CASE OF THE FIRST = CASE OF THE SECOND"'
         )
-    cases = comparison.compare(_rows(one), _rows(other), rule.metric, rule.threshold)
+    gone = had - has - {trial["name"] for trial in other.plan.get("trials", ())}
+    rows = [row for row in _rows(one) if row["case"] not in gone]
+    cases = comparison.compare(rows, _rows(other), rule.metric, rule.threshold)
     return page.Comparison(
         first=one,
         second=other,
         metric=rule.metric,
         threshold=rule.threshold,
         cases=cases,
+        gone=sorted(gone),
         new=sorted(has - had),
         speeds=speeds,
         accepted=[(difference.key, difference.first, difference.second) for difference in unlike],
     )
+
+
+def _require(metric: str, first: Results, second: Results) -> None:
+    """Refuse a figure that one of the runs has in no trial; of one in which nothing was acknowledged none is asked."""
+    for which, found in (("first", first), ("second", second)):
+        trials = [row for row in _rows(found) if row["verdict"] == "valid" and row[RATES[0]] != 0]
+        if trials and not _has(metric, trials):
+            known = ", ".join(name for name in (*RATES, *TIMES) if _has(name, trials))
+            raise UnlikeError(
+                f"--metric {metric}: no trial of the {which} run, {found.run.name}, has it; they have {known}"
+            )
+
+
+def _has(metric: str, trials: Iterable[Mapping[str, Any]]) -> bool:
+    return any(not numbers.absent(row.get(metric)) or numbers.endless(row, metric) for row in trials)
 
 
 def _matched(first: Results, second: Results, match: Mapping[str, str]) -> Results:

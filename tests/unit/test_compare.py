@@ -129,6 +129,7 @@ def judged(cases: list[Compared]) -> Comparison:
         metric=RATE,
         threshold=0.05,
         cases=cases,
+        gone=(),
         new=(),
         speeds=(),
         accepted=(),
@@ -237,6 +238,14 @@ def test_a_time_that_is_endless_in_the_second_run_only_is_worse_where_chance_doe
     assert (found.change, found.proven) == (Change.WORSE, True)
     assert found.reason == "no response_p99 in 4 of 5 trials: so many messages never came"
     assert (other_way.change, other_way.reason) == (Change.UNTOLD, "")
+
+
+def test_a_time_that_was_not_measured_did_not_come_late() -> None:
+    """A run that was read in has some percentiles only."""
+    first = rows([5.0, 5.1, 5.2, 4.9, 4.8], "service_p90_ns", service_min_ns=1)
+    (found,) = compare(first, rows([None] * 5, "service_p90_ns"), "service_p90_ns", 0.05)  # type: ignore[list-item]
+
+    assert (found.change, found.reason) == (Change.UNTOLD, "")
 
 
 @pytest.mark.parametrize("trials", [1, 2, 3])
@@ -556,6 +565,73 @@ def test_a_slower_machine_is_refused_unless_accepted_and_stands_on_the_page(
     page = (tmp_path / "compare-one-changed" / "compare.html").read_text()
     assert "a fixed piece of work 1.2\N{MULTIPLICATION SIGN} (2.5 ms, 3 ms)" in page
     assert "machine.probe_ns: 2.5 ms in the first, 3 ms in the second" in page
+
+
+def without_a_case(run: Path, folder: Path, *, planned: bool) -> Path:
+    """Take a case's trials out of a run, and out of its plan where it never had it."""
+    import pandas as pd  # noqa: PLC0415
+
+    run = changed(run, folder)
+    for name in ("trials", "cases"):
+        table = run / "results" / f"{name}.parquet"
+        left = pd.read_parquet(table)
+        left[left["case"] != "memory loss=0"].to_parquet(table)
+    plan = json.loads((run / "plan.json").read_text())
+    trials = [trial for trial in plan["trials"] if planned or trial["name"] != "memory loss=0"]
+    (run / "plan.json").write_text(json.dumps(plan | {"trials": trials}))
+    return run
+
+
+def test_a_case_that_the_second_run_never_had_is_named_and_decides_nothing(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    shorter = without_a_case(runs[0], tmp_path, planned=False)
+
+    arguments = [str(runs[0]), str(shorter), "--threshold", "50%", "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, ["compare", *arguments])
+
+    assert done.exit_code == 0
+    assert "1 case of throughput_msgs_per_s" in done.output
+    assert "Not in the second run, and not compared: memory loss=0." in " ".join(done.output.split())
+    page = (tmp_path / "compare-one-changed" / "compare.html").read_text()
+    assert "<dt>Only in the first</dt><dd>memory loss=0; they decide nothing.</dd>" in page
+
+
+def test_a_case_that_the_second_run_planned_and_has_no_trial_of_is_worse(
+    runs: tuple[Path, Path], tmp_path: Path
+) -> None:
+    cut_short = without_a_case(runs[0], tmp_path, planned=True)
+
+    found = comparing.compare(runs[0], cut_short, comparing.Rule(RATE, 0.05))
+
+    assert {case.case: case.reason for case in found.cases} == {
+        "memory loss=0": "no valid trial",
+        "memory loss=0.001": "",
+    }
+    assert (found.verdict, found.gone) == (Change.WORSE, [])
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_figure_that_one_run_has_nowhere_is_refused(
+    runs: tuple[Path, Path], tmp_path: Path, at: int
+) -> None:
+    import pandas as pd  # noqa: PLC0415
+
+    other = changed(runs[0], tmp_path)
+    table = other / "results" / "trials.parquet"
+    trials = pd.read_parquet(table).assign(service_p90_ns=None, service_min_ns=None)
+    trials.to_parquet(table)
+    pair = (other, runs[0]) if at == 0 else (runs[0], other)
+
+    with pytest.raises(
+        UnlikeError,
+        match=rf"--metric service_p90_ns: no trial of the {('first', 'second')[at]} run, changed, has it; they have "
+        rf"{RATE}, throughput_bytes_per_s, service_mean_ns, service_p50_ns",
+    ):
+        comparing.compare(*pair, comparing.Rule("service_p90_ns", 0.05))
+
+    trials.assign(**{RATE: 0.0}).to_parquet(table)
+    comparing.compare(*pair, comparing.Rule("service_p90_ns", 0.05))
 
 
 @pytest.mark.parametrize("again", ["memory loss=0 = memory loss=0.001", "memory loss=0.001 = memory loss=0"])

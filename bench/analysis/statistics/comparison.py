@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bench import numbers
 from bench.analysis.statistics import together
 from bench.analysis.statistics.interval import LEVEL, timed
 from bench.model import ENOUGH_TRIALS, RATES, TIMES, Change, Compared, Interval
@@ -21,6 +22,8 @@ Cases = Mapping[tuple[str, str], Sequence[Row]]
 
 def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold: float) -> list[Compared]:
     """Compare two tables `trials` by a column of theirs, in the order of the first; `threshold` is a share (0.05).
+
+    A case of the first that the second has no trial of was planned there, or the caller leaves it out.
 
     The trials of two runs have no rounds in common, so nothing is paired. The ratio is the median of the ratios of
     every trial of the one to every trial of the other (Hodges and Lehmann 1963), and the interval that of the exact
@@ -133,7 +136,7 @@ def _endless(first: Sequence[Row], second: Sequence[Row], metric: str) -> str:
 
     So many messages there never came, or were never sent (docs/method.md): no figure of the others tells of it.
     """
-    without = [sum(not _known(row.get(metric)) for row in rows) for rows in (first, second)]
+    without = [sum(numbers.endless(row, metric) for row in rows) for rows in (first, second)]
     if metric not in TIMES or without[0] or not _only_there(without[1], len(first), len(second)):
         return ""
     return f"no {metric.removesuffix('_ns')} in {without[1]} of {len(second)} trials: so many messages never came"

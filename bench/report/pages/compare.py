@@ -52,13 +52,14 @@ class Speed:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What the page shows. `new` are the cases that only the second run has."""
+    """What the page shows. `gone` are the cases that only the first run has, `new` those that only the second has."""
 
     first: Results
     second: Results
     metric: str
     threshold: float
     cases: Sequence[Compared]
+    gone: Sequence[str]
     new: Sequence[str]
     speeds: Sequence[Speed]
     accepted: Sequence[tuple[str, str, str]]
@@ -95,6 +96,11 @@ class Comparison:
             f"of {self.counts[Change.UNTOLD]} it can't be told" if self.counts[Change.UNTOLD] else "",
         ]
         return f"All cases together: {'; '.join(filter(None, said))}."
+
+    @property
+    def alone(self) -> str:
+        """Name the cases of the first run that the second never had; empty where there are none."""
+        return f"Not in the second run, and not compared: {'; '.join(self.gone)}." if self.gone else ""
 
     @property
     def doubts(self) -> str:
@@ -206,7 +212,11 @@ def printed(comparison: Comparison) -> RenderableType:
 
 
 def _lines(comparison: Comparison) -> list[str]:
-    return [line for line in (comparison.summary, comparison.together, comparison.doubts) if line]
+    return [
+        line
+        for line in (comparison.summary, comparison.together, comparison.alone, comparison.doubts)
+        if line
+    ]
 
 
 def write(comparison: Comparison, folder: Path) -> Path:
