@@ -93,6 +93,14 @@ def kafka_replicas(brokers: int) -> int:
     return min(3, brokers)
 
 
+def copies(system: str, told: Mapping[str, str], brokers: int) -> int:
+    """Return how many copies of a message are written, by what `chosen` tells; 1 where it does not."""
+    if system == "kafka":
+        return int(told.get("replicas", kafka_replicas(brokers)))
+    _, write, _ = told.get("quorums", "1-1-1").split("-")
+    return int(write)
+
+
 def _kafka(chosen: Mapping[str, str], unsaid: int | None) -> Guarantee | None:
     acks = kafka_acks(chosen)
     if acks == "0":

@@ -13,7 +13,7 @@ from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import usage
 from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
-from bench.guarantee import kafka_acks, kafka_replicas
+from bench.guarantee import copies, kafka_acks
 from bench.model import COUNTERS, NANOS, Pacing
 from bench.pacing import Schedule
 
@@ -85,13 +85,15 @@ def asked(trial: TrialRecord) -> Asked:
 
 
 def _logs(trial: TrialRecord) -> int:
-    """Return how many of a topic's logs a broker of Kafka keeps at most: they are dealt out evenly."""
+    """Return how many of a topic's logs a broker of Kafka keeps at most: they are dealt out evenly; else 1."""
+    if trial.case.system != "kafka":
+        return 1
     partitions: int = trial.case.configuration.get("partitions", 1)
-    return max(1, math.ceil(partitions * _replicas(trial) / _brokers(trial)))
+    return max(1, math.ceil(partitions * _copies(trial) / _brokers(trial)))
 
 
-def _replicas(trial: TrialRecord) -> int:
-    return int(trial.configured.get("replicas", kafka_replicas(_brokers(trial))))
+def _copies(trial: TrialRecord) -> int:
+    return copies(trial.case.system, trial.configured, _brokers(trial))
 
 
 def _brokers(trial: TrialRecord) -> int:
@@ -108,12 +110,7 @@ def _in_turn(trial: TrialRecord) -> int:
 
 def _beside(trial: TrialRecord) -> float:
     """Return the share of the work on copies that no send waits for one after the other, each for as much work."""
-    if trial.case.system == "kafka":
-        copies = _replicas(trial)
-    else:
-        _, write, *_ = (trial.configured.get("quorums") or "1-1-1").split("-")
-        copies = int(write)
-    return max(0.0, 1 - _in_turn(trial) / copies)
+    return max(0.0, 1 - _in_turn(trial) / _copies(trial))
 
 
 def _rate(trial: TrialRecord) -> float | None:

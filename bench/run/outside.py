@@ -62,7 +62,9 @@ def resume(folder: RunFolder, *, web: bool) -> int:
 def _check(chosen: Plan, out: Path) -> None:
     """Refuse what this machine cannot do before anything starts."""
     breaking.require(trial.case for trial in chosen.trials)
-    preflight.check((trial.case.cluster for trial in chosen.trials), out)
+    cases = [trial.case for trial in chosen.trials]
+    written_bytes = max(map(preflight.written, cases), default=0)
+    preflight.check((case.cluster for case in cases), out, written_bytes)
 
 
 def _run(folder: RunFolder, chosen: Plan, *, web: bool) -> int:

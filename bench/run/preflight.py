@@ -15,12 +15,16 @@ from bench.backends.awake import keep_awake
 from bench.backends.machine import java_version
 from bench.errors import BenchError, SetupError
 from bench.faults.kinds import kinds
-from bench.model import Cluster, Node
+from bench.guarantee import chosen, copies
+from bench.model import Case, Cluster, Node
+from bench.pacing import sends
 from bench.run.cluster import nodes
 
 _LOAD_BYTES = 2 * 2**30
 """What the load processes and the runner may take beside a cluster."""
 _DISK_BYTES = 5 * 2**30
+_WRITES = {"kafka": 1, "pulsar": 2}
+"""How often a server writes each copy: a bookie to its journal and to its entry log."""
 _MEMORY_BYTES = 8 * 2**30
 _OLDEST_JAVA = 17
 _COMMANDS = {
@@ -42,17 +46,31 @@ class Finding:
     problem: str | None = None
 
 
-def check(clusters: Iterable[Cluster], out: Path) -> None:
-    """Raise SetupError, before anything starts, for what would make this run fail later."""
-    chosen = list(clusters)
+def check(clusters: Iterable[Cluster], out: Path, written_bytes: int = 0) -> None:
+    """Raise SetupError, before anything starts, for what would make this run fail later.
+
+    `written_bytes` is what the largest trial writes to the servers' disks, as far as that is known (`written`).
+    """
+    every = list(clusters)
     out.mkdir(parents=True, exist_ok=True)
-    disks.check_space(out, _DISK_BYTES)
+    disks.check_space(out, _DISK_BYTES + written_bytes)
     _require(_sandbox())
-    for cluster in chosen:
+    for cluster in every:
         _check_memory(nodes(cluster, out))
-    if any(cluster.nodes for cluster in chosen):
+    if any(cluster.nodes for cluster in every):
         for finding in (_java(), *(_command(name) for name in ("nsenter", "ip"))):
             _require(finding)
+
+
+def written(case: Case) -> int:
+    """Return how many bytes a trial has its servers write; 0 where nobody knows how many messages it will be."""
+    load = case.load
+    messages = load.messages or sends(load) or 0
+    configuration = {"topic": case.topic, "cluster_settings": case.cluster.settings}
+    told = chosen(case.swept, configuration)
+    brokers = case.cluster.nodes.get("broker", 1)
+    each = copies(case.system, told, brokers) * _WRITES.get(case.system, 0)
+    return messages * load.message_bytes * each
 
 
 def _check_memory(servers: Sequence[Node]) -> None:
