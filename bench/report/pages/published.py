@@ -214,8 +214,8 @@ def _limits(run: Run, system: str) -> Cell:
 
 
 def _limits_known(run: Run) -> bool:
-    """Whether what limited its trials was told by today's rule, which asks how long work waited for a core."""
-    return "cpu_waiting_share" in run.trials.columns
+    """Whether what limited its trials was told by today's rule, which counts copies made at the same time once."""
+    return "keepers_cpu" in run.trials.columns
 
 
 def _found(run: Run, system: str) -> Cell:
