@@ -22,8 +22,19 @@ def absent(value: object) -> bool:
 
 
 def endless(row: Any, name: str) -> bool:  # noqa: ANN401 - a mapping or a table's row: what has `get`
-    """Whether a time of a row has no value though its measure has some: it falls among what never came."""
-    return absent(row.get(name)) and not absent(row.get(f"{name.partition('_')[0]}_min_ns"))
+    """Whether a time of a row has no value though it could have: it falls among what never came.
+
+    Its measure has values, or nothing at all came to consumers of what was acknowledged.
+    """
+    measure, _, _ = name.partition("_")
+    if not absent(row.get(name)):
+        return False
+    return not absent(row.get(f"{measure}_min_ns")) or (measure == "e2e" and _none_came(row))
+
+
+def _none_came(row: Any) -> bool:  # noqa: ANN401 - as above
+    acked = row.get("throughput_msgs_per_s")
+    return row.get("e2e_messages") == 0 and not absent(acked) and acked > 0
 
 
 def count(value: float | None) -> str:

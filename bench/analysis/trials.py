@@ -143,7 +143,7 @@ def _latency(trial: TrialRecord, counted: Counted) -> Row:
     for measure in MEASURES:
         distribution = counted.distributions.get((trial.trial, measure))
         row |= distribution.figures(measure) if distribution else {}
-    if trial.trial in counted.logged:
+    if trial.trial in counted.logged and trial.load.consumers != 0:
         seen = counted.distributions.get((trial.trial, "e2e"))
         row["e2e_messages"] = seen.known if seen else 0
     return row

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.analysis.statistics.interval import median_interval, paired_ratio, rounds_needed, spread
+from bench.analysis.statistics.interval import (
+    median_interval,
+    paired_ratio,
+    rounds_needed,
+    spread,
+    timed,
+)
 from bench.analysis.statistics.rounds import rounds_for_difference
 
 values = st.lists(st.floats(1, 1e6), min_size=5, max_size=12)
@@ -122,3 +128,27 @@ def test_nine_in_ten_of_few_pairs_are_all_of_them() -> None:
     found = rounds_for_difference([*quiet, *rows("c", noisy)], closed=True)
     assert found is not None
     assert found["most"] > 500
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({}, math.inf),
+        ({"e2e_min_ns": 5, "e2e_p50_ns": 9}, 9),
+        ({"e2e_messages": None}, None),  # there were no consumers
+        ({"throughput_msgs_per_s": 0.0}, None),  # there was nothing to come
+        ({"throughput_msgs_per_s": None}, None),
+    ],
+)
+def test_where_nothing_came_to_consumers_every_time_is_endless(
+    changed: dict[str, float | None], expected: float | None
+) -> None:
+    row = {
+        "e2e_messages": 0,
+        "throughput_msgs_per_s": 100.0,
+        "e2e_min_ns": None,
+        "e2e_p50_ns": None,
+        **changed,
+    }
+
+    assert timed(row, "e2e_p50_ns") == expected
