@@ -148,9 +148,9 @@ def compare(
     """Say which cases of a run are better or worse than another's.
 
     The exit status is 0 where of every case it can be told that it is not worse, 1 where one is worse, 2 if the runs
-    are refused, 3 if none is worse but of some it can't be told. Cases that only one run ever had decide
-    nothing. It holds over all cases together: by their figures equal runs end with 1 in one of twenty times at most,
-    however many cases they have.
+    are refused, 3 if none is worse but of some it can't be told. Cases that only one run ever had decide nothing. It
+    holds over all cases together: by their figures equal runs end with 1 in one of twenty times at most, however many
+    cases they have.
     """
     rule = comparing.Rule(metric, _share(threshold), accept or (), _matches(match or ()))
     try:
@@ -204,7 +204,10 @@ def export(
     to: Annotated[Path | None, typer.Option(help="Where to; without it, below the run folder.")] = None,
     out: _Out = run_folder.OUT,
 ) -> None:
-    """Write a run's figures as one tidy CSV, and its trials as the OpenMessaging Benchmark's result files."""
+    """Write a run's figures as one tidy CSV, and its trials as the OpenMessaging Benchmark's result files.
+
+    It takes the place of an earlier export of the same run; a folder that holds anything else is refused.
+    """
     outside.export(run_folder.find(run, out), to)
 
 

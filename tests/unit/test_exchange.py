@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from bench.analysis.exchange import export, omb, omb_files, tidy
 from bench.analysis.folder import TrialRecord, Window
-from bench.errors import EventLogError
+from bench.errors import AnalysisError, EventLogError
 from bench.model import NANOS
 from bench.run import comparing, outside
 
@@ -307,3 +308,60 @@ def test_a_tidy_row_tells_how_to_read_its_figure() -> None:
     assert (moved["unit"], synced["unit"]) == ("1", "1")
     (emulated,) = tidy.rows("run", manifest, [], [{"fsync_ns": 5_100_000, "lost": 0}])
     assert emulated["fsync_ns"] == 5_100_000
+    (unsent,) = tidy.rows("run", manifest, [], [{"due_unsent": 7}])
+    assert (unsent["metric"], unsent["value"], unsent["unit"]) == ("due_unsent", 7.0, "count")
+
+
+def export_without_log(run: str, to: Path, monkeypatch: pytest.MonkeyPatch, verdict: str = "valid") -> None:
+    """Export a run of one trial; its results are as made up here, as reading an event log takes Spark."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    folder = to.parent / run
+    (folder / "results").mkdir(parents=True, exist_ok=True)
+    (folder / "manifest.json").write_text('{"format": 1}')
+    pq.write_table(
+        pa.table({"trial": [0], "verdict": [verdict], "sent": [1]}), folder / "results" / "trials.parquet"
+    )
+    read = SimpleNamespace(settings=[], trials=[trial(20)])
+    monkeypatch.setattr(export, "read_folder", lambda _: read)
+    monkeypatch.setattr(export, "_results", lambda *_: {0: result(20)})
+    export.export(folder, to)
+
+
+def there(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_an_export_takes_the_place_of_an_earlier_one_of_the_same_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export_without_log("one", tmp_path / "to", monkeypatch)
+    assert there(tmp_path / "to") == ["omb/0000-kafka-acks=1.json", "omb/periods.csv", "tidy.csv"]
+
+    export_without_log("one", tmp_path / "to", monkeypatch, verdict="invalid")
+
+    assert there(tmp_path / "to") == ["omb/periods.csv", "tidy.csv"]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("tidy.csv", "run,trial\nanother,0\n", "the export of another"),
+        ("tidy.csv", "mine\n1\n", "the export of an unknown run"),
+        ("omb/0000-kafka.json", "{}", "the export of an unknown run"),
+        ("notes.txt", "", "notes.txt"),
+        ("omb/results.json", "{}", "results.json"),
+    ],
+)
+def test_a_folder_that_holds_anything_else_is_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, content: str, said: str
+) -> None:
+    to = tmp_path / "to"
+    (to / "omb").mkdir(parents=True)
+    (to / file).write_text(content)
+
+    with pytest.raises(AnalysisError, match=rf"exporting one: \S*/to holds {said}; give another folder"):
+        export_without_log("one", to, monkeypatch)
+
+    assert there(to) == [file]

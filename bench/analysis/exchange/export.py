@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,10 @@ from bench.analysis.spark import spark_session
 from bench.analysis.window import windows
 from bench.errors import AnalysisError
 
+_TABLE, _RESULTS = "tidy.csv", "omb"
+_OWN = re.compile(rf"{_TABLE}|{_RESULTS}/({omb.PERIODS}|\d{{4,}}-[^/]*\.json)")
+"""The files of an export, by their paths."""
+_UNKNOWN = "an unknown run"
 _NAME_MOST = 200
 """File systems take names of 255 bytes."""
 
@@ -28,29 +32,53 @@ _NAME_MOST = 200
 def export(run: Path, to: Path) -> list[Path]:
     """Write `to`/tidy.csv, `to`/omb/periods.csv and `to`/omb/<trial>-<case>.json (docs/results.md); return their paths.
 
-    Only valid trials leave as OMB's files, in which none can say that it is not. Raises AnalysisError where the run has
-    no results, EventLogError for an event log that is not as described.
+    What an earlier export of this run left there is removed first, as its trials may be others now. Only valid trials
+    leave as OMB's files, in which none can say that it is not. Raises AnalysisError where the run has no results, or
+    `to` holds anything but an export of it, EventLogError for an event log that is not as described.
     """
     folder = read_folder(run)
     table = run / "results" / "trials.parquet"
     if not table.is_file():
         raise AnalysisError(f"{run} has no results yet: bench report {run}")
-    to.mkdir(parents=True, exist_ok=True)
+    earlier = _earlier(to, run.name)
     manifest = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
     trials = pq.read_table(table).to_pylist()
     rows = tidy.rows(run.name, manifest, folder.settings, trials)
-    pa.csv.write_csv(pa.Table.from_pylist(list(rows)), to / "tidy.csv")
+    made = _results(folder, str(manifest.get("scenario") or ""))
+    for path in earlier:
+        path.unlink()
+    (to / _RESULTS).mkdir(parents=True, exist_ok=True)
+    pa.csv.write_csv(pa.Table.from_pylist(list(rows)), to / _TABLE)
     valid = {row["trial"] for row in trials if row["verdict"] == "valid"}
-    return [to / "tidy.csv", *_omb(folder, valid, str(manifest.get("scenario") or ""), to / "omb")]
+    return [to / _TABLE, *write([one for one in folder.trials if one.trial in valid], made, to / _RESULTS)]
 
 
-def _omb(folder: RunFolder, valid: Container[int], workload: str, to: Path) -> list[Path]:
-    to.mkdir(exist_ok=True)
+def _earlier(to: Path, run: str) -> list[Path]:
+    """Return the files of an earlier export of the same run. Raises AnalysisError where there is anything else."""
+    found = [*(to / _RESULTS).glob("*"), *(path for path in to.glob("*") if path.name != _RESULTS)]
+    others = [path.name for path in found if not _OWN.fullmatch(path.relative_to(to).as_posix())]
+    whose = _runs(to / _TABLE)
+    if others or (found and whose != {run}):
+        what = others[0] if others else f"the export of {', '.join(sorted(whose)) or _UNKNOWN}"
+        raise AnalysisError(
+            f"exporting {run}: {to} holds {what}; give another folder (--to), or take away what is in this one"
+        )
+    return found
+
+
+def _runs(file: Path) -> set[str]:
+    """Read of which runs a tidy table is; of none where there is no table."""
+    if not file.is_file():
+        return set()
+    with file.open(encoding="utf-8", errors="replace", newline="") as opened:
+        return {row.get("run") or _UNKNOWN for row in csv.DictReader(opened)}
+
+
+def _results(folder: RunFolder, workload: str) -> Mapping[int, Mapping[str, Any]]:
     files = check_log(folder)
     with spark_session(files.rows) as spark, files.opened(spark) as log:
         first_ns = {trial: found.first_ns for trial, found in recorded(log.sends).items()}
-        made = omb.results(folder.trials, log, windows(spark, folder.trials, first_ns), workload)
-    return write([trial for trial in folder.trials if trial.trial in valid], made, to)
+        return omb.results(folder.trials, log, windows(spark, folder.trials, first_ns), workload)
 
 
 def write(trials: Iterable[TrialRecord], made: Mapping[int, Mapping[str, Any]], to: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from bench.model import METRICS, SHARES
 
 _HEAD = ("system", "case")
 _TRIAL = ("round", "trial", "verdict", "bottleneck", "flags")
-_FIGURES = (*METRICS, *SHARES, "flush_ns", "request_ns", "drift")
+_FIGURES = (*METRICS, "due_unsent", *SHARES, "flush_ns", "request_ns", "drift")
 _UNITS = {
     "_per_byte": "1",
     "_per_message": "1",
