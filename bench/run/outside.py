@@ -97,11 +97,14 @@ def _run(folder: RunFolder, chosen: Plan, *, web: bool) -> int:
 
 
 def _without_valid_trial(folder: RunFolder) -> list[str]:
-    """Return the cases that this run says nothing about."""
-    trials = [folder.read(f"trials/{number:04d}/trial.json") for number in sorted(folder.done())]
-    cases = dict.fromkeys(trial["case"]["name"] for trial in trials)
-    valid = {trial["case"]["name"] for trial in trials if trial["verdict"] == Verdict.VALID}
-    return [name for name in cases if name not in valid]
+    """Return the cases that the results say nothing about: the analysis may trust a trial less than trial.json."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - loads only where there are results
+
+    trials = pq.read_table(
+        folder.path / "results" / "trials.parquet", columns=["case", "verdict"]
+    ).to_pylist()
+    valid = {trial["case"] for trial in trials if trial["verdict"] == Verdict.VALID}
+    return [case for case in dict.fromkeys(trial["case"] for trial in trials) if case not in valid]
 
 
 def _listen(listener: socket.socket) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from bench.backends import sandbox
@@ -38,6 +40,39 @@ def test_a_report_that_fails_says_that_the_measurements_are_kept(
 
     (run,) = (tmp_path / "out").iterdir()
     assert f"bench report {run}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("verdicts", "status"), [(("invalid", "valid"), 0), (("invalid", "invalid"), 1)])
+def test_the_exit_status_goes_by_the_verdicts_of_the_report(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    verdicts: tuple[str, str],
+    status: int,
+) -> None:
+    """The analysis calls a trial invalid in which it finds what nobody sent, whatever trial.json says."""
+
+    def ran(_: str, arguments: list[str], __: object) -> int:
+        trials = RunFolder(Path(arguments[0]))
+        for number in range(len(verdicts)):
+            trials.open_trial(number)
+            trials.close_trial(number, {"case": {"name": "memory"}, "verdict": "valid"})
+        return 0
+
+    def judged(folder: RunFolder) -> None:
+        results = folder.path / "results"
+        results.mkdir()
+        pq.write_table(
+            pa.table({"case": ["memory"] * 2, "verdict": list(verdicts)}), results / "trials.parquet"
+        )
+
+    (tmp_path / "short.yaml").write_text(SCENARIO)
+    monkeypatch.setattr(sandbox, "run", ran)
+    monkeypatch.setattr(outside, "report", judged)
+    chosen = outside.prepare(str(tmp_path / "short.yaml"), "standard", (), 1)
+
+    assert outside.start(chosen, tmp_path / "out", web=False) == status
+    assert ("no trial of memory is valid" in capsys.readouterr().err) == bool(status)
 
 
 @pytest.fixture
