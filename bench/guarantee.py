@@ -146,10 +146,11 @@ def _kafka_in_sync(replicas: int, least: int, *, on_disk: bool) -> Guarantee:
         shrunk = Guarantee("broker", nodes=0, condition=_IN_SYNC, power=on_disk)
         return _stated(how, shrunk, _WHILE_IN_SYNC)
     spare = replicas - least
+    stops = "" if spare else ", and what was acknowledged last may be unreadable until it is back"
     return _stated(
         f"all in-sync replicas, at least {least} of {replicas}, {place}",
         Guarantee("broker", nodes=least - 1, power=on_disk, spare=spare),
-        f"writes {'go on' if spare else 'stop'} with {_any(spare or 1)} of its nodes gone",
+        f"writes {'go on' if spare else 'stop'} with {_any(spare or 1)} of its nodes gone{stops}",
     )
 
 
@@ -162,6 +163,7 @@ def _pulsar(chosen: Mapping[str, str], bookies: int | None) -> Guarantee | None:
     journal = chosen.get("journalWriteData", "true") == "true"
     on_disk = journal and chosen.get("journalSyncData", "true") == "true"
     place = "in the journal, on disk (fdatasync)" if on_disk else "in the journal, in page cache"
+    forgets = ack > 1 and not on_disk
     spare = None if bookies is None else max(0, bookies - ensemble)
     return _stated(
         f"{_bookies(write, ack)} {place if journal else 'in memory only'}",
@@ -172,7 +174,16 @@ def _pulsar(chosen: Mapping[str, str], bookies: int | None) -> Guarantee | None:
             power=on_disk,
             spare=spare,
         ),
-        "" if spare is None else f"writes {_go_on(spare)}",
+        "; ".join(
+            [
+                *(
+                    ["a bookie that comes back from a power cut has forgotten its last entries"]
+                    if forgets
+                    else []
+                ),
+                *([] if spare is None else [f"writes {_go_on(spare)}"]),
+            ]
+        ),
     )
 
 

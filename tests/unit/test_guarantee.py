@@ -39,14 +39,16 @@ def stated(system: str, settings: dict[str, Any], configuration: dict[str, Any] 
             {"acks": "all", "replicas": 2, "min.insync.replicas": 2},
             (
                 "all in-sync replicas, at least 2 of 2, in page cache: survives the loss of any one node, "
-                "not a power cut of all nodes; writes stop with any one of its nodes gone"
+                "not a power cut of all nodes; writes stop with any one of its nodes gone, and what was "
+                "acknowledged last may be unreadable until it is back"
             ),
         ),
         (
             {"acks": "-1", "replicas": 4, "min.insync.replicas": 4, "flush.messages": 1},
             (
                 "all in-sync replicas, at least 4 of 4, on disk: survives the loss of any three nodes, "
-                "and a power cut of all nodes; writes stop with any one of its nodes gone"
+                "and a power cut of all nodes; writes stop with any one of its nodes gone, and what was "
+                "acknowledged last may be unreadable until it is back"
             ),
         ),
         (
@@ -95,7 +97,8 @@ def test_kafka(settings: dict[str, Any], promise: str) -> None:
             {"quorums": "4-3-2", "journalSyncData": False},
             (
                 "2 of 3 bookies have it in the journal, in page cache: survives the loss of any one bookie, "
-                "not a power cut of all nodes"
+                "not a power cut of all nodes; a bookie that comes back from a power cut has forgotten its last "
+                "entries"
             ),
         ),
         (

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.analysis.statistics.interval import by_round, paired, paired_ratio
 from bench.guarantee import Guarantee
-from bench.model import ENOUGH_TRIALS
+from bench.model import ENOUGH_TRIALS, crowded
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -67,6 +67,7 @@ def _point(
         "values": values,
         "cases": cases,
         **_promised([promises.get(case) for case in cases]),
+        "crowded": sum(crowded(row.get("other_cpu")) for rows in chosen for row in rows),
         **{
             metric: _compared(
                 [by_round(rows, metric) for rows in chosen], [_by_others(those, metric) for those in alike]
@@ -157,11 +158,15 @@ def _points(trials: Iterable[Row], system: str, settings: Sequence[str]) -> dict
 
 
 def _promised(promises: Sequence[Guarantee | None]) -> dict[str, Any]:
-    """Say what both survive, whether that is the same, and whose writes go on with a node gone; null: not known."""
+    """Say what both survive, whether that is the same, a power cut included, and whose writes go on with a node gone.
+
+    Null where that is not known.
+    """
     one, other = promises
     return {
         "survives": [promise and promise.survives for promise in promises],
         "same": one.same(other) if one and other else None,
+        "power": bool(one and other and one.power and other.power),
         "go_on": [
             promise.spare > 0 if promise and promise.spare is not None else None for promise in promises
         ],

@@ -30,7 +30,7 @@ def between(sides: Sides, limits: Mapping[str, str | None]) -> list[str]:
     if sides["matched"]:
         return [_matched(sides, known)] if known else []
     if len(alike) <= _MOST:
-        return [_point(sides, point, limits) for point in alike]
+        return [f"{_point(sides, point, limits)}{_dearer(sides, point)}" for point in alike]
     return [_span(sides, sorted(known, key=lambda point: float(point[_METRIC]["ratio"])))] if known else []
 
 
@@ -39,7 +39,10 @@ def _matched(sides: Sides, known: Sequence[Point]) -> str:
     promises: dict[str, list[Point]] = {}
     for point in known:
         promises.setdefault(point["survives"][0], []).append(point)
-    said = "; ".join(f"{_ratios(those)} where that is {survives}" for survives, those in promises.items())
+    said = "; ".join(
+        f"{_ratios(those)} where that is {survives}{_but(_goes_on(sides, those[0]))}"
+        for survives, those in promises.items()
+    )
     return (
         f"Throughput of {' over '.join(_names(sides))}, of each the fastest configuration that survives the same: "
         f"{said}. See Side by side."
@@ -93,12 +96,42 @@ def _point(sides: Sides, point: Point, limits: Mapping[str, str | None]) -> str:
         low, high = (None if end is None else 1 / end for end in (high, low))
     doubt = "no difference can be told: " if low is not None and low <= 1 <= high else ""
     one, other = map(numbers.rate, rates)
+    goes_on = _goes_on(sides, point)
     limit = f" (limited by: {numbers.side_by_side(limited)})" if any(limited) else ""
     told = f"{numbers.ratio(ratio)}{_interval(low, high, point)}"
     return (
         f"{said}{doubt}{names[0]} has {told} the throughput of {names[1]}, "
-        f"{one} against {other} messages/s{limit}{_only(sides, point)}."
+        f"{one} against {other} messages/s{limit}{f'; {goes_on}' if goes_on else ''}{_crowded(point)}."
     )
+
+
+def _dearer(sides: Sides, point: Point) -> str:
+    """Tell what becomes of a point that survives a power cut where each fsync was made to cost more; else nothing.
+
+    Always the first system over the second, so that a reader sees where it turns.
+    """
+    if not point.get("power"):
+        return ""
+    told = [
+        f"by {other['values'][EMULATED_FSYNC]} {_times(other)}"
+        for other in sides["points"]
+        if other is not point and _apart_from_fsyncs(other) == _apart_from_fsyncs(point)
+    ]
+    first, second = _names(sides)
+    begun = f" Where each fsync takes longer (emulated), {first} over {second}, in messages/s: "
+    return f"{begun}{'; '.join(told)}." if told else ""
+
+
+def _times(point: Point) -> str:
+    told = point[_METRIC]
+    if told["ratio"] is None:
+        return "no ratio"
+    rates = f"{numbers.rate(told['first'])} against {numbers.rate(told['second'])}"
+    return f"{numbers.ratio(told['ratio'])}{_interval(told['low'], told['high'], point)}, {rates}"
+
+
+def _apart_from_fsyncs(point: Point) -> Mapping[str, Any]:
+    return {name: value for name, value in point["values"].items() if name != EMULATED_FSYNC}
 
 
 def _opening(label: str) -> str:
@@ -108,12 +141,22 @@ def _opening(label: str) -> str:
     return f"{begun}: " if label else ""
 
 
-def _only(sides: Sides, point: Point) -> str:
-    """Say whose writes alone go on with a node gone."""
+def _goes_on(sides: Sides, point: Point) -> str:
+    """Say whose writes alone go on with a node gone; empty where that is the same, or not known."""
     one, other = point["go_on"]
     if one is None or other is None or one == other:
         return ""
-    return f"; with one node gone writes go on in {_names(sides)[0 if one else 1]} only"
+    return f"with one node gone writes go on in {_names(sides)[0 if one else 1]} only"
+
+
+def _but(words: str) -> str:
+    return f" ({words})" if words else ""
+
+
+def _crowded(point: Point) -> str:
+    """Say how many of the trials behind a ratio shared the cores with other work."""
+    count = point.get("crowded")
+    return f"; {numbers.plural(count, 'trial')} of these ran beside other work" if count else ""
 
 
 def _span(sides: Sides, ordered: Sequence[Point]) -> str:

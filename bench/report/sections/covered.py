@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -48,6 +48,22 @@ class Tried(NamedTuple):
             ),
             default=0,
         )
+
+    @property
+    def lost_nodes(self) -> int:
+        """In how many valid trials a node that keeps messages never came back, or came back without its last ones."""
+        return self._in_trials(lambda promise, step, trial: bool(_losses(promise, step, trial)))
+
+    @property
+    def cut_power(self) -> int:
+        """In how many valid trials the power of all nodes that keep messages was cut at once."""
+        return self._in_trials(_all_without_power)
+
+    def _in_trials(self, met: Callable[[Guarantee, Json, Json], bool]) -> int:
+        promise = self.promise
+        if promise is None:
+            return 0
+        return sum(any(met(promise, step, trial) for step in faults(trial)) for trial in self.valid)
 
     @property
     def judged(self) -> Covered:
@@ -121,7 +137,10 @@ def _judged(promise: Guarantee, trial: Json) -> Covered:
     lost = [one for step in struck for one in _losses(promise, step, trial)]
     if _at_once(lost) > promise.nodes:
         return Covered.BEYOND
-    return Covered.WITHIN if len({one.node for one in lost}) <= promise.nodes else Covered.OPEN
+    stayed = all(
+        one.to_ns == math.inf for one in lost
+    )  # who comes back and has forgotten may mislead the others
+    return Covered.WITHIN if stayed and len({one.node for one in lost}) <= promise.nodes else Covered.OPEN
 
 
 def _keepers(promise: Guarantee, step: Json) -> list[str]:
@@ -147,6 +166,11 @@ def _losses(promise: Guarantee, step: Json, trial: Json) -> list[_Absence]:
     forgot = step["kind"] == _POWER and not promise.power
     every = _absences(promise, step, trial)
     return [one for one in every if forgot or (_away(step) and one.to_ns == math.inf)]
+
+
+def _all_without_power(promise: Guarantee, step: Json, trial: Json) -> bool:
+    nodes = (trial["case"].get("configuration") or {}).get("nodes") or {}
+    return step["kind"] == _POWER and len(_keepers(promise, step)) == nodes.get(promise.keeper)
 
 
 def _away(step: Json) -> bool:

@@ -36,10 +36,7 @@ class _Tried(NamedTuple):
     case: pd.Series[Any]
     promise: Guarantee
     judged: Covered
-    tested: bool
-    """Whether a node that keeps messages was struck."""
-    most_away: int
-    """The most of these that were away, cut off or without power at one time."""
+    tried: covered.Tried
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ class Elsewhere:
             if one.case["system"] == system
             and one.promise.survives in promises
             and one.judged is Covered.WITHIN
-            and one.tested
+            and one.tried.put_to_test
         ]
         if not those:
             return ""
@@ -97,7 +94,18 @@ def _outcome(tried: Sequence[_Tried]) -> str:
     lost = sum(known_lost(one.case) > 0 for one in tried)
     runs = numbers.plural(len({one.other.path for one in tried}), "scenario")
     of = f"lost messages in {lost} of {numbers.plural(len(tried), 'configuration')}"
-    return f"{of if lost else 'lost nothing'} in {numbers.plural(_trials(tried), 'trial')} of {runs}"
+    trials = numbers.plural(_trials(tried), "trial")
+    return f"{of if lost else 'lost nothing'} in {trials} of {runs} ({_how(tried)})"
+
+
+def _how(tried: Sequence[_Tried]) -> str:
+    """Say in how many trials a node was gone for good, and all were without power: in the others nodes came back."""
+    gone, cut = (sum(getattr(one.tried, name) for one in tried) for name in ("lost_nodes", "cut_power"))
+    said = (
+        f"a node's copies gone for good in {gone}" if gone else "",
+        f"the power of all cut in {cut}" if cut else "",
+    )
+    return ", ".join(filter(None, said)) or "nodes came back in all"
 
 
 def _left(tried: Sequence[_Tried], *, more: bool) -> str:
@@ -120,8 +128,16 @@ def elsewhere(found: Results, parts: Sequence[sweep.Part]) -> Elsewhere | None:
     promised = promises(found, parts)
     if found.broken or not any(promised.values()):
         return None
-    others = list(beside.broken(found.run.resolve().parent))
+    others = [other for other in beside.broken(found.run.resolve().parent) if _alike(found, other)]
     return Elsewhere(promised, [one for other in others for one in _tried(other)], bool(others))
+
+
+def _alike(found: Results, other: Other) -> bool:
+    """Whether another run was of the same versions of the servers that both had."""
+    ours, theirs = (manifest.get("versions") or {} for manifest in (found.manifest, other.manifest))
+    return all(
+        theirs.get(system, ours[system]) == ours[system] for system in {*found.trials["system"]} & {*ours}
+    )
 
 
 def tables(known: Elsewhere, parts: Sequence[sweep.Part]) -> list[Table]:
@@ -145,7 +161,7 @@ def _tried(other: Other) -> Iterator[_Tried]:
         tried = covered.of_case(other.trials.values(), case["case"])
         settles = any((trial["case"].get("configuration") or {}).get("processor") for trial in tried.trials)
         if tried.promise and not settles and any(covered.faults(trial) for trial in tried.trials):
-            yield _Tried(other, case, tried.promise, tried.judged, tried.put_to_test, tried.most_away)
+            yield _Tried(other, case, tried.promise, tried.judged, tried)
 
 
 def _table(part: sweep.Part, promises: Sequence[Guarantee], tried: Sequence[_Tried]) -> Table:
@@ -193,7 +209,7 @@ def _unserved(one: _Tried) -> Cell:
         {"ns": alone["unavailable_ns"].astype(float), "ended": alone.get("unavailable_ended")}
     )
     told = worth.gap(gaps, of)
-    if one.promise.spare is None or not one.tested or valid.empty:
+    if one.promise.spare is None or not one.tried.put_to_test or valid.empty:
         return told
-    goes_on = one.most_away <= one.promise.spare
+    goes_on = one.tried.most_away <= one.promise.spare
     return replace(told, text=f"{told.text}; {'is to go on' if goes_on else 'may stop'}")
