@@ -177,14 +177,14 @@ MISSING = {"id": "copies", "claim": "Copied", "system": "pulsar", "metric": "cop
 )
 def test_a_gap_that_was_cut_says_only_what_it_had_come_to(bound: Row, verdict: str, ended: str) -> None:
     """It is 5 s long, and was not over."""
-    row = {"trial": 0, "fault": "bookie killed", "ack_gap_ns": 5_000_000_000, "ack_gap_ended": ended}
+    row: Row = {"trial": 0, "fault": "bookie killed", "ack_gap_ns": 5_000_000_000, "ack_gap_ended": ended}
 
     assert judged(GAP | bound, [], **row)["verdict"] == verdict
 
 
 @pytest.mark.parametrize("ended", [None, "healing", "restart"])
 def test_a_gap_that_ended_is_as_long_as_it_was(ended: str | None) -> None:
-    row = {"trial": 0, "fault": "bookie killed", "ack_gap_ns": 5_000_000_000, "ack_gap_ended": ended}
+    row: Row = {"trial": 0, "fault": "bookie killed", "ack_gap_ns": 5_000_000_000, "ack_gap_ended": ended}
 
     assert judged(GAP | {"at_most": 6e9}, [], **row)["verdict"] == "held"
     assert judged(GAP | {"at_least": 6e9}, [], **row)["verdict"] == "did not hold"
