@@ -34,6 +34,8 @@ NANOS = 1_000_000_000
 
 EMULATED_FSYNC = "emulated_fsync"
 """The setting of a disk that makes an fsync dearer, on every server of a trial."""
+KEEPERS = ("bookie", "broker")
+"""Roles that keep messages, the first of them that there is: a controller's fsyncs are of the cluster's metadata."""
 FEW_FSYNCS = 20
 """A server that made fewer in a trial says nothing of how long they were held."""
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bench.errors import EventLogError
 from bench.guarantee import chosen
-from bench.model import FEW_FSYNCS, Scalar, text
+from bench.model import FEW_FSYNCS, KEEPERS, Scalar, text
 
 SLOWING = {"slow-network", "slow-disk"}
 """Kinds of fault that make something slower, and take nothing away."""
@@ -82,16 +82,19 @@ class DiskRecord(_Record):
 
     @property
     def typical_ns(self) -> int | None:
-        """What one fsync cost in the trial, in the middle of the servers that made some, else of all.
+        """What one fsync cost in the trial, in the middle of the servers that keep messages, of those that made some.
 
         That is what it was measured to cost before the load, and by how much longer gates then held the servers' own.
         """
-        made = {
-            node: cost["p50"] - cost["gate_p50"] + held["p50"]
-            for node, cost in self.fsync_ns.items()
+        keepers = {
+            node: cost for node, cost in self.fsync_ns.items() if node.rpartition("-")[0] in KEEPERS
+        } or self.fsync_ns
+        made = [
+            cost["p50"] - cost["gate_p50"] + held["p50"]
+            for node, cost in keepers.items()
             if "gate_p50" in cost and (held := self.held.get(node)) and held["calls"] >= FEW_FSYNCS
-        }
-        costs = list(made.values()) or [cost["p50"] for cost in self.fsync_ns.values()]
+        ]
+        costs = made or [cost["p50"] for cost in keepers.values()]
         return round(median(costs)) if costs else None
 
 

@@ -84,6 +84,17 @@ def test_an_fsync_costs_what_it_did_before_the_load_and_by_how_much_longer_it_wa
     assert told.typical_ns == typical_ns
 
 
+def test_what_an_fsync_cost_is_what_it_cost_those_who_keep_messages() -> None:
+    """ZooKeeper's were held for long, and the bookie made three."""
+    quick, slow = {"p50": 150_000, "gate_p50": 50_000}, {"p50": 900_000, "gate_p50": 50_000}
+    held = {"zookeeper-1": {"calls": 900, "p50": 700_000}, "bookie-1": {"calls": 3, "p50": 60_000}}
+    costs = {"zookeeper-1": slow, "bookie-1": quick}
+    told = record(disk={"emulated_fsync": "as is", "fsync_ns": costs, "held": held}).disk
+
+    assert told
+    assert told.typical_ns == 150_000
+
+
 def test_what_an_fsync_cost_before_it_was_timed_in_the_gate_is_what_it_cost_before_the_load() -> None:
     held = {"b1": {"calls": 900, "p50": 1_300_000}}
     told = record(disk={"emulated_fsync": "1ms", "fsync_ns": {"b1": {"p50": 1_150_000}}, "held": held}).disk

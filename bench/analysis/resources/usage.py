@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from bench.analysis.resources.telemetry import Used
-from bench.model import NANOS
+from bench.model import KEEPERS, NANOS
 
 Row = dict[str, object]
 
@@ -18,8 +18,6 @@ _MOVED = {"net_in_bytes", "net_out_bytes"}
 _OVER = 1.1
 """So much more than its rate a narrow link may seem to have carried, for its packets' heads and the window's ends."""
 _CONSUMERS = "consumers"
-_KEEPERS = ("bookie", "broker")
-"""Roles that keep messages, the first of them that there is: a controller's fsyncs are of the cluster's metadata."""
 
 
 def usage(
@@ -74,7 +72,7 @@ def usage(
 
 
 def _keepers(servers: Sequence[Used]) -> list[Used]:
-    by_role = ([row for row in servers if row.role == role] for role in _KEEPERS)
+    by_role = ([row for row in servers if row.role == role] for role in KEEPERS)
     return next((rows for rows in by_role if rows), [])
 
 
