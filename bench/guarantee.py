@@ -163,8 +163,10 @@ def _pulsar(chosen: Mapping[str, str], bookies: int | None) -> Guarantee | None:
     journal = chosen.get("journalWriteData", "true") == "true"
     on_disk = journal and chosen.get("journalSyncData", "true") == "true"
     place = "in the journal, on disk (fdatasync)" if on_disk else "in the journal, in page cache"
-    forgets = ack > 1 and not on_disk
+    forgetting = "a bookie that comes back from a power cut has forgotten its last entries"
+    forgets = forgetting if ack > 1 and not on_disk else ""
     spare = None if bookies is None else max(0, bookies - ensemble)
+    writes = "" if spare is None else f"writes {_go_on(spare)}"
     return _stated(
         f"{_bookies(write, ack)} {place if journal else 'in memory only'}",
         Guarantee(
@@ -174,16 +176,7 @@ def _pulsar(chosen: Mapping[str, str], bookies: int | None) -> Guarantee | None:
             power=on_disk,
             spare=spare,
         ),
-        "; ".join(
-            [
-                *(
-                    ["a bookie that comes back from a power cut has forgotten its last entries"]
-                    if forgets
-                    else []
-                ),
-                *([] if spare is None else [f"writes {_go_on(spare)}"]),
-            ]
-        ),
+        "; ".join(filter(None, (forgets, writes))),
     )
 
 

@@ -242,8 +242,6 @@ class Node:
 
 BUSY = 0.9
 """From this share of its time on, something is taken to be at its limit."""
-IN_TURN = 1.1
-"""Work of one thread after the other keeps as many cores busy as sends are open; so much more is something else."""
 
 CROWDED = 0.5
 """From so many cores on, other work than the trial's own is in the way of its rates, latencies and gaps."""

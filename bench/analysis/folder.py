@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bench.errors import EventLogError
 from bench.guarantee import chosen
-from bench.model import FEW_FSYNCS, KEEPERS, Scalar, text
+from bench.model import FEW_FSYNCS, KEEPERS, Pacing, Scalar, text
+from bench.pacing import Schedule
 
 SLOWING = {"slow-network", "slow-disk"}
 """Kinds of fault that make something slower, and take nothing away."""
@@ -53,6 +54,13 @@ class LoadRecord(_Record):
     warm_up_s: float | None = None
     duration_s: float | None = None
     messages: int | None = None
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """When an open loop's sends were due, from the warm-up's begin on; None for a closed one."""
+        if not isinstance(self.pacing, list) or not self.pacing or not self.producers:
+            return None
+        return Schedule(Pacing(tuple(self.pacing)), self.producers, self.warm_up_s or 0.0)
 
 
 class CheckRecord(_Record):

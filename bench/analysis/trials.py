@@ -14,8 +14,7 @@ from bench.analysis.resources.usage import usage
 from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
 from bench.guarantee import copies, kafka_acks
-from bench.model import COUNTERS, NANOS, Pacing
-from bench.pacing import Schedule
+from bench.model import COUNTERS, NANOS
 
 Row = dict[str, object]
 
@@ -115,12 +114,11 @@ def _beside(trial: TrialRecord) -> float:
 
 def _rate(trial: TrialRecord) -> float | None:
     """Return the rate that an open loop asked for, over its window."""
-    load, window = trial.load, trial.window
-    if isinstance(load.pacing, str) or not load.pacing or window is None or not load.producers:
+    schedule, window = trial.load.schedule, trial.window
+    if schedule is None or window is None:
         return None
-    warm_up_ns = round((load.warm_up_s or 0.0) * NANOS)
+    warm_up_ns = round((trial.load.warm_up_s or 0.0) * NANOS)
     took_ns = window.end_ns - window.start_ns
-    schedule = Schedule(Pacing(tuple(load.pacing)), load.producers, load.warm_up_s or 0.0)
     due = schedule.due_before(warm_up_ns + took_ns) - schedule.due_before(warm_up_ns)
     return due * NANOS / took_ns if took_ns > 0 else None
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench import numbers
-from bench.model import BUSY, IN_TURN, NANOS
+from bench.model import BUSY, NANOS
 
 Row = Mapping[str, Any]
 
@@ -19,6 +19,8 @@ _MOST = 0.5
 """What takes more than this share of a send's time is what the next send waits for."""
 _BOTH = 1.5
 """From so many fsyncs a message on, leader and follower sync each of them."""
+_IN_TURN = 1.1
+"""Work of one thread after the other keeps as many cores busy as sends are open; so much more is something else."""
 _HIDDEN = 1.1
 """No send waits for fsyncs that take so many times its own time: others acknowledge it, as of a slow bookie."""
 _OFTEN = 0.25
@@ -136,7 +138,7 @@ def _few_open(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
     busy = (row.get("servers_cpu") or 0.0) + (row.get("cpu_share") or 0.0)
     in_turn = busy - asked.beside * (row.get("keepers_cpu") or 0.0)
     kept = f"{numbers.plural(sends, 'send')} open at a time, and servers and load process kept {busy:.2f} cores busy"
-    if BUSY * sends <= in_turn <= IN_TURN * sends:
+    if BUSY * sends <= in_turn <= _IN_TURN * sends:
         but = f", copies made at once counted once {in_turn:.2f}" if asked.beside else ""
         yield CPU, f"{kept}{but}: {_who(row)}"
     elif busy >= BUSY * sends and _at_least(row, "cpu_waiting_share", _MOST):

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bench.analysis.resources.telemetry import Used
 from bench.model import KEEPERS, NANOS
+from bench.systems.processing import PROCESSOR
 
 Row = dict[str, object]
 
 _MACHINE, _SUITE = "machine", "suite"
-_CLIENTS = {"client", "processor"}
+_CLIENTS = {"client", PROCESSOR}
 """Roles of what writes and reads: load processes, and an application between two topics."""
 _FRONT = "broker"
 """The role that clients wait for: it waits for the others itself."""

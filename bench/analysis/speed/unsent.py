@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from bench.analysis.folder import TrialRecord
-from bench.model import NANOS, Pacing
-from bench.pacing import Schedule
+from bench.model import NANOS
 
 _LATE_NS = NANOS // 10
 """What is due so shortly before the end may only have been late: a sender that wakes after the end sends no more."""
@@ -26,17 +25,14 @@ def unsent(trial: TrialRecord, sent: int) -> Unsent | None:
     warm-up are among those in the log). Else each producer makes its sends in the order in which they are due, so what
     was not made was due last.
     """
-    load, window = trial.load, trial.window
-    if isinstance(load.pacing, str) or not load.pacing or window is None:
-        return None
-    if load.producers is None or load.warm_up_s is None:
+    load, window, schedule = trial.load, trial.window, trial.load.schedule
+    if schedule is None or window is None or load.warm_up_s is None:
         return None
     if load.messages is not None:
         every = max(0, load.messages - sent)
         return Unsent(every, every)
     if load.duration_s is None:
         return None
-    schedule = Schedule(Pacing(tuple(load.pacing)), load.producers, load.warm_up_s)
     warm_up_ns = round(load.warm_up_s * NANOS)
     before = schedule.due_before(warm_up_ns)
     due = schedule.due_before(warm_up_ns + window.end_ns - window.start_ns - _LATE_NS)

@@ -130,8 +130,8 @@ def _times(point: Point) -> str:
     return f"{numbers.ratio(told['ratio'])}{_interval(told['low'], told['high'], point)}, {rates}"
 
 
-def _apart_from_fsyncs(point: Point) -> Mapping[str, Any]:
-    return {name: value for name, value in point["values"].items() if name != EMULATED_FSYNC}
+def _apart_from_fsyncs(point: Point) -> Mapping[str, str]:
+    return {name: str(value) for name, value in point["values"].items() if name != EMULATED_FSYNC}
 
 
 def _opening(label: str) -> str:
@@ -176,7 +176,7 @@ def _names(sides: Sides) -> list[str]:
 
 def _label(point: Point) -> str:
     """Name a point by its settings; what is a phrase stands for itself."""
-    values = {name: str(value) for name, value in point["values"].items() if name != EMULATED_FSYNC}
+    values = _apart_from_fsyncs(point)
     said = [value if " " in value else f"{name}={value}" for name, value in values.items()]
     if added := point["values"].get(EMULATED_FSYNC):
         said.append(f"fsyncs {added}" if added == AS_IS else f"fsyncs {added} longer, emulated")

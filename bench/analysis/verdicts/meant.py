@@ -157,4 +157,4 @@ def _never_back(expectation: Row, trial: TrialRecord, fault: Row) -> float | Non
     asked = [step["asked_ns"] for step in trial.faults if step["name"] == fault["fault"]]
     seen_ns = trial.window.end_ns - asked[0] if trial.window and asked else 0
     bound = _bound(expectation)
-    return math.inf if seen_ns >= (math.inf if bound is None else bound) else None
+    return math.inf if bound is not None and seen_ns >= bound else None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 from bench.guarantee import Guarantee, guarantee
@@ -22,21 +24,22 @@ class Covered(StrEnum):
     OPEN = "not judged"
 
 
-class Tried(NamedTuple):
+@dataclass(frozen=True)
+class Tried:
     """What a case promises, its trials as their trial.json, and those of them that are valid."""
 
     promise: Guarantee | None
     trials: Sequence[Json]
     valid: Sequence[Json]
 
-    @property
+    @cached_property
     def put_to_test(self) -> bool:
         """Whether in any trial a node that keeps messages was away, cut off, or without power."""
         return self.promise is not None and any(
             _absences(self.promise, step, trial) for trial in self.trials for step in faults(trial)
         )
 
-    @property
+    @cached_property
     def most_away(self) -> int:
         """The most nodes that keep messages that were away, cut off or without power at one time, in a valid trial."""
         if self.promise is None:
@@ -49,12 +52,12 @@ class Tried(NamedTuple):
             default=0,
         )
 
-    @property
+    @cached_property
     def lost_nodes(self) -> int:
         """In how many valid trials a node that keeps messages never came back, or came back without its last ones."""
         return self._in_trials(lambda promise, step, trial: bool(_losses(promise, step, trial)))
 
-    @property
+    @cached_property
     def cut_power(self) -> int:
         """In how many valid trials the power of all nodes that keep messages was cut at once."""
         return self._in_trials(_all_without_power)
@@ -65,7 +68,7 @@ class Tried(NamedTuple):
             return 0
         return sum(any(met(promise, step, trial) for step in faults(trial)) for trial in self.valid)
 
-    @property
+    @cached_property
     def judged(self) -> Covered:
         """Whether what broke is within the promise; where nothing is known of one, a loss is one of a kept message."""
         return Covered.WITHIN if self.promise is None else covered(self.promise, self.valid)
@@ -137,10 +140,9 @@ def _judged(promise: Guarantee, trial: Json) -> Covered:
     lost = [one for step in struck for one in _losses(promise, step, trial)]
     if _at_once(lost) > promise.nodes:
         return Covered.BEYOND
-    stayed = all(
-        one.to_ns == math.inf for one in lost
-    )  # who comes back and has forgotten may mislead the others
-    return Covered.WITHIN if stayed and len({one.node for one in lost}) <= promise.nodes else Covered.OPEN
+    misled = any(one.to_ns < math.inf for one in lost)  # by one that is back, and has forgotten
+    few = len({one.node for one in lost}) <= promise.nodes
+    return Covered.WITHIN if few and not misled else Covered.OPEN
 
 
 def _keepers(promise: Guarantee, step: Json) -> list[str]:

@@ -35,7 +35,6 @@ class _Tried(NamedTuple):
     other: Other
     case: pd.Series[Any]
     promise: Guarantee
-    judged: Covered
     tried: covered.Tried
 
 
@@ -60,7 +59,7 @@ class Elsewhere:
             for one in self.tried
             if one.case["system"] == system
             and one.promise.survives in promises
-            and one.judged is Covered.WITHIN
+            and one.tried.judged is Covered.WITHIN
             and one.tried.put_to_test
         ]
         if not those:
@@ -161,7 +160,7 @@ def _tried(other: Other) -> Iterator[_Tried]:
         tried = covered.of_case(other.trials.values(), case["case"])
         settles = any((trial["case"].get("configuration") or {}).get("processor") for trial in tried.trials)
         if tried.promise and not settles and any(covered.faults(trial) for trial in tried.trials):
-            yield _Tried(other, case, tried.promise, tried.judged, tried)
+            yield _Tried(other, case, tried.promise, tried)
 
 
 def _table(part: sweep.Part, promises: Sequence[Guarantee], tried: Sequence[_Tried]) -> Table:
@@ -187,9 +186,11 @@ def _row(one: _Tried) -> Row:
             Cell(name or numbers.NOTHING),
             Cell(f"{case['rounds']} / {case['trials']}"),
             Cell(numbers.count(case["acked"])),
-            lost if one.judged is Covered.WITHIN or lost.tone == "quiet" else replace(lost, tone="plain"),
+            lost
+            if one.tried.judged is Covered.WITHIN or lost.tone == "quiet"
+            else replace(lost, tone="plain"),
             _unserved(one),
-            Cell(one.judged),
+            Cell(one.tried.judged),
         )
     )
 
