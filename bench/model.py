@@ -1,4 +1,4 @@
-"""The nouns that every room shares: plain frozen dataclasses, no behaviour beyond their own shape.
+"""The nouns that every room shares: plain frozen dataclasses, and a few words about them.
 
 Times are integer nanoseconds of CLOCK_MONOTONIC unless a name says otherwise; sizes are bytes.
 """
@@ -23,11 +23,6 @@ def text(value: object) -> str:
 def texts(values: object) -> list[str]:
     """Return a value, or each of a list, as `text` has it."""
     return [text(value) for value in (values if isinstance(values, list) else [values])]
-
-
-def crowded(other_cpu: float | None) -> bool:
-    """Whether other work took CROWDED cores or more; not where nobody looked."""
-    return (other_cpu or 0.0) >= CROWDED
 
 
 NANOS = 1_000_000_000
@@ -178,9 +173,8 @@ class Case:
     `swept` holds only what the scenario sweeps for this system, in the scenario's order: a case's short name.
     `producer` and `consumer` are client properties under the client's own names; `processor` is the application between
     two topics, if there is one (bench/systems/processing.py). `disk` is what an fsync is made to cost
-    (bench/run/emulated.py). `faults` are the steps of what
-    breaks during a trial, as the scenario has them (bench/faults/step.py). With `telemetry` servers and machine are
-    looked at while the load runs (bench/telemetry).
+    (bench/run/emulated.py). `faults` are the steps of what breaks during a trial, as the scenario has them
+    (bench/faults/step.py). With `telemetry` servers and machine are looked at while the load runs (bench/telemetry).
     """
 
     system: str
@@ -245,6 +239,12 @@ BUSY = 0.9
 
 CROWDED = 0.5
 """From so many cores on, other work than the trial's own is in the way of its rates, latencies and gaps."""
+
+
+def crowded(other_cpu: float | None) -> bool:
+    """Whether other work took CROWDED cores or more; not where nobody looked."""
+    return (other_cpu or 0.0) >= CROWDED
+
 
 PROCESS_COUNTERS = ("cpu_s", "disk_read_bytes", "disk_write_bytes", "net_in_bytes", "net_out_bytes")
 """What telemetry counts of each process when it looks at the machine; the rest is asked of servers, less often."""

@@ -24,17 +24,30 @@ def absent(value: object) -> bool:
 def endless(row: Any, name: str) -> bool:  # noqa: ANN401 - a mapping or a table's row: what has `get`
     """Whether a time of a row has no value though it could have: it falls among what never came.
 
-    Its measure has values, or nothing at all came to consumers of what was acknowledged.
+    Its measure has values, or it has none at all for one of the reasons in `_none`.
     """
     measure, _, _ = name.partition("_")
     if not absent(row.get(name)):
         return False
-    return not absent(row.get(f"{measure}_min_ns")) or (measure == "e2e" and _none_came(row))
+    return not absent(row.get(f"{measure}_min_ns")) or _none(row, measure)
 
 
-def _none_came(row: Any) -> bool:  # noqa: ANN401 - as above
-    acked = row.get("throughput_msgs_per_s")
-    return row.get("e2e_messages") == 0 and not absent(acked) and acked > 0
+def _none(row: Any, measure: str) -> bool:  # noqa: ANN401 - as above
+    """Whether all that a measure speaks of never came.
+
+    No acknowledgement of what was sent; none, and sends that were due and never made; nothing at consumers of what was
+    acknowledged.
+    """
+    acked, due_unsent = row.get("throughput_msgs_per_s"), row.get("due_unsent")
+    match measure:
+        case "service":
+            return not absent(acked) and acked == 0
+        case "response" | "queue":
+            return not absent(due_unsent) and due_unsent > 0
+        case "e2e":
+            return row.get("e2e_messages") == 0 and not absent(acked) and acked > 0
+        case _:
+            return False
 
 
 def count(value: float | None) -> str:
@@ -71,7 +84,7 @@ def duration(value_ns: float | None) -> str:
 
 
 def seconds(value_s: float | None) -> str:
-    """A length of time in s, or in minutes from two minutes on."""
+    """A length of time in s, in minutes from two minutes on, in hours from one and a half on."""
     if value_s is None or absent(value_s):
         return NOTHING
     if value_s >= 5400:

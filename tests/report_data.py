@@ -84,6 +84,10 @@ _MESSAGE_COLUMNS = [
 ]
 
 
+_UNSEEN = ("unavailable_ended", "machine_cpu_share", "gc_share")
+"""Columns of `trials` that tests fill in where they are about them."""
+
+
 def _trials(sketch: Sketch, draw: np.random.Generator) -> Iterator[Row]:
     cases = [(system, settings) for system in sketch.systems for settings in sketch.cases(system)]
     number = 0
@@ -105,7 +109,7 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
             **dict.fromkeys((*RATES, *TIMES)),
             **dict.fromkeys(COUNTERS, 0),
             **dict.fromkeys((*USAGE, "bottleneck", "bottleneck_evidence", "other_cpu", "fsync_ns")),
-            **dict.fromkeys(BROKEN),
+            **dict.fromkeys((*BROKEN, *_UNSEEN, "drift", "flags", "cpu_share", "loop_lag_max_ns")),
             "e2e_messages": 0,
         }
         state = {"state": "failed", "verdict": "invalid", "reason": reason, "window_s": None}
@@ -138,7 +142,7 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
         "flags": "trend" if trial["trial"] in sketch.drifting else None,
         **_usage(min(0.92, 0.3 + rate / 80_000)),
         "other_cpu": 1.2 if trial["trial"] in sketch.crowded else 0.1,
-        **dict.fromkeys(BROKEN),
+        **dict.fromkeys((*BROKEN, *_UNSEEN)),
         "machine_probe_ns": 4_000_000 if trial["trial"] in sketch.slowed else 2_500_000,
     }
     for measure, times in latencies.items():
@@ -250,6 +254,7 @@ def _cases(trials: pd.DataFrame, order: list[Row]) -> pd.DataFrame:
             row[f"{column}_ci_high"] = interval.high if interval else None
         row |= {name: pd.to_numeric(valid[name]).sum(min_count=len(valid)) for name in COUNTERS}
         row |= {name: pd.to_numeric(valid[name]).median() for name in USAGE}
+        row["due_unsent"] = 0
         row["bottleneck"] = ", ".join(valid["bottleneck"].unique()) or None
         row["guarantee"] = _GUARANTEES.get(settings.get("acks", settings.get("journalSyncData", "")))
         rows.append(row)

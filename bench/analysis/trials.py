@@ -163,7 +163,7 @@ def _account(trial: TrialRecord, counted: Counted) -> Row:
 
 def _problems(trial: TrialRecord, counted: Counted, account: Row) -> list[str]:
     """Say, in sentences, what the event log itself has against the trial, whatever trial.json says."""
-    found = ["The trial failed."] if trial.state == "failed" and trial.verdict == "valid" else []
+    found = ["The trial failed."] if trial.state == "failed" and trial.verdict != "invalid" else []
     if trial.trial in counted.recorded:
         found += counted.recorded[trial.trial].problems
     if account.get("foreign"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,8 @@ from bench.errors import FaultError
 
 _CHAINS = (("INPUT", "--source"), ("OUTPUT", "--destination"))
 _QUEUES = "/proc/net/netfilter/nfnetlink_queue"
-_READY_S = 30.0
+_ANSWERS_S = 30.0
+"""Who holds packets says within so long that it does, and what it did once it ends."""
 
 
 @cache
@@ -79,14 +81,9 @@ class DelayedNode:
             if those
         ]
         figures = (link.delay_s * 1e9, link.jitter_s * 1e9, link.bytes_per_s)
+        command = [sys.executable, "-m", "bench.backends.packet_delay", *(str(round(one)) for one in figures)]
         self._process = subprocess.Popen(
-            [
-                *enter,
-                sys.executable,
-                "-m",
-                "bench.backends.packet_delay",
-                *(str(round(one)) for one in figures),
-            ],
+            [*enter, *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -94,7 +91,14 @@ class DelayedNode:
         )
         if self._line() != "ready":
             self._process.kill()
-            raise FaultError(f"Packets of {name} cannot be held: {self._process.communicate()[1].strip()}.")
+            said = self._process.communicate()[1].strip()
+            raise FaultError(
+                f"Packets of {name} cannot be held: {said or f'no answer within {_ANSWERS_S:g} s'}."
+            )
+        self._lay()
+
+    def _lay(self) -> None:
+        """Lead packets to the queues; where one rule fails none stays, and nobody serves them any more."""
         laid = []
         try:
             for rule in self._rules:
@@ -102,6 +106,7 @@ class DelayedNode:
                 laid.append(rule)
         except FaultError:
             self._process.kill()
+            self._process.wait()
             with suppress(FaultError):  # the first failure is told
                 for rule in laid:
                     self._change("--delete", rule)
@@ -124,7 +129,7 @@ class DelayedNode:
 
     def _told(self) -> dict[str, Held]:
         try:
-            said, _ = self._process.communicate(timeout=_READY_S)
+            said, _ = self._process.communicate(timeout=_ANSWERS_S)
             told: dict[str, dict[str, int]] = json.loads(said)
         except (subprocess.TimeoutExpired, ValueError) as error:
             self._process.kill()
@@ -149,4 +154,7 @@ class DelayedNode:
         return done.stdout
 
     def _line(self) -> str:
-        return self._process.stdout.readline().strip() if self._process.stdout is not None else ""
+        """Return its first line; empty where none comes in time, or it ended."""
+        out = self._process.stdout
+        ready, _, _ = select.select([out], [], [], _ANSWERS_S) if out is not None else ((), (), ())
+        return out.readline().strip() if out is not None and ready else ""

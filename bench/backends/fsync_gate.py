@@ -235,8 +235,7 @@ def release(gates: Mapping[str, FsyncGate]) -> str:
             raise FaultError(f"Fsyncs of {', '.join(gates)} were held after they were to be held no more.")
         time.sleep(_LOOK_S)
         before, now = now, _held(gates)
-    delays = ", ".join(f"{name} {gate.delay_ns / 1e6:g} ms" for name, gate in gates.items())
-    return f"The gates now hold an fsync for: {delays}; none waits there."
+    return f"No fsync of {', '.join(gates)} waits at its gate, and none was held there any more."
 
 
 def _held(gates: Mapping[str, FsyncGate]) -> int:

@@ -108,7 +108,7 @@ class ProcessBackend:
 
         def watch() -> None:
             while not over.wait(_WATCH_S):
-                with suppress(NodeDiedError):  # whoever asks for `alive` is told
+                with suppress(ClusterError):  # whoever asks for `alive` is told
                     self.alive()
                 self._look_who_is_back(supervision)
 

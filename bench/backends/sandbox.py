@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
+from bench.backends import commands
 from bench.backends.awake import keep_awake
 from bench.errors import SetupError
 
@@ -44,15 +45,7 @@ def _unshare(namespaces: Sequence[str], inner: Sequence[str]) -> list[str]:
 
 def possible() -> str | None:
     """Return None where a sandbox can be had, else the reason why not."""
-    try:
-        tried = subprocess.run(command(["true"]), capture_output=True, text=True, timeout=20, check=False)
-    except FileNotFoundError:
-        return "the command `unshare` (util-linux) is missing"
-    except subprocess.TimeoutExpired:
-        return "`unshare` did not answer within 20 s"
-    return (
-        None if tried.returncode == 0 else tried.stderr.strip() or f"`unshare` ended with {tried.returncode}"
-    )
+    return _why_fails(command(["true"]))
 
 
 def why_fails(script: str, *arguments: str, told: str = "") -> str | None:
@@ -61,9 +54,13 @@ def why_fails(script: str, *arguments: str, told: str = "") -> str | None:
     It works inside a sandbox and outside. /run is a file system of its own there. `told` is what the script can read.
     """
     inner = ["sh", "-ec", f"mount -t tmpfs tmpfs /run; {script}", "sh", *arguments]
+    return _why_fails(_unshare(("--net", "--mount"), inner), told)
+
+
+def _why_fails(tried_command: Sequence[str], told: str = "") -> str | None:
     try:
         tried = subprocess.run(
-            _unshare(("--net", "--mount"), inner),
+            tried_command,
             input=told,
             env={**os.environ, "PATH": PATH},
             capture_output=True,
@@ -146,7 +143,7 @@ def _watch(lifeline: int) -> None:
 
 
 def _do(*arguments: str) -> None:
-    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    done = commands.run(arguments)
     if done.returncode:
         message = f"laying out the sandbox failed at `{' '.join(arguments)}`: {done.stderr.strip()}"
         raise SetupError(message)

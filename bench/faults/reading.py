@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.errors import BenchError
 from bench.model import NANOS
 
 Tell = Callable[[Mapping[str, Any]], None]
@@ -73,8 +72,8 @@ class Reading:
             done = self.read_all(str(self.record["name"]), self._told, self._given_up)
             self._told(done)
             self.record |= {name: done[name] for name in ("complete", "reason")}
-        except BenchError as error:
-            self.record["reason"] = str(error)
+        except Exception as error:  # noqa: BLE001 - the record tells, whatever it was
+            self.record["reason"] = str(error) or repr(error)
         finally:
             self._over.set()
 

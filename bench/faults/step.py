@@ -91,6 +91,8 @@ Action: TypeAlias = Strike | Undo | Read | LookUp | Mark
 class Step:
     """One step: when it is due, and what is done then; with `always` again and again, until the load is over."""
 
+    number: int
+    """The place of its entry in the scenario's list."""
     name: str
     when: Condition
     action: Action
@@ -165,7 +167,9 @@ def _step(
     if head.when.reader is not None and not any(isinstance(step.action, Read) for step in before):
         raise StepError((number, "when", "reader"), "no earlier step starts a reader (read: earliest)")
     path = (number, actions[0])
-    return Step(name, head.when, _action(actions[0], document[actions[0]], head, path, before)), head.times
+    return Step(
+        number, name, head.when, _action(actions[0], document[actions[0]], head, path, before)
+    ), head.times
 
 
 def _action(word: str, value: object, head: Head, path: Place_, before: Sequence[Step]) -> Action:

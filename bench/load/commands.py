@@ -22,8 +22,8 @@ class Produce:
     """Run one trial's load against a topic that exists; sends are recorded below `folder` (<trial>/sends).
 
     `grace_s`, or as long as the client itself may take, bounds the wait for sends that are still open when the load
-    ends. An extra progress line comes
-    within 20 ms after the number of acknowledged sends has passed each of `progress_at_acks`.
+    ends. An extra progress line comes within 20 ms after the number of acknowledged sends has passed each of
+    `progress_at_acks`.
 
     Progress: sent, acked, failed, unknown, rate (acknowledged a second since the line before), at_ns;
     start_ns and end_ns of the window (null where messages end it); open (sends), loop_lag_ns (longest since the line
@@ -74,7 +74,7 @@ class Subscribe:
 class Finish:
     """End the live consumers once each has `expected` different messages, or nothing new came for `grace_s`.
 
-    Done: received, distinct (the least over the consumers), recorder_backlog_max, cpu_share.
+    Done: received, distinct (the least over the consumers).
     """
 
     verb: ClassVar[str] = "finish"
@@ -92,8 +92,7 @@ class Verify:
     (times of more than a second in which nothing came: from_ns, to_ns, and received and at by then; the last one may
     still go on).
 
-    Done: the same, and distinct, complete (whether every partition was read to its end), reason (None when
-    complete), recorder_backlog_max.
+    Done: the same, and distinct, complete (whether every partition was read to its end), reason (None when complete).
     """
 
     verb: ClassVar[str] = "verify"

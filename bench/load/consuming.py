@@ -72,8 +72,6 @@ class Consumers:
     def __init__(self, system: System, command: Subscribe) -> None:
         """Connect all of them; messages sent after the return are seen."""
         spare_collector()
-        self._start_ns = time.monotonic_ns()
-        self._start_cpu_ns = time.process_time_ns()
         self._consumers: list[LiveConsumer] = []
         for number in range(command.consumers):
             consumer = system.consumer(command.endpoint, command.topic, command.consumer)
@@ -88,14 +86,9 @@ class Consumers:
             time.sleep(_LOOK_S)
             if time.monotonic_ns() - told_ns > _TELL_NS:
                 told_ns = time.monotonic_ns()
-                report({"received": self._received(), "distinct": self._distinct()})
+                report(self._counts())
         self.close()
-        return {
-            "received": self._received(),
-            "distinct": self._distinct(),
-            "recorder_backlog_max": max((c.recorder.backlog_max for c in self._consumers), default=0),
-            "cpu_share": self._cpu_share(),
-        }
+        return self._counts()
 
     def close(self) -> None:
         """Leave. Raises LoadError when a consumer broke off or a record could not be written."""
@@ -104,15 +97,10 @@ class Consumers:
         for consumer in self._consumers:
             consumer.check()
 
-    def _received(self) -> int:
-        return sum(consumer.recorder.received for consumer in self._consumers)
-
-    def _distinct(self) -> int:
-        return min((consumer.recorder.distinct for consumer in self._consumers), default=0)
-
-    def _cpu_share(self) -> float:
-        wall_ns = max(1, time.monotonic_ns() - self._start_ns)
-        return round((time.process_time_ns() - self._start_cpu_ns) / wall_ns, 4)
+    def _counts(self) -> dict[str, int]:
+        recorders = [consumer.recorder for consumer in self._consumers]
+        least = min((recorder.distinct for recorder in recorders), default=0)
+        return {"received": sum(recorder.received for recorder in recorders), "distinct": least}
 
 
 class _Waiting:
@@ -155,7 +143,6 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
         "distinct": recorder.distinct,
         "complete": reason is None,
         "reason": reason,
-        "recorder_backlog_max": recorder.backlog_max,
     }
 
 

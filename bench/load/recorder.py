@@ -208,11 +208,6 @@ class ReceiveRecorder:
         self._writer = ParquetWriter(folder, f"{stage}-{consumer}", RECEIVES, self._table)
 
     @property
-    def backlog_max(self) -> int:
-        """The largest number of handed-over pieces (of 512 messages) that waited at one time."""
-        return self._writer.backlog_max
-
-    @property
     def distinct(self) -> int:
         """How many different messages of this trial came; what is not handed over yet is missing."""
         return self._came.count

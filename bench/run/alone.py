@@ -1,44 +1,40 @@
-"""One process at a time on a run folder, and one run of real servers at a time on a machine."""
+"""One process at a time on a run folder, and one cluster of real servers at a time on a machine."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from bench.backends.artifacts import cache_root
 from bench.errors import SetupError
 from bench.run.folder import RunFolder
 
-_NAME = ".lock"
-
 
 @contextmanager
-def alone(folder: RunFolder, *, servers: bool) -> Iterator[None]:
-    """Hold the run folder, and with `servers` the machine. Raises SetupError where another process holds one.
-
-    The kernel gives both back when this process ends, however it ends.
-    """
-    with ExitStack() as stack:
-        stack.enter_context(
-            _held(folder.path / _NAME, folder, f"{folder.path} is being run by {{}}: leave it to that one.")
-        )
-        if servers:
-            cache_root().mkdir(parents=True, exist_ok=True)
-            stack.enter_context(
-                _held(
-                    cache_root() / ".run.lock",
-                    folder,
-                    "Another run is under way, {}. Two at a time would measure each other: wait for it, or end it.",
-                )
-            )
+def on_folder(folder: RunFolder) -> Iterator[None]:
+    """Hold a run folder. Raises SetupError where another process does."""
+    refusal = f"{folder.path} is being run by {{}}: leave it to that one."
+    with _held(folder.path / ".lock", folder.path.name, refusal):
         yield
 
 
 @contextmanager
-def _held(lock: Path, folder: RunFolder, refusal: str) -> Iterator[None]:
+def on_machine(name: str) -> Iterator[None]:
+    """Hold the machine for a cluster, as whom a refusal tells it. Raises SetupError where another process does."""
+    cache_root().mkdir(parents=True, exist_ok=True)
+    refusal = (
+        "Another cluster runs here, of {}. Two at a time would measure each other: wait for it, or end it."
+    )
+    with _held(cache_root() / ".run.lock", name, refusal):
+        yield
+
+
+@contextmanager
+def _held(lock: Path, name: str, refusal: str) -> Iterator[None]:
+    """Hold a lock file; the kernel gives it back when this process ends, however it ends."""
     with lock.open("a+", encoding="utf-8") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -46,6 +42,6 @@ def _held(lock: Path, folder: RunFolder, refusal: str) -> Iterator[None]:
             held.seek(0)
             raise SetupError(refusal.format(held.read().strip() or "another process")) from None
         held.truncate(0)
-        held.write(f"process {os.getpid()} ({folder.path.name})")
+        held.write(f"process {os.getpid()} ({name})")
         held.flush()
         yield

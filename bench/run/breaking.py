@@ -36,9 +36,9 @@ def checked(loaded: Loaded, case: Case) -> Case:
     except StepError as refusal:
         raise _error(loaded, case, refusal.path, str(refusal)) from None
     every = nodes(case.cluster, Path("/nodes"))
-    for number, step in enumerate(steps):
-        _check_targets(loaded, case, number, step, every)
-        _check_state(loaded, case, number, step, wiring.system(case.system).states)
+    for step in steps:
+        _check_targets(loaded, case, step, every)
+        _check_state(loaded, case, step, wiring.system(case.system).states)
     _check_times(loaded, case, steps)
     faults = [step.fault for step in steps if step.fault is not None]
     if case.disk and any(fault.needs_gates for fault in faults):
@@ -51,7 +51,7 @@ def checked(loaded: Loaded, case: Case) -> Case:
     return replace(case, cluster=cluster)
 
 
-def _check_targets(loaded: Loaded, case: Case, number: int, step: Step, every: Sequence[Node]) -> None:
+def _check_targets(loaded: Loaded, case: Case, step: Step, every: Sequence[Node]) -> None:
     if step.fault is None:
         return
     parts = wiring.system(case.system).parts(case)
@@ -61,7 +61,7 @@ def _check_targets(loaded: Loaded, case: Case, number: int, step: Step, every: S
         wrong = _wrong(name, allowed, parts, case.partitions)
         if wrong is not None:
             what = f"no target {name!r}{' with a disk of its own' if step.fault.needs_disks else ''}"
-            raise _error(loaded, case, (number,), f"{case.system} has {what}{wrong}")
+            raise _error(loaded, case, (step.number,), f"{case.system} has {what}{wrong}")
 
 
 def _check_times(loaded: Loaded, case: Case, steps: Sequence[Step]) -> None:
@@ -69,7 +69,7 @@ def _check_times(loaded: Loaded, case: Case, steps: Sequence[Step]) -> None:
     load, passed_s = case.load, 0.0
     whole_s = None if load.duration_s is None else load.warm_up_s + load.duration_s
     most = sends(load)
-    for number, step in enumerate(steps):
+    for step in steps:
         if step.when.load is not None:
             return
         passed_s += (step.when.after or 0.0) - (step.when.jitter or 0.0)
@@ -77,10 +77,10 @@ def _check_times(loaded: Loaded, case: Case, steps: Sequence[Step]) -> None:
             continue
         if whole_s is not None and passed_s >= whole_s:
             message = f"the load is over after {whole_s:g} s; this comes after {passed_s:g} s at the earliest"
-            raise _error(loaded, case, (number, "when", "after"), message)
+            raise _error(loaded, case, (step.number, "when", "after"), message)
         if most is not None and (step.when.acks or 0) > most:
             message = f"this waits for {step.when.acks:,} acknowledged sends, and the load makes {most:,}"
-            raise _error(loaded, case, (number, "when", "acks"), message)
+            raise _error(loaded, case, (step.number, "when", "acks"), message)
 
 
 def _wrong(target: str, allowed: Sequence[str], parts: Parts, partitions: int) -> str | None:
@@ -97,11 +97,11 @@ def _wrong(target: str, allowed: Sequence[str], parts: Parts, partitions: int) -
     return f"{hint}; one of {', '.join(allowed)}"
 
 
-def _check_state(loaded: Loaded, case: Case, number: int, step: Step, known: Sequence[str]) -> None:
+def _check_state(loaded: Loaded, case: Case, step: Step, known: Sequence[str]) -> None:
     for name in step.when.states:
         if name not in known:
             message = f"{case.system} tells no such state; a step may wait for {', '.join(known) or 'none'}"
-            raise _error(loaded, case, (number, "when", name), message)
+            raise _error(loaded, case, (step.number, "when", name), message)
 
 
 def require(cases: Iterable[Case]) -> None:

@@ -9,7 +9,7 @@ from bench.pacing import Schedule, sends
 
 _CLUSTER_START_S = {"kafka": 8.0, "pulsar": 16.0, "memory": 0.5}
 _WARM_UP_SHARE = 0.8
-"""A warm-up takes about so much of the time that the scenario gives it at most (Bench.warm_up)."""
+"""A warm-up takes about so much of the time that the scenario gives it at most (warming.warm_up)."""
 _TRIAL_BESIDES_S = 2.7
 _MESSAGES_PER_S = 15_000.0
 """So fast is a load at most that is a number of messages: sent and read."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import socket
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from rich.console import Console
@@ -13,9 +14,8 @@ from bench import numbers
 from bench.backends import sandbox
 from bench.errors import BenchError, EventLogError, SetupError
 from bench.model import Verdict
-from bench.run import breaking, preflight
+from bench.run import alone, breaking, preflight
 from bench.run import folder as run_folder
-from bench.run.alone import alone
 from bench.run.folder import RunFolder, now_utc
 from bench.run.manifest import differences, manifest, ran_on
 from bench.run.plan import Plan, plan, planned
@@ -35,13 +35,14 @@ def prepare(name: str, profile: str, overrides: Sequence[str], seed: int) -> Pla
 
 def start(chosen: Plan, out: Path, *, web: bool) -> int:
     """Run a plan from its beginning; return the exit status."""
-    _check(chosen, out)
     loaded = chosen.loaded
-    folder = run_folder.create(out, loaded.scenario.name, loaded.profile)
-    shutil.copyfile(loaded.file, folder.path / "scenario.yaml")
-    folder.write("plan.json", chosen.document())
-    folder.write("manifest.json", manifest(folder, chosen))
-    return _run(folder, chosen, web=web)
+    with _machine(chosen):
+        _check(chosen, out)
+        folder = run_folder.create(out, loaded.scenario.name, loaded.profile)
+        shutil.copyfile(loaded.file, folder.path / "scenario.yaml")
+        folder.write("plan.json", chosen.document())
+        folder.write("manifest.json", manifest(folder, chosen))
+        return _run(folder, web=web)
 
 
 def resume(folder: RunFolder, *, web: bool) -> int:
@@ -50,13 +51,20 @@ def resume(folder: RunFolder, *, web: bool) -> int:
     Raises EventLogError where the suite, its libraries or the machine are others now: one run is of one kind.
     """
     chosen = planned(folder)
-    _check(chosen, folder.path.parent)
-    if unlike := differences(folder.read("manifest.json"), ran_on(folder, chosen)):
-        raise EventLogError(
-            f"{folder.path / 'manifest.json'}: this run was begun on other ground: {'; '.join(unlike)}. Its trials "
-            "would not be alike: go on with what the manifest names, or start a new run."
-        )
-    return _run(folder, chosen, web=web)
+    with _machine(chosen):
+        _check(chosen, folder.path.parent)
+        if unlike := differences(folder.read("manifest.json"), ran_on(folder, chosen)):
+            raise EventLogError(
+                f"{folder.path / 'manifest.json'}: this run was begun on other ground: {'; '.join(unlike)}. Its trials "
+                "would not be alike: go on with what the manifest names, or start a new run."
+            )
+        return _run(folder, web=web)
+
+
+def _machine(chosen: Plan) -> AbstractContextManager[None]:
+    """Hold the machine where a plan has servers: before the folder is made, whose files another run would measure."""
+    servers = any(trial.case.cluster.nodes for trial in chosen.trials)
+    return alone.on_machine(chosen.loaded.scenario.name) if servers else nullcontext()
 
 
 def _check(chosen: Plan, out: Path) -> None:
@@ -67,7 +75,7 @@ def _check(chosen: Plan, out: Path) -> None:
     preflight.check((case.cluster for case in cases), out, written_bytes)
 
 
-def _run(folder: RunFolder, chosen: Plan, *, web: bool) -> int:
+def _run(folder: RunFolder, *, web: bool) -> int:
     console = Console(stderr=True)
     arguments = [str(folder.path)]
     with socket.socket() as listener:
@@ -76,7 +84,7 @@ def _run(folder: RunFolder, chosen: Plan, *, web: bool) -> int:
             _listen(listener)
             console.print(f"live view: http://{_WEB[0]}:{_WEB[1]}")
             keep, arguments = [listener.fileno()], [*arguments, "--web-fd", str(listener.fileno())]
-        with alone(folder, servers=any(trial.case.cluster.nodes for trial in chosen.trials)):
+        with alone.on_folder(folder):
             status = sandbox.run("bench.run.inside", arguments, keep)
     if status:
         done, every = len(folder.done()), len(folder.read("plan.json")["trials"])

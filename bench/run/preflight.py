@@ -73,9 +73,14 @@ def written(case: Case) -> int:
     return messages * load.message_bytes * each
 
 
+def memory_bytes(servers: Iterable[Node]) -> int:
+    """Return what a cluster and its load may take."""
+    return sum(node.memory_bytes for node in servers) + _LOAD_BYTES
+
+
 def _check_memory(servers: Sequence[Node]) -> None:
     """Raise SetupError when the machine's free memory doesn't hold a cluster and its load."""
-    needed = sum(node.memory_bytes for node in servers) + _LOAD_BYTES
+    needed = memory_bytes(servers)
     free = psutil.virtual_memory().available
     if needed > free:
         message = (

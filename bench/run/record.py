@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench import numbers
-from bench.model import BUSY, EMULATED_FSYNC, FEW_FSYNCS, NANOS, Case, Load, Trial, Verdict
+from bench.model import EMULATED_FSYNC, FEW_FSYNCS, NANOS, Case, Load, Trial, Verdict
 from bench.run.folder import now_utc
 from bench.scenario.values import added_fsync_s
 
@@ -86,23 +86,19 @@ def failed(reason: str) -> dict[str, Any]:
 
 def finished(
     sent: Mapping[str, Any],
-    seen: Mapping[str, Any] | None,
     read: Mapping[str, Any],
     effective: Mapping[str, object],
     kept: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return what changes in trial.json once a trial is over, with the checks that judge it.
 
-    `sent`, `seen` and `read` are what the load processes said (commands.Produce, Finish, Verify); `seen` is None
-    where the scenario has no live consumers. `kept` is what the trial wrote down itself: `faults`, and the `disk` that
-    was emulated (null for none).
+    `sent` and `read` are what the load processes said (commands.Produce, Verify). `kept` is what the trial wrote down
+    itself: `faults`, and the `disk` that was emulated (null for none).
     """
     faults, disk = kept["faults"], kept["disk"]
     checks = [
         _recorder(sent),
         _load_went_on(sent, faults),
-        _client(sent),
-        *_live(sent, seen),
         *_disk(disk),
         *_faults(faults, sent),
         *_readers(faults),
@@ -138,13 +134,6 @@ def _recorder(sent: Mapping[str, Any]) -> dict[str, str]:
         return _check("recorder", Verdict.VALID, f"all {recorded:,} sends are in the event log")
     reason = f"{sent['sent']:,} sends were made, {recorded:,} are in the log, {sent['acked']:,} acknowledged."
     return _check("recorder", Verdict.INVALID, reason)
-
-
-def _client(sent: Mapping[str, Any]) -> dict[str, str]:
-    """Mark a trial that may be bound by its client: valid, but perhaps no limit of the brokers."""
-    share = sent["client"]["cpu_share"]
-    bound = ": this may be the client's limit, not the brokers'" if share >= BUSY else ""
-    return _check("client", Verdict.VALID, f"the load process used {share:.0%} of a core{bound}")
 
 
 def _faults(faults: Sequence[Mapping[str, Any]], sent: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -194,13 +183,6 @@ def _load_went_on(sent: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) 
         reason = f"{sent['due_unsent']:,} sends were due and never made: the rate asked for was not reached"
         return _check("load", Verdict.VALID, reason)
     return _check("load", Verdict.VALID, f"{sent['never_told']:,} sends were still open at the end")
-
-
-def _live(sent: Mapping[str, Any], seen: Mapping[str, Any] | None) -> list[dict[str, str]]:
-    if seen is None:
-        return []
-    reason = f"live consumers received {seen['received']:,} messages of {sent['acked']:,} acknowledged"
-    return [_check("live", Verdict.VALID, reason)]
 
 
 def _disk(disk: Mapping[str, Any] | None) -> list[dict[str, str]]:

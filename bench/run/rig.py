@@ -96,12 +96,12 @@ class Rig:
         if consumers := trial.case.load.consumers:
             self.consume(Subscribe(**self.reading(trial, topic, folder), consumers=consumers), _SUBSCRIBE_S)
 
-    def catch_up(self, expected: int, pause_s: float = 0.0) -> Document:
+    def catch_up(self, expected: int, pause_s: float = 0.0) -> None:
         """Let the consumers go on until they have what is expected, or nothing has come for a while; end them.
 
         The while is `pause_s`, or longer.
         """
-        return self.consume(Finish(expected=expected, grace_s=max(_CATCH_UP_S, pause_s)), _TAIL_S)
+        self.consume(Finish(expected=expected, grace_s=max(_CATCH_UP_S, pause_s)), _TAIL_S)
 
     def reading(self, trial: Trial, topic: Topic, folder: Path) -> dict[str, Any]:
         """Return what any command that reads a topic needs."""

@@ -9,9 +9,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from bench.model import text
+from bench.run import preflight
+from bench.run.cluster import nodes
 from bench.run.plan import Plan
 from bench.run.preflight import Finding
-from bench.run.wiring import system
 
 
 def plan_line(plan: Plan) -> str:
@@ -32,7 +33,11 @@ def plan_table(plan: Plan) -> RenderableType:
     parts: list[RenderableType] = [shown]
     if plan.left_out:
         parts.append(_left_out(plan))
-    return Group(*parts, f"memory: {_memory(plan) / 2**30:.1f} GiB for the largest cluster", plan_line(plan))
+    return Group(
+        *parts,
+        f"memory: {_memory(plan) / 2**30:.1f} GiB for the largest cluster and its load",
+        plan_line(plan),
+    )
 
 
 def reasons(plan: Plan) -> Counter[str]:
@@ -50,10 +55,7 @@ def _left_out(plan: Plan) -> Table:
 
 def _memory(plan: Plan) -> int:
     clusters = (trial.case.cluster for trial in plan.trials)
-    return max(
-        sum(node.memory_bytes for node in system(cluster.system).nodes(cluster, plan.loaded.file.parent))
-        for cluster in clusters
-    )
+    return max(preflight.memory_bytes(nodes(cluster, plan.loaded.file.parent)) for cluster in clusters)
 
 
 def findings_table(found: Iterable[Finding]) -> Table:

@@ -142,11 +142,12 @@ class Bench:
         finally:
             history.stop()
         pause_s = cluster.system.pause_s(trial.case) + _SPARE_S if trial.case.faults else 0.0
-        seen = rig.catch_up(sent["sent"], pause_s) if trial.case.load.consumers else None
+        if trial.case.load.consumers:
+            rig.catch_up(sent["sent"], pause_s)
         verify = Verify(**rig.reading(trial, processed, receives), deadline_s=max(_SILENCE_S, pause_s))
         read = rig.consume(verify, _READ_S)
         disk = document["disk"] and document["disk"] | {"held": cluster.disks.held()}
-        return record.finished(sent, seen, read, effective, {"faults": document["faults"], "disk": disk})
+        return record.finished(sent, read, effective, {"faults": document["faults"], "disk": disk})
 
     def _timeline(self, trial: Trial, topic: Topic, working: Path, faults: list[Document]) -> Timeline:
         rig, cluster = self.rig, self.rig.cluster

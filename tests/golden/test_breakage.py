@@ -141,6 +141,52 @@ def struck_soon() -> TrialLog:
     return replace(once, round=6, others={**once.others, "faults": [first, reader, second]})
 
 
+def healed_before_the_next() -> TrialLog:
+    """The same, healed at 10.5 s, which ended nothing before another kill at 11 s."""
+    twice = struck_meanwhile()
+    first, *others = twice.others["faults"]
+    others[-1] |= {"name": "another killed"}
+    healed = first | {"heal_asked_ns": seconds(10.5), "healed_ns": seconds(10.8)}
+    unclaimed = {"producer": {"acks": "all"}}
+    return replace(
+        twice, round=9, configuration=unclaimed, others={**twice.others, "faults": [healed, *others]}
+    )
+
+
+def still_standing() -> TrialLog:
+    """As the first, and partition 0 stands from 18 s on, and a reader when it was given up, until nobody looks."""
+    once = killed()
+    cut = [row["partition"] == 0 and row["sent_ns"] >= seconds(18) for row in once.sends or ()]
+    gone = {"outcome": "unknown", "done_ns": None}
+    sends = [row | gone if unheard else row for row, unheard in zip(once.sends or (), cut, strict=True)]
+    heard = [row for row in sends if row["outcome"] == "ok"]
+    live = [receive("live", row, row["done_ns"] + seconds(0.005)) for row in heard]
+    stored = [
+        row for number in (0, 1) for row in read_back([sent for sent in heard if sent["partition"] == number])
+    ]
+    kill, reader = once.others["faults"]
+    given_up = reader | {"complete": False, "received": 2}
+    return replace(
+        once,
+        sends=sends,
+        receives=[*live, *stored],
+        round=10,
+        configuration={"producer": {"acks": "all"}},
+        others={**once.others, "faults": [kill | {"name": "first of two"}, given_up]},
+    )
+
+
+def struck_at_once() -> TrialLog:
+    """As the first, and another kill half a second after it."""
+    once = killed()
+    first, reader = once.others["faults"]
+    second = first | {"name": "another killed", "asked_ns": seconds(10.5), "effect_ns": seconds(10.6)}
+    unclaimed = {"producer": {"acks": "all"}}
+    return replace(
+        once, round=11, configuration=unclaimed, others={**once.others, "faults": [first, reader, second]}
+    )
+
+
 def struck_while_slow() -> TrialLog:
     """The same kill, never healed, after something was made slower at 9 s, which is no more at 12.5 s."""
     once = killed()
@@ -218,7 +264,8 @@ def results(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Pa
         tmp_path_factory.mktemp("runs") / "broken",
         [
             *(killed(), struck_twice(), struck_meanwhile(), lost_two(), dead(), restarted()),
-            *(struck_soon(), struck_while_slow(), only_slow()),
+            *(struck_soon(), struck_while_slow()),
+            *(healed_before_the_next(), still_standing(), struck_at_once(), only_slow()),
         ],
         expectations=[KEEPS, MOVES, LATER],
     )
@@ -249,7 +296,8 @@ def test_the_gap_is_that_of_the_partition_that_stood_still(fault: Row) -> None:
 def test_a_gap_tells_what_may_have_ended_it(results: Path) -> None:
     """The healing is asked for at 12.5 s; where another kill comes at 11 s it has the rest of the gap.
 
-    What was only slow did not end the gap of a kill when it was no more.
+    What was only slow did not end the gap of a kill when it was no more, nor a healing one that the next fault cut.
+    A gap of 3.1 s that ended may not be the longest where another of 2 s had no end.
     """
     rows = pq.read_table(results / "faults.parquet").to_pylist()
     ended = [(row["trial"], row["fault"], row["ack_gap_ended"]) for row in rows]
@@ -267,14 +315,42 @@ def test_a_gap_tells_what_may_have_ended_it(results: Path) -> None:
         (6, "follower killed", None),
         (7, "slow before", None),
         (7, "leader killed", None),
-        (8, "too slow", "healing"),
+        (8, "leader killed", "next fault"),
+        (8, "another killed", "healing"),
+        (9, "first of two", "no end"),
+        (10, "leader killed", "next fault"),
+        (10, "another killed", "healing"),
+        (11, "too slow", "healing"),
     ]
     assert rows[0]["live_gap_ended"] is None
     trials = pq.read_table(results / "trials.parquet").to_pylist()
     assert [trial["unavailable_ended"] for trial in trials] == [
         *["healing"] * 4,
-        *("no end", "restart", "healing", None, "healing"),
+        *("no end", "restart", "healing", None, "healing", "no end", "healing", "healing"),
     ]
+
+
+def test_what_stood_when_nobody_looked_any_more_may_be_the_longest(results: Path) -> None:
+    """One partition had none from 9.91 to 13.01 s, another from 17.91 s to the end of the last send, 19.91 s."""
+    (row,) = (row for row in pq.read_table(results / "faults.parquet").to_pylist() if row["trial"] == 9)
+    trial = pq.read_table(results / "trials.parquet").to_pylist()[9]
+
+    assert (row["ack_gap_ns"], row["ack_gap_ended"]) == (seconds(3.1), "no end")
+    assert (row["live_gap_ns"], row["live_gap_ended"]) == (seconds(3.1), "no end")
+    assert (trial["unavailable_ns"], trial["unavailable_ended"]) == (seconds(3.1), "no end")
+    assert (trial["reader_stall_ns"], trial["reader_stall_ended"]) == (seconds(7), "no end")
+
+
+def test_what_falls_before_and_behind_a_fault_within_a_second_is_the_later_ones(results: Path) -> None:
+    """Ten of twenty a second are missing until 13 s: in two seconds after the second kill; the third has the burst."""
+    first, second = (
+        row for row in pq.read_table(results / "faults.parquet").to_pylist() if row["trial"] == 10
+    )
+
+    for name in ("rate_before", "dip_depth", "dip_messages", "back_ns"):
+        assert (first[name], first[f"live_{name}"]) == (None, None)
+    assert (second["rate_before"], second["dip_depth"], second["dip_messages"]) == (20, 0.5, 20)
+    assert second["back_ns"] == seconds(2.6)
 
 
 def test_a_partition_that_never_comes_back_has_a_gap_to_the_end(results: Path) -> None:

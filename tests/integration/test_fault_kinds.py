@@ -240,7 +240,9 @@ def test_a_slow_disk_to_which_nothing_was_synced_is_not_proven(tmp_path: Path) -
     with running([node], gated=True) as backend:
         effect = strike("slow-disk", backend, [node], node, fsync="5ms")
 
-        assert effect.heal([node]) == "The gates now hold an fsync for: keeper-1 0 ms; none waits there."
+        assert (
+            effect.heal([node]) == "No fsync of keeper-1 waits at its gate, and none was held there any more."
+        )
         assert isinstance(effect.proof(), Unproven)
 
 

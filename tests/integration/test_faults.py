@@ -300,7 +300,7 @@ def test_a_slow_disk_holds_each_fsync_and_others_do_not(tmp_path: Path) -> None:
 
         assert (
             backend.release_fsyncs([nodes[0]])
-            == "The gates now hold an fsync for: sync-1 0 ms; none waits there."
+            == "No fsync of sync-1 waits at its gate, and none was held there any more."
         )
         later = backend.held_fsyncs(nodes[0])[0]
         time.sleep(0.3)

@@ -90,7 +90,13 @@ def test_fsyncs_that_take_longer_than_a_send_are_not_what_it_waits_for() -> None
     }
 
     assert verdict(Asked(), service_mean_ns=2_500_000, **slow) == "unknown"
+    assert verdict(Asked(), service_mean_ns=2_500_000, request_ns=2_000_000.0, **slow) == "broker"
     assert verdict(Asked(), service_mean_ns=6_200_000, **slow) == "disk"
+
+
+def test_fsyncs_speak_for_themselves_where_no_broker_told_its_requests() -> None:
+    assert verdict(request_ns=None, flush_ns=1_900_000.0) == "disk"
+    assert verdict(request_ns=None) == "unknown"
 
 
 def test_a_load_that_kept_its_pace_met_no_limit() -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bench.analysis.verdicts import expectations
 from bench.analysis.verdicts.expectations import judge
 
 Row = dict[str, Any]
@@ -137,6 +138,23 @@ def test_a_round_whose_time_never_came_counts(claim: Row) -> None:
 
     assert (comparison["rounds_for"], comparison["rounds_against"]) == (5, 4)
     assert (comparison["verdict"], comparison["ratio_low"]) == ("undecided", None)
+
+
+@pytest.mark.parametrize(
+    ("against", "of", "verdict"),
+    [
+        *((1, 1, "did not hold"), (1, 2, "undecided"), (2, 2, "did not hold"), (2, 11, "did not hold")),
+        *((2, 12, "undecided"), (3, 12, "did not hold"), (3, 26, "did not hold"), (3, 27, "undecided")),
+    ],
+)
+def test_of_many_comparisons_over_five_rounds_so_many_decide_against_a_claim(
+    against: int, of: int, verdict: str
+) -> None:
+    """Each goes against it by chance in 1 of 32: two or more of 11 do in 4.5 %, of 12 in 5.2 %."""
+    comparison = {"values": None, "rounds": 5}
+    verdicts_of = ["did not hold"] * against + ["held"] * (of - against)
+
+    assert expectations._overall([comparison | {"verdict": word} for word in verdicts_of]) == verdict
 
 
 def test_as_many_against_it_as_chance_gives_decide_nothing() -> None:

@@ -1127,6 +1127,13 @@ def test_what_falls_after_the_next_fault_is_not_this_ones() -> None:
     assert (second["back_ns"], second["dip_messages"], second["dip_depth"]) == (29 * BIN_NS, 200, 1.0)
 
 
+def test_of_a_fault_that_the_next_one_followed_within_a_second_nothing_is_told() -> None:
+    dip_of = dipped([10] * 50, [*[10] * 5, *[0] * 20, *[10] * 30], until=9)
+
+    assert set(dip_of.values()) == {None}
+    assert dipped([10] * 50, [*[10] * 10, *[0] * 20, *[10] * 30], until=10)["back_ns"] == 0
+
+
 def test_a_rate_still_down_when_the_next_fault_strikes_is_looked_at_until_it_is_back() -> None:
     found = dipped([10] * 50, [*[5] * 40, *[0] * 10, *[10] * 20], until=40)
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from bench import numbers
 from bench.analysis.verdicts.headline import headline
 
 Row = dict[str, Any]
@@ -306,21 +305,6 @@ def test_of_many_points_the_span_is_told_without_intervals() -> None:
 
 def test_an_open_loop_was_given_its_rate_and_has_no_ratio_of_rates() -> None:
     assert all("the throughput of" not in sentence for sentence in told(point({}, 1.0), closed=False))
-
-
-@pytest.mark.parametrize(
-    ("value_ns", "text"),
-    [
-        (0, "0 ns"),
-        (999, "999 ns"),
-        (1_500, "1.5 µs"),
-        (412_345, "412 µs"),
-        (3_149_000, "3.15 ms"),
-        (12e9, "12 s"),
-    ],
-)
-def test_a_duration_has_the_unit_that_suits_it(value_ns: float, text: str) -> None:
-    assert numbers.duration(value_ns) == text
 
 
 def test_where_something_broke_the_worth_of_an_ack_comes_first() -> None:

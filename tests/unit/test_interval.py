@@ -7,14 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.analysis.statistics.interval import (
-    median_interval,
-    paired_ratio,
-    rounds_needed,
-    spread,
-    timed,
-)
-from bench.analysis.statistics.rounds import rounds_for_difference
+from bench.analysis.statistics.interval import median_interval, paired_ratio, timed
+from bench.analysis.statistics.rounds import rounds_for_difference, rounds_needed
 
 values = st.lists(st.floats(1, 1e6), min_size=5, max_size=12)
 
@@ -83,12 +77,6 @@ def test_what_never_came_is_longest_in_a_ratio_and_leaves_it_without_an_interval
 ) -> None:
     found = paired_ratio(pairs)
     assert (found and (found.median, found.interval)) == (median and (median, None))
-
-
-def test_spread_is_the_deviation_of_the_logarithms() -> None:
-    assert spread([1.0, math.e]) == pytest.approx(math.sqrt(0.5))
-    assert spread([1.0]) is None
-    assert spread([0.0, 1.0]) is None
 
 
 def test_a_paired_t_test_of_known_size() -> None:

@@ -127,6 +127,23 @@ def test_a_reader_that_stood_still_before_a_step_did_not_do_so_since() -> None:
     assert (found["values"], found["verdict"]) == ([None], "undecided")
 
 
+@pytest.mark.parametrize(
+    ("bound", "verdict"),
+    [({"at_most": 50e9}, "undecided"), ({"at_most": 3e9}, "did not hold"), ({"at_least": 3e9}, "held")],
+)
+def test_a_reader_that_stood_when_it_was_given_up_may_have_stood_longer(bound: Row, verdict: str) -> None:
+    last = {"from_ns": 41_000_000_000, "to_ns": 45_000_000_000, "received": 7}
+    steps = [
+        {"name": "reads", "kind": "read", "asked_ns": 1, "stalls": [last], "complete": False, "received": 7},
+        {"name": "back", "kind": "undo", "asked_ns": 30_000_000_000, "effect_ns": 31_000_000_000},
+    ]
+    still = COPIED | {"metric": "reader_stall_ns", "until": None, "at_most": None} | bound
+    row = {"reader_stall_ns": 4_000_000_000, "reader_stall_ended": "no end"}
+
+    assert judged(still | {"since": "back"}, steps, row)["verdict"] == verdict
+    assert judged(still | {"since": None}, steps, row)["verdict"] == verdict
+
+
 def test_a_step_that_came_is_told_by_its_time() -> None:
     said = judged(COPIED, [{"name": "copies there", "kind": "mark", "asked_ns": 31_000_000_000}])
 

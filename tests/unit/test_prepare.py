@@ -53,6 +53,10 @@ def scenario(folder: Path, step: str) -> str:
         ("{when: {after: 1s}, kill: any broker of 2}", "no target 'any broker of 2'; only leader"),
         ("{when: {after: 1s}, kill: controller of 1}", "no target 'controller of 1'; only leader"),
         ("{when: {after: 1s}, kill: owner of 1}", "no target 'owner of 1'; one of leader"),
+        (
+            "{when: {after: 1s}, times: 3, kill: leader}, {when: {after: 1s}, kill: owner}",
+            "systems.kafka.faults.1: kafka has no target 'owner'",
+        ),
     ],
 )
 def test_a_target_that_the_cluster_does_not_have_is_refused_with_its_place(

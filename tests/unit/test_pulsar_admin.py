@@ -120,7 +120,7 @@ def brokers() -> Iterator[list[Node]]:
     thread = Thread(target=server.serve_forever)
     thread.start()
     yield [
-        Node(name, "broker", address, (), Path(), Path(), (server.server_port,), 0)
+        Node(name, "broker", address, (), Path(), Path(), (6650, server.server_port), 0)
         for name, address in (("broker-1", "127.0.0.2"), ("broker-2", "127.0.0.1"))
     ]
     server.shutdown()
@@ -128,34 +128,30 @@ def brokers() -> Iterator[list[Node]]:
     thread.join()
 
 
-def asked(brokers: list[Node]) -> Rest:
-    return Rest(brokers, port=brokers[0].ports[0])
-
-
 @pytest.mark.parametrize(("path", "answer"), [("json", {"a": 1}), ("version", "4.0.8")])
 def test_the_next_broker_answers_where_one_is_down(brokers: list[Node], path: str, answer: object) -> None:
-    assert asked(brokers).ask("Asking", "GET", path) == answer
+    assert Rest(brokers).ask("Asking", "GET", path) == answer
 
 
 def test_a_refusal_is_told_with_the_brokers_reason(brokers: list[Node]) -> None:
     expected = "Asking: broker-2 answered GET /refused with 412: Namespace has no cluster"
 
     with pytest.raises(ClusterError, match=expected):
-        asked(brokers).ask("Asking", "GET", "refused")
+        Rest(brokers).ask("Asking", "GET", "refused")
 
 
 def test_what_is_not_there_may_be_fine(brokers: list[Node]) -> None:
-    assert asked(brokers).ask("Deleting", "GET", "absent", absent_is_fine=True) is None
+    assert Rest(brokers).ask("Deleting", "GET", "absent", absent_is_fine=True) is None
 
 
 def test_no_broker_at_all_is_an_error_that_names_them(brokers: list[Node]) -> None:
     with pytest.raises(ClusterError, match=r"none answered: broker-1 \(ConnectError\)"):
-        asked(brokers[:1]).ask("Asking", "GET", "json")
+        Rest(brokers[:1]).ask("Asking", "GET", "json")
 
 
 def test_parts_of_the_cluster_are_found_among_several_of_a_role(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = [
-        Node(f"{role}-{number}", role, f"10.0.{place}.{number}", (), Path(), Path(), (), 0)
+        Node(f"{role}-{number}", role, f"10.0.{place}.{number}", (), Path(), Path(), (1, 2), 0)
         for place, role in enumerate(("zookeeper", "bookie", "broker"))
         for number in (1, 2, 3)
     ]
@@ -196,7 +192,7 @@ class Told:
 def administrator(owners: Sequence[str | None], recovery: Told, rest: Told | None = None) -> Any:
     """One whose ZooKeeper knows these owners of two partitions, which have the ledgers 10, 20 and 11, 21."""
     nodes = [
-        Node(f"broker-{number}", "broker", address, (), Path(), Path(), (8080,), 0)
+        Node(f"broker-{number}", "broker", address, (), Path(), Path(), (6650, 8080), 0)
         for number, address in enumerate((UP, FROZEN), 1)
     ]
     asked: Any = PulsarAdmin(Cluster("pulsar", "4.0.8", {"broker": 2}), nodes)

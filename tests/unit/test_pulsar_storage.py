@@ -4,6 +4,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from bench.model import Node
 from bench.systems.pulsar import metadata, storage
 
 
@@ -93,7 +94,11 @@ def test_a_data_folder_is_what_zookeeper_looks_for(tmp_path: Path) -> None:
 
 
 def test_a_cluster_is_announced_with_all_its_brokers() -> None:
-    znodes = metadata.znodes(["10.99.2.31", "10.99.2.32"])
+    nodes = [
+        Node(f"broker-{number}", "broker", f"10.99.2.3{number}", (), Path(), Path(), (6650, 8080), 0)
+        for number in (1, 2)
+    ]
+    znodes = metadata.znodes(nodes)
 
     announced = json.loads(znodes["/admin/clusters/bench"])
     assert announced["brokerServiceUrl"] == "pulsar://10.99.2.31:6650,10.99.2.32:6650"

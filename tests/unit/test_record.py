@@ -44,7 +44,7 @@ def fault(**changed: Any) -> dict[str, Any]:
 
 
 def judged(read: dict[str, Any], *faults: dict[str, Any], **sent: Any) -> tuple[str, str | None]:
-    document = finished(SENT | sent, None, read, {}, {"faults": faults, "disk": None})
+    document = finished(SENT | sent, read, {}, {"faults": faults, "disk": None})
     return document["verdict"], document["reason"]
 
 
@@ -94,7 +94,7 @@ def test_a_disk_that_was_not_the_one_asked_for_makes_a_trial_invalid(
         "held": {"broker-1": {"calls": 20, "p50": held_ms * 1e6}, "zookeeper-1": {"calls": 1, "p50": 1}},
     }
 
-    document = finished(SENT, None, WHOLE, {}, UNBROKEN | {"disk": {"emulated_fsync": "5ms", **told}})
+    document = finished(SENT, WHOLE, {}, UNBROKEN | {"disk": {"emulated_fsync": "5ms", **told}})
 
     assert document["reason"] == (took and f"Fsyncs were to take 5ms longer and took {took}.")
     assert document["verdict"] == ("invalid" if took else "valid")
@@ -103,7 +103,7 @@ def test_a_disk_that_was_not_the_one_asked_for_makes_a_trial_invalid(
 def test_the_disk_as_it_is_is_held_against_nothing() -> None:
     told = {"emulated_fsync": "as is", "fsync_ns": {"broker-1": {"calls": 25, "p50": 90_000}}, "held": {}}
 
-    assert finished(SENT, None, WHOLE, {}, UNBROKEN | {"disk": told})["verdict"] == "valid"
+    assert finished(SENT, WHOLE, {}, UNBROKEN | {"disk": told})["verdict"] == "valid"
 
 
 def test_the_worst_check_is_the_verdict_and_each_says_why() -> None:
@@ -131,7 +131,7 @@ def test_a_read_that_stops_short_answers_where_nothing_is_ever_mended() -> None:
     gone = fault(heal="never", healed_ns=None)
 
     assert judged(SHORT, gone) == ("valid", None)
-    checks = finished(SENT, None, SHORT, {}, {"faults": [gone], "disk": None})["verdicts"]
+    checks = finished(SENT, SHORT, {}, {"faults": [gone], "disk": None})["verdicts"]
     assert "Never mended: gone." in checks[-1]["reason"]
 
 
@@ -179,7 +179,7 @@ def test_a_reader_that_failed_makes_a_trial_invalid_and_one_that_stood_still_doe
 def test_the_event_logs_document_shows_every_key_of_a_trial() -> None:
     load = Load(1, 100, Pacing(), 1, 0, 0.0, 1.0, None)
     case = Case("kafka", "kafka", {}, Cluster("kafka", "4.3.1", {}), 1, {}, {}, {}, load)
-    made = blank(Trial(0, 0, case)) | finished(SENT, None, WHOLE, {}, UNBROKEN)
+    made = blank(Trial(0, 0, case)) | finished(SENT, WHOLE, {}, UNBROKEN)
 
     shown = EVENT_LOG.read_text().split("## `trial.json`")[1].split("```")[1].removeprefix("json")
 

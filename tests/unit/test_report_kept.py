@@ -104,6 +104,17 @@ def test_a_node_that_a_step_undid_was_not_lost() -> None:
     assert covered(MEMORY, [trial(both, undone)]) == Covered.WITHIN  # from before that was written down
 
 
+def test_a_node_that_a_step_undid_was_back_then_also_where_the_others_were_healed_later() -> None:
+    """One of two is back at 15, before the third goes at 20; the other is at 40: never more than two are away."""
+    both = fault("kill", "bookie-1", "bookie-2", healed=40, name="both killed")
+    undone = {"name": "undo 3", "kind": "undo", "of": "both killed", "nodes": ["bookie-1"], "asked_ns": 15}
+    later = fault("kill", "bookie-3", asked=20, healed=30)
+    run = trial(both, undone | {"effect_ns": 16}, later)
+    run["case"]["configuration"] |= {"topic": {"quorums": "3-3-2"}, "nodes": {"bookie": 4}}
+
+    assert of_case([run], "pulsar").most_away == 2
+
+
 @pytest.mark.parametrize(
     ("broke", "most"),
     [
@@ -279,6 +290,27 @@ def test_a_promise_that_nothing_has_tried_is_named_so(tmp_path: Path) -> None:
 
     untried = under(table, "Survives the loss of any two bookies, and a power cut of all nodes")
     assert [row[0] for row in untried] == ["No scenario with a fault has tried this here."]
+
+
+@pytest.mark.parametrize(("changed", "tried"), [("kafka", True), ("pulsar", False), (None, True)])
+def test_evidence_is_of_the_same_version_of_the_system_that_gave_it(
+    tmp_path: Path,
+    changed: str | None,
+    tried: bool,
+) -> None:
+    """What became of the other system's version is nothing to this one."""
+    versions = {"kafka": "4.1", "pulsar": "4.0"}
+    run = broken(tmp_path / "20261122-1-kill")
+    manifest = json.loads((run / "manifest.json").read_text())
+    other = versions | ({changed: "1.0"} if changed else {})
+    (run / "manifest.json").write_text(json.dumps(manifest | {"versions": other}))
+    ours = results.read(build(tmp_path / "20261121-1", Sketch(systems=("pulsar",), rounds=1, messages=500)))
+    found = replace(ours, manifest={**ours.manifest, "versions": versions})
+
+    known = elsewhere(found, sweep.parts(found))
+
+    assert known is not None
+    assert bool(known.tried) == tried
 
 
 def test_what_an_application_in_between_loses_is_no_evidence(tmp_path: Path) -> None:

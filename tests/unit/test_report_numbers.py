@@ -17,7 +17,11 @@ from bench.report.figures.scale import fitting
         (61_000, "61 µs"),
         (1_420_000, "1.42 ms"),
         (2_500_000_000, "2.5 s"),
-        (700, "700 ns"),
+        (0, "0 ns"),
+        (999, "999 ns"),
+        (1_500, "1.5 µs"),
+        (412_345, "412 µs"),
+        (12e9, "12 s"),
         (-4_100_000_000, "-4.1 s"),
         (None, "\N{EN DASH}"),
     ],
@@ -32,6 +36,28 @@ def test_duration_picks_its_unit(value_ns: float | None, text: str) -> None:
 )
 def test_ms_keep_three_significant_digits(value_ns: float, text: str) -> None:
     assert numbers.ms(value_ns) == text
+
+
+@pytest.mark.parametrize(
+    ("row", "name", "endless"),
+    [
+        ({"response_min_ns": 1, "due_unsent": 3}, "response_p99_ns", True),
+        ({"due_unsent": 3}, "response_p99_ns", True),  # nothing at all was acknowledged in the window
+        ({"due_unsent": 3}, "queue_p99_ns", True),
+        ({"due_unsent": 0}, "response_p99_ns", False),  # a closed loop has no such times
+        ({"throughput_msgs_per_s": 0.0}, "service_p99_ns", True),
+        ({"throughput_msgs_per_s": 5.0}, "service_p99_ns", False),
+        ({"throughput_msgs_per_s": 5.0, "e2e_messages": 0}, "e2e_p99_ns", True),
+        ({"throughput_msgs_per_s": 0.0, "e2e_messages": 0}, "e2e_p99_ns", False),  # nothing was to come
+    ],
+)
+def test_a_time_is_endless_where_what_it_speaks_of_never_came(
+    row: dict[str, float],
+    name: str,
+    endless: bool,
+) -> None:
+    assert numbers.endless(row, name) == endless
+    assert not numbers.endless({**row, name: 5}, name)
 
 
 def test_null_is_never_a_number() -> None:

@@ -15,7 +15,7 @@ import pytest
 from bench import numbers
 from bench.report import results, sweep
 from bench.report.pages import html
-from bench.report.sections import delivery, expectations, method, offending, resources, tables
+from bench.report.sections import delivery, expectations, method, offending, resources, tables, unserved
 from bench.report.table import Cell, Table
 from tests.report_data import build
 from tests.report_sketch import Sketch
@@ -240,6 +240,28 @@ def test_where_a_read_stopped_stands_in_the_account(tmp_path: Path) -> None:
     assert made is not None
     (row,) = made.rows
     assert [cell.text for cell in row.cells][3:] == ["58", reason]
+
+
+def test_sends_that_were_due_and_never_made_stand_on_the_first_page_from_a_fiftieth_on(
+    tmp_path: Path,
+) -> None:
+    """Of 1,000 that were due in each of two cases 19 and 20 were not made; 15 of the others were not acknowledged."""
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500)))
+    counts = {"sent": [981, 980], "failed": [10, 0], "unknown": [5, 0], "due_unsent": [19, 20]}
+    short = replace(found, cases=found.cases.assign(**counts))
+    worst = short.cases["case"].iloc[1]
+
+    assert unserved.warning(found) is None
+    assert unserved.warning(short) == (
+        "The rate asked for was not kept in 1 of 2 configurations: 2% of the sends that were due were never made "
+        f"({worst}), as so many were open already. Response times count them as the longest."
+    )
+    (part,) = sweep.parts(short)
+    table = tables.measured(short, part)
+    place = [column.head for column in table.columns].index("not acked")
+    shares = {row.cells[place].text for row in table.rows if not row.heading}
+    assert shares == {"3.4%", "2%"}
+    assert "not acked" not in [column.head for column in tables.measured(found, part).columns]
 
 
 def test_the_first_page_says_how_the_cpu_was_the_limit(tmp_path: Path) -> None:

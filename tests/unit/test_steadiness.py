@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,13 @@ def test_a_trial_far_from_its_case_is_an_outlier() -> None:
 
 def test_within_a_tenth_of_the_median_nothing_is_an_outlier() -> None:
     assert not any(outlying([100.0, 100.0, 100.0, 100.0, 109.0]))
+
+
+@pytest.mark.parametrize(("far", "out"), [(119.0, False), (122.0, True)])
+def test_where_trials_differ_more_an_outlier_is_further_off(far: float, out: bool) -> None:
+    """The median absolute deviation of the logarithms is 0.036; 3.5 of it, times 1.4826, is the logarithm of 1.205."""
+    steady = [math.exp(place) * 100 for place in (-0.036, -0.036, 0.0, 0.0, 0.036, 0.036)]
+    assert outlying([*steady, far])[-1] == out
 
 
 def test_of_four_trials_nobody_can_say() -> None:

@@ -49,7 +49,7 @@ def messages(log: EventLog) -> DataFrame:
 
 
 def _outcome(label: Column) -> Column:
-    """Turn the log's word into its number; anything else is unknown (contract.py reports it)."""
+    """Turn the log's word into its number; anything else has stopped the analysis (throughput.tally)."""
     known = F.when(label == Outcome.OK.label, Outcome.OK.value).when(
         label == Outcome.FAIL.label, Outcome.FAIL.value
     )

@@ -19,6 +19,8 @@ BIN_NS = NANOS // 10
 _BEFORE_BINS = 50
 _SECOND_BINS = NANOS // BIN_NS
 _NEVER_NS = 2**63 - 1
+_STILL_NS = NANOS
+"""A partition without an event for so long when it was last looked at stands still; less is between two events."""
 _BACK = 0.9
 """The rate is back once a second of it reaches this share of the rate before."""
 _NOISE, _MOST_NOISE = 2, 0.5
@@ -166,7 +168,8 @@ def _gap(
 ) -> dict[tuple[int, int], Row]:
     """Find the longest time that any one partition had no event, and what may have ended it.
 
-    Those count that ended after the fault was asked for and began before the next one was, and only until then.
+    Those count that ended after the fault was asked for and began before the next one was, and only until then. One
+    that was cut, and was `_STILL_NS` long by then, may have become the longest.
     """
     last = (
         events.groupBy("trial", "partition")
@@ -178,17 +181,19 @@ def _gap(
     every = events.select("trial", "partition", "at_ns", F.lit(0).alias("last")).unionByName(last)
     gaps = every.select("trial", "at_ns", "last", before.alias("begun_ns"))
     length = F.least("at_ns", "until_ns") - F.col("begun_ns")
+    cut = ((F.col("at_ns") > F.col("until_ns")) | (F.col("last") == 1)) & (length >= _STILL_NS)
+    gap = F.struct(length.alias("gap_ns"), "begun_ns", "at_ns", "last", "until_ns")
     rows = (
         gaps.join(F.broadcast(faults), "trial")
         .where("at_ns >= asked_ns and begun_ns < until_ns")
         .groupBy("trial", "fault")
-        .agg(F.max(F.struct(length.alias("gap_ns"), "begun_ns", "at_ns", "last", "until_ns")).alias("gap"))
+        .agg(F.max(gap).alias("gap"), F.max(F.when(cut, gap)).alias("cut"))
         .collect()
     )
     return {
         (row.trial, row.fault): {
             f"{name}_ns": row.gap.gap_ns,
-            f"{name}_ended": _ended(row.gap, row.fault, mended[row.trial]),
+            f"{name}_ended": _ended(row.cut or row.gap, row.fault, mended[row.trial]),
         }
         for row in rows
     }
@@ -196,10 +201,9 @@ def _gap(
 
 def _ended(gap: Any, fault: int, mended: Iterable[_Mended]) -> str | None:  # noqa: ANN401 - a row of Spark
     """Name what may have ended a fault's gap; None where it ended by itself."""
-    end_ns = min(gap.at_ns, gap.until_ns)
-    if gap.last and gap.at_ns == end_ns:
-        return NO_END
-    return _mended_in((gap.begun_ns, end_ns), mended, fault) or (NEXT if gap.at_ns > end_ns else None)
+    if gap.at_ns > gap.until_ns:
+        return NEXT
+    return NO_END if gap.last else _mended_in((gap.begun_ns, gap.at_ns), mended, fault)
 
 
 def _mended_in(span: Span, mended: Iterable[_Mended], fault: int | None) -> str | None:
@@ -236,6 +240,7 @@ class _Usual:
 
 def _rows(trial: TrialRecord, first_ns: int, found: Availability) -> Iterator[Row]:
     usual = dict.fromkeys(_RATES, _Usual(first_ns))
+    soon = {one.fault for one in _struck(trial) if one.until_ns - one.asked_ns < NANOS}
     for number, fault in enumerate(trial.faults):
         if "proven" in fault:
             before = {rate: one.until(fault["asked_ns"]) for rate, one in usual.items()}
@@ -244,6 +249,8 @@ def _rows(trial: TrialRecord, first_ns: int, found: Availability) -> Iterator[Ro
                 if row.get(f"{rate}rate_before") is not None and (back_ns := row[f"{rate}back_ns"]) != 0:
                     since_ns = fault["asked_ns"] + back_ns if isinstance(back_ns, int) else _NEVER_NS
                     usual[rate] = _Usual(since_ns, before[rate])
+                elif number in soon and usual[rate].since_ns <= fault["asked_ns"]:
+                    usual[rate] = _Usual(fault["asked_ns"], before[rate])
             yield row
 
 
@@ -256,6 +263,7 @@ def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int 
     mine = [row for row in rows if row["trial"] == trial.trial]
     first_ns = min((one.asked_ns for one in _struck(trial)), default=None)
     longest = max(mine, key=_gap_ns, default={})
+    stands = any(row.get("ack_gap_ended") == NO_END for row in mine)
     readers = [step for step in trial.faults if step["kind"] == "read"]
     stalls = [stall for step in readers for stall in step["stalls"]]
     still = max(stalls, key=_stall_ns, default=None)
@@ -264,11 +272,9 @@ def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int 
     missing = copies.missing(trial.history, trial.faults, struck)
     return {
         "unavailable_ns": longest.get("ack_gap_ns"),
-        "unavailable_ended": longest.get("ack_gap_ended"),
+        "unavailable_ended": NO_END if stands else longest.get("ack_gap_ended"),
         "reader_stall_ns": (_stall_ns(still) if still else 0) if read else None,
-        "reader_stall_ended": _mended_in((still["from_ns"], still["to_ns"]), _mended(trial), None)
-        if still
-        else None,
+        "reader_stall_ended": _stall_ended(trial, readers, still) if still else None,
         "reader_short_entries": copies.short_of(trial.history, still) if still else None,
         "copies_missing_ns": missing.for_ns if missing else None,
         "copies_missing_ended": NO_END if missing and missing.cut else None,
@@ -279,6 +285,21 @@ def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int 
             if trial.verified and first_ns is not None and (at_ns := account.get(f"lost_{which}")) is not None
         },
     }
+
+
+def _stall_ended(
+    trial: TrialRecord, readers: Iterable[Mapping[str, Any]], longest: Mapping[str, Any]
+) -> str | None:
+    """Name what may have ended a reader's longest stall; it has no end where a reader stood when it was given up."""
+    if any(standing(step) for step in readers):
+        return NO_END
+    return _mended_in((longest["from_ns"], longest["to_ns"]), _mended(trial), None)
+
+
+def standing(read: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the stall that a step's reader was in when it was given up: nothing came after it began."""
+    last = read["stalls"][-1] if read["stalls"] and not read["complete"] else None
+    return last if last and last["received"] == read["received"] else None
 
 
 def _stall_ns(stall: Mapping[str, Any]) -> int:
@@ -328,11 +349,11 @@ def dip(bins: Mapping[int, int], usual_times: Span, until_ns: int, end_ns: int) 
     The `usual_times` (from the first send, or from when the rate was back from an earlier fault, until this one), the
     next fault `until_ns` and the window's `end_ns` count from there too. The same is asked of what live consumers
     received. Before: the mean over the last one to five seconds of the usual times, as what is held up comes in one
-    burst; with less there is no rate before, and no dip. Depth: how much of it the worst second lost that ended before
-    `until_ns`. It fell where that is more than a tenth, and more than half or than twice what any second before
-    differed from the mean by. Back: the end of the first second after the worst that reaches 90 % of the rate before; 0
-    where it did not fall, null where it never came back. Area: what seconds until then lack, also where the next fault
-    struck meanwhile.
+    burst; with less there is no rate before, and no dip; nor has a fault one that the next one followed within a
+    second. Depth: how much of it the worst second lost that ended before `until_ns`. It fell where that is more than a
+    tenth, and more than half or than twice what any second before differed from the mean by. Back: the end of the
+    first second after the worst that reaches 90 % of the rate before; 0 where it did not fall, null where it never
+    came back. Area: what seconds until then lack, also where the next fault struck meanwhile.
     """
     since_ns, last = usual_times[0], usual_times[1] // BIN_NS
     before = min(_BEFORE_BINS, max(0, last - -(-since_ns // BIN_NS)))
@@ -340,10 +361,10 @@ def dip(bins: Mapping[int, int], usual_times: Span, until_ns: int, end_ns: int) 
     later = [bins.get(number, 0) for number in range(end_ns // BIN_NS)]
     usual = mean(earlier) * _SECOND_BINS if len(earlier) >= _SECOND_BINS else 0.0
     row: Row = dict.fromkeys(DIP)
-    if not usual or len(later) < _SECOND_BINS:
+    if not usual or min(len(later), until_ns // BIN_NS) < _SECOND_BINS:
         return row
     seconds = _seconds(later)
-    own = seconds[: max(1, until_ns // BIN_NS - _SECOND_BINS + 1)]
+    own = seconds[: until_ns // BIN_NS - _SECOND_BINS + 1]
     worst = own.index(min(own))
     depth = max(0.0, 1 - own[worst] / usual)
     row |= {"rate_before": usual, "dip_depth": depth, "dip_messages": 0, "back_ns": 0}

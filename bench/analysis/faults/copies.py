@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from bench.healing import healed_ns
+
 Step = Mapping[str, Any]
 Changes = Sequence[Mapping[str, Any]]
 Known = Mapping[int, Mapping[str, Any]]
@@ -124,19 +126,7 @@ def _healed(steps: Sequence[Step], fault: Step) -> dict[str, int | None]:
     """Give each node taken away with when it was healed: by a step that undid it, or with all that were left."""
     if not fault.get("away"):
         return {}
-    whole_ns = fault.get("healed_ns")
-    found: dict[str, int | None] = {}
-    for node in fault["nodes"] or ():
-        times = [
-            step["effect_ns"]
-            for step in steps
-            if step["kind"] == "undo"
-            and step.get("of", fault["name"]) == fault["name"]
-            and node in step["nodes"]
-            and (step["effect_ns"] or 0) > fault["asked_ns"]
-        ]
-        found[str(node)] = min([*times, *([whole_ns] if whole_ns else [])], default=None)
-    return found
+    return {str(node): healed_ns(node, fault, steps) for node in fault["nodes"] or ()}
 
 
 def _running(states: Sequence[tuple[int, Known]], fault: Step) -> bool:

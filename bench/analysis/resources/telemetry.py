@@ -13,7 +13,8 @@ from bench.systems.scraped import COUNTERS
 
 _LATE_NS = NANOS // 2
 """A window that messages end is looked at once more so soon after its end."""
-
+_ROUNDED = 1e-9
+"""A sum that a server tells as a mean and a number may be so much smaller than the one before, as a share of it."""
 
 _MACHINE, _MACHINES, _PROCESSES = "machine", "cpu_busy_s", "cpu_s"
 """Whoever is the machine, a counter that it is seen for in every look, and one that each process is."""
@@ -38,7 +39,7 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
     before = Window.partitionBy("trial", "node", "metric").orderBy("at_ns")
     last, last_ns = F.lag("value").over(before), F.lag("at_ns").over(before)
     value, at_ns = F.col("value"), F.col("at_ns")
-    grown = F.when(value >= last, value - last).otherwise(value)
+    grown = F.when(value >= last * (1 - _ROUNDED), F.greatest(value - last, F.lit(0.0))).otherwise(value)
     begun_ns = F.when(F.col("counter"), last_ns).otherwise(at_ns)
     inside = (
         (begun_ns >= F.col("start_ns"))

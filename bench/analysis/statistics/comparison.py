@@ -31,8 +31,8 @@ def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold:
     where the interval leaves 1 out and the ratio is beyond the threshold; there is no difference where the whole
     interval is within it; else nobody can tell. A case is also worse where only the second run lost acknowledged
     messages (the first looked, in every trial, and found none), or each of its trials a larger share of them than any
-    of the first run's; where only it had trials in which nothing was acknowledged, or a time never came, more of them
-    than chance brings once in twenty times; or where it has no valid trial of the case.
+    of the first run's, where all of both looked; where only it had trials in which nothing was acknowledged, or a time
+    never came, more of them than chance brings once in twenty times; or where it has no valid trial of the case.
 
     Of many cases some look worse, or better, by chance. One is proven so where chance makes any of them look as much
     so in 5 % of pairs of equal runs at most (together.py), or where it is worse for one of those other reasons.
@@ -105,18 +105,17 @@ def _fell(first: Sequence[Row], second: Sequence[Row]) -> str:
     if first and not second:
         return "no valid trial"
     lost = [sum(row["lost"] for row in rows if _known(row.get("lost"))) for rows in (first, second)]
-    if lost[1] and not lost[0] and all(_known(row.get("lost")) for row in first):
+    told = all(_known(row.get("lost")) for row in first)
+    if first and told and lost[1] and not lost[0]:
         return f"lost {lost[1]:,.0f}"
-    if _more(*([row["lost"] / row["acked"] for row in rows if _lost_some(row)] for rows in (first, second))):
+    told = told and all(_known(row.get("lost")) for row in second)
+    if told and _more(
+        *([row["lost"] / row["acked"] for row in rows if row.get("acked")] for rows in (first, second))
+    ):
         return f"lost {lost[1]:,.0f}, and the first run {lost[0]:,.0f}: in each trial a larger share than in any there"
     idle = [sum(row.get(RATES[0]) == 0 for row in rows) for rows in (first, second)]
-    told = f"nothing acknowledged in {idle[1]} of {len(second)} trials"
-    return told if not idle[0] and _only_there(idle[1], len(first), len(second)) else ""
-
-
-def _lost_some(row: Row) -> bool:
-    """Whether a trial can say which share of its acknowledged messages was lost."""
-    return _known(row.get("lost")) and bool(row.get("acked"))
+    words = f"nothing acknowledged in {idle[1]} of {len(second)} trials"
+    return words if not idle[0] and _only_there(idle[1], len(first), len(second)) else ""
 
 
 def _more(first: Sequence[float], second: Sequence[float]) -> bool:

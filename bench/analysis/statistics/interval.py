@@ -1,4 +1,4 @@
-"""How far a median carries: bootstrap intervals over trials, ratios paired by round, and how many rounds it takes."""
+"""How far a median carries: bootstrap intervals over trials, and ratios paired by round."""
 
 from __future__ import annotations
 
@@ -21,10 +21,6 @@ _SEED = 1
 """One seed for every interval, so that the same trials always give the same results."""
 
 _WITHOUT_RATIO = (0, math.inf)
-_POWER = 0.8
-_MEDIAN_COST = math.pi / 2
-"""A median takes so many times the trials of a mean to be known as well (normal noise, many trials)."""
-_MOST_ROUNDS = 10_000
 
 
 def median_interval(values: Sequence[float]) -> Interval | None:
@@ -108,26 +104,3 @@ def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio | None:
     if endless and statistics.median_low(each) == 0:
         return None
     return Ratio(statistics.median(each), None if endless or math.inf in each else median_interval(each))
-
-
-def spread(values: Sequence[float]) -> float | None:
-    """Return the standard deviation of the values' logarithms, so 0.05 is 5 %; None below two or at zero."""
-    if len(values) < 2 or min(values) <= 0:
-        return None
-    return statistics.stdev(math.log(value) for value in values)
-
-
-def rounds_needed(spread_of_ratios: float, difference: float) -> int:
-    """Return how many rounds show a `difference` (0.05: 5 %) between two medians in four of five runs.
-
-    `spread_of_ratios` is the standard deviation over rounds of the logarithm of their ratio. It is the sample
-    size of a paired t-test at 5 %, two-sided, with a power of 80 %, times what a median costs more than a mean;
-    never below `ENOUGH_TRIALS`.
-    """
-    aim = math.log1p(difference)
-    for rounds in range(ENOUGH_TRIALS, _MOST_ROUNDS):
-        freedom = rounds - 1
-        needed = (stats.t.ppf(1 - (1 - LEVEL) / 2, freedom) + stats.t.ppf(_POWER, freedom)) * spread_of_ratios
-        if aim * math.sqrt(rounds / _MEDIAN_COST) >= needed:
-            return rounds
-    return _MOST_ROUNDS

@@ -225,12 +225,7 @@ def _label(case: Row) -> str:
 
 def _speed(case: Row, *, closed: bool) -> str:
     limit = f"; limited by: {case['bottleneck']}" if case.get("bottleneck") else ""
-    return f"{_rate(case)} ({_tail(case, closed=closed)}{limit})"
-
-
-def _rate(case: Row) -> str:
-    rate = case["throughput_msgs_per_s"]
-    return f"{rate:,.0f} messages/s" if rate >= 10 else f"{rate:.2g} messages/s"
+    return f"{numbers.rate(case['throughput_msgs_per_s'])} messages/s ({_tail(case, closed=closed)}{limit})"
 
 
 def _tail(case: Row, *, closed: bool) -> str:

@@ -17,6 +17,7 @@ _ENDED = {
     "live_gap_ns": "live_gap_ended",
     "unavailable_ns": "unavailable_ended",
     "copies_missing_ns": "copies_missing_ended",
+    READER_STALL_NS: "reader_stall_ended",
 }
 """Times that may have been cut, and the columns that say how they ended."""
 _BOUNDS = ("at_most", "at_least", "once_at_least")
@@ -82,7 +83,8 @@ def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> di
         counts = {"verdict": "valid"} if took == math.inf and _only_short(trial, told) else {}
         return {STEP_NS: took, **counts}
     if metric == READER_STALL_NS and expectation.get("since") is not None:
-        return {READER_STALL_NS: _stood_still(trial.faults, expectation["since"], told)}
+        stood_ns = _stood_still(trial.faults, expectation["since"], told)
+        return {READER_STALL_NS: None if _cut_short(expectation, [{**told, metric: stood_ns}]) else stood_ns}
     if expectation.get("fault") is not None:
         mine = [row for row in found.faults if row["trial"] == trial.trial]
         those = [row for row in mine if _is(row["fault"], expectation["fault"])]

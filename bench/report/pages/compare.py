@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas as pd
 from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -116,7 +115,7 @@ class Comparison:
 
 def _doubts(found: Results) -> str:
     valid = found.valid
-    flags = valid["flags"].fillna("") if "flags" in valid.columns else pd.Series(dtype=str)
+    flags = valid["flags"].fillna("")
     odd = {
         "with a trend": int(flags.str.contains("trend").sum()),
         "with an outlier's speed": int(flags.str.contains("outlier").sum()),

@@ -17,8 +17,6 @@ from bench.report.sections import expectations, method, servers, worth
 from bench.report.table import Cell
 from bench.scenario import catalogue
 
-_SYSTEMS = ("kafka", "pulsar")
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -67,7 +65,7 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
         raise ReportError(
             f"{out}: there is no run with results of family {family!r}; run one of its scenarios first."
         )
-    systems = [system for system in _SYSTEMS if any(system in entry.lines for entry in entries)]
+    systems = sweep.in_order(system for entry in entries for system in entry.lines)
     missing = [name for name in scenarios if name not in runs]
     usual = _usual(entries)
     context = {
@@ -141,7 +139,8 @@ def _crowded(found: Results) -> str:
 
 def _versions(found: Results) -> dict[str, str]:
     versions = found.manifest.get("versions") or {}
-    return {system: str(versions[system]) for system in _SYSTEMS if versions.get(system)}
+    ran = sweep.in_order(found.trials["system"])
+    return {system: str(versions[system]) for system in ran if versions.get(system)}
 
 
 def _usual(entries: Sequence[Entry]) -> dict[str, str]:
@@ -150,7 +149,7 @@ def _usual(entries: Sequence[Entry]) -> dict[str, str]:
     for entry in entries:
         for system, version in entry.versions.items():
             counted.setdefault(system, Counter())[version] += 1
-    return {system: counted[system].most_common(1)[0][0] for system in _SYSTEMS if system in counted}
+    return {system: counted[system].most_common(1)[0][0] for system in sweep.in_order(counted)}
 
 
 def _named(system: str, version: str) -> str:

@@ -79,7 +79,7 @@ def needed(results: Results) -> str:
 
 def flagged(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     """The valid trials that are flagged, and why; None where there is none."""
-    if "flags" not in results.valid.columns or results.valid["flags"].isna().all():
+    if results.valid["flags"].isna().all():
         return None
     marked = results.valid[results.valid["flags"].notna()]
     columns = (Column("messages/s"), Column("drift"), Column("flagged as", "text"))
@@ -93,8 +93,6 @@ def _flag(trial: pd.Series[Any]) -> tuple[Cell, ...]:
 
 def flag_counts(results: Results) -> str:
     """The warning that trials are flagged; empty where none is."""
-    if "flags" not in results.valid.columns:
-        return ""
     every = results.valid["flags"].dropna().astype(str)
     said = [f"{count} as {flag}" for flag in _FLAGS if (count := int(every.str.contains(flag).sum()))]
     if not said:
@@ -105,7 +103,5 @@ def flag_counts(results: Results) -> str:
 
 def flags(results: Results) -> list[tuple[str, str]]:
     """The flags that occur, with what they mean."""
-    if "flags" not in results.valid.columns:
-        return []
     seen = {flag for flags in results.valid["flags"].dropna() for flag in str(flags).split(", ")}
     return [(flag, words) for flag, words in _FLAGS.items() if flag in seen]

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from bench.guarantee import Guarantee, guarantee
+from bench.healing import healed_ns
 from bench.report import sweep
 from bench.report.results import Json, Results
 
@@ -182,17 +183,8 @@ def _away(step: Json) -> bool:
 
 def _back_ns(node: str, step: Json, trial: Json) -> float:
     """When a node was healed, with all that a fault struck or by a step that undid it for some; infinity for never."""
-    if step.get("healed_ns") is not None:
-        return int(step["healed_ns"])
-    return min(
-        (
-            int(one["effect_ns"])
-            for one in trial["faults"]
-            if one["kind"] == "undo" and one.get("of", step["name"]) == step["name"] and node in one["nodes"]
-            if (one["effect_ns"] or 0) > step["asked_ns"]
-        ),
-        default=math.inf,
-    )
+    back_ns = healed_ns(node, step, trial["faults"])
+    return math.inf if back_ns is None else back_ns
 
 
 def _at_once(absent: Sequence[_Absence]) -> int:

@@ -185,8 +185,6 @@ def _loss(results: Results) -> Iterator[Statement]:
 def _unsaid(results: Results) -> Iterator[Statement]:
     if results.valid.empty:
         yield Statement("warn", "No trial is valid, so nothing can be said about what was delivered.")
-    if "account_complete" not in results.trials.columns:
-        return
     finished = results.trials[results.trials["state"] == "finished"]
     short = int((~finished["account_complete"].astype(bool)).sum())
     if short:
@@ -198,7 +196,7 @@ def _unsaid(results: Results) -> Iterator[Statement]:
 
 
 def _unread(trials: pd.DataFrame) -> str:
-    count = int(pd.to_numeric(trials["unread"]).sum()) if "unread" in trials.columns else 0
+    count = int(pd.to_numeric(trials["unread"]).sum())
     return f"{numbers.plural(count, 'acknowledged message')} had not been read by then." if count else ""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -156,28 +157,27 @@ def _done(document: Json, first_ns: int | None, name: str) -> Cell:
     return Cell(f"{at}{still}")
 
 
-def _row(fault: pd.Series) -> Row:
+def _row(fault: pd.Series[Any]) -> Row:
     verdict, number = str(fault["verdict"]), str(fault["round"] + 1)
-    return Row((
-        Cell(number) if verdict == "valid" else Cell(f"{number} {verdict}", "warn"),
-        Cell(str(fault["fault"]), "plain" if fault["proven"] else "bad"),
-        Cell(_nodes(str(fault["nodes"])), note=str(fault["nodes"])),
-        *(
-            Cell(_seconds(fault[name]))
-            for name in _TIMES
-        ),
-        Cell(numbers.rate(fault["rate_before"])),
-        Cell(numbers.percent(fault["dip_depth"])),
-        number_cell(fault["dip_messages"]),
-        Cell(_seconds(fault["back_ns"])),
-        Cell(_seconds(fault.get("first_received_ns"))),
-        Cell(_seconds(fault["live_gap_ns"])),
-        Cell(numbers.percent(fault["live_dip_depth"])),
-        number_cell(fault["live_dip_messages"]),
-        Cell(_seconds(fault["live_back_ns"])),
-        Cell(_seconds(fault["copies_back_ns"])),
-        Cell(fault.get("copies_back_how") or numbers.NOTHING),
-    ))  # fmt: skip
+    return Row(
+        (
+            Cell(number) if verdict == "valid" else Cell(f"{number} {verdict}", "warn"),
+            Cell(str(fault["fault"]), "plain" if fault["proven"] else "bad"),
+            Cell(_nodes(str(fault["nodes"])), note=str(fault["nodes"])),
+            *(Cell(_seconds(fault[name])) for name in _TIMES),
+            Cell(numbers.rate(fault["rate_before"])),
+            Cell(numbers.percent(fault["dip_depth"])),
+            number_cell(fault["dip_messages"]),
+            Cell(_seconds(fault["back_ns"])),
+            Cell(_seconds(fault["first_received_ns"])),
+            Cell(_seconds(fault["live_gap_ns"])),
+            Cell(numbers.percent(fault["live_dip_depth"])),
+            number_cell(fault["live_dip_messages"]),
+            Cell(_seconds(fault["live_back_ns"])),
+            Cell(_seconds(fault["copies_back_ns"])),
+            Cell(fault["copies_back_how"] or numbers.NOTHING),
+        )
+    )
 
 
 def _nodes(names: str) -> str:

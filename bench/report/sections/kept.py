@@ -127,16 +127,18 @@ def elsewhere(found: Results, parts: Sequence[sweep.Part]) -> Elsewhere | None:
     promised = promises(found, parts)
     if found.broken or not any(promised.values()):
         return None
-    others = [other for other in beside.broken(found.run.resolve().parent) if _alike(found, other)]
-    return Elsewhere(promised, [one for other in others for one in _tried(other)], bool(others))
+    others = list(beside.broken(found.run.resolve().parent))
+    tried = [one for other in others for one in _tried(other) if _alike(found, one)]
+    return Elsewhere(promised, tried, bool(others))
 
 
-def _alike(found: Results, other: Other) -> bool:
-    """Whether another run was of the same versions of the servers that both had."""
-    ours, theirs = (manifest.get("versions") or {} for manifest in (found.manifest, other.manifest))
-    return all(
-        theirs.get(system, ours[system]) == ours[system] for system in {*found.trials["system"]} & {*ours}
+def _alike(found: Results, one: _Tried) -> bool:
+    """Whether a case of another run is of the same version of its system, as far as both runs tell it."""
+    system = one.case["system"]
+    ours, theirs = (
+        (manifest.get("versions") or {}).get(system) for manifest in (found.manifest, one.other.manifest)
     )
+    return ours is None or theirs is None or ours == theirs
 
 
 def tables(known: Elsewhere, parts: Sequence[sweep.Part]) -> list[Table]:
@@ -206,9 +208,7 @@ def _unserved(one: _Tried) -> Cell:
     own = one.other.measured[one.other.measured["case"] == one.case["case"]]
     valid = own[own["verdict"] == "valid"].dropna(subset="unavailable_ns").set_index("trial")
     alone, of = method.alone(valid)
-    gaps = pd.DataFrame(
-        {"ns": alone["unavailable_ns"].astype(float), "ended": alone.get("unavailable_ended")}
-    )
+    gaps = pd.DataFrame({"ns": alone["unavailable_ns"].astype(float), "ended": alone["unavailable_ended"]})
     told = worth.gap(gaps, of)
     if one.promise.spare is None or not one.tried.put_to_test or valid.empty:
         return told

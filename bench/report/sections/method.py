@@ -240,21 +240,16 @@ def _order(results: Results) -> str:
 
 
 def _client(results: Results) -> str:
-    if "cpu_share" not in results.trials.columns or results.valid.empty:
+    if results.valid.empty:
         return numbers.NOTHING
     shares = pd.to_numeric(results.valid["cpu_share"])
     middle, most = numbers.percent(shares.median()), numbers.percent(shares.max())
-    said = f"load process: median {middle}, at most {most} of a core"
-    if "loop_lag_max_ns" in results.valid.columns:
-        late = pd.to_numeric(results.valid["loop_lag_max_ns"]).max()
-        said += f"; event loop late by at most {numbers.duration(late)}"
-    return f"{said}."
+    late = numbers.duration(pd.to_numeric(results.valid["loop_lag_max_ns"]).max())
+    return f"load process: median {middle}, at most {most} of a core; event loop late by at most {late}."
 
 
 def crowded(trials: pd.DataFrame) -> pd.Series[float]:
     """Return the cores that other work took in the trials in which it took enough of them to matter."""
-    if "other_cpu" not in trials.columns:  # an index leads to runs from before it was measured, too
-        return pd.Series(dtype=float)
     others = pd.to_numeric(trials["other_cpu"])
     return others[others >= CROWDED]
 

@@ -82,8 +82,6 @@ def _to_disks(part: sweep.Part, case: pd.Series[Any]) -> Cell:
 
 def _garbage(part: sweep.Part) -> dict[str, float]:
     """The share of its time in garbage collection of the server that spent most there: each case's median."""
-    if "gc_share" not in part.trials.columns:
-        return {}
     valid = part.trials[part.trials["verdict"] == "valid"]
     shares = pd.to_numeric(valid["gc_share"]).groupby(valid["case"]).median().dropna()
     return {str(case): float(share) for case, share in shares.items()}

@@ -63,10 +63,9 @@ def measured(results: Results, part: sweep.Part) -> Table:
         Column("limited by", "name", "throughput, messages/s"),
         *([Column("not acked", "number", "sends")] if unanswered else []),
         *(column for name in times for column in _time_columns(results, name, times[name])),
+        Column("CPU", "number", "client"),
     ]
     shares = _client_shares(part)
-    if shares is not None:
-        columns.append(Column("CPU", "number", "client"))
     if results.pages:
         columns.append(Column("number", "links", "trials"))
     cells = []
@@ -77,8 +76,7 @@ def measured(results: Results, part: sweep.Part) -> Table:
         if unanswered:
             row.append(_not_acked(case))
         row += [cell for name in times for cell in _time_cells(results, case, name)]
-        if shares is not None:
-            row.append(_share(shares.get(case["case"])))
+        row.append(_share(shares.get(case["case"])))
         if results.pages:
             row.append(_pages(results, case))
         cells.append(row)
@@ -197,10 +195,8 @@ def _time(case: pd.Series[Any], name: str) -> Cell:
     return Cell(numbers.ms(case[name]), note=note)
 
 
-def _client_shares(part: sweep.Part) -> dict[str, float] | None:
+def _client_shares(part: sweep.Part) -> dict[str, float]:
     """The busiest valid trial of each case."""
-    if "cpu_share" not in part.trials.columns:
-        return None
     valid = part.trials[part.trials["verdict"] == "valid"]
     shares = pd.to_numeric(valid["cpu_share"]).groupby(valid["case"]).max()
     return {str(case): float(share) for case, share in shares.items()}

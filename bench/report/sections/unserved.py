@@ -52,5 +52,4 @@ def warning(results: Results) -> str | None:
 
 
 def _never(case: pd.Series[Any]) -> float:
-    never = case.get("due_unsent")
-    return 0.0 if never is None or numbers.absent(never) else float(never)
+    return 0.0 if numbers.absent(case["due_unsent"]) else float(case["due_unsent"])

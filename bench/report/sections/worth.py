@@ -71,7 +71,7 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell,
     faults = found.faults[found.faults["trial"].isin(alone["trial"])]
     before = _before(faults)
     lost, *others = (_count(valid[name], tone) for name, tone in _COUNTS)
-    if "unread" in valid.columns and valid["unread"].any():
+    if valid["unread"].any():
         known = "" if lost.text in {"0", numbers.NOTHING} else f"{lost.text}, "
         lost = Cell(f"{known}{_span(valid['unread'], numbers.count)} unread", "bad")
     return (

@@ -170,7 +170,9 @@ class KafkaAdmin:
 
     def backlog(self, topic: Topic) -> int:
         """See protocols.Admin: what the group has not committed yet."""
-        consumer = Consumer({"bootstrap.servers": endpoint(self._nodes), "group.id": topics.group(topic)})
+        consumer = Consumer(
+            {"bootstrap.servers": endpoint(self._nodes), "group.id": topics.group(topic), "log_level": 0}
+        )
         try:
             ends = topics.ends(consumer, topic, _REQUEST_S)
             parts = [TopicPartition(topic.name, number) for number in ends]
@@ -204,7 +206,12 @@ class KafkaAdmin:
         deadline = time.monotonic() + SETTLES_S
         for node in of_role(self._nodes, BROKER):
             left_s = deadline - time.monotonic()
-            topics.await_topic(_client(address(node)), topic, self._replicas(topic), left_s)
+            try:
+                topics.await_topic(_client(address(node)), topic, self._replicas(topic), left_s)
+            except ClusterError as error:
+                raise ClusterError(
+                    f"Within {SETTLES_S:g} s {node.name} did not see all in sync: {error}"
+                ) from error
 
     def delete_topic(self, topic: Topic) -> None:
         """See protocols.Admin. Brokers free its space a second later (log.segment.delete.delay.ms)."""

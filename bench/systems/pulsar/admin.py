@@ -17,10 +17,10 @@ from bench.systems.protocols import SETTLES_S
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.describe import TOLD, node_settings, sessions_ms
 from bench.systems.pulsar.metadata import CLUSTER
-from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, of_role
+from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, of_role, web
 from bench.systems.pulsar.ready import leads
 from bench.systems.pulsar.registered import Registered
-from bench.systems.pulsar.rest import BOOKIE_PORT, UNDER_REPLICATED, Rest
+from bench.systems.pulsar.rest import UNDER_REPLICATED, Rest
 from bench.systems.pulsar.topics import Quorums
 
 _THERE_S = 60.0
@@ -42,7 +42,7 @@ class PulsarAdmin:
         self._rest = Rest(self._brokers)
         self._single = {node.address: Rest([node], answer_s=_LOOK_S) for node in self._brokers}
         self._registered = Registered(of_role(nodes, ZOOKEEPER))
-        self._recovery = Rest(of_role(nodes, BOOKIE), port=BOOKIE_PORT, answer_s=_LOOK_S)
+        self._recovery = Rest(of_role(nodes, BOOKIE), answer_s=_LOOK_S)
         self._ledgers: dict[int, set[int]] = {}
 
     def create_topic(self, topic: Topic) -> None:
@@ -57,7 +57,7 @@ class PulsarAdmin:
 
     def _active_brokers(self) -> list[Node]:
         active = self._rest.ask("Asking for the brokers", "GET", f"admin/v2/brokers/{CLUSTER}")
-        return [node for node in self._brokers if f"{node.address}:8080" in active]
+        return [node for node in self._brokers if web(node) in active]
 
     def _place(self, topic: Topic, brokers: Sequence[Node], number: int) -> None:
         """Load a partition; let `brokers` own them in turn, where Pulsar by itself would go by load and chance.
@@ -79,7 +79,7 @@ class PulsarAdmin:
     def _give(self, topic: Topic, broker: Node, number: int) -> None:
         path = f"{_namespace(topic)}/{topics.bundle_of(topic, number)}/unload"
         doing = f"Giving partition {number} of {topic.name} to {broker.name}"
-        self._rest.ask(doing, "PUT", f"{path}?destinationBroker={broker.address}:8080")
+        self._rest.ask(doing, "PUT", f"{path}?destinationBroker={web(broker)}")
 
     def _load(self, topic: Topic, number: int, rest: Rest | None = None) -> str:
         """Return the partition's owner once it has one, which has an open ledger; ask through `rest`, if given."""

@@ -28,7 +28,7 @@ _SHIPPED = {ZOOKEEPER: "zookeeper.conf", BOOKIE: "bookkeeper.conf", BROKER: "bro
 def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
     """Write everything below the nodes' folders, so that it outlives a power cut."""
     home = servers.home(cluster.version)
-    znodes = metadata.znodes([node.address for node in of_role(nodes, BROKER)])
+    znodes = metadata.znodes(of_role(nodes, BROKER))
     for node in nodes:
         configuration = rendered(home, cluster, nodes, node).encode()
         durable.write(config_file(node.directory, node.role), configuration)

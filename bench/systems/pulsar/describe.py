@@ -14,7 +14,7 @@ import httpx
 from bench.errors import ClusterError
 from bench.model import Node
 from bench.systems.pulsar.config import read_properties
-from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER, config_file, of_role
+from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER, config_file, of_role, web
 from bench.systems.pulsar.ready import four_letter_word
 
 TOLD: Mapping[str, Sequence[str]] = {
@@ -80,7 +80,7 @@ def node_settings(node: Node) -> dict[str, str | None]:
 
 
 def _broker(node: Node) -> Mapping[str, object]:
-    runtime = _json(node, f"http://{node.address}:8080/admin/v2/brokers/configuration/runtime")
+    runtime = _json(node, f"http://{web(node)}/admin/v2/brokers/configuration/runtime")
     return {**_file(node), **runtime}
 
 
@@ -88,8 +88,7 @@ def _bookie(node: Node) -> Mapping[str, object]:
     started_with = _file(node)
     if str(started_with.get("httpServerEnabled")).lower() != "true":
         return started_with
-    port = started_with.get("httpServerPort", 8000)
-    return _json(node, f"http://{node.address}:{port}/api/v1/config/server_config")
+    return _json(node, f"http://{web(node)}/api/v1/config/server_config")
 
 
 def _zookeeper(node: Node) -> Mapping[str, object]:

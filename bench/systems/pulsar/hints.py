@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.model import Node
-from bench.systems.pulsar.nodes import BROKER, FOLDER, endpoint, metadata_address, of_role
+from bench.systems.pulsar.nodes import BROKER, FOLDER, endpoint, metadata_address, of_role, web
 
 _TOPIC = "persistent://public/default/t"
 
@@ -14,9 +14,9 @@ _TOPIC = "persistent://public/default/t"
 def hints(nodes: Sequence[Node]) -> list[str]:
     """Return one command a line; they need the sandbox's network, in which the nodes have their addresses."""
     java, quiet, brokers = _java(nodes[0]), _quiet(_java(nodes[0])), endpoint(nodes)
-    web = f"http://{of_role(nodes, BROKER)[0].address}:8080"
+    first = f"http://{web(of_role(nodes, BROKER)[0])}"
     # /dev/null stands for the tools' configuration file.
-    admin = f"{quiet} org.apache.pulsar.admin.cli.PulsarAdminTool /dev/null --admin-url {web}"
+    admin = f"{quiet} org.apache.pulsar.admin.cli.PulsarAdminTool /dev/null --admin-url {first}"
     client = f"{quiet} org.apache.pulsar.client.cli.PulsarClientTool /dev/null --url {brokers}"
     load = f"org.apache.pulsar.testclient.PulsarPerfTestTool /dev/null produce -u {brokers} -s 1000 -r 1000"
     return [
@@ -25,7 +25,7 @@ def hints(nodes: Sequence[Node]) -> list[str]:
         f"{client} produce {_TOPIC} -m hello",
         f"{client} consume {_TOPIC} -s me -p Earliest -n 1",
         f"{java} -Xmx900m {load} -time 10 {_TOPIC}",
-        f"curl -sL '{web}/admin/v2/{_TOPIC.replace('://', '/')}-partition-0/internalStats?metadata=true'",
+        f"curl -sL '{first}/admin/v2/{_TOPIC.replace('://', '/')}-partition-0/internalStats?metadata=true'",
         f"{quiet} org.apache.zookeeper.ZooKeeperMain -server {metadata_address(nodes)} ls /ledgers/available",
     ]
 

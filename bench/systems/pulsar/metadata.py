@@ -6,6 +6,9 @@ import json
 import uuid
 from collections.abc import Sequence
 
+from bench.model import Node
+from bench.systems.pulsar.nodes import endpoint, web
+
 CLUSTER = "bench"
 TENANT = "public"
 
@@ -13,7 +16,7 @@ _BUNDLES = 4
 """As `defaultNumberOfNamespaceBundles` is shipped; topics of trials have namespaces of their own."""
 
 
-def znodes(broker_addresses: Sequence[str]) -> dict[str, bytes]:
+def znodes(brokers: Sequence[Node]) -> dict[str, bytes]:
     """Return path and content of every znode; a bookie and a broker refuse to start without them."""
     return {
         "/bookies": b"{}",
@@ -21,7 +24,7 @@ def znodes(broker_addresses: Sequence[str]) -> dict[str, bytes]:
         # Bookies that start together race for this one, and the loser ends.
         "/ledgers/underreplication/LAYOUT": b'type: "BASIC"\nversion: 1\n',
         "/ledgers/INSTANCEID": str(uuid.uuid4()).encode(),
-        f"/admin/clusters/{CLUSTER}": _json(_cluster(broker_addresses)),
+        f"/admin/clusters/{CLUSTER}": _json(_cluster(brokers)),
         f"/admin/policies/{TENANT}": _json({"allowedClusters": [CLUSTER], "adminRoles": []}),
         f"/admin/policies/{TENANT}/default": _json(_namespace()),
         "/admin/policies/pulsar": _json({"allowedClusters": [CLUSTER], "adminRoles": []}),
@@ -29,11 +32,8 @@ def znodes(broker_addresses: Sequence[str]) -> dict[str, bytes]:
     }
 
 
-def _cluster(addresses: Sequence[str]) -> dict[str, object]:
-    return {
-        "serviceUrl": "http://" + ",".join(f"{address}:8080" for address in addresses),
-        "brokerServiceUrl": "pulsar://" + ",".join(f"{address}:6650" for address in addresses),
-    }
+def _cluster(brokers: Sequence[Node]) -> dict[str, object]:
+    return {"serviceUrl": "http://" + ",".join(map(web, brokers)), "brokerServiceUrl": endpoint(brokers)}
 
 
 def _namespace() -> dict[str, object]:

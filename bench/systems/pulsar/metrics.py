@@ -6,8 +6,8 @@ They add up times in whole milliseconds, cut off, event by event: such sums are 
 from __future__ import annotations
 
 from bench.model import Node
-from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER
-from bench.systems.pulsar.rest import BOOKIE_PORT, PORT, UNDER_REPLICATED
+from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER, web
+from bench.systems.pulsar.rest import UNDER_REPLICATED
 from bench.systems.scraped import Scrape, Series
 
 _MS = 0.001
@@ -15,7 +15,7 @@ _JVM = {
     "gc_s": (Series("jvm_gc_collection_seconds_sum"),),
     "heap_bytes": (Series("jvm_memory_bytes_used", {"area": "heap"}),),
 }
-_WEB = {ZOOKEEPER: "8000/metrics", BOOKIE: f"{BOOKIE_PORT}/metrics", BROKER: f"{PORT}/metrics/"}
+_PATHS = {ZOOKEEPER: "metrics", BOOKIE: "metrics", BROKER: "metrics/"}
 _SERIES = {
     ZOOKEEPER: _JVM,
     BOOKIE: {
@@ -41,5 +41,5 @@ def scrape(node: Node) -> Scrape:
     """Return what to read of a node; bookies also tell what AutoRecovery has on its list, each the same."""
     listed = {}
     if node.role == BOOKIE:
-        listed["under_replicated"] = f"http://{node.address}:{BOOKIE_PORT}/{UNDER_REPLICATED}"
-    return Scrape(f"http://{node.address}:{_WEB[node.role]}", _SERIES[node.role], listed)
+        listed["under_replicated"] = f"http://{web(node)}/{UNDER_REPLICATED}"
+    return Scrape(f"http://{web(node)}/{_PATHS[node.role]}", _SERIES[node.role], listed)

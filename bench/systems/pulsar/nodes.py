@@ -29,7 +29,10 @@ _METADATA_DRIVERS = {
 
 @dataclass(frozen=True, slots=True)
 class _Role:
-    """What all nodes of a role have in common. `beside_mib`: classes, compiled code, stacks, RocksDB."""
+    """What all nodes of a role have in common.
+
+    `ports`: for clients and other servers, and its web server's. `beside_mib`: classes, compiled code, stacks, RocksDB.
+    """
 
     first_host: int
     ports: tuple[int, ...]
@@ -174,11 +177,21 @@ def stop_order(nodes: Sequence[Node]) -> list[list[Node]]:
     return [group for role in reversed(ROLES) if (group := of_role(nodes, role))]
 
 
+def address(node: Node) -> str:
+    """Return where clients and other servers reach a node."""
+    return f"{node.address}:{node.ports[0]}"
+
+
+def web(node: Node) -> str:
+    """Return where a node's web server is reached."""
+    return f"{node.address}:{node.ports[1]}"
+
+
 def endpoint(nodes: Iterable[Node]) -> str:
     """Return the brokers as the service URL that clients take."""
-    return "pulsar://" + ",".join(f"{node.address}:6650" for node in of_role(nodes, BROKER))
+    return "pulsar://" + ",".join(map(address, of_role(nodes, BROKER)))
 
 
 def metadata_address(nodes: Iterable[Node]) -> str:
     """Return the ZooKeeper servers as a connect string."""
-    return ",".join(f"{node.address}:2181" for node in of_role(nodes, ZOOKEEPER))
+    return ",".join(map(address, of_role(nodes, ZOOKEEPER)))

@@ -11,7 +11,7 @@ import httpx
 from bench.errors import ClusterError
 from bench.model import Node
 from bench.systems.pulsar import metadata
-from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER, of_role
+from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER, address, of_role, web
 
 _DEADLINE_S = 120.0
 _TURN_S = 0.1
@@ -41,15 +41,15 @@ def _missing(nodes: Sequence[Node], http: httpx.Client) -> Iterator[str]:
             yield f"{node.name} serves no requests"
     registered = "\n".join(four_letter_word(node, "dump") for node in zookeepers)
     for bookie in of_role(nodes, BOOKIE):
-        if f"/ledgers/available/{bookie.address}:3181" not in registered:
+        if f"/ledgers/available/{address(bookie)}" not in registered:
             yield f"{bookie.name} is not registered as writable in ZooKeeper"
     brokers = of_role(nodes, BROKER)
     for broker in brokers:
         if _get(http, broker, "brokers/ready") is None:
-            yield f"{broker.name} is not ready (http://{broker.address}:8080/admin/v2/brokers/ready)"
+            yield f"{broker.name} is not ready (http://{web(broker)}/admin/v2/brokers/ready)"
     for broker in brokers:
         known = _get(http, broker, f"brokers/{metadata.CLUSTER}") or ""
-        unknown = [peer.name for peer in brokers if f"{peer.address}:8080" not in known]
+        unknown = [peer.name for peer in brokers if web(peer) not in known]
         yield from (f"{broker.name} does not know {name}" for name in unknown)
 
 
@@ -62,7 +62,7 @@ def leads(zookeeper: Node) -> bool:
 def four_letter_word(zookeeper: Node, word: str) -> str:
     """ZooKeeper's answer to a four-letter word, empty where it gives none."""
     try:
-        with socket.create_connection((zookeeper.address, 2181), timeout=_ASK_S) as connection:
+        with socket.create_connection((zookeeper.address, zookeeper.ports[0]), timeout=_ASK_S) as connection:
             connection.sendall(word.encode())
             return b"".join(iter(lambda: connection.recv(1 << 16), b"")).decode()
     except OSError:
@@ -71,7 +71,7 @@ def four_letter_word(zookeeper: Node, word: str) -> str:
 
 def _get(http: httpx.Client, broker: Node, path: str) -> str | None:
     try:
-        answer = http.get(f"http://{broker.address}:8080/admin/v2/{path}")
+        answer = http.get(f"http://{web(broker)}/admin/v2/{path}")
     except httpx.TransportError:
         return None
     return answer.text if answer.status_code == httpx.codes.OK else None

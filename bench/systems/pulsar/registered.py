@@ -20,6 +20,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from bench.errors import ClusterError
 from bench.model import Node, Topic
 from bench.systems.pulsar import topics
+from bench.systems.pulsar.nodes import metadata_address
 
 _ANSWER_S = 5.0
 _LEDGER_INFO, _LEDGER_ID = 1, 1
@@ -32,7 +33,7 @@ class Registered:
     def __init__(self, zookeepers: Sequence[Node]) -> None:
         """Ask any of these. That one is away is nothing to write of: faults take them away, and who asks is told."""
         logging.getLogger("kazoo").setLevel(logging.CRITICAL)
-        self._hosts = ",".join(f"{node.address}:2181" for node in zookeepers)
+        self._hosts = metadata_address(zookeepers)
         self._client: KazooClient | None = None
         self._connecting = threading.Lock()
 

@@ -10,9 +10,8 @@ import httpx
 
 from bench.errors import ClusterError
 from bench.model import Node
+from bench.systems.pulsar.nodes import web
 
-PORT = 8080
-BOOKIE_PORT = 8000
 UNDER_REPLICATED = "api/v1/autorecovery/list_under_replicated_ledger"
 """What a bookie is asked for the ledgers on AutoRecovery's list; not found where there are none."""
 
@@ -23,10 +22,9 @@ _SHOWN = 500
 class Rest:
     """Requests to whichever of some nodes answers. Close it after use."""
 
-    def __init__(self, nodes: Sequence[Node], port: int = PORT, answer_s: float = _ANSWER_S) -> None:
+    def __init__(self, nodes: Sequence[Node], answer_s: float = _ANSWER_S) -> None:
         """Connect with the first request."""
         self._nodes = nodes
-        self._port = port
         self._answer_s = answer_s
 
     @cached_property
@@ -44,7 +42,7 @@ class Rest:
         silent: list[str] = []
         for node in tuple(self._nodes):
             try:
-                answer = self._http.request(method, f"http://{node.address}:{self._port}/{path}", json=body)
+                answer = self._http.request(method, f"http://{web(node)}/{path}", json=body)
             except httpx.RequestError as error:
                 silent.append(f"{node.name} ({type(error).__name__})")
                 # Asked last from now on: one that is frozen takes its time each time.
