@@ -25,7 +25,10 @@ _LOOK_S = 1.0
 _SCRAPE_S = 5.0
 """A scrape takes some 10 ms of CPU on each server: seven of them once a second would be 4 % of two cores."""
 _LOOK_TAKES_S = 0.2
-_SCRAPE_TAKES_S = 0.4
+_SCRAPE_TAKES_S = 0.6
+_TURN_S = 0.1
+"""Servers are asked one after the other: seven at once fill two cores for a moment, and sends wait for tens of ms. One
+that does not answer holds the others up for so long at most."""
 _PATIENCE_S = 2.0
 _CLIENT_FIGURES = {"loop_lag_s": "loop_lag_ns", "recorder_backlog": "recorder_backlog", "open_sends": "open"}
 """What the load process tells in its progress; times are in nanoseconds there."""
@@ -57,6 +60,7 @@ class Sampler:
         self._roles = {node.name: node.role for node in watched.servers}
         self._readers = {name: Reader(scrape) for name, scrape in watched.scrapes.items()}
         self._asked: dict[str, Future[None]] = {}
+        self._turn = threading.Semaphore()
         self._looks = Rhythm(_LOOK_S, _LOOK_TAKES_S)
         self._scrapes = Rhythm(_SCRAPE_S, _SCRAPE_TAKES_S)
         self._changed = threading.Event()
@@ -128,11 +132,15 @@ class Sampler:
                 self._asked[name] = self._pool.submit(self._ask, name)
 
     def _ask(self, name: str) -> None:
+        alone = self._turn.acquire(timeout=_TURN_S)
         asked_ns = time.monotonic_ns()
         try:
             values = self._readers[name].ask(self._http)
         except (httpx.HTTPError, ValueError):
             values = []
+        finally:
+            if alone:
+                self._turn.release()
         self._keep(asked_ns, name, self._roles[name], values or [(FAILED, 1.0)])
 
     def _keep(self, at_ns: int, node: str, role: str, values: Iterable[tuple[str, float]]) -> None:

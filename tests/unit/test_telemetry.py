@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Lock, Thread
 from types import SimpleNamespace
 from typing import Any
 
@@ -299,6 +299,82 @@ def test_servers_are_scraped_at_the_windows_start_and_before_its_end(
     busy = [row["value"] for row in rows if (row["node"], row["metric"]) == (MACHINE, "cpu_busy_s")]
     (cores,) = {row["value"] for row in rows if row["metric"] == "cores"}
     assert 0 <= busy[-1] - busy[0] <= cores * took_s + 0.1
+
+
+class Slow(BaseHTTPRequestHandler):
+    """Takes a moment, or on /hangs until it is let go; tells how many were asking at once at most."""
+
+    asking = most = 0
+    let_go: Event
+    counting = Lock()
+
+    def do_GET(self) -> None:
+        with self.counting:
+            type(self).asking += 1
+            type(self).most = max(self.most, self.asking)
+        if self.path == "/hangs":
+            self.let_go.wait(60)
+        else:
+            time.sleep(0.02)
+        with self.counting:
+            type(self).asking -= 1
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"asked_total 1\n")
+
+    def log_message(self, *_: object) -> None:
+        """Stay silent."""
+
+
+@pytest.fixture
+def slow() -> Iterator[tuple[type[Slow], str]]:
+    made = type("Own", (Slow,), {"let_go": Event()})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), made)
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    yield made, f"http://127.0.0.1:{server.server_port}"
+    made.let_go.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def several(paths: list[str], home: str, folder: Path) -> Watched:
+    names = [f"broker-{number}" for number in range(len(paths))]
+    return Watched(
+        servers=[Node(name, "broker", "", (), Path(), Path(), (), 0) for name in names],
+        pids=dict,
+        scrapes={
+            name: Scrape(f"{home}{path}", {"requests": (Series("asked_total"),)})
+            for name, path in zip(names, paths, strict=True)
+        },
+        clients={},
+        folder=folder,
+    )
+
+
+def test_servers_are_asked_one_after_the_other(slow: tuple[type[Slow], str], tmp_path: Path) -> None:
+    made, home = slow
+
+    with Sampler(several(["/metrics"] * 4, home, tmp_path), tmp_path / "samples.parquet") as sampler:
+        await_scrapes(sampler, 1)
+
+    assert made.most == 1
+
+
+def test_a_server_that_does_not_answer_holds_the_others_up_for_a_moment_only(
+    slow: tuple[type[Slow], str], tmp_path: Path
+) -> None:
+    made, home = slow
+    watched = several(["/hangs", "/metrics", "/metrics"], home, tmp_path)
+
+    with Sampler(watched, tmp_path / "samples.parquet") as sampler:
+        deadline = time.monotonic() + 60
+        while sum(row[3] == "requests" for row in list(sampler._rows)) < 2:
+            assert time.monotonic() < deadline, sampler._rows
+            time.sleep(0.005)
+        assert made.asking == 1
+        made.let_go.set()
 
 
 def test_the_machine_is_busy_with_all_but_idling_and_what_the_host_took(
