@@ -328,12 +328,16 @@ class Slow(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def slow() -> Iterator[tuple[type[Slow], str]]:
-    made = type("Own", (Slow,), {"let_go": Event()})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), made)
+    class Own(Slow):
+        """One of its own for each test."""
+
+        let_go = Event()
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Own)
     thread = Thread(target=server.serve_forever)
     thread.start()
-    yield made, f"http://127.0.0.1:{server.server_port}"
-    made.let_go.set()
+    yield Own, f"http://127.0.0.1:{server.server_port}"
+    Own.let_go.set()
     server.shutdown()
     server.server_close()
     thread.join()
