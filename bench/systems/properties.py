@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
 from bench.errors import ClusterError
-from bench.model import Settings, text
+from bench.model import Node, Settings, text
 
 _WHOLE, _NUMBER, _FLAG = ("int", "long", "short"), ("double", "float"), ("boolean",)
 
@@ -18,6 +19,16 @@ def listed(file: Path) -> Mapping[str, str]:
     lines = file.read_text(encoding="utf-8").splitlines()
     rows = (line.partition("\t") for line in lines if line and not line.startswith("#"))
     return {name: kind for name, _, kind in rows}
+
+
+def unknown(owned: Iterable[tuple[str, Settings, Collection[str]]]) -> list[tuple[str, str, list[str]]]:
+    """List (owner, property, nearest valid names) of settings that do not exist; `owned` has owners' valid names."""
+    return [
+        (owner, name, get_close_matches(name, valid))
+        for owner, settings, valid in owned
+        for name in settings
+        if name not in valid
+    ]
 
 
 def misvalued(owner: str, settings: Settings, known: Mapping[str, str]) -> Iterator[str]:
@@ -51,6 +62,23 @@ def _is_number(value: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def live(
+    nodes: Sequence[Node],
+    asked: Settings,
+    told: Iterable[str],
+    read: Callable[[Node], Mapping[str, str | None]],
+) -> dict[str, str | None]:
+    """Return what the first of some nodes has of what was `asked` for and of what is `told` in any case.
+
+    Raises ClusterError where any of them does not have what was asked for.
+    """
+    found = {node.name: read(node) for node in nodes}
+    for name, settings in found.items():
+        require(name, asked, settings)
+    first = found[nodes[0].name]
+    return {name: first.get(name) for name in sorted({*asked, *told})}
 
 
 def require(owner: str, asked: Settings, found: Mapping[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""How much throughput telemetry costs: with it over without, turn by turn on the same clusters. Prints JSON.
+"""What telemetry costs: throughput and times with it over without, turn by turn on the same clusters. Prints JSON.
 
     bench run tests/perf/telemetry.yaml
     python -m tests.perf.telemetry_cost RUN
@@ -17,14 +17,15 @@ import pandas as pd
 
 from bench.analysis.statistics.interval import paired_ratio
 
-METRIC = "throughput_msgs_per_s"
+METRICS = ("throughput_msgs_per_s", "service_p50_ns", "service_p99_ns", "service_p99_9_ns")
 _TURN = ["round", "message_bytes"]
 
 
-def cost(trials: pd.DataFrame) -> dict[str, Any]:
+def cost(trials: pd.DataFrame, metric: str) -> dict[str, Any]:
     """Return the median ratio over turns, with over without, and its interval; `trials` are one system's valid ones."""
     with_it, without = (
-        trials[trials["telemetry"] == told].set_index(_TURN)[METRIC] for told in ("true", "false")
+        trials[trials["telemetry"] == told].set_index(_TURN)[metric].astype(float)
+        for told in ("true", "false")
     )
     both = with_it.index.intersection(without.index)
     found = paired_ratio(list(zip(with_it[both], without[both], strict=True)))
@@ -41,14 +42,18 @@ def cost(trials: pd.DataFrame) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Print the cost by system."""
+    """Print the cost by system and metric."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("run", type=Path)
     trials = pd.read_parquet(parser.parse_args().run / "results" / "trials.parquet")
     valid = trials[trials["verdict"] == "valid"]
-    print(json.dumps({str(system): cost(rows) for system, rows in valid.groupby("system")}, indent=2))  # noqa: T201
+    found = {
+        str(system): {metric: cost(rows, metric) for metric in METRICS}
+        for system, rows in valid.groupby("system")
+    }
+    print(json.dumps(found, indent=2))  # noqa: T201
 
 
 if __name__ == "__main__":

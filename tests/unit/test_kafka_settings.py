@@ -6,7 +6,7 @@ import pytest
 
 from bench.model import Case, Cluster, Load, Pacing, Settings, text
 from bench.systems.kafka import config, settings
-from bench.systems.properties import misvalued
+from bench.systems.properties import misvalued, unknown
 
 SOUND = Case(
     system="kafka",
@@ -27,7 +27,7 @@ def with_cluster(**changes: Any) -> Case:
 
 def test_a_sound_case_has_no_complaints() -> None:
     assert settings.check(SOUND) == []
-    assert settings.unknown(SOUND) == []
+    assert unknown(settings.owned(SOUND)) == []
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_sound_case_has_no_complaints() -> None:
 def test_a_misspelt_setting_is_shown_with_the_nearest_name(
     case: Case, owner: str, name: str, nearest: str | None
 ) -> None:
-    [(found_owner, found_name, near)] = settings.unknown(case)
+    [(found_owner, found_name, near)] = unknown(settings.owned(case))
 
     assert (found_owner, found_name) == (owner, name)
     assert nearest is None or nearest in near
@@ -184,7 +184,7 @@ def test_a_processor_says_when_it_commits(given: Settings, complaint: str | None
 
 
 def test_a_processors_misspelt_setting_is_shown_with_the_nearest_name() -> None:
-    assert settings.unknown(replace(SOUND, processor={"comit": "after"})) == [
+    assert unknown(settings.owned(replace(SOUND, processor={"comit": "after"}))) == [
         ("processor", "comit", ["commit"])
     ]
 

@@ -31,7 +31,7 @@ from bench.systems.kafka.nodes import (
 )
 from bench.systems.kafka.records import leave
 from bench.systems.kafka.settings import topic_settings
-from bench.systems.properties import require
+from bench.systems.properties import live, require
 from bench.systems.protocols import SETTLES_S
 
 _REQUEST_S = 30.0
@@ -229,17 +229,12 @@ class KafkaAdmin:
         return {
             "cluster": _cluster(client),
             "topic": {**_topic(client, topic), "partitions": _placement(client, topic)},
-            "roles": {role: self._role(role) for role in ROLES if of_role(self._nodes, role)},
+            "roles": {
+                role: live(nodes, self._cluster.settings.get(role, {}), _TOLD[role], node_settings)
+                for role in ROLES
+                if (nodes := of_role(self._nodes, role))
+            },
         }
-
-    def _role(self, role: str) -> dict[str, str | None]:
-        """Return what the role's first node has; every node must have what was asked for."""
-        asked = self._cluster.settings.get(role, {})
-        found = {node.name: node_settings(node) for node in of_role(self._nodes, role)}
-        for name, settings in found.items():
-            require(name, asked, settings)
-        first = next(iter(found.values()))
-        return {name: first.get(name) for name in sorted({*asked, *_TOLD[role]})}
 
     def close(self) -> None:
         """See protocols.Admin: nothing stays open between actions."""

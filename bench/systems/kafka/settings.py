@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from difflib import get_close_matches
 from functools import cache
 from typing import NamedTuple
 
@@ -129,25 +128,17 @@ def topic_settings(settings: Settings) -> dict[str, Scalar]:
     }
 
 
-def unknown(case: Case) -> list[tuple[str, str, list[str]]]:
-    """List (role or client, property, nearest valid names) of settings that do not exist."""
-    return [
-        (owner, name, get_close_matches(name, valid, n=3))
-        for owner, settings, valid in _owned(case)
-        for name in settings
-        if name not in valid and not (owner in ROLES and name.startswith("listener.name."))
-    ]
-
-
 def _role_properties(role: str, version: str) -> Mapping[str, str]:
     if role == ZOOKEEPER:
         return listed(FOLDER / "zookeeper-properties.txt")
     return server_properties(before_4=version[:2] in {"2.", "3."}) if role in ROLES else {}
 
 
-def _owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
+def owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
+    """Give who has settings in a case, which, and the names that exist; a listener's own are not looked at."""
     for role, settings in case.cluster.settings.items():
-        yield role, settings, _role_properties(role, case.cluster.version)
+        known = {name: value for name, value in settings.items() if not name.startswith("listener.name.")}
+        yield role, known if role in ROLES else settings, _role_properties(role, case.cluster.version)
     yield "topic", topic_settings(case.topic), {*topic_properties(), _REPLICAS}
     yield "producer", case.producer, _client_names("P")
     yield "consumer", case.consumer, _client_names("C")

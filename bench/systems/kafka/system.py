@@ -9,6 +9,7 @@ from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.kafka import config, full_read, hints, metrics, nodes, processor, ready, settings
 from bench.systems.kafka.admin import KafkaAdmin
 from bench.systems.kafka.client import KafkaConsumer, KafkaProducers
+from bench.systems.properties import unknown
 from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
 from bench.systems.scraped import Scrape
 from bench.systems.servers import Servers
@@ -98,4 +99,4 @@ class Kafka:
 
     def unknown_settings(self, case: Case) -> list[tuple[str, str, list[str]]]:
         """See protocols.System."""
-        return settings.unknown(case)
+        return unknown(settings.owned(case))

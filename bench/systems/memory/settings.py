@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from difflib import get_close_matches
+from collections.abc import Collection, Iterator
 
-from bench.model import Case, Scalar
+from bench.model import Case, Scalar, Settings
 from bench.systems.memory.client import MAX_MESSAGE_BYTES
 from bench.systems.memory.faults import NAMES, SHARES
 
 
-def unknown(case: Case) -> list[tuple[str, str, list[str]]]:
-    """List (role or client, property, nearest valid names) of settings that do not exist."""
-    given = {
-        **case.cluster.settings,
-        "topic": {name: value for name, value in case.topic.items() if name != "partitions"},
-        "producer": case.producer,
-        "consumer": case.consumer,
-        "processor": case.processor,
-    }
-    valid = {"producer": NAMES}
-    return [
-        (owner, name, get_close_matches(name, valid.get(owner, ())))
-        for owner, settings in given.items()
-        for name in settings
-        if name not in valid.get(owner, ())
-    ]
+def owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
+    """Give who has settings in a case, which, and the names that exist."""
+    yield from ((role, settings, ()) for role, settings in case.cluster.settings.items())
+    yield "topic", case.topic, {"partitions"}
+    yield "producer", case.producer, NAMES
+    yield "consumer", case.consumer, ()
+    yield "processor", case.processor, ()
 
 
 def check(case: Case) -> list[str]:

@@ -9,6 +9,7 @@ from bench.errors import LoadError
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.memory import client, settings
 from bench.systems.memory.admin import MemoryAdmin
+from bench.systems.properties import unknown
 from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
 
 
@@ -102,4 +103,4 @@ class Memory:
 
     def unknown_settings(self, case: Case) -> list[tuple[str, str, list[str]]]:
         """See protocols.System."""
-        return settings.unknown(case)
+        return unknown(settings.owned(case))

@@ -12,7 +12,7 @@ from typing import Any
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState
 from bench.systems.processing import PROCESSOR
-from bench.systems.properties import require
+from bench.systems.properties import live, require
 from bench.systems.protocols import SETTLES_S
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.describe import TOLD, node_settings, sessions_ms
@@ -243,7 +243,11 @@ class PulsarAdmin:
         return {
             "cluster": self._live_cluster(),
             "topic": self._live_topic(topic),
-            "roles": {role: self._live_role(role) for role in ROLES if of_role(self._nodes, role)},
+            "roles": {
+                role: live(nodes, self._cluster.settings.get(role, {}), TOLD[role], node_settings)
+                for role in ROLES
+                if (nodes := of_role(self._nodes, role))
+            },
         }
 
     def _live_cluster(self) -> dict[str, object]:
@@ -286,15 +290,6 @@ class PulsarAdmin:
         ledger = self._stored(topic, number, "?metadata=true")["ledgers"][-1]
         quorums, bookies = ledger_metadata(ledger["metadata"])
         return int(ledger["ledgerId"]), quorums, [self._name(bookie) for bookie in bookies]
-
-    def _live_role(self, role: str) -> dict[str, str | None]:
-        """Return what the role's first node has; every node must have what was asked for."""
-        asked = self._cluster.settings.get(role, {})
-        found = {node.name: node_settings(node) for node in of_role(self._nodes, role)}
-        for name, settings in found.items():
-            require(name, asked, settings)
-        first = next(iter(found.values()))
-        return {name: first.get(name) for name in sorted({*asked, *TOLD[role]})}
 
     def close(self) -> None:
         """See protocols.Admin."""

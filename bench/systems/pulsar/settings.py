@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from difflib import get_close_matches
 
 from bench.model import Case, Scalar, Settings
 from bench.systems import processing
@@ -67,17 +66,8 @@ def server_properties(role: str) -> Mapping[str, str]:
     return listed(FOLDER / f"{role}-properties.txt")
 
 
-def unknown(case: Case) -> list[tuple[str, str, list[str]]]:
-    """List (role or client, property, nearest valid names) of settings that do not exist."""
-    return [
-        (owner, name, get_close_matches(name, valid, n=3))
-        for owner, settings, valid in _owned(case)
-        for name in settings
-        if name not in valid
-    ]
-
-
-def _owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
+def owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
+    """Give who has settings in a case, which, and the names that exist."""
     for role, settings in case.cluster.settings.items():
         yield role, settings, server_properties(role) if role in ROLES else ()
     yield "topic", case.topic, {"partitions", *topics.SETTINGS}

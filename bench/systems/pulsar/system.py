@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench.model import Case, Cluster, Node, Settings, Topic
+from bench.systems.properties import unknown
 from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
 from bench.systems.pulsar import config, full_read, hints, metrics, nodes, processor, ready, settings
 from bench.systems.pulsar.admin import PulsarAdmin
@@ -103,4 +104,4 @@ class Pulsar:
 
     def unknown_settings(self, case: Case) -> list[tuple[str, str, list[str]]]:
         """See protocols.System."""
-        return settings.unknown(case)
+        return unknown(settings.owned(case))
