@@ -51,7 +51,8 @@ class Rig:
             clients={PRODUCERS: self.load.producing.pid, CONSUMERS: self.load.consuming.pid},
             folder=self.folder.path,
         )
-        with Sampler(watched, working / "telemetry" / "samples.parquet") as sampler:
+        file = working / "telemetry" / "samples.parquet"
+        with Sampler(watched, file, often=bool(case.faults)) as sampler:
             yield sampler.told
 
     def seed_of(self, number: int) -> int:

@@ -6,6 +6,8 @@ import time
 
 from bench.model import NANOS
 
+NEVER_NS = 2**63 - 1
+
 
 class Rhythm:
     """Due every so many seconds from now on; once the window is known, at its start and just before its end too.
@@ -49,3 +51,45 @@ class Rhythm:
             return min(now_ns + self._every_ns, start_ns)
         done = (now_ns - start_ns) // self._step_ns
         return start_ns + (done + 1) * self._step_ns
+
+
+class Around:
+    """Due shortly before a window and once it is over, so that what is looked at then is not disturbed in it.
+
+    Long windows have equal steps between. Not due before the window is known. Times are of CLOCK_MONOTONIC.
+    """
+
+    def __init__(self, every_s: float, takes_s: float) -> None:
+        """A look takes so long that the first one begins so long before the window."""
+        self._every_ns = round(every_s * NANOS)
+        self._takes_ns = round(takes_s * NANOS)
+        self._start_ns = 0
+        self._end_ns: int | None = None
+        self.due_ns = NEVER_NS
+
+    def window(self, start_ns: int, end_ns: int | None) -> None:
+        """Take the window; without an end it is over when `over` is asked."""
+        self._start_ns, self._end_ns = start_ns, end_ns
+        self.due_ns = max(start_ns - self._takes_ns, time.monotonic_ns())
+
+    def is_due(self, now_ns: int) -> bool:
+        """Tell whether it is time to look, and if so set the next time."""
+        if now_ns < self.due_ns:
+            return False
+        self.due_ns = self._next(now_ns)
+        return True
+
+    @property
+    def open(self) -> bool:
+        """Whether the look behind the window is still to come."""
+        return self.due_ns < NEVER_NS
+
+    def _next(self, now_ns: int) -> int:
+        end_ns = self._end_ns
+        if end_ns is not None and now_ns >= end_ns:
+            return NEVER_NS
+        whole_ns = None if end_ns is None else max(1, end_ns - self._start_ns)
+        step_ns = self._every_ns if whole_ns is None else whole_ns // max(1, round(whole_ns / self._every_ns))
+        done = max(0, now_ns - self._start_ns) // step_ns
+        next_ns = self._start_ns + (done + 1) * step_ns
+        return next_ns if end_ns is None else min(next_ns, end_ns)

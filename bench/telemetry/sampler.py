@@ -1,4 +1,4 @@
-"""The thread that looks: at processes and the machine once a second, at the servers' own figures every five."""
+"""The thread that looks: at processes and the machine once a second, at the servers' own figures less often."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ import pyarrow.parquet as pq
 from bench.model import NANOS, Node
 from bench.systems.scraped import Scrape
 from bench.telemetry import host
-from bench.telemetry.rhythm import Rhythm
+from bench.telemetry.rhythm import Around, Rhythm
 from bench.telemetry.schema import CLIENT, COUNTERS, FAILED, MACHINE, PRODUCERS, SAMPLES, SCRAPED, SUITE
 from bench.telemetry.scraping import Reader
 
 _LOOK_S = 1.0
-_SCRAPE_S = 5.0
-"""A scrape takes some 10 ms of CPU on each server: seven of them once a second would be 4 % of two cores."""
+_SCRAPE_S, _SCRAPE_SELDOM_S = 5.0, 30.0
+"""A scrape takes some 10 ms of CPU on each server, and sends that come meanwhile wait: seven in a row are the longest
+hundredth of a window of 15 s."""
 _LOOK_TAKES_S = 0.2
 _SCRAPE_TAKES_S = 0.6
 _TURN_S = 0.1
@@ -48,11 +49,12 @@ class Watched:
 class Sampler:
     """Looks from `with` to its end, then writes what it saw to a file, in the columns of SAMPLES.
 
-    It looks and scrapes at the window's start and shortly before its end, once `told` of them, and in its rhythm
-    between; so every window has two samples, however short.
+    It looks at the window's start and shortly before its end, once `told` of them, and in its rhythm between; so every
+    window has two samples, however short. Servers are asked for their figures likewise with `often`, for what changes
+    within the window; else shortly before it and once it is over, where that disturbs nothing that is measured.
     """
 
-    def __init__(self, watched: Watched, file: Path) -> None:
+    def __init__(self, watched: Watched, file: Path, *, often: bool) -> None:
         """Nothing is looked at before `with`."""
         self._watched = watched
         self._file = file
@@ -62,7 +64,10 @@ class Sampler:
         self._asked: dict[str, Future[None]] = {}
         self._turn = threading.Semaphore()
         self._looks = Rhythm(_LOOK_S, _LOOK_TAKES_S)
-        self._scrapes = Rhythm(_SCRAPE_S, _SCRAPE_TAKES_S)
+        self._scrapes: Rhythm | Around
+        self._scrapes = (
+            Rhythm(_SCRAPE_S, _SCRAPE_TAKES_S) if often else Around(_SCRAPE_SELDOM_S, _SCRAPE_TAKES_S)
+        )
         self._changed = threading.Event()
         self._over = False
         self._thread = threading.Thread(target=self._run, name="telemetry", daemon=True)
@@ -83,6 +88,8 @@ class Sampler:
         self._changed.set()
         self._thread.join()
         self._look()
+        if isinstance(self._scrapes, Around) and self._scrapes.open:
+            self._scrape()
         self._pool.shutdown(wait=True)
         self._http.close()
         self._write()

@@ -54,6 +54,9 @@ def looked_at() -> TrialLog:
             sample(at_s, "broker-2", "flushes", times * 1180),
             sample(at_s, "broker-2", "flush_s", times * 1180 * 0.0005),
         ]
+    # broker-4 is asked 1.6 s and 0.4 s before the window, and 0.5 s behind it; the load ended with the window.
+    for at_s, collecting_s in ((0.4, 0.0), (1.6, 0.5), (8.5, 1.14)):
+        samples.append(sample(at_s, "broker-4", "gc_s", collecting_s))
     return TrialLog(
         sends=sends,
         receives=read_back(sends),
@@ -105,6 +108,11 @@ def test_scrapes_at_the_windows_ends_are_enough(run: Path) -> None:
     assert trial["flushes_per_message"] == pytest.approx((1180 / 5.9 + 118 / 6) / 100)
     # Two nodes share a disk that is busy for 0.3 s of each: each may have used all of them for its half of the fsyncs.
     assert trial["flush_most_ns"] == pytest.approx(2 * 0.3 / (1180 / 5.9 + 118 / 6) * 1e9)
+
+
+def test_a_server_that_was_asked_around_the_window_did_it_all_by_its_end(run: Path) -> None:
+    """0.64 s of garbage collection between 1.6 s and 8 s, when the load was over."""
+    assert rows(run, "trials")[0]["gc_share"] == pytest.approx(0.1)
 
 
 def test_the_verdict_names_what_most_of_a_sends_time_passes_in(run: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from bench.model import NANOS, Node
 from bench.systems.scraped import Scrape, Series
 from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, Watched, host
-from bench.telemetry.rhythm import Rhythm
+from bench.telemetry.rhythm import Around, Rhythm
 from bench.telemetry.schema import FAILED, MACHINE, SUITE
 from bench.telemetry.scraping import Reader
 
@@ -129,6 +129,33 @@ def test_a_window_is_looked_at_at_its_start_and_before_its_end(length_s: float, 
     assert 0 < end - inside[-1] <= 0.41 * NANOS
 
 
+@pytest.mark.parametrize(
+    ("length_s", "expected"), [(0.2, [-0.6, 0.2]), (20.0, [-0.6, 20.0]), (60.0, [-0.6, 30.0, 60.0])]
+)
+def test_a_look_around_a_window_is_not_in_it(length_s: float, expected: list[float]) -> None:
+    around = Around(30.0, 0.6)
+    assert not around.is_due(time.monotonic_ns() + 3600 * NANOS)  # there is no window yet
+    start = time.monotonic_ns() + 10 * NANOS
+    around.window(start, start + round(length_s * NANOS))
+    looks, now = [], start - 3 * NANOS
+    while around.open:
+        now = max(now, around.due_ns)
+        assert around.is_due(now)
+        looks.append((now - start) / NANOS)
+
+    assert looks == pytest.approx(expected)
+
+
+def test_a_look_around_a_window_whose_end_is_not_known_stays_to_be_made() -> None:
+    around = Around(30.0, 0.6)
+    start = time.monotonic_ns() - NANOS
+    around.window(start, None)
+
+    assert around.is_due(around.due_ns)
+    assert around.due_ns == start + 30 * NANOS
+    assert around.open
+
+
 def test_a_window_that_comes_late_is_looked_at_at_once() -> None:
     rhythm = Rhythm(5.0, 0.4)
     now = time.monotonic_ns()
@@ -169,7 +196,7 @@ def test_a_sampler_writes_what_processes_machine_and_client_did(tmp_path: Path) 
     block = bytes(1_000_000)
 
     begun_s = time.process_time()
-    with Sampler(watched, file) as sampler:
+    with Sampler(watched, file, often=False) as sampler:
         sampler.told(told)
         until = time.monotonic() + 1.2
         while time.monotonic() < until or time.process_time() < begun_s + 0.3:
@@ -268,7 +295,7 @@ def test_servers_are_scraped_at_the_windows_start_and_before_its_end(
     window = {"start_ns": 10 * NANOS, "end_ns": 12 * NANOS}
     begun = time.monotonic()
 
-    with Sampler(watched, tmp_path / "samples.parquet") as sampler:
+    with Sampler(watched, tmp_path / "samples.parquet", often=True) as sampler:
         await_scrapes(sampler, 1)
         sampler.told(told | window)
         for times, at_s in ((2, 10.0), (3, 11.6)):
@@ -357,10 +384,33 @@ def several(paths: list[str], home: str, folder: Path) -> Watched:
     )
 
 
+def test_servers_that_do_not_change_are_asked_around_the_window_only(
+    watched: Watched, clock: Clock, tmp_path: Path
+) -> None:
+    """Shortly before it, and behind it: once the end has come, or where the load ended sooner than the next look."""
+    told: dict[str, Any] = dict.fromkeys(("at_ns", "open", "loop_lag_ns", "recorder_backlog"), 0)
+
+    for end_s, looks in ((12.0, [9.4, 12.0]), (None, [9.4])):
+        clock.now_ns = 0
+        with Sampler(watched, tmp_path / "samples.parquet", often=False) as sampler:
+            sampler.told(told | {"start_ns": 10 * NANOS, "end_ns": end_s and round(end_s * NANOS)})
+            for times, at_s in enumerate(looks, 1):
+                clock.now_ns = round(at_s * NANOS)
+                sampler._changed.set()
+                await_scrapes(sampler, times)
+            clock.now_ns = 13 * NANOS
+
+        rows = pq.read_table(tmp_path / "samples.parquet").to_pylist()
+        asked = [row["at_ns"] / NANOS for row in rows if row["metric"] == "requests"]
+        assert asked == (looks if end_s else [*looks, 13.0])
+
+
 def test_servers_are_asked_one_after_the_other(slow: tuple[type[Slow], str], tmp_path: Path) -> None:
     made, home = slow
 
-    with Sampler(several(["/metrics"] * 4, home, tmp_path), tmp_path / "samples.parquet") as sampler:
+    with Sampler(
+        several(["/metrics"] * 4, home, tmp_path), tmp_path / "samples.parquet", often=True
+    ) as sampler:
         await_scrapes(sampler, 1)
 
     assert made.most == 1
@@ -372,7 +422,7 @@ def test_a_server_that_does_not_answer_holds_the_others_up_for_a_moment_only(
     made, home = slow
     watched = several(["/hangs", "/metrics", "/metrics"], home, tmp_path)
 
-    with Sampler(watched, tmp_path / "samples.parquet") as sampler:
+    with Sampler(watched, tmp_path / "samples.parquet", often=True) as sampler:
         deadline = time.monotonic() + 60
         while sum(row[3] == "requests" for row in list(sampler._rows)) < 2:
             assert time.monotonic() < deadline, sampler._rows

@@ -9,12 +9,17 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.window import Windows
 from bench.model import NANOS
-from bench.systems.scraped import COUNTERS
+from bench.systems.scraped import COUNTERS, GAUGES
 
 _LATE_NS = NANOS // 2
 """A window that messages end is looked at once more so soon after its end."""
+_EARLY_NS, _AT_ONCE_NS, _BEHIND_NS = 700_000_000, 300_000_000, NANOS
+"""Servers are asked one after the other, so long before the window at most, or from its start on for so long; and once
+it is over, so much later at most. No load comes after it: what they tell then they had done by its end."""
 _ROUNDED = 1e-9
 """A sum that a server tells as a mean and a number may be so much smaller than the one before, as a share of it."""
+
+_ASKED = (*COUNTERS, *GAUGES)
 
 _MACHINE, _MACHINES, _PROCESSES = "machine", "cpu_busy_s", "cpu_s"
 """Whoever is the machine, a counter that it is seen for in every look, and one that each process is."""
@@ -35,17 +40,20 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
 
     Columns: trial, node, role, metric, counter; at_ns (since the trial's first send); level (as sampled); grown and
     took_ns (null for the first, and for levels); in_window. A counter that has fallen began anew, with its process.
+    What servers were asked for counts from the last answer shortly before the window, or at its start.
     """
-    before = Window.partitionBy("trial", "node", "metric").orderBy("at_ns")
+    every = Window.partitionBy("trial", "node", "metric")
+    before = every.orderBy("at_ns")
     last, last_ns = F.lag("value").over(before), F.lag("at_ns").over(before)
     value, at_ns = F.col("value"), F.col("at_ns")
     grown = F.when(value >= last * (1 - _ROUNDED), F.greatest(value - last, F.lit(0.0))).otherwise(value)
     begun_ns = F.when(F.col("counter"), last_ns).otherwise(at_ns)
-    inside = (
-        (begun_ns >= F.col("start_ns"))
-        & (begun_ns < F.col("end_ns"))
-        & (at_ns <= F.col("end_ns") + F.when(F.col("timed"), F.lit(0)).otherwise(F.lit(_LATE_NS)))
-    )
+    start_ns, end_ns, asked = F.col("start_ns"), F.col("end_ns"), F.col("metric").isin(*_ASKED)
+    opening = F.when((at_ns >= start_ns - _EARLY_NS) & (at_ns <= start_ns + _AT_ONCE_NS), at_ns)
+    from_ns = F.when(asked, F.coalesce(F.max(opening).over(every), start_ns)).otherwise(start_ns)
+    late_ns = F.when(asked, F.lit(_BEHIND_NS)).when(F.col("timed"), F.lit(0)).otherwise(F.lit(_LATE_NS))
+    inside = (begun_ns >= from_ns) & (begun_ns < end_ns) & (at_ns <= end_ns + late_ns)
+    until_ns = F.when(asked & (last_ns < end_ns), F.least(at_ns, end_ns)).otherwise(at_ns)
     return windows.over(samples).select(
         "trial",
         "node",
@@ -55,7 +63,7 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
         (at_ns - F.col("first_ns")).alias("at_ns"),
         value.alias("level"),
         F.when(F.col("counter") & last.isNotNull(), grown).alias("grown"),
-        F.when(F.col("counter"), at_ns - last_ns).alias("took_ns"),
+        F.when(F.col("counter"), until_ns - last_ns).alias("took_ns"),
         F.coalesce(inside, F.lit(False)).alias("in_window"),  # noqa: FBT003 - Spark's way to write false
     )
 
