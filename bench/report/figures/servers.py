@@ -17,7 +17,7 @@ from bench.report.figures import resources
 
 _MS, _PERCENT, _MB, _MIB = 1e3, 1e2, 1e-6, 1 / 2**20
 _APART_NS = NANOS // 2
-"""Samples closer than this are of one look: servers are asked at once, every five seconds."""
+"""Samples closer than this are of one look: servers are asked one right after the other."""
 _LONG = 1.5
 """Looks that are so many times as far apart as is usual have one between them that brought nothing."""
 
@@ -106,11 +106,11 @@ def _by_role(chosen: pd.DataFrame, metric: str, across: str) -> pd.DataFrame:
     return table
 
 
-def lines(axes: Axes, system: str, told: Told, table: pd.DataFrame) -> None:
-    """Draw a line a role, named at the right in its colour."""
-    course = _steps if told.since else _levels
+def lines(axes: Axes, system: str, told: Told, table: pd.DataFrame, start_s: float) -> None:
+    """Draw a line a role, named at the right in its colour; one value alone is since the window's `start_s`."""
     for number, (role, colour) in enumerate(resources.colours(system, table).items()):
-        axes.plot(*course(table[role]), color=colour, linewidth=1.0)
+        course = _steps(table[role], start_s) if told.since else _levels(table[role])
+        axes.plot(*course, color=colour, linewidth=1.0)
         axes.plot(table.index, table[role], ".", color=colour, markersize=3)
         resources.name(axes, role, colour, 0.04 + 0.26 * number)
     whole = bool((table.fillna(0.0) % 1 == 0).to_numpy().all())
@@ -119,10 +119,11 @@ def lines(axes: Axes, system: str, told: Told, table: pd.DataFrame) -> None:
     axes.yaxis.set_major_locator(MaxNLocator(3, integer=whole))
 
 
-def _steps(values: pd.Series[float]) -> tuple[Line, Line]:
+def _steps(values: pd.Series[float], start_s: float) -> tuple[Line, Line]:
     """Carry each value back to the look before, as it speaks of the time since then."""
     ends = values.index.to_numpy(float)
-    starts = np.concatenate([ends[:1], ends[:-1]])
+    first = ends[:1] if len(ends) > 1 else np.minimum(ends, start_s)
+    starts = np.concatenate([first, ends[:-1]])
     return np.column_stack([starts, ends]).ravel(), np.repeat(values.to_numpy(float), 2)
 
 

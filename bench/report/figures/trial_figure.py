@@ -20,9 +20,7 @@ _MS = 1e-6
 _PANEL_IN, _LOW_IN, _GAP_IN, _LEFT_IN, _RIGHT_IN, _FOOT_IN = 0.95, 0.6, 0.24, 0.62, 0.75, 0.36
 
 _CAPTION = "Grey: warm-up, not counted. Red: something was broken. The last second is cut short."
-_ASKED = (
-    "Below, what servers tell of themselves every five seconds; a step is a mean over the time before it."
-)
+_ASKED = "Below, what servers tell of themselves; a step is a mean over the time before it."
 
 
 def trial(results: Results, number: int) -> Drawing | None:
@@ -41,8 +39,9 @@ def trial(results: Results, number: int) -> Drawing | None:
     for axes, quantity in zip(panels[2:], quantities, strict=False):
         resources.stack(axes, system, resources.by_role(samples, quantity), names=True)
         _title(axes, quantity.label)
+    start_s = float(seconds.index[seconds["in_window"].astype(bool)].min())
     for axes, (one, table) in zip(panels[2 + len(quantities) :], told, strict=True):
-        servers.lines(axes, system, one, table)
+        servers.lines(axes, system, one, table, start_s)
         _title(axes, one.title(system))
     right = int(seconds.index.max()) + 1
     faults = results.faults[results.faults["trial"] == number]
