@@ -281,6 +281,8 @@ BROKEN = (
 """What faults did to a trial: the longest of each time, how many entries before the next fragment a reader stood still,
 how often another node came to serve a partition, and from when to when what was lost had been sent, counted from the
 first fault."""
+SLOWING = {"slow-network", "slow-disk"}
+"""Kinds of fault that make something slower, and take nothing away."""
 NO_END, HEALING, RESTART, NEXT = "no end", "healing", "restart", "next fault"
 """What a time without service may have ended by: nothing, until the load was over; something that was healed within it;
 a server that had ended by itself and was started again within it; the next fault, which has the rest. Else it ended by

@@ -14,11 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bench.errors import EventLogError
 from bench.guarantee import chosen
-from bench.model import FEW_FSYNCS, KEEPERS, Pacing, Scalar, text
+from bench.model import FEW_FSYNCS, KEEPERS, SLOWING, Pacing, Scalar, text
 from bench.pacing import Schedule
 
-SLOWING = {"slow-network", "slow-disk"}
-"""Kinds of fault that make something slower, and take nothing away."""
 _NARROWING = "slow-network"
 _MBIT = 125_000
 _NUMBERED = re.compile(r"^\d{4,}$")

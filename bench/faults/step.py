@@ -14,6 +14,7 @@ from bench.faults import targets
 from bench.faults.condition import Condition
 from bench.faults.fault import Fault
 from bench.faults.kinds import kinds
+from bench.model import SLOWING
 from bench.scenario.values import Count, Duration, Strict
 
 Place_ = tuple[str | int, ...]
@@ -132,6 +133,14 @@ def read_steps(documents: Sequence[Mapping[str, Any]]) -> list[Step]:
     for number, document in enumerate(documents):
         steps += _steps(number, document, steps)
     return steps
+
+
+def stands(steps: Sequence[Step]) -> bool:
+    """Whether all that is done is to make something slower until the load is over: nothing changes after that."""
+    return all(
+        isinstance(step.action, Strike) and step.action.fault.key in SLOWING and step.action.heal == "end"
+        for step in steps
+    )
 
 
 def _steps(number: int, document: Mapping[str, Any], before: Sequence[Step]) -> list[Step]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from bench.faults import Timeline
+from bench.faults import Timeline, read_steps, stands
 from bench.load.commands import Command, Finish, Produce, Subscribe
 from bench.model import Case, Topic, Trial
 from bench.run.cluster import LiveCluster, LoadProcesses
@@ -52,7 +52,7 @@ class Rig:
             folder=self.folder.path,
         )
         file = working / "telemetry" / "samples.parquet"
-        with Sampler(watched, file, often=bool(case.faults)) as sampler:
+        with Sampler(watched, file, often=not stands(read_steps(case.faults))) as sampler:
             yield sampler.told
 
     def seed_of(self, number: int) -> int:

@@ -15,7 +15,7 @@ from bench.analysis.faults.availability import BIN_NS, dip
 from bench.backends.delayed import Held, Link
 from bench.backends.netns import PacketRules, Packets
 from bench.errors import ClusterError, FaultError, LoadError
-from bench.faults import Site, Timeline, read_steps, targets
+from bench.faults import Site, Timeline, read_steps, stands, targets
 from bench.faults.cutting import chance_of_so_few
 from bench.faults.step import StepError
 from bench.model import Node, TopicState
@@ -1041,6 +1041,28 @@ def test_a_cut_is_undone_for_all_of_its_nodes_only() -> None:
     cut = {"name": "cut", "when": {"acks": 1}, "isolate": {"target": "followers", "from": "leader"}}
     with pytest.raises(StepError, match="can only be undone for all of its nodes"):
         read_steps([cut, {"when": {"acks": 2}, "undo": "node 1 of cut"}])
+
+
+@pytest.mark.parametrize(
+    ("steps", "standing"),
+    [
+        ([], True),
+        ([{"when": {"acks": 1}, "slow-network": {"target": "leader", "delay": "20ms"}}], True),
+        (
+            [
+                {
+                    "when": {"acks": 1},
+                    "slow-network": {"target": "leader", "delay": "20ms"},
+                    "heal": {"after": "8s"},
+                }
+            ],
+            False,
+        ),
+        ([{"when": {"acks": 1}, "kill": "leader"}], False),
+    ],
+)
+def test_what_was_only_made_slower_until_the_end_stands(steps: list[dict[str, Any]], standing: bool) -> None:
+    assert stands(read_steps(steps)) == standing
 
 
 def test_targets_are_names_roles_and_parts() -> None:

@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.faults import copies
-from bench.analysis.folder import SLOWING, TrialRecord
+from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
-from bench.model import HEALING, NANOS, NEXT, NO_END, RESTART
+from bench.model import HEALING, NANOS, NEXT, NO_END, RESTART, SLOWING
 
 BIN_NS = NANOS // 10
 _BEFORE_BINS = 50
