@@ -15,12 +15,13 @@ from bench.run.rig import Document, Rig
 _PRODUCERS = 16
 _ROUNDS = 4
 _TURN_LEAST_S, _TURN_MOST_S = 1.0, 5.0
-_REST = 0.15
-"""Compilers rest when, under load, all of them together take less than this share of a core."""
+_REST, _GROWTH = 0.15, 1.1
+"""Compilers rest when, under load, all of them together take less than this share of a core; and a round that has so
+many times the acknowledgements of the one before is no rest."""
 
 
 def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> list[Document]:
-    """Send to throw-away topics until the servers' compilers rest under load, or for `most_s`.
+    """Send to throw-away topics until the servers' compilers rest under load and it gets no faster, or for `most_s`.
 
     A fresh JVM compiles what it is asked to do often, and each trial would be faster than the one before
     (seen: four times as fast after 18 trials). So the load goes on, in rounds with a turn for each case,
@@ -44,7 +45,8 @@ def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> li
             acks.append(_turn(rig, case, turn_s, working))
             longest_s = max(longest_s, time.monotonic() - turn_begun_s)
         share = compilers.took_s() / (time.monotonic() - begun_s)
-        rested = len(acks) == len(cases) and share < _REST
+        before = rounds[-1]["acks"] if rounds else 0
+        rested = len(acks) == len(cases) and share < _REST and sum(acks) < _GROWTH * before
         told = {"turns": len(acks), "acks": sum(acks), "compilers": round(share, 3), "rested": rested}
         rounds.append(told)
     return rounds

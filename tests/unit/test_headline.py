@@ -99,6 +99,13 @@ def test_an_open_loop_is_told_by_its_response_time() -> None:
     )
 
 
+def test_of_an_open_loop_it_is_told_how_long_until_a_consumer_has_a_message() -> None:
+    seen = [one | {"e2e_p99_ns": 7_100_000} for one in SWEEP]
+
+    assert "(p99 response time 400 µs, end to end 7.1 ms)" in headline(seen, ROUNDS, closed=False)[0]
+    assert "end to end" not in headline(seen, ROUNDS, closed=True)[0]
+
+
 def test_a_configuration_whose_sends_were_never_made_is_the_dearest() -> None:
     overloaded = case("kafka acks=all", 2_000.0, None)
     rounds = [

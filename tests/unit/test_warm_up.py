@@ -27,6 +27,7 @@ class Clock:
         self.now_s = 1000.0
         self.turns: list[str] = []
         self.beside_s = 0.0
+        self.growth = 1.0
 
     def monotonic(self) -> float:
         return self.now_s
@@ -34,7 +35,7 @@ class Clock:
     def turn(self, _rig: object, case: Case, seconds: float, _working: Path) -> int:
         self.now_s += seconds + self.beside_s
         self.turns.append(case.name)
-        return 7
+        return round(7 * self.growth ** ((len(self.turns) - 1) // 5))
 
 
 @pytest.fixture
@@ -80,6 +81,15 @@ def test_rounds_of_a_turn_for_each_case_go_on_until_compilers_rest(clock: Clock,
         {"turns": 5, "acks": 35, "compilers": 0.05, "rested": True},
     ]
     assert clock.turns == [f"case {number}" for number in range(5)] * 3
+
+
+@pytest.mark.parametrize(("growth", "rested"), [(1.5, [False] * 4), (0.9, [False, True])])
+def test_what_still_gets_faster_is_not_warm(
+    clock: Clock, warm_up: WarmUp, growth: float, rested: list[bool]
+) -> None:
+    clock.growth = growth
+
+    assert [found["rested"] for found in warm_up([0.05] * 9)] == rested
 
 
 def test_a_warm_up_ends_in_its_time_where_compilers_never_rest(clock: Clock, warm_up: WarmUp) -> None:

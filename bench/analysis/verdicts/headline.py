@@ -229,11 +229,13 @@ def _speed(case: Row, *, closed: bool) -> str:
 
 
 def _tail(case: Row, *, closed: bool) -> str:
+    """Say how long a send takes; in an open loop, whose rate was given, also how long until a consumer has it."""
     measure = "service" if closed else "response"
-    value = case[f"{measure}_p99_ns"]
+    value, seen = case[f"{measure}_p99_ns"], None if closed else case.get("e2e_p99_ns")
     if value is None:
         return "p99 service time unknown" if closed else "more than 1 % of what was due was never sent"
-    return f"p99 {measure} time {numbers.duration(value)}"
+    end_to_end = f", end to end {numbers.duration(seen)}" if seen is not None else ""
+    return f"p99 {measure} time {numbers.duration(value)}{end_to_end}"
 
 
 def _factor(best: Row, worst: Row, valid: Sequence[Row], *, closed: bool, picked: bool) -> str:

@@ -125,7 +125,8 @@ def _prices(results: Results, parts: Sequence[sweep.Part]) -> list[Drawing | Non
         "that differ in nothing else. Fsyncs longer than the disk's own are emulated: each is held before the "
         "kernel carries it out. Look up your own disk: bench doctor DIR measures what an fsync costs on it. With "
         "flush.messages=1 Kafka also syncs its two index files, which change every 4 KiB: a message of 1 kB waits for "
-        "1.5 syncs on average." + _panels_chosen([price.but_for_the_disk(part) for part in parts])
+        "1.5 syncs on average, and for up to 3 on a disk to which an unchanged file's are as dear (method.md)."
+        + _panels_chosen([price.but_for_the_disk(part) for part in parts])
     )
     throughput = price.price(results, parts, rate, "acknowledged messages/s")
     service = price.price(results, parts, late, "service time at p99 (ms)", _MS)

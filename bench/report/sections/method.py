@@ -288,8 +288,8 @@ def cold(results: Results) -> str | None:
         else "the first trials there may be slower than the later ones."
     )
     return (
-        f"On {len(those)} of {numbers.plural(len(ends), 'cluster start')} the warm-up's time was over while the "
-        f"servers' compilers still took up to {max(those):.2f} of a core: {then}"
+        f"On {len(those)} of {numbers.plural(len(ends), 'cluster start')} the warm-up's time was over while "
+        f"servers still got faster (compilers took up to {max(those):.2f} of a core): {then}"
     )
 
 
