@@ -113,16 +113,16 @@ def test_panels_without_any_sample_are_left_out() -> None:
 
 
 def test_a_step_reaches_back_to_the_look_before_and_nothing_is_drawn_where_nothing_is_known() -> None:
-    x, y = servers._steps(pd.Series([2.0, np.nan, 4.0], index=[5.0, 10.0, 15.0]), 1.0)
+    x, y = servers._steps(pd.Series([2.0, np.nan, 4.0], index=[5.0, 10.0, 15.0]), 6.0)
 
     assert list(x) == [5.0, 5.0, 5.0, 10.0, 10.0, 15.0]
     assert [value for value in y if not np.isnan(value)] == [2.0, 2.0, 4.0, 4.0]
 
 
-def test_a_value_alone_is_since_the_windows_start() -> None:
-    x, y = servers._steps(pd.Series([2.0], index=[13.0]), 1.0)
+def test_the_first_value_is_since_the_windows_start() -> None:
+    x, y = servers._steps(pd.Series([2.0, 3.0], index=[13.0, 20.0]), 1.0)
 
-    assert (list(x), list(y)) == ([1.0, 13.0], [2.0, 2.0])
+    assert (list(x), list(y)) == ([1.0, 13.0, 13.0, 20.0], [2.0, 2.0, 3.0, 3.0])
 
 
 def test_levels_are_not_joined_over_a_silence() -> None:

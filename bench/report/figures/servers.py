@@ -107,7 +107,7 @@ def _by_role(chosen: pd.DataFrame, metric: str, across: str) -> pd.DataFrame:
 
 
 def lines(axes: Axes, system: str, told: Told, table: pd.DataFrame, start_s: float) -> None:
-    """Draw a line a role, named at the right in its colour; one value alone is since the window's `start_s`."""
+    """Draw a line a role, named at the right in its colour; its first value is since the window's `start_s`."""
     for number, (role, colour) in enumerate(resources.colours(system, table).items()):
         course = _steps(table[role], start_s) if told.since else _levels(table[role])
         axes.plot(*course, color=colour, linewidth=1.0)
@@ -122,8 +122,7 @@ def lines(axes: Axes, system: str, told: Told, table: pd.DataFrame, start_s: flo
 def _steps(values: pd.Series[float], start_s: float) -> tuple[Line, Line]:
     """Carry each value back to the look before, as it speaks of the time since then."""
     ends = values.index.to_numpy(float)
-    first = ends[:1] if len(ends) > 1 else np.minimum(ends, start_s)
-    starts = np.concatenate([first, ends[:-1]])
+    starts = np.concatenate([np.minimum(ends[:1], start_s), ends[:-1]])
     return np.column_stack([starts, ends]).ravel(), np.repeat(values.to_numpy(float), 2)
 
 
