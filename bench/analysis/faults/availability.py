@@ -291,15 +291,15 @@ def _stall_ended(
     trial: TrialRecord, readers: Iterable[Mapping[str, Any]], longest: Mapping[str, Any]
 ) -> str | None:
     """Name what may have ended a reader's longest stall; it has no end where a reader stood when it was given up."""
-    if any(standing(step) for step in readers):
+    if any(_stood(step) for step in readers):
         return NO_END
     return _mended_in((longest["from_ns"], longest["to_ns"]), _mended(trial), None)
 
 
-def standing(read: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the stall that a step's reader was in when it was given up: nothing came after it began."""
-    last = read["stalls"][-1] if read["stalls"] and not read["complete"] else None
-    return last if last and last["received"] == read["received"] else None
+def _stood(read: Mapping[str, Any]) -> bool:
+    """Whether a step's reader stood when it was given up: nothing came after its last stall began."""
+    stalls = read["stalls"]
+    return bool(stalls) and not read["complete"] and stalls[-1]["received"] == read["received"]
 
 
 def _stall_ns(stall: Mapping[str, Any]) -> int:
