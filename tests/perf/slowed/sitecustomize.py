@@ -44,10 +44,10 @@ if "bench.load.worker" in sys.orig_argv:
         _wait(now_ns + (now_ns - self.sent_ns) // 9)
         _plain_done(self, done)
 
-    def _slows(folder: Path, trial: int) -> bool:
-        if folder.parent.name != "trials":  # a warm-up's
+    def _slows(sends: Path, trial: int) -> bool:
+        if sends.parents[1].name != "trials":  # a warm-up's
             return False
-        plan = json.loads((folder.parents[1] / "plan.json").read_text(encoding="utf-8"))
+        plan = json.loads((sends.parents[2] / "plan.json").read_text(encoding="utf-8"))
         number = next(planned["round"] for planned in plan["trials"] if planned["trial"] == trial)
         return number % 4 in {1, 2}
 
@@ -56,7 +56,7 @@ if "bench.load.worker" in sys.orig_argv:
         sender.Slot._done = _slowed_done if slows else _plain_done  # type: ignore[method-assign]
         summary = _plain_produce(environment, system, command, report)
         if slows:
-            (command.folder / "slowed").touch()
+            (command.folder.parent / "slowed").touch()
         return summary
 
     producing.produce = _produce
