@@ -93,9 +93,12 @@ def finished(
     """Return what changes in trial.json once a trial is over, with the checks that judge it.
 
     `sent` and `read` are what the load processes said (commands.Produce, Verify). `kept` is what the trial wrote down
-    itself: `faults`, and the `disk` that was emulated (null for none).
+    itself: `faults`, the `disk` that was emulated (null for none), and what did not come about after the faults, which
+    leaves open what a later read would return: `unsettled` (null where all did).
     """
     faults, disk = kept["faults"], kept["disk"]
+    if kept["unsettled"] is not None:
+        read = {**read, "complete": False, "reason": f"What it ended at need not be all. {kept['unsettled']}"}
     checks = [
         _recorder(sent),
         _load_went_on(sent, faults),

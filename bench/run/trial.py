@@ -13,7 +13,7 @@ from typing import Any
 from bench.backends.line import line_ns
 from bench.backends.machine import probe
 from bench.backends.supervision import RESTART_S
-from bench.errors import BenchError, LoadError
+from bench.errors import BenchError, ClusterError, LoadError
 from bench.faults import Site, Timeline, read_steps
 from bench.load.commands import Verify
 from bench.load.process import CONSUMER_MODULE, WorkerProcess
@@ -132,10 +132,7 @@ class Bench:
                     timeline,
                 )
             timeline.finish()
-            if timeline.steps and timeline.all_healed:
-                cluster.admin.await_settled(topic)
-            if trial.case.processor:
-                application.settle(cluster, topic)
+            unsettled = self._unsettled(trial.case, topic, timeline)
         except BaseException:
             timeline.abandon()
             raise
@@ -147,7 +144,24 @@ class Bench:
         verify = Verify(**rig.reading(trial, processed, receives), deadline_s=max(_SILENCE_S, pause_s))
         read = rig.consume(verify, _READ_S)
         disk = document["disk"] and document["disk"] | {"held": cluster.disks.held()}
-        return record.finished(sent, read, effective, {"faults": document["faults"], "disk": disk})
+        kept = {"faults": document["faults"], "disk": disk, "unsettled": unsettled}
+        return record.finished(sent, read, effective, kept)
+
+    def _unsettled(self, case: Case, topic: Topic, timeline: Timeline) -> str | None:
+        """Wait for all copies and for the application after healed faults; say what did not come about, if anything.
+
+        What was measured before stands all the same.
+        """
+        try:
+            if timeline.steps and timeline.all_healed:
+                self.rig.cluster.admin.await_settled(topic)
+            if case.processor:
+                application.settle(self.rig.cluster, topic)
+        except (ClusterError, LoadError) as error:
+            if not case.faults:
+                raise
+            return str(error)
+        return None
 
     def _timeline(self, trial: Trial, topic: Topic, working: Path, faults: list[Document]) -> Timeline:
         rig, cluster = self.rig, self.rig.cluster

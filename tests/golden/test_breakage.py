@@ -94,7 +94,7 @@ def killed() -> TrialLog:
         },
         {"at_ns": seconds(11), "partitions": [{"partition": 1, "leader": None, "in_sync": []}]},
         {
-            "at_ns": seconds(14),
+            "at_ns": seconds(12.6),
             "partitions": [{"partition": 1, "leader": "broker-1", "in_sync": ["broker-1"]}],
         },
         {
@@ -293,6 +293,17 @@ def test_the_gap_is_that_of_the_partition_that_stood_still(fault: Row) -> None:
     assert fault["live_gap_ns"] == seconds(25) - seconds(19.915)  # the other partition's consumer, at the end
 
 
+def test_a_gap_tells_how_much_of_it_was_left_when_its_partition_was_served_again(results: Path) -> None:
+    """A leader was seen again at 12.6 s. Where the next fault has the rest of the gap from 11 s on, none was before."""
+    rows = pq.read_table(results / "faults.parquet").to_pylist()
+    left = {(row["trial"], row["fault"]): row["ack_gap_served_ns"] for row in rows}
+
+    assert left[0, "leader killed"] == seconds(13.01) - seconds(12.6)
+    assert (left[2, "leader killed"], left[2, "follower killed"]) == (None, seconds(13.01) - seconds(12.6))
+    assert left[1, "follower killed"] is None  # a gap like any other, long after
+    assert rows[0]["live_gap_served_ns"] is None  # the other partition's
+
+
 def test_a_gap_tells_what_may_have_ended_it(results: Path) -> None:
     """The healing is asked for at 12.5 s; where another kill comes at 11 s it has the rest of the gap.
 
@@ -383,7 +394,7 @@ def test_what_serves_and_keeps_a_partition_is_a_table(results: Path) -> None:
     assert [(row["at_ns"], row["served_by"], row["in_sync"]) for row in rows] == [
         (0, "broker-2", "broker-2 broker-1"),
         (seconds(11), None, ""),
-        (seconds(14), "broker-1", "broker-1"),
+        (seconds(12.6), "broker-1", "broker-1"),
         (seconds(16), "broker-1", "broker-1 broker-2"),
     ]
     assert {row["ledgers"] for row in rows} == {None}

@@ -24,7 +24,7 @@ SENT = {
     "producer": {},
 }
 SHORT = {"complete": False, "reason": "nothing came for 30 s.", "received": 1}
-UNBROKEN = {"faults": (), "disk": None}
+UNBROKEN = {"faults": (), "disk": None, "unsettled": None}
 WHOLE = {"complete": True, "reason": None, "received": 3}
 
 
@@ -44,7 +44,7 @@ def fault(**changed: Any) -> dict[str, Any]:
 
 
 def judged(read: dict[str, Any], *faults: dict[str, Any], **sent: Any) -> tuple[str, str | None]:
-    document = finished(SENT | sent, read, {}, {"faults": faults, "disk": None})
+    document = finished(SENT | sent, read, {}, UNBROKEN | {"faults": faults})
     return document["verdict"], document["reason"]
 
 
@@ -127,11 +127,26 @@ def test_a_read_that_stops_short_leaves_the_question_open() -> None:
     assert "did not reach the end" in str(reason)
 
 
+def test_what_was_measured_stands_where_a_system_did_not_become_whole_again() -> None:
+    told = UNBROKEN | {"faults": [fault()], "unsettled": "Within 60 s broker-1 did not see all in sync."}
+    document = finished(SENT, WHOLE, {}, told)
+
+    assert (document["state"], document["window"], document["verdict"]) == (
+        "finished",
+        SENT["window"],
+        "unknown",
+    )
+    assert document["verify"] == {
+        "complete": False,
+        "reason": "What it ended at need not be all. Within 60 s broker-1 did not see all in sync.",
+    }
+
+
 def test_a_read_that_stops_short_answers_where_nothing_is_ever_mended() -> None:
     gone = fault(heal="never", healed_ns=None)
 
     assert judged(SHORT, gone) == ("valid", None)
-    checks = finished(SENT, SHORT, {}, {"faults": [gone], "disk": None})["verdicts"]
+    checks = finished(SENT, SHORT, {}, UNBROKEN | {"faults": [gone]})["verdicts"]
     assert "Never mended: gone." in checks[-1]["reason"]
 
 

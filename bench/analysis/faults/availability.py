@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.faults import copies
+from bench.analysis.faults import copies, served
 from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
 from bench.model import HEALING, NANOS, NEXT, NO_END, RESTART, SLOWING
@@ -89,13 +89,13 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
     acks = sends.where(F.col("outcome") == "ok").select("trial", "partition", "sent_ns", told)
     received = F.col("received_ns").alias("at_ns")
     seen = live.select("trial", "partition", "sent_ns", received)
-    ends, mended = _ends(sends), {trial.trial: list(_mended(trial)) for trial in broken}
+    ends, by_number = _ends(sends), {trial.trial: trial for trial in broken}
     for found in (
         _first_failed(sends, faults),
         _first_new(acks, faults, "first_acked_ns"),
         _first_new(seen, faults, "first_received_ns"),
-        _gap(acks, ends, faults, mended, "ack_gap"),
-        _gap(seen, ends, faults, mended, "live_gap"),
+        _gap(acks, ends, faults, by_number, "ack_gap"),
+        _gap(seen, ends, faults, by_number, "live_gap"),
     ):
         for key, row in found.items():
             figures[key] |= row
@@ -163,10 +163,10 @@ def _gap(
     events: DataFrame,
     ends: DataFrame,
     faults: DataFrame,
-    mended: Mapping[int, Sequence[_Mended]],
+    trials: Mapping[int, TrialRecord],
     name: str,
 ) -> dict[tuple[int, int], Row]:
-    """Find the longest time that any one partition had no event, and what may have ended it.
+    """Find the longest time that any one partition had no event, what may have ended it, and when it was served again.
 
     Those count that ended after the fault was asked for and began before the next one was, and only until then. One
     that was cut, and was `_STILL_NS` long by then, may have become the longest.
@@ -179,10 +179,10 @@ def _gap(
     )
     before = F.lag("at_ns").over(Window.partitionBy("trial", "partition").orderBy("at_ns", "last"))
     every = events.select("trial", "partition", "at_ns", F.lit(0).alias("last")).unionByName(last)
-    gaps = every.select("trial", "at_ns", "last", before.alias("begun_ns"))
+    gaps = every.select("trial", "partition", "at_ns", "last", before.alias("begun_ns"))
     length = F.least("at_ns", "until_ns") - F.col("begun_ns")
     cut = ((F.col("at_ns") > F.col("until_ns")) | (F.col("last") == 1)) & (length >= _STILL_NS)
-    gap = F.struct(length.alias("gap_ns"), "begun_ns", "at_ns", "last", "until_ns")
+    gap = F.struct(length.alias("gap_ns"), "begun_ns", "at_ns", "last", "until_ns", "partition")
     rows = (
         gaps.join(F.broadcast(faults), "trial")
         .where("at_ns >= asked_ns and begun_ns < until_ns")
@@ -193,10 +193,18 @@ def _gap(
     return {
         (row.trial, row.fault): {
             f"{name}_ns": row.gap.gap_ns,
-            f"{name}_ended": _ended(row.cut or row.gap, row.fault, mended[row.trial]),
+            f"{name}_served_ns": _served_ns(row.gap, trials[row.trial]),
+            f"{name}_ended": _ended(row.cut or row.gap, row.fault, _mended(trials[row.trial])),
         }
         for row in rows
     }
+
+
+def _served_ns(gap: Any, trial: TrialRecord) -> int | None:  # noqa: ANN401 - a row of Spark
+    """Tell how much of a gap was left when its partition was seen with a server that came within it, if one did."""
+    end_ns = min(gap.at_ns, gap.until_ns)
+    moved_ns = served.moved_ns(trial.history, gap.partition, gap.begun_ns, end_ns)
+    return None if moved_ns is None else end_ns - moved_ns
 
 
 def _ended(gap: Any, fault: int, mended: Iterable[_Mended]) -> str | None:  # noqa: ANN401 - a row of Spark

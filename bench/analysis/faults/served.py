@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from bench.analysis.folder import TrialRecord
@@ -19,11 +20,38 @@ def served_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int]) -> I
                 yield {"trial": trial.trial, "at_ns": change["at_ns"] - zero_ns, **_row(one)}
 
 
+def moved_ns(
+    changes: Iterable[Mapping[str, Any]], partition: int, begun_ns: int, ended_ns: int
+) -> int | None:
+    """Return when a partition was last seen to be served by another node, or by one again, within a time.
+
+    None where it never was: who served it at first is no change.
+    """
+    seen = [
+        (change["at_ns"], _server(one))
+        for change in changes
+        for one in change["partitions"]
+        if one["partition"] == partition
+    ]
+    moves = [
+        at_ns
+        for (_, before), (at_ns, server) in pairwise(seen)
+        if server not in {None, before} and begun_ns < at_ns <= ended_ns
+    ]
+    return max(moves, default=None)
+
+
+def _server(partition: Mapping[str, Any]) -> str | None:
+    """Return who leads or owns a partition; None for nobody."""
+    server: str | None = partition.get("leader", partition.get("owner"))
+    return server
+
+
 def _row(partition: Mapping[str, Any]) -> Row:
     kept = partition.get("in_sync")
     return {
         "partition": partition["partition"],
-        "served_by": partition.get("leader", partition.get("owner")),
+        "served_by": _server(partition),
         "in_sync": None if kept is None else " ".join(kept),
         "epoch": partition.get("epoch"),
         "high_watermark": partition.get("high_watermark"),

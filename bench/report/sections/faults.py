@@ -21,9 +21,9 @@ _GROUPS = (
     ("since the first send", ("asked", "in force", "healed")),
     (
         "producers, since it was asked for",
-        ("first failed", "first acked", "no ack", "rate", "dip", "held up", "back"),
+        ("first failed", "first acked", "no ack", "of it served", "rate", "dip", "held up", "back"),
     ),
-    ("consumers, likewise", ("first", "none", "dip", "held up", "back")),
+    ("consumers, likewise", ("first", "none", "of it served", "dip", "held up", "back")),
     ("copies, likewise", ("back",)),
 )
 """The numbers of a fault, by what they are of."""
@@ -165,12 +165,14 @@ def _row(fault: pd.Series[Any]) -> Row:
             Cell(str(fault["fault"]), "plain" if fault["proven"] else "bad"),
             Cell(_nodes(str(fault["nodes"])), note=str(fault["nodes"])),
             *(Cell(_seconds(fault[name])) for name in _TIMES),
+            Cell(_seconds(fault.get("ack_gap_served_ns"))),
             Cell(numbers.rate(fault["rate_before"])),
             Cell(numbers.percent(fault["dip_depth"])),
             number_cell(fault["dip_messages"]),
             Cell(_seconds(fault["back_ns"])),
             Cell(_seconds(fault["first_received_ns"])),
             Cell(_seconds(fault["live_gap_ns"])),
+            Cell(_seconds(fault.get("live_gap_served_ns"))),
             Cell(numbers.percent(fault["live_dip_depth"])),
             number_cell(fault["live_dip_messages"]),
             Cell(_seconds(fault["live_back_ns"])),
