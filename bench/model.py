@@ -5,7 +5,7 @@ Times are integer nanoseconds of CLOCK_MONOTONIC unless a name says otherwise; s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from pathlib import Path
@@ -26,6 +26,8 @@ def texts(values: object) -> list[str]:
 
 
 NANOS = 1_000_000_000
+NEVER_NS = 2**63 - 1
+"""Later than any time."""
 
 EMULATED_FSYNC = "emulated_fsync"
 """The setting of a disk that makes an fsync dearer, on every server of a trial."""
@@ -232,6 +234,11 @@ class Node:
     ports: tuple[int, ...]
     memory_bytes: int
     environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def of_role(nodes: Iterable[Node], role: str) -> list[Node]:
+    """Return the nodes of one role."""
+    return [node for node in nodes if node.role == role]
 
 
 BUSY = 0.9

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import time
 
-from bench.model import NANOS
-
-NEVER_NS = 2**63 - 1
+from bench.model import NANOS, NEVER_NS
 
 
 class Rhythm:
@@ -42,6 +40,11 @@ class Rhythm:
             return False
         self.due_ns = self._next(now_ns)
         return True
+
+    @property
+    def open(self) -> bool:
+        """Whether a look behind the window is still to come: it looks just before its end."""
+        return False
 
     def _next(self, now_ns: int) -> int:
         start_ns = self._start_ns

@@ -88,7 +88,7 @@ class Sampler:
         self._changed.set()
         self._thread.join()
         self._look()
-        if isinstance(self._scrapes, Around) and self._scrapes.open:
+        if self._scrapes.open:
             self._scrape()
         self._pool.shutdown(wait=True)
         self._http.close()

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from bench.analysis.faults.copies import Back, Missing, back, missing, moves, short_of
+from bench.model import NEVER_NS
 
 Row = dict[str, Any]
-NEVER_NS = 2**63 - 1
 
 
 def isr(at: int, *nodes: str) -> Row:

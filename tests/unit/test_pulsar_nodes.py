@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from bench.errors import ClusterError
-from bench.model import Cluster, Jit, Node
-from bench.systems.pulsar import Pulsar, nodes, ready
+from bench.model import Cluster, Jit, Node, of_role
+from bench.systems.pulsar import Pulsar, ready
 from bench.systems.servers import Servers
 
 SHIPPED = {
@@ -124,7 +124,7 @@ def test_zookeeper_servers_know_each_other_and_who_they_are(pulsar: Pulsar, tmp_
 
     pulsar.prepare(spec, laid_out)
 
-    zookeepers = nodes.of_role(laid_out, "zookeeper")
+    zookeepers = of_role(laid_out, "zookeeper")
     assert [(node.directory / "data/myid").read_text() for node in zookeepers] == ["1\n", "2\n", "3\n"]
     assert all(dict(configuration(node))["server.3"] == "10.99.2.13:2888:3888" for node in zookeepers)
     assert len({(node.directory / "data/version-2/snapshot.0").read_bytes() for node in zookeepers}) == 1

@@ -13,12 +13,11 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from bench.analysis.faults import copies, served
 from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
-from bench.model import HEALING, NANOS, NEXT, NO_END, RESTART, SLOWING
+from bench.model import HEALING, NANOS, NEVER_NS, NEXT, NO_END, RESTART, SLOWING
 
 BIN_NS = NANOS // 10
 _BEFORE_BINS = 50
 _SECOND_BINS = NANOS // BIN_NS
-_NEVER_NS = 2**63 - 1
 _STILL_NS = NANOS
 """A partition without an event for so long when it was last looked at stands still; less is between two events."""
 _BACK = 0.9
@@ -110,7 +109,7 @@ def _struck(trial: TrialRecord) -> Iterator[Struck]:
         if "proven" in fault and fault.get("effect_ns") is not None
     ]
     for number, asked_ns in times:
-        until_ns = min((later for _, later in times if later > asked_ns), default=_NEVER_NS)
+        until_ns = min((later for _, later in times if later > asked_ns), default=NEVER_NS)
         yield Struck(trial.trial, number, asked_ns, until_ns)
 
 
@@ -255,7 +254,7 @@ def _rows(trial: TrialRecord, first_ns: int, found: Availability) -> Iterator[Ro
             row = _row(trial, number, first_ns, found, before)
             for rate in _RATES:
                 if row.get(f"{rate}rate_before") is not None and (back_ns := row[f"{rate}back_ns"]) != 0:
-                    since_ns = fault["asked_ns"] + back_ns if isinstance(back_ns, int) else _NEVER_NS
+                    since_ns = fault["asked_ns"] + back_ns if isinstance(back_ns, int) else NEVER_NS
                     usual[rate] = _Usual(since_ns, before[rate])
                 elif number in soon and usual[rate].since_ns <= fault["asked_ns"]:
                     usual[rate] = _Usual(fault["asked_ns"], before[rate])

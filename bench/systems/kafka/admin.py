@@ -15,7 +15,7 @@ from confluent_kafka.admin._metadata import ClusterMetadata
 from confluent_kafka.cimpl import NewTopic
 
 from bench.errors import ClusterError, LoadError
-from bench.model import Cluster, Node, Topic, TopicState, text
+from bench.model import Cluster, Node, Topic, TopicState, of_role, text
 from bench.systems.kafka import topics
 from bench.systems.kafka.config import copies
 from bench.systems.kafka.describe import active_controller, node_settings
@@ -27,7 +27,6 @@ from bench.systems.kafka.nodes import (
     address,
     endpoint,
     node_id,
-    of_role,
 )
 from bench.systems.kafka.records import leave
 from bench.systems.kafka.settings import topic_settings

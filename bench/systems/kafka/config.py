@@ -8,7 +8,7 @@ from string import Template
 
 from bench import durable
 from bench.guarantee import kafka_replicas
-from bench.model import Cluster, Node, Settings, text
+from bench.model import Cluster, Node, Settings, of_role, text
 from bench.systems.kafka import storage
 from bench.systems.kafka.nodes import (
     BROKER,
@@ -19,7 +19,6 @@ from bench.systems.kafka.nodes import (
     data_folder,
     logging_file,
     node_id,
-    of_role,
     properties_file,
 )
 from bench.systems.servers import Servers

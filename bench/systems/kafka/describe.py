@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from bench.errors import ClusterError
-from bench.model import Node
-from bench.systems.kafka.nodes import CONTROLLER, ZOOKEEPER, data_folder, node_id, of_role, properties_file
+from bench.model import Node, of_role
+from bench.systems.kafka.nodes import CONTROLLER, ZOOKEEPER, data_folder, node_id, properties_file
 
 _DESCRIBE_CONFIGS = 32
 _VERSION = 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.model import Node
-from bench.systems.kafka.nodes import CONTROLLER, address, endpoint, of_role
+from bench.model import Node, of_role
+from bench.systems.kafka.nodes import CONTROLLER, address, endpoint
 
 
 def hints(nodes: Sequence[Node]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from bench.model import Cluster, Node
+from bench.model import Cluster, Node, of_role
 from bench.systems.java import Jvm
 from bench.systems.servers import Servers
 
@@ -95,11 +95,6 @@ def data_folder(directory: Path) -> Path:
 def node_id(node: Node) -> int:
     """Return the node's number in Kafka: broker-1 is 1, controller-1 is 1001."""
     return _FIRST_ID[node.role] + int(node.name.rpartition("-")[2]) - 1
-
-
-def of_role(nodes: Iterable[Node], role: str) -> list[Node]:
-    """Return the nodes of one role."""
-    return [node for node in nodes if node.role == role]
 
 
 def stop_order(nodes: Sequence[Node]) -> list[list[Node]]:

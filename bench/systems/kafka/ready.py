@@ -10,8 +10,8 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from bench.errors import ClusterError
-from bench.model import Node
-from bench.systems.kafka.nodes import BROKER, address, endpoint, of_role
+from bench.model import Node, of_role
+from bench.systems.kafka.nodes import BROKER, address, endpoint
 
 _DEADLINE_S = 60.0
 _TURN_S = 0.02

@@ -10,14 +10,14 @@ from functools import partial
 from typing import Any
 
 from bench.errors import ClusterError
-from bench.model import Cluster, Node, Topic, TopicState
+from bench.model import Cluster, Node, Topic, TopicState, of_role
 from bench.systems.processing import PROCESSOR
 from bench.systems.properties import live, require
 from bench.systems.protocols import SETTLES_S
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.describe import TOLD, node_settings, sessions_ms
 from bench.systems.pulsar.metadata import CLUSTER
-from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, of_role, web
+from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, web
 from bench.systems.pulsar.ready import leads
 from bench.systems.pulsar.registered import Registered
 from bench.systems.pulsar.rest import UNDER_REPLICATED, Rest

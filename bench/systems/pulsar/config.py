@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench import durable
-from bench.model import Cluster, Node, Scalar, Settings, text
+from bench.model import Cluster, Node, Scalar, Settings, of_role, text
 from bench.systems.pulsar import metadata, storage
 from bench.systems.pulsar.nodes import (
     BOOKIE,
@@ -18,7 +18,6 @@ from bench.systems.pulsar.nodes import (
     data_folder,
     hosts_file,
     metadata_address,
-    of_role,
 )
 from bench.systems.servers import Servers
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 import httpx
 
 from bench.errors import ClusterError
-from bench.model import Node
+from bench.model import Node, of_role
 from bench.systems.pulsar.config import read_properties
-from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER, config_file, of_role, web
+from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER, config_file, web
 from bench.systems.pulsar.ready import four_letter_word
 
 TOLD: Mapping[str, Sequence[str]] = {

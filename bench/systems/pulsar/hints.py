@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.model import Node
-from bench.systems.pulsar.nodes import BROKER, FOLDER, endpoint, metadata_address, of_role, web
+from bench.model import Node, of_role
+from bench.systems.pulsar.nodes import BROKER, FOLDER, endpoint, metadata_address, web
 
 _TOPIC = "persistent://public/default/t"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.model import Cluster, Node
+from bench.model import Cluster, Node, of_role
 from bench.systems.java import Jvm
 from bench.systems.servers import Servers
 
@@ -160,11 +160,6 @@ def hosts_file(directory: Path) -> Path:
 def data_folder(directory: Path) -> Path:
     """Return where a node keeps its data, given its folder: below it, so that the folder may be a mount."""
     return directory / "data"
-
-
-def of_role(nodes: Iterable[Node], role: str) -> list[Node]:
-    """Return the nodes of one role."""
-    return [node for node in nodes if node.role == role]
 
 
 def start_order(nodes: Sequence[Node]) -> list[list[Node]]:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 import httpx
 
 from bench.errors import ClusterError
-from bench.model import Node
+from bench.model import Node, of_role
 from bench.systems.pulsar import metadata
-from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER, address, of_role, web
+from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER, address, web
 
 _DEADLINE_S = 120.0
 _TURN_S = 0.1
