@@ -345,16 +345,20 @@ def test_servers_that_were_not_warm_are_told_of(
     assert warning.endswith(said)
 
 
-def test_an_undecided_claim_stands_with_its_ratios() -> None:
-    def comparison(ratio: float | None, verdict: str) -> dict[str, object]:
-        return {"rounds_for": 3, "rounds": 5, "ratio_median": ratio, "values": None, "verdict": verdict}
+def test_a_claim_stands_with_its_ratios() -> None:
+    def comparison(ratio: float | None, verdict: str, *interval: float) -> dict[str, object]:
+        low, high = interval or (None, None)
+        found = {"ratio_median": ratio, "ratio_low": low, "ratio_high": high}
+        return {"rounds_for": 3, "rounds": 5, "values": None, "verdict": verdict, **found}
 
-    def counted(verdict: str) -> str:
-        made = [comparison(1.74, "held"), comparison(1.61, "undecided"), comparison(None, "undecided")]
-        return expectations._counted(made, verdict)
-
-    assert counted("undecided") == f"median ratios 1.61{TIMES} to 1.74{TIMES}, 1 of 3 comparisons decided"
-    assert counted("held") == ""
+    several = [comparison(1.74, "held"), comparison(1.61, "undecided"), comparison(None, "undecided")]
+    between = f"median ratios 1.61{TIMES} to 1.74{TIMES}"
+    assert expectations._counted(several, "undecided") == f"{between}, 1 of 3 comparisons decided"
+    assert expectations._counted(several, "held") == between
+    one = [comparison(0.979, "held", 0.941, 1.008)]
+    assert expectations._counted(one, "held") == f"median ratio 0.979{TIMES} (0.941{TIMES} to 1.01{TIMES})"
+    assert expectations._counted([comparison(0.979, "held")], "held") == f"median ratio 0.979{TIMES}"
+    assert expectations._counted([comparison(None, "undecided")], "undecided") == ""
 
 
 def test_a_run_says_how_many_rounds_a_small_difference_would_take(page: str) -> None:

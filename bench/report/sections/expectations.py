@@ -75,17 +75,31 @@ def tally(every: list[Expectation]) -> str:
 
 
 def _counted(comparisons: Sequence[Json], verdict: str) -> str:
-    """Say in how many trials a bound was kept, where it was not in all, and what the ratios are where none decides."""
+    """Say in how many trials a bound was kept, where it was not in all, or what the ratios are.
+
+    Where the claim is undecided, also how many of its comparisons are not.
+    """
     if _bounds(comparisons):
         kept, every = (sum(int(one[name]) for one in comparisons) for name in ("rounds_for", "rounds"))
         return f"kept in {kept} of {numbers.plural(every, 'trial')}" if kept < every else ""
-    told = [one["ratio_median"] for one in comparisons if one.get("ratio_median") is not None]
-    if verdict in TONES or not told:
-        return ""
-    low, high = numbers.ratio(min(told)), numbers.ratio(max(told))
-    span = f"median ratio {low}" if low == high else f"median ratios {low} to {high}"
+    ratios = _ratios(comparisons)
+    if verdict in TONES or not ratios:
+        return ratios
     decided = sum(_word(one.get("verdict")) in TONES for one in comparisons)
-    return f"{span}, {decided} of {numbers.plural(len(comparisons), 'comparison')} decided"
+    return f"{ratios}, {decided} of {numbers.plural(len(comparisons), 'comparison')} decided"
+
+
+def _ratios(comparisons: Sequence[Json]) -> str:
+    """Tell the median ratio with its interval, of several comparisons the least and the most; empty without any."""
+    told = [one["ratio_median"] for one in comparisons if one.get("ratio_median") is not None]
+    if not told:
+        return ""
+    if len(told) > 1:
+        return f"median ratios {numbers.ratio(min(told))} to {numbers.ratio(max(told))}"
+    low, high = (comparisons[0].get(end) for end in ("ratio_low", "ratio_high"))
+    sure = len(comparisons) == 1 and low is not None and high is not None
+    interval = f" ({numbers.ratio(low)} to {numbers.ratio(high)})" if sure else ""
+    return f"median ratio {numbers.ratio(told[0])}{interval}"
 
 
 def _alike(entry: Json) -> str:
