@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from bench.analysis.faults.served import server_of
 from bench.healing import healed_ns
 
 Step = Mapping[str, Any]
@@ -88,7 +89,7 @@ def moves(changes: Changes) -> int | None:
     served: dict[int, str] = {}
     for _, known in _states(changes):
         for number, one in known.items():
-            if server := one.get("leader") or one.get("owner"):
+            if server := server_of(one):
                 count += served.get(number, server) != server
                 served[number] = server
     return count if any(change["partitions"] for change in changes) else None

@@ -28,7 +28,7 @@ def moved_ns(
     None where it never was: who served it at first is no change.
     """
     seen = [
-        (change["at_ns"], _server(one))
+        (change["at_ns"], server_of(one))
         for change in changes
         for one in change["partitions"]
         if one["partition"] == partition
@@ -41,7 +41,7 @@ def moved_ns(
     return max(moves, default=None)
 
 
-def _server(partition: Mapping[str, Any]) -> str | None:
+def server_of(partition: Mapping[str, Any]) -> str | None:
     """Return who leads or owns a partition; None for nobody."""
     server: str | None = partition.get("leader", partition.get("owner"))
     return server
@@ -51,7 +51,7 @@ def _row(partition: Mapping[str, Any]) -> Row:
     kept = partition.get("in_sync")
     return {
         "partition": partition["partition"],
-        "served_by": _server(partition),
+        "served_by": server_of(partition),
         "in_sync": None if kept is None else " ".join(kept),
         "epoch": partition.get("epoch"),
         "high_watermark": partition.get("high_watermark"),
