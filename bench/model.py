@@ -241,6 +241,12 @@ def of_role(nodes: Iterable[Node], role: str) -> list[Node]:
     return [node for node in nodes if node.role == role]
 
 
+def server_of(partition: Mapping[str, Any]) -> str | None:
+    """Return who leads or owns a partition, as trial.json's `history` has it; None for nobody."""
+    server: str | None = partition.get("leader", partition.get("owner"))
+    return server
+
+
 BUSY = 0.9
 """From this share of its time on, something is taken to be at its limit."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bench.analysis.faults.served import server_of
 from bench.healing import healed_ns
+from bench.model import server_of
 
 Step = Mapping[str, Any]
 Changes = Sequence[Mapping[str, Any]]

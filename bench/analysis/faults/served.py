@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from bench.analysis.folder import TrialRecord
+from bench.model import server_of
 
 Row = dict[str, object]
 
@@ -39,12 +40,6 @@ def moved_ns(
         if server not in {None, before} and begun_ns < at_ns <= ended_ns
     ]
     return max(moves, default=None)
-
-
-def server_of(partition: Mapping[str, Any]) -> str | None:
-    """Return who leads or owns a partition; None for nobody."""
-    server: str | None = partition.get("leader", partition.get("owner"))
-    return server
 
 
 def _row(partition: Mapping[str, Any]) -> Row:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from bench.model import NANOS
+from bench.model import NANOS, server_of
 from bench.report import style, sweep
 from bench.report.figures import multiples
 from bench.report.figures.scale import fitting
@@ -142,7 +142,7 @@ def happened(axes: Axes, document: Json, first_ns: int | None) -> None:
         return
     steps = [step["asked_ns"] for step in document.get("faults") or () if "proven" not in step]
     history = document.get("history") or ()
-    moves, copies = list(_changes(history, _server)), list(_changes(history, _keepers))
+    moves, copies = list(_changes(history, server_of)), list(_changes(history, _keepers))
     for times, marker, size, colour in (
         (steps, "|", 14, style.BAD),
         ([at_ns for at_ns in copies if at_ns not in moves], ".", 10, style.SOFT),
@@ -169,10 +169,6 @@ def _changes(history: Sequence[Json], of: Callable[[Json], object]) -> Iterator[
             if known.setdefault(one["partition"], now) != now:
                 known[one["partition"]] = now
                 yield change["at_ns"]
-
-
-def _server(partition: Json) -> object:
-    return partition.get("leader", partition.get("owner"))
 
 
 def _keepers(partition: Json) -> object:
