@@ -53,6 +53,14 @@ def test_where_the_machine_ran_as_before_nobody_knows_why(even: Results) -> None
     assert "does not show why" in said
 
 
+def test_each_way_in_which_the_machine_was_slow_is_told(even: Results) -> None:
+    trials = even.trials.assign(machine_probe_ns=2.5e6, machine_wake_ns=5e4)
+    trials.loc[trials.index[0], ["machine_probe_ns", "machine_wake_ns"]] = [5e6, 2e5]
+    said = evenness.unsteady(replace(even, trials=trials))
+    assert said is not None
+    assert f": 2{TIMES} for a fixed piece of work, 4{TIMES} for waking a process on another core." in said
+
+
 def test_a_slow_machine_does_not_explain_a_fast_round(even: Results) -> None:
     (said,) = evenness.apart(with_round(even, 6_250_000, ratio=0.5))
     assert "does not show why" in said

@@ -37,12 +37,12 @@ def unsteady(results: Results) -> str | None:
     for name, what, most in PROBES:
         probes = probed(results.valid, name)
         if len(probes) > 1 and probes.max() >= most * probes.min():
-            found.append(f"{what} took up to {numbers.ratio(probes.max() / probes.min())} as long")
+            found.append(f"{numbers.ratio(probes.max() / probes.min())} for {what}")
     if not found:
         return None
     return (
-        f"The machine itself did not run evenly: {', and '.join(found)} before one trial as before another. Compare "
-        "within rounds, not across."
+        "The machine itself did not run evenly: before one trial it took up to that many times as long as before "
+        f"another: {', '.join(found)}. Compare within rounds, not across."
     )
 
 

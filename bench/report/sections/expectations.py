@@ -98,7 +98,7 @@ def _ratios(comparisons: Sequence[Json]) -> str:
         return f"median ratios {numbers.ratio(min(told))} to {numbers.ratio(max(told))}"
     low, high = (comparisons[0].get(end) for end in ("ratio_low", "ratio_high"))
     sure = len(comparisons) == 1 and low is not None and high is not None
-    interval = f" ({numbers.ratio(low)} to {numbers.ratio(high)})" if sure else ""
+    interval = f", {numbers.ratio(low)} to {numbers.ratio(high)}" if sure else ""
     return f"median ratio {numbers.ratio(told[0])}{interval}"
 
 
