@@ -57,6 +57,9 @@ def _prose(text: str) -> Markup:
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just here
 
 
-def _breakable(name: str) -> Markup:
-    """Let a long setting's name break where its words end."""
-    return Markup("<wbr>").join(sweep.wrapped(name))
+def _breakable(words: str) -> Markup:
+    """Let long names break where their words end; what a setting is set to stays whole."""
+    return Markup(" ").join(
+        Markup("<wbr>").join(sweep.wrapped(name)) + sign + value
+        for name, sign, value in (word.partition("=") for word in words.split(" "))
+    )
