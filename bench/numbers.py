@@ -21,6 +21,11 @@ def absent(value: object) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value)) or value != value  # noqa: PLR0124 - NA too
 
 
+def text(value: object) -> str:
+    """A cell of a results table as it stands there; NOTHING where it is null."""
+    return NOTHING if absent(value) else str(value)
+
+
 def endless(row: Any, name: str) -> bool:  # noqa: ANN401 - a mapping or a table's row: what has `get`
     """Whether a time of a row has no value though it could have: it falls among what never came.
 

@@ -32,7 +32,7 @@ class Part:
 
     def values(self, case: pd.Series[Any]) -> tuple[str, ...]:
         """A case's swept settings as text, in the scenario's order."""
-        return tuple(_text(case[name]) for name in self.settings)
+        return tuple(numbers.text(case[name]) for name in self.settings)
 
     def label(self, case: pd.Series[Any]) -> str:
         """A case's name within its system, such as `replicas=4 acks=all`."""
@@ -117,7 +117,7 @@ def _part(results: Results, system: str) -> Part:
     cases = results.cases[results.cases["system"] == system]
     place = {name: number for number, name in enumerate(results.plan.get("cases") or ())}
     keys = [
-        (place.get(case["case"], len(place)), [natural(_text(case[name])) for name in known])
+        (place.get(case["case"], len(place)), [natural(numbers.text(case[name])) for name in known])
         for _, case in cases.iterrows()
     ]
     order = sorted(range(len(cases)), key=keys.__getitem__)
@@ -126,7 +126,3 @@ def _part(results: Results, system: str) -> Part:
 
 def _title(part: Part, head: tuple[str, ...]) -> str:
     return ", ".join(f"{name}={value}" for name, value in zip(part.settings, head, strict=False))
-
-
-def _text(value: object) -> str:
-    return numbers.NOTHING if numbers.absent(value) else str(value)

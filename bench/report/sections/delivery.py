@@ -140,7 +140,7 @@ def errors(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     )
     rows = []
     for (name, outcome, error), group in summed:
-        text = numbers.NOTHING if numbers.absent(error) else str(error)
+        text = numbers.text(error)
         there = group["present"].sum() if "present" in group else None
         counts = (
             number_cell(group["count"].sum()),

@@ -177,7 +177,7 @@ def _row(fault: pd.Series[Any]) -> Row:
             number_cell(fault["live_dip_messages"]),
             Cell(_seconds(fault["live_back_ns"])),
             Cell(_seconds(fault["copies_back_ns"])),
-            Cell(numbers.NOTHING if numbers.absent(how := fault["copies_back_how"]) else str(how)),
+            Cell(numbers.text(fault["copies_back_how"])),
         )
     )
 

@@ -111,7 +111,7 @@ def _message(message: pd.Series[Any], label: str, turn: int) -> Row:
             Cell(_sequences(message)),
             number_cell(message["many"]),
             Cell(_position(message, "first_")),
-            Cell(numbers.NOTHING if numbers.absent(error) else str(error)),
+            Cell(numbers.text(error)),
         )
     )
 
