@@ -87,6 +87,8 @@ class Finish:
 class Verify:
     """Read the whole topic from its beginning, stage `verify`; `deadline_s` is how long nothing may come.
 
+    While there are fewer messages than `expected`, the end is not believed at once (System.read_all).
+
     Progress: received; at (a list of [partition, ledger or -1, entry or offset]: the last message of each partition);
     first_ns, last_ns (when the first and the last message came: None, and when it began, while there is none); stalls
     (times of more than a second in which nothing came: from_ns, to_ns, and received and at by then; the last one may
@@ -105,6 +107,7 @@ class Verify:
     run: str
     folder: Path
     deadline_s: float
+    expected: int
 
 
 Command: TypeAlias = Produce | Subscribe | Finish | Verify

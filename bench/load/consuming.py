@@ -130,7 +130,7 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
     try:
         with told:
             for batch in system.read_all(
-                command.endpoint, command.topic, command.consumer, command.deadline_s
+                command.endpoint, command.topic, command.consumer, command.deadline_s, command.expected
             ):
                 recorder.add(batch)
                 told.came(batch)

@@ -86,7 +86,7 @@ def _use(name: str, spec: Cluster, nodes: list[Node]) -> None:
     while len(over) < _MESSAGES:
         producer.poll(1.0)
     producers.close(10.0)
-    for _batch in side.read_all(endpoint, topic, {}, 30.0):
+    for _batch in side.read_all(endpoint, topic, {}, 30.0, _MESSAGES):
         pass
     admin.delete_topic(topic)
     admin.close()

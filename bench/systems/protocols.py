@@ -210,10 +210,11 @@ class System(Protocol):
         """Connect a live consumer at the topic's end; messages sent after the return are seen."""
 
     def read_all(
-        self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float
+        self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float, expected: int
     ) -> Iterator[Sequence[Received]]:
-        """Read every partition from its earliest message to the end it has at the call; batches of messages.
+        """Read every partition from its earliest message to its end; batches of messages.
 
+        While there are fewer than `expected`, more are waited for at the end until none came for a while (late.Late).
         Raises LoadError naming the partitions not read to their end once `deadline_s` passed without one.
         """
 

@@ -106,7 +106,7 @@ def send_windowed(live: LiveSystem, topic: Topic, count: int, window: int) -> Se
 
 
 def read_all(live: LiveSystem, topic: Topic) -> list[Received]:
-    return list(chain.from_iterable(live.system.read_all(live.endpoint, topic, {}, DEADLINE_S)))
+    return list(chain.from_iterable(live.system.read_all(live.endpoint, topic, {}, DEADLINE_S, 0)))
 
 
 def receive(consumer: Consumer, count: int) -> list[Received]:
@@ -537,7 +537,7 @@ def test_a_processor_writes_every_message_on_and_the_next_goes_on_where_it_settl
     assert first + process(live_system, source, target, settle, 20 - first) == 20
     assert live_system.admin.backlog(source) == 0
 
-    read = chain.from_iterable(live_system.system.read_all(live_system.endpoint, target, {}, 30))
+    read = chain.from_iterable(live_system.system.read_all(live_system.endpoint, target, {}, 30, 20))
     assert sorted(int(one.payload) for one in read) == list(range(20))
 
 

@@ -1,5 +1,6 @@
 """Against the brokers that librdkafka carries for tests; real ones: tests/contract."""
 
+import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -220,7 +221,7 @@ def test_a_full_read_returns_everything_with_its_place(endpoint: str) -> None:
     producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=1000)
     over = send(producers, *(b"%d" % number for number in range(1000)))
 
-    read = [one for batch in read_all(endpoint, TOPIC, {"fetch.min.bytes": 10**6}, 30.0) for one in batch]
+    read = [one for batch in read_all(endpoint, TOPIC, {"fetch.min.bytes": 10**6}, 30.0, 1000) for one in batch]
 
     assert sorted(int(one.payload) for one in read) == list(range(1000))
     assert {(one.partition, one.entry) for one in read} == {(done.partition, done.entry) for done in over}
@@ -237,7 +238,7 @@ def test_a_full_read_goes_as_far_as_it_can_where_no_end_is_told(
     read: list[int] = []
 
     def all_there_is() -> None:
-        for batch in read_all(endpoint, TOPIC, {}, 1.0):
+        for batch in read_all(endpoint, TOPIC, {}, 1.0, 0):
             read.extend(int(one.payload) for one in batch)
 
     with pytest.raises(LoadError, match=r"its leader did not tell its end \(not caught up\)"):
@@ -248,7 +249,34 @@ def test_a_full_read_goes_as_far_as_it_can_where_no_end_is_told(
 
 
 def test_a_full_read_of_an_empty_topic_ends(endpoint: str) -> None:
-    assert list(read_all(endpoint, TOPIC, {}, 30.0)) == []
+    assert list(read_all(endpoint, TOPIC, {}, 30.0, 0)) == []
+
+
+def test_what_can_be_read_only_once_the_end_was_told_is_read_too(endpoint: str) -> None:
+    """As where a follower in sync still copies what acks=1 has acknowledged."""
+    producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=1000)
+    send(producers, *(b"%d" % number for number in range(10)))
+    later = threading.Timer(1.0, send, (producers, *(b"%d" % number for number in range(10, 20))))
+    later.start()
+
+    read = [one for batch in read_all(endpoint, TOPIC, {}, 30.0, 20) for one in batch]
+
+    assert sorted(int(one.payload) for one in read) == list(range(20))
+    later.join()
+    producers.close(5)
+
+
+def test_what_never_comes_ends_a_full_read_all_the_same(
+    endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.systems.late.LATE_S", 0.7)
+    producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=1000)
+    send(producers, b"1", b"2")
+
+    read = [one for batch in read_all(endpoint, TOPIC, {}, 30.0, 3) for one in batch]
+
+    assert sorted(int(one.payload) for one in read) == [1, 2]
+    producers.close(5)
 
 
 def test_a_topic_with_other_partitions_than_asked_for_is_no_topic_to_measure(

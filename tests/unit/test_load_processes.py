@@ -106,6 +106,7 @@ class Trial:
             run="run",
             folder=self.folder / "receives",
             deadline_s=10,
+            expected=0,
         )
 
     def sends(self) -> Rows:

@@ -44,7 +44,7 @@ def send(memory: Memory, count: int, producer_number: int = 0, **producer: Scala
 
 
 def read(memory: Memory) -> list[Received]:
-    return list(chain.from_iterable(memory.read_all(memory.endpoint([]), TOPIC, {}, 1)))
+    return list(chain.from_iterable(memory.read_all(memory.endpoint([]), TOPIC, {}, 1, 0)))
 
 
 def sequences(received: Sequence[Received]) -> list[int]:

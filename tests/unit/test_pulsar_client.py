@@ -307,8 +307,8 @@ def test_messages_are_kept_where_they_cannot_be_acknowledged(
     assert len(PulsarConsumer("pulsar://x", TOPIC, {}).receive(0)) == 1
 
 
-def read_all(deadline_s: float = 5.0) -> Iterator[list[Received]]:
-    return (list(batch) for batch in full_read.read_all("pulsar://x", TOPIC, {}, deadline_s))
+def read_all(deadline_s: float = 5.0, expected: int = 0) -> Iterator[list[Received]]:
+    return (list(batch) for batch in full_read.read_all("pulsar://x", TOPIC, {}, deadline_s, expected))
 
 
 def test_a_full_read_returns_every_partition_to_its_end(stand_in: StandIn) -> None:
@@ -332,6 +332,31 @@ def test_what_comes_after_the_end_was_reached_is_read_too(
     monkeypatch.setattr(time, "sleep", sleep)
 
     assert [one.entry for batch in read_all() for one in batch] == [1, 9]
+
+
+def test_while_messages_are_missing_more_is_waited_for_at_the_end(
+    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in.stored = {0: [Message(0, 1)], 1: []}
+    looks: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        looks.append(seconds)
+        if looks.count(full_read._SURE_S) == 3 and seconds == full_read._SURE_S:
+            stand_in.stored[1].append(Message(1, 9))
+
+    monkeypatch.setattr(time, "sleep", sleep)
+
+    assert [one.entry for batch in read_all(expected=2) for one in batch] == [1, 9]
+
+
+def test_what_never_comes_ends_a_full_read_all_the_same(
+    stand_in: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bench.systems.late.LATE_S", 0.2)
+    stand_in.stored = {0: [Message(0, 1)], 1: []}
+
+    assert [one.entry for batch in read_all(expected=2) for one in batch] == [1]
 
 
 def test_what_the_client_reads_again_is_returned_once(stand_in: StandIn) -> None:

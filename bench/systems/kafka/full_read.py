@@ -1,4 +1,4 @@
-"""The whole topic, read back from its earliest message to the end it has now: what loss is judged by."""
+"""The whole topic, read back from its earliest message to its end: what loss is judged by."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from bench.model import Settings, Topic
 from bench.systems.kafka import topics
 from bench.systems.kafka.records import Record, consume, leave
 from bench.systems.kafka.settings import client_config, merged
+from bench.systems.late import Late
 from bench.systems.protocols import NOT_GIVEN, Received
 
 _PREFERRED: Settings = {
@@ -40,19 +41,32 @@ _HOPELESS = {
 }
 _BATCH = 5000
 _AGAIN_S = 0.1
+_LATER_S = 0.5
+"""How soon after the end was reached it is asked for again, where messages are missing."""
 _FILL_S = 0.1
 """How long a batch may take to fill: here nobody looks at when a message came."""
 
 
 def read_all(
-    endpoint: str, topic: Topic, settings: Settings, deadline_s: float
+    endpoint: str, topic: Topic, settings: Settings, deadline_s: float, expected: int
 ) -> Iterator[Sequence[Received]]:
-    """See protocols.System. What the case sets for the consumer holds, but for what completeness hangs on."""
+    """See protocols.System. What the case sets for the consumer holds, but for what completeness hangs on.
+
+    A partition's end is its high watermark, which lies behind its last message only once every replica in sync has that.
+    """
     config = client_config(endpoint, merged(_PREFERRED, merged(settings, _NEEDED)))
     consumer = Consumer(config)
+    late, reached = Late(expected), dict.fromkeys(range(topic.partitions), 0)
+    consumer.assign([TopicPartition(topic.name, number, OFFSET_BEGINNING) for number in reached])
     try:
-        with _Ends(config, topic) as ends:
-            yield from _read(consumer, topic, ends, deadline_s)
+        while True:
+            with _Ends(config, topic) as ends:
+                for batch in _read(consumer, topic, reached, ends, deadline_s):
+                    late.came(len(batch))
+                    yield batch
+            if not late.is_awaited():
+                return
+            time.sleep(_LATER_S)
     finally:
         leave(consumer)
 
@@ -106,17 +120,20 @@ class _Ends:
             leave(client)
 
 
-def _read(consumer: Consumer, topic: Topic, ends: _Ends, deadline_s: float) -> Iterator[Sequence[Received]]:
-    """Read every partition from its beginning to the end that its leader told, and as far as it goes until one does."""
-    reached = dict.fromkeys(range(topic.partitions), 0)
+def _read(
+    consumer: Consumer, topic: Topic, reached: dict[int, int], ends: _Ends, deadline_s: float
+) -> Iterator[Sequence[Received]]:
+    """Read on in every partition to the end that its leader tells, and as far as it goes until one does.
+
+    `reached` tells how far each was read, and is kept up.
+    """
     known: dict[int, int] = {}
-    consumer.assign([TopicPartition(topic.name, number, OFFSET_BEGINNING) for number in reached])
     deadline = time.monotonic() + deadline_s
     while left := [number for number, at in reached.items() if at < known.get(number, at + 1)]:
         if fresh := ends.new():
             known |= {number: end if first < end else 0 for number, first, end in fresh}
             deadline = time.monotonic() + deadline_s
-        if batch := _before_end(consume(consumer, _BATCH, _FILL_S), reached, known):
+        if batch := _messages(consume(consumer, _BATCH, _FILL_S), reached):
             yield batch
             deadline = time.monotonic() + deadline_s
         elif not fresh and time.monotonic() > deadline:
@@ -126,10 +143,8 @@ def _read(consumer: Consumer, topic: Topic, ends: _Ends, deadline_s: float) -> I
             )
 
 
-def _before_end(
-    polled: Sequence[Record], reached: dict[int, int], known: Mapping[int, int]
-) -> list[Received]:
-    """Return the messages before their partition's end, where that is known; `reached` tells how far it was read."""
+def _messages(polled: Sequence[Record], reached: dict[int, int]) -> list[Received]:
+    """Return the messages; `reached` tells how far each partition was read, and is kept up."""
     new, now, nowhere = tuple.__new__, time.monotonic_ns(), NOT_GIVEN
     batch: list[Received] = []
     for message in polled:
@@ -140,8 +155,7 @@ def _before_end(
             reached[number] = max(reached[number], _reached(number, offset, error))
             continue
         reached[number] = offset + 1
-        if offset < known.get(number, offset + 1):
-            batch.append(new(Received, (message.value(), now, number, nowhere, offset, nowhere)))
+        batch.append(new(Received, (message.value(), now, number, nowhere, offset, nowhere)))
     return batch
 
 

@@ -84,10 +84,10 @@ class Kafka:
         return KafkaConsumer(endpoint, topic, case_consumer)
 
     def read_all(
-        self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float
+        self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float, expected: int
     ) -> Iterator[Sequence[Received]]:
         """See protocols.System."""
-        return full_read.read_all(endpoint, topic, case_consumer, deadline_s)
+        return full_read.read_all(endpoint, topic, case_consumer, deadline_s, expected)
 
     def process(self, endpoint: str, source: Topic, target: Topic, settings: Settings) -> Iterator[int]:
         """See protocols.System."""

@@ -89,6 +89,7 @@ class Memory:
         topic: Topic,
         case_consumer: Settings,  # noqa: ARG002
         deadline_s: float,  # noqa: ARG002 - files are never slow
+        expected: int,  # noqa: ARG002 - what is acknowledged is there to be read
     ) -> Iterator[Sequence[Received]]:
         """See protocols.System."""
         return client.read_all(Path(endpoint) / topic.name, topic)

@@ -1,4 +1,4 @@
-"""The whole topic, read back from its earliest message to the end it has now: what loss is judged by.
+"""The whole topic, read back from its earliest message to its end: what loss is judged by.
 
 A reader for each partition: unlike a subscription it writes nothing, so it also works where nothing can be
 written any more.
@@ -14,6 +14,7 @@ import pulsar
 
 from bench.errors import LoadError
 from bench.model import Settings, Topic
+from bench.systems.late import Late
 from bench.systems.protocols import NOT_GIVEN, Received
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.connection import Client, connect, disconnect
@@ -34,21 +35,23 @@ _HOPELESS = (pulsar.AuthenticationError, pulsar.AuthorizationError, pulsar.Topic
 
 
 def read_all(
-    endpoint: str, topic: Topic, settings: Settings, deadline_s: float
+    endpoint: str, topic: Topic, settings: Settings, deadline_s: float, expected: int
 ) -> Iterator[Sequence[Received]]:
     """See protocols.System. Of what the case sets for the consumer, only the client's own properties hold."""
     client = connect(endpoint, {"operation_timeout_seconds": _ASK_S, **settings})
     partitions = [_Partition(client, topic, number) for number in range(topic.partitions)]
     try:
-        yield from _read(partitions, deadline_s)
+        for batch in _read(partitions, deadline_s, late := Late(expected)):
+            late.came(len(batch))
+            yield batch
     finally:
         disconnect(client, _CLOSE_S)
 
 
-def _read(partitions: Sequence[_Partition], deadline_s: float) -> Iterator[Sequence[Received]]:
-    """Read until all partitions are at their end, and still are a moment later."""
+def _read(partitions: Sequence[_Partition], deadline_s: float, late: Late) -> Iterator[Sequence[Received]]:
+    """Read until all partitions are at their end, and still are a moment later, or so long as more is awaited."""
     left = list(partitions)
-    while left:
+    while left or late.is_awaited():
         yield from _to_the_end(left, deadline_s)
         time.sleep(_SURE_S)
         for partition in partitions:

@@ -81,10 +81,10 @@ class Pulsar:
         return PulsarConsumer(endpoint, topic, case_consumer)
 
     def read_all(
-        self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float
+        self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float, expected: int
     ) -> Iterator[Sequence[Received]]:
         """See protocols.System."""
-        return full_read.read_all(endpoint, topic, case_consumer, deadline_s)
+        return full_read.read_all(endpoint, topic, case_consumer, deadline_s, expected)
 
     def pause_s(self, case: Case) -> float:
         """See protocols.System."""

@@ -1,0 +1,34 @@
+"""What a full read lacks when it has come to the end, and whether that may come yet."""
+
+from __future__ import annotations
+
+import time
+
+LATE_S = 5.0
+"""How long after the last message more is waited for. A second copy that is slow lags by that at most, or is left out."""
+
+
+class Late:
+    """Counts what a full read returns, against how many messages must be there.
+
+    Some systems acknowledge messages before anybody can read them (Kafka with acks=0 or 1: once all replicas in sync have
+    them). With nobody else to wait for that, the end that a read is told first may lie before messages that are there.
+    """
+
+    def __init__(self, expected: int) -> None:
+        self._missing = expected
+        self._since: float | None = None
+
+    def came(self, messages: int) -> None:
+        """Take a batch."""
+        self._missing -= messages
+        self._since = None
+
+    def is_awaited(self) -> bool:
+        """Whether to look for more at the end: some are missing, and within LATE_S of the first such question some came."""
+        if self._missing <= 0:
+            return False
+        now = time.monotonic()
+        if self._since is None:
+            self._since = now
+        return now - self._since < LATE_S
