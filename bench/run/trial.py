@@ -173,7 +173,7 @@ class Bench:
         def read_all(step: str, tell: Live, given_up: threading.Event) -> Mapping[str, Any]:
             folder = working / "reads" / step.replace(" ", "-")
             folder.mkdir(parents=True)
-            # Messages still come: it ends where it was when it was asked.
+            # While a load runs there is no last message to wait for.
             command = Verify(**rig.reading(trial, topic, folder), deadline_s=_READER_S, expected=0)
 
             def wanted() -> None:
