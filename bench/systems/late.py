@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 
 LATE_S = 5.0
-"""How long after the last message more is waited for. A second copy that is slow lags by that at most, or is left out."""
+"""How long after the last message more is waited for."""
 
 
 class Late:
     """Counts what a full read returns, against how many messages must be there.
 
-    Some systems acknowledge messages before anybody can read them (Kafka with acks=0 or 1: once all replicas in sync have
-    them). With nobody else to wait for that, the end that a read is told first may lie before messages that are there.
+    Messages may be acknowledged before anybody can read them: Kafka's with acks=0 or 1 can be read once every replica
+    in sync has them. So the end that a read is told first may lie before messages that are there.
     """
 
     def __init__(self, expected: int) -> None:
@@ -25,7 +25,7 @@ class Late:
         self._since = None
 
     def is_awaited(self) -> bool:
-        """Whether to look for more at the end: some are missing, and within LATE_S of the first such question some came."""
+        """Whether to look for more at the end: some are missing, and it was not asked for LATE_S without any coming."""
         if self._missing <= 0:
             return False
         now = time.monotonic()

@@ -221,7 +221,9 @@ def test_a_full_read_returns_everything_with_its_place(endpoint: str) -> None:
     producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=1000)
     over = send(producers, *(b"%d" % number for number in range(1000)))
 
-    read = [one for batch in read_all(endpoint, TOPIC, {"fetch.min.bytes": 10**6}, 30.0, 1000) for one in batch]
+    read = [
+        one for batch in read_all(endpoint, TOPIC, {"fetch.min.bytes": 10**6}, 30.0, 1000) for one in batch
+    ]
 
     assert sorted(int(one.payload) for one in read) == list(range(1000))
     assert {(one.partition, one.entry) for one in read} == {(done.partition, done.entry) for done in over}

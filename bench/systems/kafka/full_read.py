@@ -52,7 +52,7 @@ def read_all(
 ) -> Iterator[Sequence[Received]]:
     """See protocols.System. What the case sets for the consumer holds, but for what completeness hangs on.
 
-    A partition's end is its high watermark, which lies behind its last message only once every replica in sync has that.
+    A partition's end is its high watermark: behind its last message only once every replica in sync has that.
     """
     config = client_config(endpoint, merged(_PREFERRED, merged(settings, _NEEDED)))
     consumer = Consumer(config)
