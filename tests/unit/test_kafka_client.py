@@ -294,4 +294,4 @@ def test_a_full_read_without_brokers_names_the_partition() -> None:
     with pytest.raises(
         LoadError, match="partition 0 was read to offset 0, and its leader did not tell its end"
     ):
-        list(read_all("127.0.0.1:1", TOPIC, {"log_level": 0}, 0.2))
+        list(read_all("127.0.0.1:1", TOPIC, {"log_level": 0}, 0.2, 0))
