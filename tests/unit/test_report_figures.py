@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import same_color
+from matplotlib.text import Text
 
 from bench.report import style, sweep
 from bench.report.figures.curves import curves
+from bench.report.figures.multiples import grid
 from bench.report.figures.rows import Plot, Quantity, rows
+from bench.report.figures.scale import Scale
 from bench.report.results import Results
 
 MEDIAN = Quantity("p50_ns", "p50", 1e-6, "{:.0f} ns".format)
@@ -203,3 +206,35 @@ def test_a_measure_that_was_not_taken_makes_no_figure() -> None:
     found = results(points(3, "service", p5=1))
 
     assert curves(found, sweep.parts(found), "response", "response time (ms)") is None
+
+
+def title_of(axes: Any) -> Text:
+    (title,) = [child for child in axes.get_children() if isinstance(child, Text) and child.get_text()]
+    return title
+
+
+def test_titles_of_panels_meet_neither_each_other_nor_the_figures_edge_nor_a_panel(look: style.Look) -> None:
+    names = (
+        ("cluster=one node", "cluster=three nodes"),
+        ("acknowledged=from memory", "acknowledged=from disk"),
+    )
+    shown = tuple(
+        sweep.Panel("kafka", f"{cluster}, {acknowledged}", {"10ms": "case"})
+        for cluster in names[0]
+        for acknowledged in names[1]
+    )
+    nothing = pd.DataFrame()
+    block = sweep.Panels(sweep.Part("kafka", (), nothing, nothing), "emulated_fsync", shown, 4, 0)
+
+    figure, cells = grid([block], "s", "messages/s", Scale(1, 10, log=True))
+
+    figure.draw_without_rendering()
+    edge = figure.bbox
+    titles = [title_of(cell.axes).get_window_extent() for cell in cells]
+    heads = [text.get_window_extent() for text in figure.texts]
+    boxes = [*titles, *heads, *(cell.axes.get_window_extent() for cell in cells)]
+    assert [title_of(cell.axes).get_text().count("\n") for cell in cells] == [1, 0, 1, 1]
+    assert all(edge.x0 <= title.x0 and title.x1 <= edge.x1 and title.y1 <= edge.y1 for title in titles)
+    assert not [
+        (one, other) for place, one in enumerate(boxes) for other in boxes[place + 1 :] if one.overlaps(other)
+    ]

@@ -16,7 +16,7 @@ from bench.report import style, sweep
 from bench.report.figures.scale import DOWN_IN, Scale
 
 _LEFT_IN, _TITLE_IN, _BLOCK_IN, _FOOT_IN, _CHARACTER_IN, _GAP_IN = 0.52, 0.2, 0.3, 0.38, 0.052, 0.1
-_COLUMNS, _FLAT_IN, _TIGHT_IN = 3, 0.68, 0.08
+_COLUMNS, _FLAT_IN, _TIGHT_IN, _LINE_IN = 3, 0.68, 0.08, 0.12
 
 Ends: TypeAlias = Mapping[str, tuple[float, float]]
 """Where each case's line ends, in the panel's coordinates."""
@@ -59,25 +59,26 @@ def grid(
         (len(_named(label)) for block in blocks for panel in block.shown for label in panel.lines), default=0
     )
     right = longest * _CHARACTER_IN + 0.12
-    most = min(_COLUMNS, max(len(block.shown) for block in blocks))
-    columns = next((count for count in range(most, 1, -1) if _width(count, right) >= _LEAST_IN), 1)
+    panels = min(_COLUMNS, max(len(block.shown) for block in blocks))
+    columns = next((count for count in range(panels, 1, -1) if _width(count, right) >= _LEAST_IN), 1)
     flat = flat and len(blocks) > 1
     height = _FLAT_IN if flat else {1: 1.9, 2: 1.4, 3: 1.02}[columns]
-    title = _TITLE_IN if any(panel.title for block in blocks for panel in block.shown) else _TIGHT_IN
+    titles, above = _titles(blocks, int((_width(columns, right) + right) / _CHARACTER_IN))
     feet = [_TIGHT_IN if flat and block is not blocks[-1] else _FOOT_IN for block in blocks]
     rows = [-(-len(block.shown) // columns) for block in blocks]
-    total = sum(_BLOCK_IN + foot + count * (height + title) for count, foot in zip(rows, feet, strict=True))
+    total = sum(_BLOCK_IN + foot + count * (height + above) for count, foot in zip(rows, feet, strict=True))
     figure = Figure(figsize=(style.WIDTH_IN, total))
     cells: list[Cell] = []
     top = total
-    for block, count, foot in zip(blocks, rows, feet, strict=True):
+    for block, names, count, foot in zip(blocks, titles, rows, feet, strict=True):
         _block_heads(figure, block, top, y.label(y_label))
-        room = _Room(columns, height, title, right)
+        room = _Room(columns, height, above, right)
         for index, axes in enumerate(_block_axes(figure, block, room, top - _BLOCK_IN)):
             last = index + columns >= len(block.shown) and foot == _FOOT_IN
             _set_up(axes, y, x_label if last else "", left=index % columns == 0)
+            axes.set_title(names[index], loc="left", color=style.INK, pad=3, fontsize=6.8)
             cells.append(_cell(block.shown[index], axes))
-        top -= _BLOCK_IN + foot + count * (height + title)
+        top -= _BLOCK_IN + foot + count * (height + above)
     return figure, cells
 
 
@@ -130,7 +131,6 @@ def _cell(panel: sweep.Panel, axes: Axes) -> Cell:
     cases = list(panel.lines.values())
     shades = style.look(panel.system).shades(len(cases))
     dashes = {case: style.LINES[index % len(style.LINES)] for index, case in enumerate(cases)}
-    axes.set_title(panel.title, loc="left", color=style.INK, pad=3, fontsize=6.8)
     return Cell(panel, axes, dict(zip(cases, shades, strict=True)), dashes)
 
 
@@ -169,6 +169,24 @@ def _width(columns: int, right: float) -> float:
 
 def _named(label: str) -> str:
     return style.shortened(label, _LABEL_MOST)
+
+
+def _titles(blocks: Sequence[sweep.Panels], most: int) -> tuple[list[list[str]], float]:
+    """Return every panel's title by block, in lines of `most` characters, and how high the highest is, in inches."""
+    titles = [[_in_lines(panel.title, most) for panel in block.shown] for block in blocks]
+    breaks = max((title.count("\n") for block in titles for title in block if title), default=None)
+    return titles, _TIGHT_IN if breaks is None else _TITLE_IN + breaks * _LINE_IN
+
+
+def _in_lines(title: str, most: int) -> str:
+    """Break a title of settings between two of them, where its line would become longer than `most` characters."""
+    lines: list[str] = []
+    for setting in title.split(", "):
+        if lines and len(lines[-1]) + len(setting) + 2 <= most:
+            lines[-1] += f", {setting}"
+        else:
+            lines.append(setting)
+    return ",\n".join(lines)
 
 
 def _set_up(axes: Axes, y: Scale, x_label: str, *, left: bool) -> None:
