@@ -19,6 +19,7 @@ from bench.analysis.statistics.together import Values, chances
 from bench.cli import app
 from bench.errors import UnlikeError
 from bench.model import Change, Compared
+from bench.report import results
 from bench.report.pages.compare import Comparison, Speed, verdict
 from bench.run import comparing
 from tests.report_data import build
@@ -415,6 +416,23 @@ def test_two_runs_are_compared_on_a_page(runs: tuple[Path, Path], tmp_path: Path
     assert re.search(
         r'limited by</th>.*<td class="name">client[^<]*</td><td class="name', page, flags=re.DOTALL
     )
+
+
+def test_a_terminal_of_80_columns_shows_every_case_whole_and_its_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    run = build(tmp_path / "run", Sketch(systems=("kafka",), rounds=5, messages=500))
+    cases = set(results.read(run).cases["case"])
+
+    done = CliRunner().invoke(app, ["compare", str(run), str(run), "--out", str(tmp_path)])
+
+    lines = done.output.split("\n\n")[0].splitlines()
+    width = lines[1].index("first")
+    shown = "".join("".join(line[:width].split()) for line in lines[2:])
+    assert all(case.replace(" ", "") in shown for case in cases)
+    assert max(map(len, lines)) <= 80
+    assert lines[1].rstrip().endswith("verdict")
 
 
 def test_a_slower_run_has_a_status_of_its_own(runs: tuple[Path, Path], tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from io import StringIO
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from pypdf import PdfReader
 from rich.console import Console
@@ -42,6 +43,23 @@ def test_pdf_has_pages_and_the_question_on_the_first(pdf: PdfReader) -> None:
     assert len(pdf.pages) > 3
     assert "How do throughput and latency change" in first
     assert f"1 / {len(pdf.pages)}" in first
+
+
+def test_what_the_machines_limit_means_stands_before_the_figure_on_the_first_sheet(tmp_path: Path) -> None:
+    run = build(tmp_path / "run", Sketch(rounds=5, messages=500))
+    table = run / "results" / "trials.parquet"
+    trials = pd.read_parquet(table)
+    trials.assign(bottleneck="cpu", machine_cpu_share=0.95, bottleneck_evidence="busy").to_parquet(table)
+
+    html, paper = write_report(run, of_trials=False)
+
+    page = html.read_text()
+    limit = page.index("they are not what brokers on machines of their own would carry")
+    assert page.index('class="answer"') < limit < page.index('class="drawing"')
+    assert page.index('class="drawing"') < page.index("Where the CPU was the limit: in ")
+    first = " ".join(PdfReader(paper).pages[0].extract_text().split())
+    assert "they are not what brokers on machines of their own would carry" in first
+    assert "Throughput of every case." in first
 
 
 def test_pdf_is_titled_and_has_an_outline(pdf: PdfReader) -> None:

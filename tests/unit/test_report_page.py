@@ -279,13 +279,27 @@ def test_the_first_page_says_how_the_cpu_was_the_limit(tmp_path: Path) -> None:
             name: [values[place] for place in which] * (6 // len(which)) for name, values in told.items()
         }
         trials = found.trials.assign(bottleneck="cpu", verdict="valid", **columns)
-        (warning,) = resources.limits(replace(found, trials=trials))
-        return warning
+        bound = replace(found, trials=trials)
+        (limit,) = resources.limits(bound)
+        assert limit.startswith(
+            "In 6 of 6 valid trials the CPU was the limit, and servers and load share the 2 cores. Such rates compare"
+        )
+        how = resources.busy(bound)
+        assert how is not None
+        return how
 
-    assert "In 6 of 6 valid trials the CPU was the limit: in 2 all of the 2 cores, which" in said(0, 1, 2)
-    assert "in 2 servers and client were busy for about as long as sends were open: work on" in said(0, 1, 2)
-    assert "in 2 work beside the open sends kept further cores busy. Such" in said(0, 1, 2)
-    assert "the limit: work beside the open sends kept further cores busy. Such" in said(2)
+    assert resources.busy(replace(found, trials=found.trials.assign(bottleneck="broker"))) is None
+    assert said(0, 1, 2).startswith(
+        "Where the CPU was the limit: in 2 trials all of the 2 cores were busy, in 2 trials "
+    )
+    assert "in 2 trials servers and client were busy for about as long as sends were open: work" in said(
+        0, 1, 2
+    )
+    assert said(0, 1, 2).endswith("in 2 trials work beside the open sends kept further cores busy.")
+    assert (
+        said(2)
+        == "Where the CPU was the limit: in 6 trials work beside the open sends kept further cores busy."
+    )
 
 
 def test_the_time_in_garbage_collection_is_a_cases_median(tmp_path: Path) -> None:

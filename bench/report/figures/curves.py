@@ -55,7 +55,7 @@ def curves(results: Results, parts: Sequence[sweep.Part], measure: str, y_label:
     y = fitting(points["ms"])
     if y is None or not blocks:
         return None
-    figure, cells = multiples.grid(blocks, "percentile", y_label, y)
+    figure, cells = multiples.grid(blocks, ("percentile", y_label), y)
     right = float(points["nines"].max())
     for cell in cells:
         _percentile_axis(cell, right)

@@ -33,7 +33,7 @@ def gallery(results: Results, parts: Sequence[sweep.Part]) -> dict[str, Drawing]
 
 def _throughput(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     quantity = rows.Quantity("throughput_msgs_per_s", "median", 1.0, numbers.rate)
-    figure = rows.rows(parts, rows.Plot((quantity,), "acknowledged messages/s", row_in=0.19))
+    figure = rows.rows(parts, rows.Plot((quantity,), "acknowledged messages/s"))
     alt = "Throughput by case. " + _ranges(
         parts, quantity.column, lambda value: f"{numbers.rate(value)} messages/s"
     )

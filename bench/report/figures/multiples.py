@@ -5,6 +5,7 @@ All panels of a figure share both axes. Lines are named at their right end, so t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -48,12 +49,18 @@ class _Room:
 
 
 def grid(
-    blocks: Sequence[sweep.Panels], x_label: str, y_label: str, y: Scale, *, flat: bool = False
+    blocks: Sequence[sweep.Panels],
+    labels: tuple[str, str],
+    y: Scale,
+    *,
+    flat: bool = False,
+    most_in: float = math.inf,
 ) -> tuple[Figure, list[Cell]]:
-    """Lay the panels out; the caller draws the lines and calls `name_lines`.
+    """Lay the panels out, x and y labelled; the caller draws the lines and calls `name_lines`.
 
     `flat` keeps the panels of several blocks low and close, one below the other along one x axis, where time goes far
-    to the right: so a page has room beside them.
+    to the right: so a page has room beside them. Panels get lower where the figure would be more than `most_in` inches
+    high, as low as can still be read.
     """
     longest = max(
         (len(_named(label)) for block in blocks for panel in block.shown for label in panel.lines), default=0
@@ -62,20 +69,22 @@ def grid(
     panels = min(_COLUMNS, max(len(block.shown) for block in blocks))
     columns = next((count for count in range(panels, 1, -1) if _width(count, right) >= _LEAST_IN), 1)
     flat = flat and len(blocks) > 1
-    height = _FLAT_IN if flat else {1: 1.9, 2: 1.4, 3: 1.02}[columns]
     titles, above = _titles(blocks, int((_width(columns, right) + right) / _CHARACTER_IN))
     feet = [_TIGHT_IN if flat and block is not blocks[-1] else _FOOT_IN for block in blocks]
     rows = [-(-len(block.shown) // columns) for block in blocks]
-    total = sum(_BLOCK_IN + foot + count * (height + above) for count, foot in zip(rows, feet, strict=True))
+    beside = sum(feet) + len(blocks) * _BLOCK_IN + sum(rows) * above
+    wanted = _FLAT_IN if flat else {1: 1.9, 2: 1.4, 3: 1.02}[columns]
+    height = max(_FLAT_IN, min(wanted, (most_in - beside) / sum(rows)))
+    total = beside + sum(rows) * height
     figure = Figure(figsize=(style.WIDTH_IN, total))
     cells: list[Cell] = []
     top = total
     for block, names, count, foot in zip(blocks, titles, rows, feet, strict=True):
-        _block_heads(figure, block, top, y.label(y_label))
+        _block_heads(figure, block, top, y.label(labels[1]))
         room = _Room(columns, height, above, right)
         for index, axes in enumerate(_block_axes(figure, block, room, top - _BLOCK_IN)):
             last = index + columns >= len(block.shown) and foot == _FOOT_IN
-            _set_up(axes, y, x_label if last else "", left=index % columns == 0)
+            _set_up(axes, y, labels[0] if last else "", left=index % columns == 0)
             axes.set_title(names[index], loc="left", color=style.INK, pad=3, fontsize=6.8)
             cells.append(_cell(block.shown[index], axes))
         top -= _BLOCK_IN + foot + count * (height + above)

@@ -19,7 +19,7 @@ from bench.report import style, sweep
 from bench.report.figures.multiples import width_in
 from bench.report.figures.scale import ACROSS_IN, Scale, fitting
 
-_HEAD_IN, _FOOT_IN, _GAP_IN, _PT = 0.66, 0.08, 0.3, 72
+_HEAD_IN, _ROW_IN, _FOOT_IN, _GAP_IN, _PT = 0.66, 0.165, 0.08, 0.3, 72
 _AIR_IN, _CHARACTER_IN, _VALUE_IN, _MOST_ROWS = 0.08, 0.047, 0.44, 56
 _SETTINGS_MOST = 96
 """So many characters of settings stand beside a plot."""
@@ -44,11 +44,10 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """What a figure shows; `row_in` is the height of a row in inches."""
+    """What a figure shows."""
 
     quantities: tuple[Quantity, ...]
     axis_label: str
-    row_in: float = 0.165
 
 
 def rows(parts: Sequence[sweep.Part], plot: Plot) -> Figure | None:
@@ -60,7 +59,7 @@ def rows(parts: Sequence[sweep.Part], plot: Plot) -> Figure | None:
         return None
     columns = min(2, len(parts)) if _plot_in(parts[:2], plot) >= _LEAST_IN else 1
     bands = [parts[index : index + columns] for index in range(0, len(parts), columns)]
-    heights = [_HEAD_IN + _FOOT_IN + plot.row_in * max(len(_shown(part)) for part in band) for band in bands]
+    heights = [_HEAD_IN + _FOOT_IN + _ROW_IN * max(len(_shown(part)) for part in band) for band in bands]
     figure = Figure(figsize=(style.WIDTH_IN, sum(heights)))
     top = sum(heights)
     for band, height in zip(bands, heights, strict=True):
@@ -81,7 +80,7 @@ def _band(figure: Figure, band: Sequence[sweep.Part], plot: Plot, scale: Scale, 
     width = _plot_in(band, plot)
     x = 0.0
     for part, left in zip(band, lefts, strict=True):
-        height = plot.row_in * len(_shown(part))
+        height = _ROW_IN * len(_shown(part))
         ax = _axes(figure, (x + left, top - _HEAD_IN - height, width, height))
         _panel(ax, part, plot, scale)
         x += left + width + right + _GAP_IN
@@ -221,7 +220,7 @@ def _trials(ax: Axes, part: sweep.Part, row: int, case: pd.Series[Any], plot: Pl
     look = style.look(part.system)
     trials = part.trials[part.trials["case"] == case["case"]]
     valid = trials["verdict"] == "valid"
-    size = 260 * plot.row_in**2
+    size = 260 * _ROW_IN**2
     for quantity in plot.quantities:
         values = quantity.of(trials)
         heights = row + _offsets(trials["round"])

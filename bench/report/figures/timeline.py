@@ -34,7 +34,7 @@ def timeline(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     if y is None or not blocks:
         return None
     figure, cells = multiples.grid(
-        blocks, "seconds since the first send", "acknowledged messages per second", y, flat=True
+        blocks, ("seconds since the first send", "acknowledged messages per second"), y, flat=True
     )
     right = int(seconds["second"].max()) + 1
     for cell in cells:

@@ -15,7 +15,7 @@ from rich.text import Text
 from bench import numbers
 from bench.model import Change, Compared
 from bench.report import templates
-from bench.report.pages.terminal import STYLES
+from bench.report.pages.terminal import STYLES, tight
 from bench.report.results import Results
 from bench.report.sections import evenness, method
 from bench.report.table import Cell, Column, Row, Table
@@ -201,12 +201,20 @@ def _limits(case: Compared, comparison: Comparison) -> str:
 
 def printed(comparison: Comparison) -> RenderableType:
     """The same for a terminal."""
-    drawn = RichTable(box=None, padding=(0, 1, 0, 0))
+    drawn = RichTable(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     made = table(comparison)
     for column in made.columns:
-        drawn.add_column(column.head, justify="right" if column.kind == "number" else "left")
+        side = "right" if column.kind == "number" else "left"
+        head = "\n".join(column.head.rsplit(" ", 1))
+        drawn.add_column(
+            head, justify=side, no_wrap=column.kind != "name", overflow="fold"
+        )  # cases may differ at ends
     for row in made.rows:
-        drawn.add_row(*(Text(cell.text, STYLES.get(cell.tone, "")) for cell in row.cells))
+        cells = zip(made.columns, row.cells, strict=True)
+        texts = [
+            (cell.text if column.kind == "name" else tight(cell.text), cell.tone) for column, cell in cells
+        ]
+        drawn.add_row(*(Text(text, STYLES.get(tone, "")) for text, tone in texts))
     return Group(drawn, Text(), *map(Text, _lines(comparison)))
 
 

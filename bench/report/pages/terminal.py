@@ -57,5 +57,9 @@ def _head(column: Column) -> str | None:
 
 
 def _styled(cell: Cell) -> Text:
-    tight = cell.text.replace(f" {numbers.NOTHING} ", numbers.NOTHING).replace(" / ", "/")
-    return Text(tight, STYLES.get(cell.tone, ""), no_wrap=True)
+    return Text(tight(cell.text), STYLES.get(cell.tone, ""), no_wrap=True)
+
+
+def tight(text: str) -> str:
+    """Write intervals and "of" without spaces, so that a line holds more."""
+    return text.replace(f" {numbers.NOTHING} ", numbers.NOTHING).replace(" / ", "/")

@@ -24,11 +24,15 @@ from bench.report.sections import (
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """What the first page says. `caveats` are short; `warnings` are those that a reader must not miss."""
+    """What the first page says. `caveats` are short; `warnings` are those that a reader must not miss.
+
+    `limits` are the warnings that say what the figure's rates mean: they stand before it, on the first sheet of paper.
+    """
 
     title: str
     question: str
     answer: tuple[str, ...]
+    limits: tuple[str, ...]
     figure: Drawing | None
     caveats: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -42,6 +46,7 @@ def front(results: Results, drawings: Mapping[str, Drawing], elsewhere: str = ""
         title=str(manifest.get("title") or manifest.get("scenario") or results.run.name),
         question=str(manifest.get("question") or ""),
         answer=(*_answer(results), *([elsewhere] if elsewhere else [])),
+        limits=tuple(resources.limits(results)),
         figure=drawings.get(wanted) or next(iter(drawings.values()), None),
         caveats=_caveats(results),
         warnings=_warnings(results),
@@ -98,7 +103,8 @@ def _warnings(results: Results) -> tuple[str, ...]:
         )
     if missing := results.never_run:
         warnings.append(f"The run was cut short: {numbers.plural(missing, 'planned trial')} never ran.")
-    warnings += resources.limits(results)
+    if how := resources.busy(results):
+        warnings.append(how)
     if flagged := certainty.flag_counts(results):
         warnings.append(flagged)
     warnings += evenness.apart(results)

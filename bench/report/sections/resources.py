@@ -88,20 +88,17 @@ def _garbage(part: sweep.Part) -> dict[str, float]:
 
 
 def limits(results: Results) -> Iterator[str]:
-    """The warnings of the first page: what limited the trials, and what that means for their rates."""
-    counts = results.valid["bottleneck"].value_counts()
-    every, cpu = int(counts.sum()), int(counts.get("cpu", 0))
-    bound = [
-        (str(system), int((those == "cpu").sum()), int(those.notna().sum()))
-        for system, those in results.valid.groupby("system", sort=False)["bottleneck"]
-    ]
-    if any(count * 2 > of for _, count, of in bound):
+    """The warnings that stand before the figure: what limited the trials, and what that means for their rates."""
+    every = int(results.valid["bottleneck"].notna().sum())
+    bound = _bound(results)
+    if bound:
         apart = ", ".join(f"{system.capitalize()} {count} of {of}" for system, count, of in bound)
         each = f" ({apart})" if len(bound) > 1 else ""
         yield (
-            f"In {cpu} of {numbers.plural(every, 'valid trial')}{each} the CPU was the limit{_how(results)}. "
-            "Such rates compare configurations with each other on a machine like this one; they are not what brokers "
-            "on machines of their own would carry."
+            f"In {sum(count for _, count, _ in bound)} of {numbers.plural(every, 'valid trial')}{each} the CPU was "
+            f"the limit, and servers and load share the {method.cores(results)}. Such rates compare configurations "
+            "with each other on a machine like this one; they are not what brokers on machines of their own would "
+            "carry."
         )
     client = results.valid[results.valid["bottleneck"] == "client"]
     if client.empty:
@@ -119,21 +116,30 @@ def limits(results: Results) -> Iterator[str]:
         )
 
 
-def _how(results: Results) -> str:
+def _bound(results: Results) -> list[tuple[str, int, int]]:
+    """Each system, in how many trials the CPU limited it, and of how many: nothing where it was half of none's."""
+    bound = [
+        (str(system), int((those == "cpu").sum()), int(those.notna().sum()))
+        for system, those in results.valid.groupby("system", sort=False)["bottleneck"]
+    ]
+    return bound if any(count * 2 > of for _, count, of in bound) else []
+
+
+def busy(results: Results) -> str | None:
     """Say in how many of the trials that the CPU limited all cores were busy, and in how many as many as had work."""
+    if not _bound(results):
+        return None
     limited = results.valid[results.valid["bottleneck"] == "cpu"]
     full = pd.to_numeric(limited["machine_cpu_share"]) >= BUSY
     turns = ~full & ~limited["bottleneck_evidence"].str.contains("waited for a core", regex=False)
     ways = {
-        f"all of the {method.cores(results)}, which servers and load share, were busy": int(full.sum()),
+        f"all of the {method.cores(results)} were busy": int(full.sum()),
         "servers and client were busy for about as long as sends were open: work on these for the most part, one step "
         "after the other, for which further cores would be idle": int(turns.sum()),
         "work beside the open sends kept further cores busy": int((~full & ~turns).sum()),
     }
-    said = {way: count for way, count in ways.items() if count}
-    if len(said) == 1:
-        return f": {next(iter(said))}"
-    return f": {', '.join(f'in {count} {way}' for way, count in said.items())}"
+    said = [f"in {numbers.plural(count, 'trial')} {way}" for way, count in ways.items() if count]
+    return f"Where the CPU was the limit: {', '.join(said)}."
 
 
 def told(results: Results) -> str:
