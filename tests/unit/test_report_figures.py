@@ -226,7 +226,7 @@ def test_titles_of_panels_meet_neither_each_other_nor_the_figures_edge_nor_a_pan
     nothing = pd.DataFrame()
     block = sweep.Panels(sweep.Part("kafka", (), nothing, nothing), "emulated_fsync", shown, 4, 0)
 
-    figure, cells = grid([block], "s", "messages/s", Scale(1, 10, log=True))
+    figure, cells = grid([block], ("s", "messages/s"), Scale(1, 10, log=True))
 
     figure.draw_without_rendering()
     edge = figure.bbox

@@ -204,18 +204,20 @@ def printed(comparison: Comparison) -> RenderableType:
     drawn = RichTable(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     made = table(comparison)
     for column in made.columns:
-        side = "right" if column.kind == "number" else "left"
-        head = "\n".join(column.head.rsplit(" ", 1))
         drawn.add_column(
-            head, justify=side, no_wrap=column.kind != "name", overflow="fold"
-        )  # cases may differ at ends
+            "\n".join(column.head.rsplit(" ", 1)),
+            justify="right" if column.kind == "number" else "left",
+            no_wrap=column.kind != "name",
+            overflow="fold",  # cut short, cases that differ in their last setting would look alike
+        )
     for row in made.rows:
         cells = zip(made.columns, row.cells, strict=True)
-        texts = [
-            (cell.text if column.kind == "name" else tight(cell.text), cell.tone) for column, cell in cells
-        ]
-        drawn.add_row(*(Text(text, STYLES.get(tone, "")) for text, tone in texts))
+        drawn.add_row(*(_styled(cell, whole=column.kind == "name") for column, cell in cells))
     return Group(drawn, Text(), *map(Text, _lines(comparison)))
+
+
+def _styled(cell: Cell, *, whole: bool) -> Text:
+    return Text(cell.text if whole else tight(cell.text), STYLES.get(cell.tone, ""))
 
 
 def _lines(comparison: Comparison) -> list[str]:
