@@ -141,6 +141,24 @@ def test_the_median_is_written_beside_its_row_and_a_case_without_one_says_so() -
     assert [text for text in texts if "trial" in text[0]] == [("no valid trial", 3)]
 
 
+@pytest.mark.parametrize("highest", [8878.0, 9700.0, 21000.0])
+def test_a_tick_at_the_plots_end_does_not_meet_the_head_of_the_values(highest: float) -> None:
+    rates = Quantity("rate", "median", 1.0, "{:,.0f}".format)
+    cases = CASES.assign(rate=highest, rate_low=highest, rate_high=highest, rate_ci_low=1.0, rate_ci_high=1.0)
+    trials = TRIALS.assign(rate=[240.0, *[highest] * (len(TRIALS) - 1)])
+    part = sweep.Part("kafka", ("acks",), cases, trials)
+    figure = rows([part, part], Plot((rates,), "acknowledged messages/s"))
+    assert figure is not None
+
+    figure.draw_without_rendering()
+
+    for axes in figure.axes:
+        (head,) = [text for text in axes.texts if text.get_text() == "median"]
+        ticks = [label for label in axes.get_xticklabels() if label.get_text()]
+        assert len(ticks) > 1
+        assert not any(label.get_window_extent().overlaps(head.get_window_extent()) for label in ticks)
+
+
 def test_a_quantity_that_no_trial_has_makes_no_figure() -> None:
     part = sweep.Part("kafka", ("acks",), CASES, TRIALS.assign(p50_ns=None))
 

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 from matplotlib.transforms import blended_transform_factory
 
 from bench import numbers
@@ -21,6 +22,7 @@ from bench.report.figures.scale import ACROSS_IN, Scale, fitting
 
 _HEAD_IN, _ROW_IN, _FOOT_IN, _GAP_IN, _PT = 0.66, 0.165, 0.08, 0.3, 72
 _AIR_IN, _CHARACTER_IN, _VALUE_IN, _MOST_ROWS = 0.08, 0.047, 0.44, 56
+_CLEAR_IN = 0.06
 _SETTINGS_MOST = 96
 """So many characters of settings stand beside a plot."""
 _LEAST_IN = 1.2
@@ -129,6 +131,7 @@ def _x_axis(ax: Axes, scale: Scale, label: str) -> None:
         ax.set_xscale("log")
     ax.set_xlim(scale.low, scale.high)
     scale.apply(ax.xaxis, width_in(ax) / ACROSS_IN)
+    _clear_of_heads(ax)
     ax.xaxis.tick_top()
     ax.xaxis.set_label_position("top")
     ax.set_xlabel(label, labelpad=3, loc="left")
@@ -136,6 +139,16 @@ def _x_axis(ax: Axes, scale: Scale, label: str) -> None:
     for side in ("left", "bottom", "right"):
         ax.spines[side].set_visible(False)
     ax.spines["top"].set_visible(True)
+
+
+def _clear_of_heads(ax: Axes) -> None:
+    """Leave out the label of a tick at the plot's right end: it would meet the head of the values."""
+    place = ax.transScale + ax.transLimits
+    last = 1 - _CLEAR_IN / width_in(ax)
+    text = ax.xaxis.get_major_formatter()
+    ax.xaxis.set_major_formatter(
+        FuncFormatter(lambda x, tick: text(x, tick) if place.transform((x, 0))[0] <= last else "")
+    )
 
 
 def _setting_widths(part: sweep.Part) -> list[float]:
