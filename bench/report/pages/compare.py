@@ -15,7 +15,7 @@ from rich.text import Text
 from bench import numbers
 from bench.model import Change, Compared
 from bench.report import templates
-from bench.report.pages.terminal import STYLES, tight
+from bench.report.pages.terminal import styled
 from bench.report.results import Results
 from bench.report.sections import evenness, method
 from bench.report.table import Cell, Column, Row, Table
@@ -212,12 +212,8 @@ def printed(comparison: Comparison) -> RenderableType:
         )
     for row in made.rows:
         cells = zip(made.columns, row.cells, strict=True)
-        drawn.add_row(*(_styled(cell, whole=column.kind == "name") for column, cell in cells))
+        drawn.add_row(*(styled(cell, whole=column.kind == "name") for column, cell in cells))
     return Group(drawn, Text(), *map(Text, _lines(comparison)))
-
-
-def _styled(cell: Cell, *, whole: bool) -> Text:
-    return Text(cell.text if whole else tight(cell.text), STYLES.get(cell.tone, ""))
 
 
 def _lines(comparison: Comparison) -> list[str]:

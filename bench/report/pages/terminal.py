@@ -46,7 +46,7 @@ def _table(found: results.Results, part: sweep.Part) -> RichTable:
     trials = next(place for place, column in enumerate(measured.columns) if column.group == "trials")
     for row, lost in zip(measured.rows, part.cases["lost"], strict=True):
         cells = [row.cells[place] for place, _ in chosen]
-        drawn.add_row(*map(_styled, [*cells, number_cell(lost, tone="bad"), row.cells[trials]]))
+        drawn.add_row(*map(styled, [*cells, number_cell(lost, tone="bad"), row.cells[trials]]))
     return drawn
 
 
@@ -56,10 +56,7 @@ def _head(column: Column) -> str | None:
     return _SHOWN.get((column.group, column.head))
 
 
-def _styled(cell: Cell) -> Text:
-    return Text(tight(cell.text), STYLES.get(cell.tone, ""), no_wrap=True)
-
-
-def tight(text: str) -> str:
-    """Write intervals and "of" without spaces, so that a line holds more."""
-    return text.replace(f" {numbers.NOTHING} ", numbers.NOTHING).replace(" / ", "/")
+def styled(cell: Cell, *, whole: bool = False) -> Text:
+    """Write a cell in its tone, intervals and "of" without spaces, so that a line holds more; `whole` ones may wrap."""
+    tight = cell.text.replace(f" {numbers.NOTHING} ", numbers.NOTHING).replace(" / ", "/")
+    return Text(cell.text if whole else tight, STYLES.get(cell.tone, ""), no_wrap=not whole)
