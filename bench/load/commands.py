@@ -51,11 +51,53 @@ class Produce:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Open:
+    """Connect the producers of a trial that is loaded in slices; they stay connected until Close.
+
+    Its `load` is that of one slice: the lead-in is its `warm_up_s`, the counted part its `duration_s`. Several trials
+    may be open at a time; one of them is loaded at a time.
+
+    Done: producer (effective settings).
+    """
+
+    verb: ClassVar[str] = "open"
+
+    produce: Produce
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSlice:
+    """Load an open trial for one slice; sends are recorded as of slice `number`.
+
+    Progress: as of Produce, `sent` to `unknown` over all slices so far. Done: slice {slice, begun_ns, start_ns, end_ns}
+    (what counts is from start_ns until before end_ns), acked (in this slice), client (as of Produce), due_unsent and
+    stalled (of this slice; after a stalled one the trial takes no more).
+    """
+
+    verb: ClassVar[str] = "slice"
+
+    trial: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Close:
+    """Disconnect the producers of an open trial and write its last records.
+
+    Done: sent, acked, failed, unknown, never_told.
+    """
+
+    verb: ClassVar[str] = "close"
+
+    trial: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Subscribe:
     """Start live consumers, each of the whole topic; done as soon as messages sent from now on are seen.
 
-    Consumers of a trial that broke off, never asked to finish, are closed. Receives are recorded below `folder`
-    (<trial>/receives) with stage `live`. Done: {}.
+    Those of several trials may run at a time. Consumers that the same trial had before are closed. Receives are
+    recorded below `folder` (<trial>/receives) with stage `live`. Done: {}.
     """
 
     verb: ClassVar[str] = "subscribe"
@@ -72,13 +114,14 @@ class Subscribe:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish:
-    """End the live consumers once each has `expected` different messages, or nothing new came for `grace_s`.
+    """End a trial's live consumers once each has `expected` different messages, or nothing new came for `grace_s`.
 
     Done: received, distinct (the least over the consumers).
     """
 
     verb: ClassVar[str] = "finish"
 
+    trial: int
     expected: int
     grace_s: float
 
@@ -110,9 +153,11 @@ class Verify:
     expected: int
 
 
-Command: TypeAlias = Produce | Subscribe | Finish | Verify
+Command: TypeAlias = Produce | Open | RunSlice | Close | Subscribe | Finish | Verify
 
-_BY_VERB: dict[str, type[Command]] = {kind.verb: kind for kind in (Produce, Subscribe, Finish, Verify)}
+_BY_VERB: dict[str, type[Command]] = {
+    kind.verb: kind for kind in (Produce, Open, RunSlice, Close, Subscribe, Finish, Verify)
+}
 
 
 def _adapter(kind: type[Command]) -> TypeAdapter[Command]:

@@ -43,7 +43,7 @@ class ConsumerProcess:
     def __init__(self, answers: Answers) -> None:
         """Answer there."""
         self._answers = answers
-        self._consumers: Consumers | None = None
+        self._consumers: dict[int, Consumers] = {}
 
     def answer(self, line: bytes) -> None:
         """Do what one line asks."""
@@ -64,21 +64,23 @@ class ConsumerProcess:
         raise LoadError(f"The consumer process only consumes; {command.verb} is the load process's.")
 
     def _subscribe(self, command: Subscribe) -> dict[str, Any]:
-        self._abandon()
-        self._consumers = Consumers(client_side(command.system, command.endpoint), command)
+        self._abandon(command.trial)
+        self._consumers[command.trial] = Consumers(client_side(command.system, command.endpoint), command)
         return {}
 
-    def _abandon(self) -> None:
-        """Close the live consumers of a trial that broke off: nobody waits for what they have."""
-        consumers, self._consumers = self._consumers, None
+    def _abandon(self, trial: int) -> None:
+        """Close the live consumers that a trial had before it broke off: nobody waits for what they have."""
+        consumers = self._consumers.pop(trial, None)
         if consumers is not None:
             with suppress(LoadError):
                 consumers.close()
 
     def _finish(self, command: Finish) -> dict[str, Any]:
-        if self._consumers is None:
-            raise LoadError("The consumer process was asked to finish, and nothing was subscribed.")
-        consumers, self._consumers = self._consumers, None
+        consumers = self._consumers.pop(command.trial, None)
+        if consumers is None:
+            raise LoadError(
+                f"The consumer process was asked to finish trial {command.trial}, which has no consumers."
+            )
         return consumers.finish(command, self._answers.progress)
 
 

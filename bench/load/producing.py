@@ -1,4 +1,4 @@
-"""One trial's load inside the long-lived Locust process."""
+"""The loads of trials inside the long-lived Locust process."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import gevent
 from gevent.event import Event
 
 from bench.errors import LoadError
-from bench.load.commands import Produce
+from bench.load.commands import Close, Open, Produce, RunSlice
 from bench.load.live import LiveView
-from bench.load.native import NativeThread, spare_collector
+from bench.load.native import NativeThread, new_queue, spare_collector
 from bench.load.payload import encoder
 from bench.load.progress import Progress
 from bench.load.recorder import SendRecorder
@@ -25,29 +25,36 @@ from bench.model import NANOS, Outcome
 from bench.pacing import Schedule
 from bench.systems.protocols import Producers, System
 
+Report = Callable[[dict[str, Any]], None]
+
 _LOOK_S = 0.05
+_LAST_LOOK_S = 0.002
+"""Near the end of a load it is looked at so often: the next slice waits for that."""
 _SPAWN_DEADLINE_S = 60.0
 _MOST_PATIENCE_S = 120.0
 """Longer than this no load waits for clients that tell nothing."""
 _CLOSE_S = 1.0  # the grace is over by then
 
 
-def produce(
-    environment: LoadEnvironment, system: System, command: Produce, report: Callable[[dict[str, Any]], None]
-) -> dict[str, Any]:
+def produce(environment: LoadEnvironment, system: System, command: Produce, report: Report) -> dict[str, Any]:
     """Run one trial's load and return its summary (see commands.Produce); `report` takes progress.
 
     Raises LoadError when the load broke off or not every send is on record, and what the system raises.
     """
+    load = TrialLoad(command, *_clients(system, command))
+    try:
+        load.start(environment)
+        load.run(Span(NO_LIMIT if command.load.messages is None else command.load.messages), report)
+    finally:
+        load.close()
+    return load.summary()
+
+
+def _clients(system: System, command: Produce) -> tuple[Producers, Outfit]:
     load = command.load
     window = max(1, load.window)
     producers = system.producers(command.endpoint, command.topic, command.producer, load.producers, window)
-    trial = TrialLoad(command, producers, _outfit(command, window))
-    try:
-        trial.run(environment, report)
-    finally:
-        trial.close()
-    return trial.summary()
+    return producers, _outfit(command, window)
 
 
 def _outfit(command: Produce, window: int) -> Outfit:
@@ -58,55 +65,143 @@ def _outfit(command: Produce, window: int) -> Outfit:
     return Outfit(recorder, encode, window, schedule)
 
 
+class OpenLoads:
+    """The loads that are connected at a time, by trial; one of them at a time sends."""
+
+    def __init__(self, environment: LoadEnvironment) -> None:
+        """No load is open."""
+        self._environment = environment
+        self._loads: dict[int, TrialLoad] = {}
+
+    def open(self, system: System, command: Open) -> dict[str, Any]:
+        """See commands.Open. Raises LoadError, and what the system raises."""
+        trial = command.produce.trial
+        if trial in self._loads:
+            raise LoadError(f"The load of trial {trial} is open already.")
+        load = TrialLoad(command.produce, *_clients(system, command.produce))
+        try:
+            load.start(self._environment)
+        except BaseException:
+            load.close()
+            raise
+        self._loads[trial] = load
+        return {"producer": load.effective}
+
+    def run_slice(self, command: RunSlice, report: Report) -> dict[str, Any]:
+        """See commands.RunSlice. Raises LoadError."""
+        return self._load_of(command.trial).run_slice(command.number, report)
+
+    def close(self, command: Close) -> dict[str, Any]:
+        """See commands.Close. Raises LoadError when not every send is on record."""
+        load = self._load_of(command.trial)
+        del self._loads[command.trial]
+        load.close()
+        return load.totals()
+
+    def _load_of(self, trial: int) -> TrialLoad:
+        if trial not in self._loads:
+            raise LoadError(f"No load of trial {trial} is open.")
+        return self._loads[trial]
+
+
 class TrialLoad:
-    """The load of one trial, its users' workload. `run` it, `close` it, then ask for the `summary`."""
+    """The load of one trial, its users' workload: `start` it, `run` it once or in slices, `close` it."""
 
     def __init__(self, command: Produce, producers: Producers, outfit: Outfit) -> None:
         """Prepare a sender for each producer."""
+        self.effective = dict(producers.effective())
         self._command = command
         self._producers = producers
         self._recorder = outfit.recorder
         self._schedule = outfit.schedule
         self._senders = [Sender(number, one, outfit) for number, one in enumerate(producers.each)]
-        self._waiting = list(reversed(self._senders))
+        self._spans = [new_queue() for _ in self._senders]
         self._threads: list[NativeThread] = []
-        self._last_end_ns = 0
-        self._over = Event()
-        self._span = Span(NO_LIMIT if command.load.messages is None else command.load.messages)
+        self._closed = Event()
+        self._environment: LoadEnvironment | None = None
+        self._span = Span()
         self._vitals = Vitals(self._span)
-        self._effective = dict(producers.effective())
         self._patience_s = min(producers.patience_s() + _LOOK_S, _MOST_PATIENCE_S)
         self._error: Exception | None = None
+        self._sent_before = 0
+        self._last_end_ns = 0
         self._stalled_ns: int | None = None
         self._never_told = 0
 
-    def run_user(self) -> None:
-        """See users.Workload. Every user takes a sender; where there is none left it does nothing."""
-        if self._waiting:
-            self._threads.append(NativeThread(partial(self._send, self._waiting.pop())))
-            self._over.wait()
+    def start(self, environment: LoadEnvironment) -> None:
+        """Give each sender a Locust user, and wait until all are there. Raises LoadError."""
+        self._environment = environment
+        environment.join(self, len(self._senders))
+        deadline_ns = time.monotonic_ns() + round(_SPAWN_DEADLINE_S * NANOS)
+        while len(self._threads) < len(self._senders):
+            if time.monotonic_ns() > deadline_ns:
+                raise LoadError(
+                    f"Only {len(self._threads)} of {len(self._senders)} users were there after "
+                    f"{_SPAWN_DEADLINE_S:.0f} s: the load process gets too little CPU."
+                )
+            gevent.sleep(_LOOK_S)
+        spare_collector()
 
-    def _send(self, sender: Sender) -> None:
-        """Run a sender, in its thread."""
+    def run_user(self) -> None:
+        """See users.Workload. A user takes a sender until the load is closed; where none is left it does nothing."""
+        if (number := len(self._threads)) < len(self._senders):
+            self._threads.append(
+                NativeThread(partial(self._send, self._senders[number], self._spans[number]))
+            )
+            self._closed.wait()
+
+    def _send(self, sender: Sender, spans: Any) -> None:  # noqa: ANN401 - a queue of native threads
+        """Run a sender over one span after the other, in its thread."""
         try:
-            sender.run(self._span)
+            while (span := spans.get()) is not None:
+                sender.run(span)
         except Exception as error:  # noqa: BLE001 - a thread has nobody to raise it to; `run` does
             self._error = error
 
-    def run(self, environment: LoadEnvironment, report: Callable[[dict[str, Any]], None]) -> None:
-        """Start all users at once, let them send until the load is over, and wait for what is still open."""
-        recorder = self._recorder
-        with self._users(environment):
-            self._open_gate()
-            progress = Progress(
-                recorder, self._senders, self._span, self._vitals, self._command.progress_at_acks, report
-            )
-            live = LiveView(environment.stats, f"{self._command.system} {self._command.topic.name}", recorder)
-            with _beside(self._vitals.run, live.run, progress.run):
-                while self._goes_on():
-                    gevent.sleep(_LOOK_S)
-            live.update()
-            progress.tell()
+    def run_slice(self, number: int, report: Report) -> dict[str, Any]:
+        """Load for one slice; return what commands.RunSlice promises. Raises LoadError."""
+        if self._stalled_ns is not None:
+            raise LoadError(f"The load of trial {self._command.trial} broke off in an earlier slice.")
+        acked = self._recorder.counts[Outcome.OK]
+        self.run(Span(slice=number), report)
+        span = self._span
+        times = {"begun_ns": span.zero_ns, "start_ns": span.start_ns, "end_ns": span.end_ns}
+        return {
+            "slice": {"slice": number, **times},
+            "acked": self._recorder.counts[Outcome.OK] - acked,
+            "client": self._client(),
+            "due_unsent": self._due_unsent(),
+            "stalled": self._stalled_ns is not None,
+        }
+
+    def run(self, span: Span, report: Report) -> None:
+        """Let all users send from now on until the span is over, and wait for what is still open. Raises LoadError."""
+        self._begin(span)
+        progress = Progress(
+            self._recorder, self._senders, span, self._vitals, self._command.progress_at_acks, report
+        )
+        name = f"{self._command.system} {self._command.topic.name}"
+        if self._environment is None:
+            raise LoadError("The load has no users: start it first.")
+        live = LiveView(self._environment.stats, name, self._recorder)
+        with _beside(self._vitals.run, live.run, progress.run):
+            while self._goes_on():
+                gevent.sleep(self._look_s())
+        live.update()
+        progress.tell()
+
+    def _begin(self, span: Span) -> None:
+        """Set the clock, hand every sender the span, and let them start together."""
+        load = self._command.load
+        self._span, self._vitals = span, Vitals(span)
+        self._sent_before = self._sent()
+        for sender, spans in zip(self._senders, self._spans, strict=True):
+            sender.finished = False
+            spans.put(span)
+        span.zero_ns = time.monotonic_ns()
+        span.start_ns = span.zero_ns + round(load.warm_up_s * NANOS)
+        span.end_ns = NO_LIMIT if load.duration_s is None else span.start_ns + round(load.duration_s * NANOS)
+        span.gate.open()
 
     def close(self) -> None:
         """Close the clients and write the last records; a send that nobody ever told about is unknown.
@@ -118,73 +213,48 @@ class TrialLoad:
         self._last_end_ns = self._latest_end_ns()
         self._span.stopped = True
         self._span.gate.open()  # for those still waiting in front of it
+        for spans in self._spans:
+            spans.put(None)
+        self._closed.set()
         self._await_threads()
         self._producers.close(_CLOSE_S)
         self._await_threads()
         self._never_told = sum(sender.open_sends for sender in self._senders)
         for sender in self._senders:
             sender.give_up()
+        if self._environment is not None:
+            self._environment.leave(self)
         self._recorder.close()
 
     def _await_threads(self) -> None:
         deadline = time.monotonic() + _CLOSE_S
         while not all(thread.over for thread in self._threads) and time.monotonic() < deadline:
-            gevent.sleep(_LOOK_S)
+            gevent.sleep(_LAST_LOOK_S)
 
-    def summary(self) -> dict[str, Any]:
-        """Return what commands.Produce promises."""
+    def totals(self) -> dict[str, Any]:
+        """Return what commands.Close promises."""
         acked, failed, unknown = (self._recorder.counts[outcome] for outcome in Outcome)
         return {
             "sent": self._sent(),
             "acked": acked,
             "failed": failed,
             "unknown": unknown,
-            "window": {"start_ns": self._span.start_ns, "end_ns": self._window_end_ns()},
-            "client": {
-                **self._vitals.report(),
-                "recorder_backlog_max": self._recorder.backlog_max,
-            },
-            "producer": self._effective,
-            "due_unsent": self._due_unsent(),
             "never_told": self._never_told,
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """Return what commands.Produce promises."""
+        return {
+            **self.totals(),
+            "window": {"start_ns": self._span.start_ns, "end_ns": self._window_end_ns()},
+            "client": self._client(),
+            "producer": self.effective,
+            "due_unsent": self._due_unsent(),
             "stalled": self._stalled_ns is not None,
         }
 
-    @contextmanager
-    def _users(self, environment: LoadEnvironment) -> Iterator[None]:
-        runner = environment.runner
-        if runner is None:
-            raise LoadError(
-                "The load process has no Locust runner: make the environment with new_environment()."
-            )
-        environment.workload = self
-        try:
-            runner.start(len(self._senders), spawn_rate=len(self._senders))
-            yield
-        finally:
-            self._over.set()
-            runner.stop()
-            environment.workload = None
-
-    def _open_gate(self) -> None:
-        """Wait until every user is there, then set the clock and let them start together."""
-        deadline_ns = time.monotonic_ns() + round(_SPAWN_DEADLINE_S * NANOS)
-        while len(self._threads) < len(self._senders):
-            if time.monotonic_ns() > deadline_ns:
-                raise LoadError(
-                    f"Only {len(self._threads)} of {len(self._senders)} users were there after "
-                    f"{_SPAWN_DEADLINE_S:.0f} s: the load process gets too little CPU."
-                )
-            gevent.sleep(_LOOK_S)
-        spare_collector()
-        self._set_clock()
-
-    def _set_clock(self) -> None:
-        load, span = self._command.load, self._span
-        span.zero_ns = time.monotonic_ns()
-        span.start_ns = span.zero_ns + round(load.warm_up_s * NANOS)
-        span.end_ns = NO_LIMIT if load.duration_s is None else span.start_ns + round(load.duration_s * NANOS)
-        span.gate.open()
+    def _client(self) -> dict[str, Any]:
+        return {**self._vitals.report(), "recorder_backlog_max": self._recorder.backlog_max}
 
     def _goes_on(self) -> bool:
         """Tell whether users still send or sends are still open, within the grace."""
@@ -196,6 +266,11 @@ class TrialLoad:
             self._stalled_ns = now_ns if sending else None
             return False
         return sending or (self._span.end_ns != NO_LIMIT and now_ns < self._span.end_ns)
+
+    def _look_s(self) -> float:
+        """Return how long to wait before the next look: less and less towards the end, where that is known."""
+        left_s = (self._span.end_ns - time.monotonic_ns()) / NANOS
+        return min(_LOOK_S, max(_LAST_LOOK_S, left_s))
 
     def _deadline_ns(self) -> int:
         grace_ns = round(max(self._command.grace_s, self._patience_s) * NANOS)
@@ -215,12 +290,14 @@ class TrialLoad:
         return max(self._span.start_ns, self._stalled_ns or self._last_end_ns + 1)
 
     def _due_unsent(self) -> int:
+        """Return how many sends were due in the last span and never made."""
         if self._schedule is None:
             return 0
+        sent = self._sent() - self._sent_before
         if self._span.end_ns == NO_LIMIT:
             wanted = self._schedule.due_before(self._span.start_ns - self._span.zero_ns) + self._span.messages
-            return wanted - self._sent() if self._stalled_ns else 0
-        return self._schedule.due_before(self._span.end_ns - self._span.zero_ns) - self._sent()
+            return wanted - sent if self._stalled_ns else 0
+        return self._schedule.due_before(self._span.end_ns - self._span.zero_ns) - sent
 
 
 @contextmanager

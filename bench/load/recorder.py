@@ -124,6 +124,8 @@ class SendLine:
     def __init__(self, writer: ParquetWriter, codes: _Codes, chunk_rows: int, *, watched: bool) -> None:
         """Hand full chunks over to this writer."""
         self.counts = [0] * len(Outcome)
+        self.slice = 0
+        """The slice that the sends recorded from now on belong to."""
         self._writer = writer
         self._codes = codes
         self._watched = watched
@@ -153,6 +155,7 @@ class SendLine:
                 ledger,
                 entry,
                 batch_index,
+                self.slice,
             )
             self.counts[outcome] += 1
             self._end += _RECORD_BYTES

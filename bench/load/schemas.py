@@ -25,6 +25,7 @@ SENDS = pa.schema(
         pa.field("ledger", pa.int64()),
         pa.field("entry", pa.int64()),
         pa.field("batch_index", pa.int32()),
+        pa.field("slice", pa.int32(), nullable=False),
     ]
 )
 
@@ -43,17 +44,17 @@ RECEIVES = pa.schema(
     ]
 )
 
-SEND_RECORD = "<iiiiqqqqqqi4x"
+SEND_RECORD = "<iiiiqqqqqqii"
 """struct format of a send in memory, field by field as in SEND_DTYPE."""
 
 SEND_DTYPE = np.dtype(
     {
         "names": [
             *("producer", "partition", "outcome", "error", "sequence", "due_ns", "sent_ns", "done_ns"),
-            *("ledger", "entry", "batch_index"),
+            *("ledger", "entry", "batch_index", "slice"),
         ],
-        "formats": ["<i4"] * 4 + ["<i8"] * 6 + ["<i4"],
-        "offsets": [0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64],
+        "formats": ["<i4"] * 4 + ["<i8"] * 6 + ["<i4"] * 2,
+        "offsets": [0, 4, 8, 12, 16, 24, 32, 40, 48, 56, 64, 68],
         "itemsize": 72,
     }
 )
@@ -67,7 +68,8 @@ _OUTCOMES = pa.array([outcome.label for outcome in Outcome])
 def send_table(rows: NDArray[Any], errors: list[str], message_bytes: int) -> pa.Table:
     """Turn records of SEND_DTYPE into a table of SENDS; `errors` are the names behind the error codes."""
     columns = {
-        name: _plain(rows[name]) for name in ("producer", "sequence", "partition", "due_ns", "sent_ns")
+        name: _plain(rows[name])
+        for name in ("producer", "sequence", "partition", "due_ns", "sent_ns", "slice")
     }
     columns |= {name: _nullable(rows[name]) for name in ("done_ns", "ledger", "entry", "batch_index")}
     columns["outcome"] = _OUTCOMES.take(_plain(rows["outcome"]))

@@ -29,12 +29,14 @@ _NAP_NS = 50_000
 
 @dataclass(slots=True)
 class Span:
-    """When a trial's load runs, shared by its senders: from `zero_ns`, counted from `start_ns`, until `end_ns`.
+    """When a trial, or a slice of it, is loaded, shared by its senders: from `zero_ns` until `end_ns`.
 
-    `messages` is how many sends may follow the warm-up, over all senders. `gate` opens once the times are set.
+    What is sent from `start_ns` on counts. `slice` is the number that its sends have in the event log. `messages` is
+    how many sends may follow the warm-up, over all senders. `gate` opens once the times are set.
     """
 
     messages: int = NO_LIMIT
+    slice: int = 0
     zero_ns: int = 0
     start_ns: int = 0
     end_ns: int = NO_LIMIT
@@ -99,12 +101,14 @@ class Sender:
         self.sent = 0
         self.finished = False
         self.last_end_ns = 0
-        self.record = outfit.recorder.lines[number].record
+        self._line = outfit.recorder.lines[number]
+        self.record = self._line.record
         self._producer = producer
         self._schedule = outfit.schedule
         self._encode = outfit.encode
         self._slots = [Slot(self) for _ in range(outfit.window)]
         self._free = list(self._slots)
+        self._sent_before = 0
 
     @property
     def open_sends(self) -> int:
@@ -112,8 +116,13 @@ class Sender:
         return len(self._slots) - len(self._free)
 
     def run(self, span: Span) -> None:
-        """Wait at the gate, send until the span is over, then wait for what is open; the body of a thread."""
+        """Wait at the gate, send until the span is over, then wait for what is open; in a thread.
+
+        It may be given one span after another; each begins with no send open.
+        """
         span.gate.passes()
+        self._line.slice = span.slice
+        self._sent_before = self.sent
         if self._schedule is None:
             self._closed_loop(span)
         else:
@@ -159,7 +168,7 @@ class Sender:
                 self._wait(due_ns)
             elif span.admits(now_ns):
                 self._send(due_ns, now_ns)
-                due_ns = span.zero_ns + schedule.due_ns(self.number, self.sent)
+                due_ns = span.zero_ns + schedule.due_ns(self.number, self.sent - self._sent_before)
             else:
                 return
 

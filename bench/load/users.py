@@ -12,37 +12,56 @@ from locust import User, task
 from locust.env import Environment
 from locust.exception import StopUser
 
+from bench.errors import LoadError
+
 
 class Workload(Protocol):
-    """What users do while a trial runs."""
+    """What the users of one load do."""
 
     def run_user(self) -> None:
         """Run one user's whole share; called once by each user, in its own greenlet. Does not raise."""
 
 
 class LoadEnvironment(Environment):
-    """Locust's environment, with the trial that its users work for; None between trials."""
+    """Locust's environment, with the loads that its users work for."""
 
-    workload: Workload | None = None
+    def __init__(self) -> None:
+        """Run users of this process."""
+        super().__init__(user_classes=[ProducerUser])
+        self.create_local_runner()
+        self._newest: Workload | None = None
+        self._users: dict[Workload, int] = {}
+
+    def join(self, workload: Workload, users: int) -> None:
+        """Start so many users more, for this load; the others go on. Raises LoadError without a runner."""
+        if self.runner is None:
+            raise LoadError("The load process has no Locust runner.")
+        self._newest = workload
+        self._users[workload] = users
+        every = sum(self._users.values())
+        self.runner.start(every, spawn_rate=every)
+
+    def leave(self, workload: Workload) -> None:
+        """Take a load out whose users have ended; without any load the runner stops."""
+        self._users.pop(workload, None)
+        self._newest = None
+        if not self._users and self.runner is not None:
+            self.runner.stop()
+
+    def run_user(self) -> None:
+        """Work for the load that users were started for last; without one, at once no more."""
+        if self._newest is not None:
+            self._newest.run_user()
 
 
 class ProducerUser(User):
-    """One producer. It works for the environment's trial, once, and ends.
+    """One producer. It works for one load, once, and ends.
 
-    Without a trial it ends at once: nobody but the trial starts users that send.
+    Without a load it ends at once: nobody but the trial starts users that send.
     """
 
     @task
     def send(self) -> None:
-        """Send until the trial's load is over."""
-        workload = cast("LoadEnvironment", self.environment).workload
-        if workload is not None:
-            workload.run_user()
+        """Send until the load is closed."""
+        cast("LoadEnvironment", self.environment).run_user()
         raise StopUser
-
-
-def new_environment() -> LoadEnvironment:
-    """Return an environment with a runner for users of this process."""
-    environment = LoadEnvironment(user_classes=[ProducerUser])
-    environment.create_local_runner()
-    return environment

@@ -21,11 +21,10 @@ from gevent.fileobject import FileObjectPosix  # noqa: E402
 from gevent.queue import Queue  # noqa: E402
 
 from bench.errors import LoadError  # noqa: E402
-from bench.load import web  # noqa: E402
-from bench.load.commands import Produce, from_line  # noqa: E402
+from bench.load import producing, web  # noqa: E402
+from bench.load.commands import Close, Command, Open, Produce, RunSlice, from_line  # noqa: E402
 from bench.load.native import hurry_threads  # noqa: E402
-from bench.load.producing import produce  # noqa: E402
-from bench.load.users import LoadEnvironment, new_environment  # noqa: E402
+from bench.load.users import LoadEnvironment  # noqa: E402
 from bench.load.wire import Answers  # noqa: E402
 from bench.systems.registry import client_side  # noqa: E402
 
@@ -35,7 +34,8 @@ _PR_SET_TIMERSLACK = 29
 def main() -> None:
     """Serve commands until standard input closes."""
     answers = Answers()
-    environment = new_environment()
+    environment = LoadEnvironment()
+    loads = producing.OpenLoads(environment)
     hurry_threads()
     _sharpen_timers()
     web_fd = _arguments().web_fd
@@ -44,7 +44,7 @@ def main() -> None:
     lines: Queue[bytes] = Queue()
     gevent.spawn(_read, lines)
     while True:
-        _answer(environment, answers, lines.get())
+        _answer(environment, loads, answers, lines.get())
 
 
 def _arguments() -> argparse.Namespace:
@@ -62,15 +62,27 @@ def _read(lines: Any) -> None:  # noqa: ANN401 - gevent has no types
     os._exit(0)  # client libraries may hang or abort in an orderly exit
 
 
-def _answer(environment: LoadEnvironment, answers: Answers, line: bytes) -> None:
+def _answer(environment: LoadEnvironment, loads: producing.OpenLoads, answers: Answers, line: bytes) -> None:
     try:
-        command = from_line(line)
-        if not isinstance(command, Produce):
-            raise LoadError(f"The load process only produces; {command.verb} is the consumer process's.")  # noqa: TRY301
-        system = client_side(command.system, command.endpoint)
-        answers.done(produce(environment, system, command, answers.progress))
+        answers.done(_do(environment, loads, answers, from_line(line)))
     except Exception as error:  # noqa: BLE001 - the runner gets it
         answers.error(error)
+
+
+def _do(
+    environment: LoadEnvironment, loads: producing.OpenLoads, answers: Answers, command: Command
+) -> dict[str, Any]:
+    match command:
+        case Produce():
+            system = client_side(command.system, command.endpoint)
+            return producing.produce(environment, system, command, answers.progress)
+        case Open(produce=load):
+            return loads.open(client_side(load.system, load.endpoint), command)
+        case RunSlice():
+            return loads.run_slice(command, answers.progress)
+        case Close():
+            return loads.close(command)
+    raise LoadError(f"The load process only produces; {command.verb} is the consumer process's.")
 
 
 def _sharpen_timers() -> None:

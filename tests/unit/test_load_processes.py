@@ -21,7 +21,17 @@ import pytest
 from gevent import GreenletExit
 
 from bench.errors import LoadError, NodeDiedError
-from bench.load.commands import Finish, Produce, Subscribe, Verify, from_line, to_line
+from bench.load.commands import (
+    Close,
+    Finish,
+    Open,
+    Produce,
+    RunSlice,
+    Subscribe,
+    Verify,
+    from_line,
+    to_line,
+)
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
 from bench.load.progress import Progress
 from bench.load.recorder import SendRecorder
@@ -143,7 +153,7 @@ def test_every_fault_shows_in_the_event_log_exactly(
     consumer_worker.call(trial.subscribe(consumers=2), deadline_s=30)
     done = worker.call(trial.produce(closed(messages=20_000), FAULTS), deadline_s=60)
     stored = sum(fault in STORED for fault in faults_of(trial.sends()).values())
-    finished = consumer_worker.call(Finish(expected=stored, grace_s=20), deadline_s=60)
+    finished = consumer_worker.call(Finish(trial=4, expected=stored, grace_s=20), deadline_s=60)
     verified = consumer_worker.call(trial.verify(), deadline_s=60)
 
     faults = faults_of(trial.sends())
@@ -368,7 +378,7 @@ def test_a_refusal_is_told_and_the_worker_goes_on(trial: Trial, worker: WorkerPr
 def test_a_consumer_without_hope_ends_after_its_grace(trial: Trial, consumer_worker: WorkerProcess) -> None:
     consumer_worker.call(trial.subscribe(), deadline_s=30)
 
-    done = consumer_worker.call(Finish(expected=10, grace_s=0.3), deadline_s=30)
+    done = consumer_worker.call(Finish(trial=4, expected=10, grace_s=0.3), deadline_s=30)
 
     assert (done["received"], done["distinct"]) == (0, 0)
 
@@ -381,14 +391,14 @@ def test_consumers_of_a_trial_that_broke_off_make_way(
 
     consumer_worker.call(trial.subscribe(), deadline_s=30)
     worker.call(trial.produce(closed(messages=100)), deadline_s=60)
-    done = consumer_worker.call(Finish(expected=100, grace_s=10), deadline_s=30)
+    done = consumer_worker.call(Finish(trial=4, expected=100, grace_s=10), deadline_s=30)
 
     assert done["distinct"] == len(trial.receives("live")) == 100
 
 
 def test_finishing_without_subscribing_is_refused(consumer_worker: WorkerProcess) -> None:
-    with pytest.raises(LoadError, match="nothing was subscribed"):
-        consumer_worker.call(Finish(expected=1, grace_s=1), deadline_s=30)
+    with pytest.raises(LoadError, match="has no consumers"):
+        consumer_worker.call(Finish(trial=4, expected=1, grace_s=1), deadline_s=30)
 
 
 def test_a_read_that_does_not_reach_the_end_is_incomplete(
@@ -417,7 +427,7 @@ def test_a_process_that_falls_silent_is_reported(trial: Trial, tmp_path: Path) -
         process.call(trial.subscribe(), deadline_s=30)
         stop(process)
         with pytest.raises(LoadError, match=r"said nothing for 0\.3 s"):
-            process.call(Finish(expected=1, grace_s=60), deadline_s=0.3)
+            process.call(Finish(trial=4, expected=1, grace_s=60), deadline_s=0.3)
         with pytest.raises(LoadError, match="still busy"):
             process.call(trial.verify(), deadline_s=1)
 
@@ -523,3 +533,73 @@ def test_commands_survive_the_line(trial: Trial) -> None:
 def test_an_unreadable_command_is_refused(line: bytes) -> None:
     with pytest.raises(LoadError, match="cannot read"):
         from_line(line)
+
+
+def test_slices_of_two_open_trials_alternate(tmp_path: Path, worker: WorkerProcess) -> None:
+    trials = {number: Trial(tmp_path / str(number)) for number in (4, 5)}
+    load = closed(producers=2, duration_s=0.2, warm_up_s=0.05)
+    for number, trial in trials.items():
+        produce = trial.produce(load, {"delay_ms": 1.0}, trial=number)
+        assert worker.call(Open(produce=produce), 30)["producer"]["kind"].startswith("files in a folder")
+
+    done: dict[int, Rows] = {number: [] for number in trials}
+    for turn in range(6):
+        number = 4 + turn % 2
+        done[number].append(worker.call(RunSlice(trial=number, number=turn // 2), 30))
+    totals = {number: worker.call(Close(trial=number), 30) for number in trials}
+
+    every = sorted(
+        (one["slice"]["begun_ns"], one["slice"]["end_ns"]) for told in done.values() for one in told
+    )
+    assert all(end < begun for (_, end), (begun, _) in pairwise(every))
+    for number, trial in trials.items():
+        rows = trial.sends()
+        assert len(rows) == totals[number]["sent"] == totals[number]["acked"]
+        for producer in range(2):
+            own = sorted(row["sequence"] for row in rows if row["producer"] == producer)
+            assert own == list(range(len(own)))
+        for told in done[number]:
+            span = told["slice"]
+            sent = [row["sent_ns"] for row in rows if row["slice"] == span["slice"]]
+            assert len(sent) == told["acked"] > 0
+            assert span["begun_ns"] <= min(sent) <= max(sent) < span["end_ns"]
+            assert span["start_ns"] - span["begun_ns"] == 50_000_000
+            assert span["end_ns"] - span["start_ns"] == 200_000_000
+            assert not told["stalled"]
+
+
+def test_the_schedule_of_an_open_loop_begins_anew_in_each_slice(trial: Trial, worker: WorkerProcess) -> None:
+    load = closed(producers=2, duration_s=0.4, warm_up_s=0.1, pacing=Pacing(((1.0, 100.0),)), window=4)
+    worker.call(Open(produce=trial.produce(load)), 30)
+    done = [worker.call(RunSlice(trial=4, number=number), 30) for number in range(2)]
+    worker.call(Close(trial=4), 30)
+
+    for number, told in enumerate(done):
+        rows = [row for row in trial.sends() if row["slice"] == number]
+        begun_ns = told["slice"]["begun_ns"]
+        assert len(rows) + told["due_unsent"] == 50
+        assert told["due_unsent"] <= 1
+        due = sorted(row["due_ns"] - begun_ns for row in rows)
+        assert due == [10_000_000 * place for place in range(len(due))]
+
+
+def test_a_trial_that_broke_off_takes_no_more_slices(trial: Trial, worker: WorkerProcess) -> None:
+    load = closed(producers=1, duration_s=0.1)
+    worker.call(Open(produce=trial.produce(load, {"delay_ms": 1e7}, grace_s=0.2)), 30)
+
+    assert worker.call(RunSlice(trial=4, number=0), 30)["stalled"]
+    with pytest.raises(LoadError, match="broke off in an earlier slice"):
+        worker.call(RunSlice(trial=4, number=1), 30)
+    totals = worker.call(Close(trial=4), 30)
+
+    assert (totals["sent"], totals["unknown"]) == (1, 1)
+
+
+def test_a_trial_is_opened_once_and_closed_once(trial: Trial, worker: WorkerProcess) -> None:
+    load = Open(produce=trial.produce(closed(duration_s=0.1)))
+    worker.call(load, 30)
+    with pytest.raises(LoadError, match="open already"):
+        worker.call(load, 30)
+    worker.call(Close(trial=4), 30)
+    with pytest.raises(LoadError, match="No load of trial 4 is open"):
+        worker.call(Close(trial=4), 30)

@@ -45,6 +45,7 @@ def test_a_send_comes_back_as_it_was(tmp_path: Path) -> None:
             "ledger": 7,
             "entry": 11,
             "batch_index": 2,
+            "slice": 0,
         }
     ]
 
