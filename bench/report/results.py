@@ -80,6 +80,14 @@ _REQUIRED = {
     ),
     "messages": ("trial", "kind", "producer", "sequence", "partition", "ledger", "entry", "batch_index"),
 }
+_ADDED = {
+    "slices": (
+        *("trial", "slice", "cycle", "start_ns", "length_ns", "acked", "throughput_msgs_per_s"),
+        *("service_p50_ns", "service_p99_ns", "response_p99_ns"),
+    ),
+    "ratios": ("system", "case", "baseline", "metric", "ratio", "low", "high", "rounds"),
+}
+"""Tables that results of runs without slices lack: those have no rows of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,8 @@ class Results:
     errors: pd.DataFrame
     messages: pd.DataFrame
     faults: pd.DataFrame
+    slices: pd.DataFrame
+    ratios: pd.DataFrame
     expectations: tuple[Json, ...]
     summary: Json
     trial_files: Mapping[int, Json]
@@ -105,6 +115,11 @@ class Results:
     def broken(self) -> bool:
         """Whether something broke in it on purpose."""
         return breaks(self.summary)
+
+    @property
+    def sliced(self) -> bool:
+        """Whether any trial was measured in slices, which alternate with those of the other cases."""
+        return len(self.slices) > 0
 
     @property
     def valid(self) -> pd.DataFrame:
@@ -152,20 +167,29 @@ def read(run: Path) -> Results:
         summary=summary(run),
         trial_files=trial_documents(run),
         **tables,
+        **{name: _added_table(run, name) for name in _ADDED},
     )
 
 
 def table(run: Path, name: str) -> pd.DataFrame:
     """Read one table of a run. Raises ReportError where it is missing, OutdatedError where it lacks a column."""
-    path = run / "results" / f"{name}.parquet"
+    path = _table_path(run, name)
     found = _readable(path, pd.read_parquet)
-    missing = [column for column in _REQUIRED[name] if column not in found.columns]
+    missing = [column for column in (_REQUIRED | _ADDED)[name] if column not in found.columns]
     if missing:
         raise OutdatedError(
             f"{path} has no column {', '.join(missing)}: it was not written by this version of the analysis. "
             f"{_again(path)}"
         )
     return found
+
+
+def _added_table(run: Path, name: str) -> pd.DataFrame:
+    return table(run, name) if _table_path(run, name).exists() else pd.DataFrame(columns=list(_ADDED[name]))
+
+
+def _table_path(run: Path, name: str) -> Path:
+    return run / "results" / f"{name}.parquet"
 
 
 def document(path: Path) -> Json:

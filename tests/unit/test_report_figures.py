@@ -190,6 +190,8 @@ def results(*percentiles: list[dict[str, Any]]) -> Results:
         errors=nothing,
         messages=nothing,
         faults=nothing,
+        slices=nothing,
+        ratios=nothing,
         expectations=(),
         summary={},
         trial_files={},
