@@ -1,0 +1,171 @@
+"""Ratios between cases over rounds: a t interval on logarithms, its variance shared by all cases of a cluster."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from bench.analysis.statistics.interval import LEVEL, paired, paired_ratio
+from bench.model import Interval
+
+Values = Mapping[str, Mapping[int, float]]
+"""One figure by case and round."""
+Groups = Mapping[str, str]
+"""The cluster of each case: cases with equal ones were measured on the same cluster starts."""
+_Table = npt.NDArray[np.float64]
+_Kind = tuple[str, ...]
+
+PRIOR_FREEDOM = 4
+"""The variance of like pairs counts as much as so many further rounds of a pair (docs/method.md)."""
+_LEAST_ROUNDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRatio:
+    """One case's value over another's: the geometric mean of the rounds' ratios.
+
+    `error` is the standard error of its logarithm and `freedom` that error's degrees of freedom; both None where the
+    rounds allow no interval.
+    """
+
+    ratio: float
+    rounds: int
+    error: float | None = None
+    freedom: float | None = None
+
+    def interval(self, level: float = LEVEL) -> Interval | None:
+        """Return the interval that holds the ratio with confidence `level` (0.95: 95 %); None where there is none."""
+        reach = self.half_width(level)
+        return (
+            None if reach is None else Interval(self.ratio * math.exp(-reach), self.ratio * math.exp(reach))
+        )
+
+    def half_width(self, level: float = LEVEL) -> float | None:
+        """Return how far the interval reaches to either side, as a logarithm: 0.05 is 5 %."""
+        if self.error is None or self.freedom is None:
+            return None
+        return float(stats.t.isf((1 - level) / 2, self.freedom)) * self.error
+
+
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """The variance of the logarithms of ratios over rounds, pooled over like pairs, and its degrees of freedom."""
+
+    variance: float
+    freedom: int
+
+
+class RoundRatios:
+    """The ratios of any two of some cases, for one figure.
+
+    Noise within a trial is small, as each is measured in many short slices: what differs from round to round is how
+    each cluster start suits each case. Cases of one cluster share its start, so that their ratios vary by the cases'
+    own part only; ratios between clusters vary by both starts, too. Either kind of pair has a variance of its own,
+    pooled over all like pairs, with which each pair's own variance is moderated (G. K. Smyth, "Linear models and
+    empirical Bayes methods", 2004).
+    """
+
+    def __init__(self, values: Values, groups: Groups) -> None:
+        """Take values by case and round, and each case's cluster; a case without one is on a cluster of its own."""
+        self._values = values
+        self._groups = {case: groups.get(case, f"alone: {case}") for case in values}
+        self._cases = list(values)
+        rounds = sorted({number for by_round in values.values() for number in by_round})
+        self._logs = _logs(values, self._cases, rounds)
+        self._spreads = self._pooled()
+
+    def ratio(self, case: str, other: str) -> RoundRatio | None:
+        """Return `case` over `other`; None where no round has both, or their ratio is no number.
+
+        Without an interval where fewer than two rounds have both, or one of the values is zero or infinite: then the
+        ratio is the median of the rounds' ratios.
+        """
+        pairs = paired(self._values.get(case, {}), self._values.get(other, {}))
+        if not all(_ordinary(left) and _ordinary(right) for left, right in pairs):
+            median = paired_ratio(pairs)
+            return RoundRatio(median.median, len(pairs)) if median else None
+        if not pairs:
+            return None
+        logs = [math.log(left / right) for left, right in pairs]
+        ratio = math.exp(statistics.fmean(logs))
+        if len(logs) < _LEAST_ROUNDS:
+            return RoundRatio(ratio, len(logs))
+        error, freedom = self._error(case, other, logs)
+        return RoundRatio(ratio, len(logs), error, freedom)
+
+    def _error(self, case: str, other: str, logs: list[float]) -> tuple[float, float]:
+        """Return the standard error of a pair's mean logarithm, moderated by like pairs but never below its own."""
+        own, freedom = statistics.variance(logs), len(logs) - 1
+        like = self._spreads[_kind(self._groups[case], self._groups[other])]
+        moderated = (PRIOR_FREEDOM * like.variance + freedom * own) / (PRIOR_FREEDOM + freedom)
+        error = math.sqrt(max(own, moderated) / len(logs))
+        return error, min(PRIOR_FREEDOM + freedom, max(like.freedom, freedom))
+
+    def _pooled(self) -> dict[_Kind, _Spread]:
+        """Pool the variances of all pairs of a kind: of one cluster, or of two different ones."""
+        kinds: dict[_Kind, list[tuple[float, int]]] = {}
+        for place, case in enumerate(self._cases):
+            differences = self._logs[place] - self._logs[place + 1 :]
+            for other, row in zip(self._cases[place + 1 :], differences, strict=True):
+                logs = row[~np.isnan(row)]
+                if len(logs) >= _LEAST_ROUNDS:
+                    kind = _kind(self._groups[case], self._groups[other])
+                    kinds.setdefault(kind, []).append((float(logs.var(ddof=1)), len(logs) - 1))
+        return {kind: _Spread(_mean(variances), self._freedom(kind)) for kind, variances in kinds.items()}
+
+    def _freedom(self, kind: _Kind) -> int:
+        """Count the degrees of freedom of residuals by case and round; between clusters by cluster and round."""
+        there = ~np.isnan(self._logs)
+        if kind:
+            return _residual_freedom(there[[self._groups[case] == kind[0] for case in self._cases]])
+        clusters = dict.fromkeys(self._groups.values())
+        members = [[self._groups[case] == cluster for case in self._cases] for cluster in clusters]
+        return _residual_freedom(np.array([there[rows].any(axis=0) for rows in members]))
+
+
+def relative_half_width(low: float, high: float) -> float:
+    """Return how far an interval of a ratio reaches from its middle, as a share: 0.05 is 5 %."""
+    return math.sqrt(high / low) - 1
+
+
+def _kind(cluster: str, other: str) -> _Kind:
+    """Name the pairs that are like one: those on the same cluster, or all those on two."""
+    return (cluster,) if cluster == other else ()
+
+
+def _ordinary(value: float) -> bool:
+    return 0 < value < math.inf
+
+
+def _logs(values: Values, cases: Iterable[str], rounds: Iterable[int]) -> _Table:
+    """Lay out logarithms by case and round; nan where there is no value, or none that has a logarithm."""
+    numbers = list(rounds)
+    rows = [
+        [
+            math.log(value)
+            if (value := values[case].get(number)) is not None and _ordinary(value)
+            else math.nan
+            for number in numbers
+        ]
+        for case in cases
+    ]
+    return np.array(rows, dtype=float).reshape(len(rows), len(numbers))
+
+
+def _mean(variances: Iterable[tuple[float, int]]) -> float:
+    """Return the mean of variances, weighted by their degrees of freedom."""
+    weighted = list(variances)
+    return sum(variance * freedom for variance, freedom in weighted) / sum(freedom for _, freedom in weighted)
+
+
+def _residual_freedom(there: npt.NDArray[np.bool_]) -> int:
+    """Count what is left of the cells of a table once its rows and columns have a level each; at least 1."""
+    rows = there[there.sum(axis=1) >= _LEAST_ROUNDS]
+    columns = rows[:, rows.sum(axis=0) >= 2]
+    return max(1, int(columns.sum()) - len(columns) - len(columns.T) + 1)
