@@ -105,6 +105,9 @@ class Expectation(Strict):
     """The metric of some cases over that of others."""
     where: dict[str, Swept] = Field(default_factory=dict)
     """Swept settings with the value, or the values, that the trials have which decide."""
+    smallest_effect: Annotated[float | None, Field(gt=0)] = None
+    """The smallest effect that matters, as a share: at 0.05 a ratio between 1 / 1.05 and 1.05 is no difference; the
+    scenario's where it is not given."""
 
     @property
     def systems(self) -> set[str]:
@@ -134,6 +137,8 @@ class Expectation(Strict):
         for values in along.values():
             if len(along) != 1 or len(values) < 2:
                 yield "decreasing, increasing and steady take one setting with two values or more"
+        if self.smallest_effect is not None and self.decreasing is None and self.increasing is None:
+            yield "`smallest_effect` belongs to decreasing or increasing; the other forms name their own bounds"
 
     def _wrong_metric(self) -> Iterator[str]:
         known = (*METRICS, ERRORS, STEP_NS) if self.fault is None else FAULT_METRICS
