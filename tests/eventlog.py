@@ -52,6 +52,13 @@ SAMPLES = pa.schema(
     ]
 )
 
+_SLICE = pa.field("slice", pa.int32())
+FORMATS = {
+    1: {"sends": SENDS, "receives": RECEIVES, "telemetry": SAMPLES},
+    2: {"sends": SENDS.append(_SLICE), "receives": RECEIVES, "telemetry": SAMPLES.append(_SLICE)},
+}
+"""The columns of each folder, by the log's format."""
+
 Row = dict[str, Any]
 
 
@@ -87,6 +94,17 @@ def sample(
     }
 
 
+def cut(slice_number: int, cycle: int, begun_s: float, start_s: float, end_s: float) -> Row:
+    """One entry of trial.json's `slices`: loaded from `begun_s`, counted from `start_s` to `end_s`."""
+    times = {"begun_ns": seconds(begun_s), "start_ns": seconds(start_s), "end_ns": seconds(end_s)}
+    return {"slice": slice_number, "cycle": cycle} | times
+
+
+def in_slice(slice_number: int, rows: Sequence[Row]) -> list[Row]:
+    """The same rows of sends or telemetry, as those of a slice."""
+    return [row | {"slice": slice_number} for row in rows]
+
+
 def read_back(sent: Sequence[Row]) -> list[Row]:
     """The verify rows of messages that lie in this order, from entry 0."""
     return [receive("verify", row, seconds(100), entry=entry) for entry, row in enumerate(sent)]
@@ -103,6 +121,9 @@ class TrialLog:
     settings: Mapping[str, Scalar] = field(default_factory=dict)
     round: int = 0
     window: tuple[int, int] | None = (0, NANOS)
+    slices: Sequence[Row] | None = None
+    """Entries as `cut` makes them; the log is then of format 2, and the window that of the slices."""
+    log_format: int = 1
     configuration: Mapping[str, Any] = field(default_factory=dict)
     others: Mapping[str, Any] = field(default_factory=dict)
     """Keys of trial.json laid over those made here: state, reason, verdict, verify, load, faults …"""
@@ -111,6 +132,18 @@ class TrialLog:
     def name(self) -> str:
         """The case's name, as expansion would write it."""
         return " ".join([self.system, *(f"{name}={text(value)}" for name, value in self.settings.items())])
+
+    @property
+    def written_format(self) -> int:
+        """The format of its files: slices need the second."""
+        return self.log_format if self.slices is None else 2
+
+    @property
+    def whole_window(self) -> Row | None:
+        """The `window` of trial.json."""
+        if self.slices:
+            return {"start_ns": self.slices[0]["start_ns"], "end_ns": self.slices[-1]["end_ns"]}
+        return self.window and {"start_ns": self.window[0], "end_ns": self.window[1]}
 
 
 def write_run(
@@ -154,23 +187,26 @@ def _plan(trials: Sequence[TrialLog], swept: Mapping[str, Sequence[str]]) -> Row
 
 def _write_trial(folder: Path, number: int, trial: TrialLog) -> None:
     folder.mkdir(parents=True)
-    for stage, rows, schema in (
-        ("sends", trial.sends, SENDS),
-        ("receives", trial.receives, RECEIVES),
-        ("telemetry", trial.samples, SAMPLES),
-    ):
+    stages = {"sends": trial.sends, "receives": trial.receives, "telemetry": trial.samples}
+    for stage, rows in stages.items():
         if rows is not None:
             folder.joinpath(stage).mkdir()
-            pq.write_table(pa.Table.from_pylist(list(rows), schema), folder / stage / "0.parquet")
+            table = pa.Table.from_pylist([{"slice": 0} | row for row in rows], _schema(trial, stage))
+            pq.write_table(table, folder / stage / "0.parquet")
     _write(folder / "trial.json", {**_record(number, trial), **trial.others})
 
 
+def _schema(trial: TrialLog, stage: str) -> Any:
+    return FORMATS[trial.written_format][stage]
+
+
 def _record(number: int, trial: TrialLog) -> Row:
-    window = trial.window and {"start_ns": trial.window[0], "end_ns": trial.window[1]}
     load = {"producers": 1, "consumers": 1, "message_bytes": 100, "pacing": "closed", "window": 1}
     case = {"system": trial.system, "name": trial.name, "settings": dict(trial.settings)}
+    sliced = {"slices": trial.slices} if trial.written_format > 1 else {}
     return {
-        "format": 1,
+        "format": trial.written_format,
+        **sliced,
         "trial": number,
         "round": trial.round,
         "case": case | {"configuration": dict(trial.configuration)},
@@ -178,7 +214,7 @@ def _record(number: int, trial: TrialLog) -> Row:
         "state": "finished",
         "reason": None,
         "started_utc": "2026-11-21T12:00:00Z",
-        "window": window,
+        "window": trial.whole_window,
         "clock_error_ns": 0,
         "faults": [],
         "verdict": "valid",

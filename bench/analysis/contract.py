@@ -5,11 +5,13 @@ A trial that breaks one is not dropped and does not stop the analysis: it is inv
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+from bench.analysis.folder import TrialRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +19,29 @@ class Recorded:
     """What the sends of one trial say about their own soundness."""
 
     first_ns: int
-    sent: int
     problems: tuple[str, ...]
 
 
-def recorded(sends: DataFrame) -> dict[int, Recorded]:
+@dataclass(frozen=True, slots=True)
+class ProducerSums:
+    """Counts and sums over the sends of one producer, which a sound log determines.
+
+    `endless` are acknowledged sends without done_ns, `backward` those that were done before they were sent.
+    """
+
+    producer: int
+    first_ns: int
+    count: int
+    lowest: int
+    highest: int
+    total: int
+    endless: int
+    backward: int
+    lowest_slice: int
+    highest_slice: int
+
+
+def recorded(sends: DataFrame, trials: Iterable[TrialRecord]) -> dict[int, Recorded]:
     """Look through all sends once; gives what was found by trial."""
     acked = F.col("outcome") == "ok"
     rows = (
@@ -34,26 +54,29 @@ def recorded(sends: DataFrame) -> dict[int, Recorded]:
             F.sum("sequence").alias("total"),
             F.count_if(acked & F.col("done_ns").isNull()).alias("endless"),
             F.count_if(F.col("done_ns") < F.col("sent_ns")).alias("backward"),
+            F.min("slice").alias("lowest_slice"),
+            F.max("slice").alias("highest_slice"),
         )
         .orderBy("trial", "producer")
         .collect()
     )
-    by_trial: dict[int, list[Row]] = {}
+    by_trial: dict[int, list[ProducerSums]] = {}
     for row in rows:
-        by_trial.setdefault(row.trial, []).append(row)
-    return {trial: _trial(producers) for trial, producers in by_trial.items()}
+        sums = row.asDict()
+        by_trial.setdefault(sums.pop("trial"), []).append(ProducerSums(**sums))
+    slices = {trial.trial: len(trial.slices) if trial.slices else 1 for trial in trials}
+    return {trial: soundness(producers, slices[trial]) for trial, producers in by_trial.items()}
 
 
-def _trial(producers: Iterable[Row]) -> Recorded:
-    producers = list(producers)
-    problems = [problem for row in producers for problem in _problems(row)]
-    first_ns, sent = min(row.first_ns for row in producers), sum(row["count"] for row in producers)
-    return Recorded(first_ns, sent, tuple(problems))
+def soundness(producers: Sequence[ProducerSums], slices: int) -> Recorded:
+    """Say what is wrong with the sends of one trial, which has so many slices (1 where it is contiguous)."""
+    problems = [problem for row in producers for problem in _problems(row, slices)]
+    return Recorded(min(row.first_ns for row in producers), tuple(problems))
 
 
-def _problems(row: Row) -> list[str]:
+def _problems(row: ProducerSums, slices: int) -> list[str]:
     """Compare one producer's sums with those of the sequence 0, 1, 2 … without gap or repetition."""
-    count = row["count"]
+    count = row.count
     found = []
     if (row.lowest, row.highest, row.total) != (0, count - 1, count * (count - 1) // 2):
         found.append(
@@ -64,4 +87,9 @@ def _problems(row: Row) -> list[str]:
         found.append(f"{row.endless} acknowledged sends of producer {row.producer} have no done_ns.")
     if row.backward:
         found.append(f"{row.backward} sends of producer {row.producer} were done before they were sent.")
+    if row.lowest_slice < 0 or row.highest_slice >= slices:
+        found.append(
+            f"The sends of producer {row.producer} belong to slices {row.lowest_slice} to {row.highest_slice}, "
+            f"but trial.json has slices 0 to {slices - 1}."
+        )
     return found

@@ -10,11 +10,11 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from bench.errors import EventLogError
 from bench.guarantee import chosen
-from bench.model import FEW_FSYNCS, KEEPERS, SLOWING, Pacing, Scalar, text
+from bench.model import FEW_FSYNCS, KEEPERS, NANOS, SLOWING, Pacing, Scalar, text
 from bench.pacing import Schedule
 
 _NARROWING = "slow-network"
@@ -34,6 +34,27 @@ class _Record(BaseModel):
 class Window(_Record):
     start_ns: int
     end_ns: int
+
+
+class SliceRecord(_Record):
+    """A stretch of a trial's load: it is loaded from `begun_ns` on, and [start_ns, end_ns) of it counts."""
+
+    slice: int
+    cycle: int
+    begun_ns: int
+    start_ns: int
+    end_ns: int
+
+    @property
+    def length_ns(self) -> int:
+        """How long the part that counts is."""
+        return self.end_ns - self.start_ns
+
+    @model_validator(mode="after")
+    def _in_order(self) -> SliceRecord:
+        if not self.begun_ns <= self.start_ns < self.end_ns:
+            raise ValueError("begun_ns must not be after start_ns, and start_ns must be before end_ns")
+        return self
 
 
 class CaseRecord(_Record):
@@ -111,7 +132,7 @@ class VerifyRecord(_Record):
 class TrialRecord(_Record):
     """What trial.json tells of a trial."""
 
-    format: Literal[1]
+    format: Literal[1, 2]
     trial: int
     round: int
     case: CaseRecord
@@ -119,6 +140,8 @@ class TrialRecord(_Record):
     state: Literal["finished", "failed"]
     reason: str | None = None
     window: Window | None = None
+    slices: list[SliceRecord] | None = None
+    logs: str | None = None
     faults: list[dict[str, Any]] = Field(default_factory=list)
     history: list[dict[str, Any]] = Field(default_factory=list)
     verdict: Judgement
@@ -127,6 +150,32 @@ class TrialRecord(_Record):
     machine: MachineRecord | None = None
     disk: DiskRecord | None = None
     verify: VerifyRecord | None = None
+
+    @field_validator("slices")
+    @classmethod
+    def _numbered(cls, slices: list[SliceRecord] | None) -> list[SliceRecord] | None:
+        if [one.slice for one in slices or ()] != list(range(len(slices or ()))):
+            raise ValueError("slices must be numbered 0, 1, 2 … in the order run")
+        return slices
+
+    @property
+    def sliced(self) -> bool:
+        """Whether the trial was measured in slices, and not in one contiguous window."""
+        return self.slices is not None
+
+    @property
+    def spans(self) -> tuple[SliceRecord, ...]:
+        """The stretches that count: the slices, or the whole window as slice 0; none without a window."""
+        window = self.window
+        if window is None or window.end_ns <= window.start_ns:
+            return ()
+        if self.slices is not None:
+            return tuple(self.slices)
+        begun_ns = window.start_ns - round((self.load.warm_up_s or 0.0) * NANOS)
+        whole = SliceRecord(
+            slice=0, cycle=0, begun_ns=begun_ns, start_ns=window.start_ns, end_ns=window.end_ns
+        )
+        return (whole,)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -202,6 +251,9 @@ class PlanRecord(_Record):
 class ManifestRecord(_Record):
     format: Literal[1]
     expectations: list[dict[str, Any]] = Field(default_factory=list)
+    looks: int = 0
+    smallest_effect: float = 0.05
+    baseline: dict[str, str] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,11 +313,12 @@ def read_folder(run: Path) -> RunFolder:
         path=run,
         manifest=_read(run / "manifest.json", ManifestRecord),
         plan=_read(run / "plan.json", PlanRecord),
-        trials=tuple(_trial(folder) for folder in folders),
+        trials=tuple(read_trial(folder) for folder in folders),
     )
 
 
-def _trial(folder: Path) -> TrialRecord:
+def read_trial(folder: Path) -> TrialRecord:
+    """Read and check a trial's trial.json; raises EventLogError as `read_folder` does."""
     record = _read(folder / "trial.json", TrialRecord)
     if record.trial != int(folder.name):
         raise EventLogError(

@@ -19,7 +19,7 @@ from bench.analysis.account.delivery import accounts, messages
 from bench.analysis.account.offenders import OFFENCES, STRAY, displaced, listed, offenders, present
 from bench.analysis.account.order import out_of_order, verify_rows
 from bench.analysis.cases import case_rows
-from bench.analysis.contract import Recorded, recorded
+from bench.analysis.contract import recorded
 from bench.analysis.faults.availability import availability, breakage, fault_rows
 from bench.analysis.faults.served import served_rows
 from bench.analysis.folder import RunFolder, read_folder
@@ -29,7 +29,8 @@ from bench.analysis.resources.telemetry import Used
 from bench.analysis.spark import spark_session
 from bench.analysis.speed.latency import MEASURES, distributions
 from bench.analysis.speed.quantiles import SCALE
-from bench.analysis.speed.throughput import Tally, errors, live_tally, tally
+from bench.analysis.speed.slices import slice_rows, slice_times
+from bench.analysis.speed.throughput import Tally, errors, live_tally, sends_by_slice, tally
 from bench.analysis.speed.timeline import service_by_second, timeline
 from bench.analysis.speed.unsent import Unsent, unsent
 from bench.analysis.statistics.rounds import rounds_for_difference
@@ -55,6 +56,7 @@ class _Measured:
 
     counted: Counted
     timeline: list[dict[str, object]]
+    slices: list[dict[str, object]]
     errors: list[dict[str, object]]
     telemetry: Any
     offenders: Any
@@ -111,28 +113,30 @@ def _fit_tasks(spark: SparkSession, rows: int) -> None:
 
 
 def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
-    found = recorded(log.sends)
+    found = recorded(log.sends, folder.trials)
     first_ns = {trial: record.first_ns for trial, record in found.items()}
     windowed = windows(spark, folder.trials, first_ns)
     sends = windowed.sends(log)
     tallies, live = tally(sends), live_tally(log.receives, windowed)
-    service = service_by_second(sends)
+    any_sliced = any(trial.sliced for trial in folder.trials)
+    service = {} if all(trial.sliced for trial in folder.trials) else service_by_second(sends)
     stepped = telemetry.steps(log.samples, windowed).persist()
     every, verify = messages(log).persist(), verify_rows(log)
     late = out_of_order(verify)
-    never = _unsent(folder, found)
-    measured = distributions(
-        sends,
-        windowed.messages(every),
-        {trial: those.in_window for trial, those in never.items()},
-        any_open=any(trial.open_loop for trial in folder.trials),
-    )
+    by_trial = _by_trial(tallies)
+    never = _unsent(folder, by_trial)
+    counted_unsent = {
+        (trial, number): one.in_window for trial, slices in never.items() for number, one in slices.items()
+    }
+    any_open = any(trial.open_loop for trial in folder.trials)
+    measured = distributions(sends, windowed.messages(every), counted_unsent, any_open=any_open)
+    by_slice = slice_times(sends, counted_unsent, any_open=any_open) if any_sliced else {}
     counted = Counted(
         logged=log.recorded,
         recorded=found,
-        tallies=_by_trial(tallies),
+        tallies=by_trial,
         accounts=accounts(every),
-        unsent={trial: those.every for trial, those in never.items()},
+        unsent={trial: sum(one.every for one in slices.values()) for trial, slices in never.items()},
         distributions=measured,
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
         used=_by_trial(telemetry.used(stepped)),
@@ -143,6 +147,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     return _Measured(
         counted=counted,
         timeline=list(timeline(folder.trials, first_ns, tallies, live, service)),
+        slices=list(slice_rows(folder.trials, tallies, by_slice)),
         errors=errors(tallies, present(log, verify) if _any(counted, STRAY) else {}),
         telemetry=tables.frame(telemetry.over_time(stepped), tables.TELEMETRY),
         offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
@@ -152,11 +157,14 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     )
 
 
-def _unsent(folder: RunFolder, found: Mapping[int, Recorded]) -> dict[int, Unsent]:
+def _unsent(folder: RunFolder, tallies: Mapping[int, Sequence[Tally]]) -> dict[int, dict[int, Unsent]]:
+    """Count the sends that were due and never made, by trial and slice, where a schedule says what was due."""
     counts = {
-        trial.trial: unsent(trial, found[trial.trial].sent) for trial in folder.trials if trial.trial in found
+        trial.trial: unsent(trial, sends_by_slice(tallies[trial.trial]))
+        for trial in folder.trials
+        if trial.trial in tallies
     }
-    return {trial: those for trial, those in counts.items() if those is not None}
+    return {trial: slices for trial, slices in counts.items() if slices}
 
 
 def _by_trial(rows: Iterable[_Counted]) -> dict[int, list[_Counted]]:
@@ -181,6 +189,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "trials", tables.table(trials, tables.trial_fields(settings)))
     tables.write_table(results, "cases", tables.table(cases, tables.case_fields(settings)))
     tables.write_table(results, "timeline", tables.table(measured.timeline, tables.TIMELINE))
+    tables.write_table(results, "slices", tables.table(measured.slices, tables.SLICES))
     tables.write_table(results, "telemetry", measured.telemetry)
     tables.write_table(results, "percentiles", tables.table(_curves(measured.counted), tables.PERCENTILES))
     tables.write_table(results, "errors", tables.table(measured.errors, tables.ERRORS))

@@ -12,17 +12,22 @@ from typing import Any, NamedTuple, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.folder import RunFolder
 from bench.errors import EventLogError
 
 
 class Column(NamedTuple):
-    """A column of the event log: its Arrow type, its name in Spark's SQL, and whether it may be null."""
+    """A column of the event log: its Arrow type, its name in Spark's SQL, and whether it may be null.
+
+    `since` is the format that has it first: in files of an older one it is missing, and 0 in every row.
+    """
 
     arrow: Any
     sql: str
     nullable: bool = False
+    since: int = 1
 
 
 _INT = Column(pa.int32(), "int")
@@ -30,6 +35,7 @@ _LONG = Column(pa.int64(), "long")
 _TEXT = Column(pa.string(), "string")
 _REAL = Column(pa.float64(), "double")
 _FLAG = Column(pa.bool_(), "boolean")
+_SLICE = _INT._replace(since=2)
 _POSITION = {
     "ledger": _LONG._replace(nullable=True),
     "entry": _LONG._replace(nullable=True),
@@ -47,6 +53,7 @@ SENDS: Mapping[str, Column] = {
     "error": _TEXT._replace(nullable=True),
     "bytes": _INT,
     **_POSITION,
+    "slice": _SLICE,
 }
 RECEIVES: Mapping[str, Column] = {
     "consumer": _INT,
@@ -65,6 +72,7 @@ SAMPLES: Mapping[str, Column] = {
     "metric": _TEXT,
     "value": _REAL,
     "counter": _FLAG,
+    "slice": _SLICE,
 }
 
 
@@ -115,8 +123,9 @@ def check_log(folder: RunFolder) -> LogFiles:
             not be; the message names file and column.
     """
     sends, receives, samples = map(folder.parts, ("sends", "receives", "telemetry"))
-    rows = _checked_rows(sends, SENDS) + _checked_rows(receives, RECEIVES)
-    _checked_rows(samples, SAMPLES)
+    formats = {trial.trial: trial.format for trial in folder.trials}
+    rows = _checked_rows(sends, SENDS, formats) + _checked_rows(receives, RECEIVES, formats)
+    _checked_rows(samples, SAMPLES, formats)
     return LogFiles(folder.path, sends, receives, samples, rows)
 
 
@@ -134,21 +143,27 @@ def _frame(spark: SparkSession, parts: Parts, columns: Mapping[str, Column], tre
         folder.mkdir(parents=True)
         for path in paths:
             (folder / path.name).symlink_to(path.resolve())
-    return spark.read.schema(f"{schema}, trial int").parquet(tree.as_uri()).select("trial", *columns)
+    stored = [
+        F.coalesce(F.col(name), F.lit(0)).alias(name) if column.since > 1 else F.col(name)
+        for name, column in columns.items()
+    ]
+    return spark.read.schema(f"{schema}, trial int").parquet(tree.as_uri()).select("trial", *stored)
 
 
-def _checked_rows(parts: Parts, columns: Mapping[str, Column]) -> int:
-    return sum(_checked(path, columns) for paths in parts.values() for path in paths)
+def _checked_rows(parts: Parts, columns: Mapping[str, Column], formats: Mapping[int, int]) -> int:
+    return sum(_checked(path, columns, formats[trial]) for trial, paths in parts.items() for path in paths)
 
 
-def _checked(path: Path, columns: Mapping[str, Column]) -> int:
-    """Check one file by its footer alone; returns its number of rows."""
+def _checked(path: Path, columns: Mapping[str, Column], log_format: int) -> int:
+    """Check one file of a log of this format by its footer alone; returns its number of rows."""
     try:
         with pq.ParquetFile(path) as file:
             schema, footer = file.schema_arrow, file.metadata
     except (OSError, pa.ArrowInvalid) as error:
         raise EventLogError(f"reading {path}: it is no whole Parquet file ({error})") from error
     for name, column in columns.items():
+        if column.since > log_format and name not in schema.names:
+            continue
         _check_type(path, schema, name, column)
         if not column.nullable:
             _check_nulls(path, footer, name)

@@ -33,6 +33,7 @@ _TRIAL_HEAD: _Fields = {
 }
 _TRIAL_TAIL: _Fields = {
     "window_s": _REAL,
+    "slices": _INT,
     **dict.fromkeys(RATES, _REAL),
     **dict.fromkeys(TIMES, _LONG),
     "e2e_messages": _LONG,
@@ -84,6 +85,16 @@ TIMELINE: _Fields = {
     "in_window": _BOOL,
     **dict.fromkeys(("acked", "failed", "unknown", "received"), _LONG),
     **dict.fromkeys(("service_p50_ns", "service_p99_ns", "service_max_ns"), _LONG),
+}
+SLICES: _Fields = {
+    "trial": _INT,
+    "slice": _INT,
+    "cycle": _INT,
+    "start_ns": _LONG,
+    "length_ns": _LONG,
+    "acked": _LONG,
+    "throughput_msgs_per_s": _REAL,
+    **dict.fromkeys(("service_p50_ns", "service_p99_ns", "response_p99_ns"), _LONG),
 }
 TELEMETRY: _Fields = {
     "trial": _INT,
@@ -154,6 +165,7 @@ SERVED: _Fields = {
 
 OTHERS: Mapping[str, _Fields] = {
     "timeline": TIMELINE,
+    "slices": SLICES,
     "telemetry": TELEMETRY,
     "percentiles": PERCENTILES,
     "errors": ERRORS,

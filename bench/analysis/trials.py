@@ -46,6 +46,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         **_verdict(trial, _problems(trial, counted, account)),
         **{name: trial.settings.get(name) for name in settings},
         **rates,
+        "slices": len(trial.spans) if trial.sliced else None,
         **_latency(trial, counted),
         **account,
         "due_unsent": counted.unsent.get(trial.trial),
@@ -113,14 +114,15 @@ def _beside(trial: TrialRecord) -> float:
 
 
 def _rate(trial: TrialRecord) -> float | None:
-    """Return the rate that an open loop asked for, over its window."""
-    schedule, window = trial.load.schedule, trial.window
-    if schedule is None or window is None:
+    """Return the rate that an open loop asked for, over its window or over all its slices."""
+    schedule = trial.load.schedule
+    if schedule is None or not trial.spans:
         return None
-    warm_up_ns = round((trial.load.warm_up_s or 0.0) * NANOS)
-    took_ns = window.end_ns - window.start_ns
-    due = schedule.due_before(warm_up_ns + took_ns) - schedule.due_before(warm_up_ns)
-    return due * NANOS / took_ns if took_ns > 0 else None
+    due = sum(
+        schedule.due_before(span.end_ns - span.begun_ns) - schedule.due_before(span.start_ns - span.begun_ns)
+        for span in trial.spans
+    )
+    return due * NANOS / sum(span.length_ns for span in trial.spans)
 
 
 def _open_sends(trial: TrialRecord) -> int | None:
@@ -130,7 +132,7 @@ def _open_sends(trial: TrialRecord) -> int | None:
 
 
 def _rates(trial: TrialRecord, counted: Counted) -> dict[str, float | None]:
-    rates = throughput(counted.tallies.get(trial.trial, ()), trial.window)
+    rates = throughput(counted.tallies.get(trial.trial, ()), trial.spans)
     if trial.trial not in counted.logged:
         rates |= {"throughput_msgs_per_s": None, "throughput_bytes_per_s": None}
     return rates

@@ -1,4 +1,4 @@
-"""The measured window of each trial, laid over the event log: what counts, when, how long it took."""
+"""The window or the slices of each trial, laid over the event log: what is inside, when, how long it took."""
 
 from __future__ import annotations
 
@@ -8,45 +8,65 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import TrialRecord
+from bench.analysis.folder import SliceRecord, TrialRecord
 from bench.analysis.log import EventLog
 from bench.model import NANOS, Outcome
 
 PARTS = 20
-"""Into so many equal parts a window is cut, to see whether something changes along it."""
+"""Into so many equal parts a window, or the slices of one, are cut, to see whether something changes along it."""
+
+_EMPTY = SliceRecord.model_construct(slice=0, cycle=0, begun_ns=0, start_ns=0, end_ns=0)
+"""Stands for the window of a trial that has none."""
+_SCHEMA = (
+    "trial int, slice int, begun_ns long, start_ns long, end_ns long, slices int, first_ns long, "
+    "closed boolean, consumed boolean, timed boolean"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Every trial's window and first send as a small table that any other can be joined with.
+    """The stretches of every trial that count, as a small table that any other can be joined with.
 
-    A trial without a window has an empty one: nothing lies inside.
+    It has a row a slice, and one (slice 0) for the window of a contiguous trial. A trial without a window has an empty
+    one: nothing lies inside.
     """
 
     frame: DataFrame
 
     def over(self, other: DataFrame) -> DataFrame:
-        """Add start_ns, end_ns, first_ns, closed, consumed and timed to a table that has `trial`."""
-        return other.join(F.broadcast(self.frame), "trial")
+        """Add what is known of a row's own slice to a table that has `trial` and `slice`.
+
+        Adds begun_ns, start_ns, end_ns (of the slice, or of the window), slices (their number; null in a contiguous
+        trial), first_ns (the trial's first send), closed, consumed and timed. All of them are null for a slice that
+        trial.json does not have.
+        """
+        return other.join(F.broadcast(self.frame), ["trial", "slice"], "left")
+
+    def whole(self, other: DataFrame) -> DataFrame:
+        """Add the same, of the trial's first slice, to a table that has `trial` only."""
+        return self.over(other.withColumn("slice", F.lit(0)))
 
     def sends(self, log: EventLog) -> DataFrame:
         """Give every send with what follows from its times.
 
         Adds acked, in_window and window_part (by sent_ns), sent_second, done_second and done_in_window (by
         done_ns; where that is null, by sent_ns and outside), service_ns (null unless acked), response_ns and
-        queue_ns (null in a closed loop too).
+        queue_ns (null in a closed loop too), and sliced. What is in the window is inside the part of the send's own
+        slice that counts.
         """
         sent, done, due = F.col("sent_ns"), F.col("done_ns"), F.col("due_ns")
         acked = F.col("outcome") == "ok"
         scheduled = acked & ~F.col("closed")
         return self.over(log.sends).select(
             "trial",
+            "slice",
             "outcome",
             "error",
             "bytes",
+            F.col("slices").isNotNull().alias("sliced"),
             acked.alias("acked"),
             inside(sent).alias("in_window"),
-            part(sent).alias("window_part"),
+            _part(sent).alias("window_part"),
             (done.isNotNull() & inside(done)).alias("done_in_window"),
             second(sent).alias("sent_second"),
             second(F.coalesce(done, sent)).alias("done_second"),
@@ -74,28 +94,33 @@ def windows(spark: SparkSession, trials: Iterable[TrialRecord], first_ns: Mappin
     rows = [
         (
             trial.trial,
-            trial.window.start_ns if trial.window else 0,
-            trial.window.end_ns if trial.window else 0,
+            span.slice,
+            span.begun_ns,
+            span.start_ns,
+            span.end_ns,
+            len(trial.spans) if trial.sliced else None,
             first_ns.get(trial.trial, 0),
             not trial.open_loop,
             bool(trial.load.consumers),
             trial.load.duration_s is not None,
         )
         for trial in trials
+        for span in trial.spans or (_EMPTY,)
     ]
-    schema = "trial int, start_ns long, end_ns long, first_ns long, closed boolean, consumed boolean, timed boolean"
-    return Windows(spark.createDataFrame(rows, schema))
+    return Windows(spark.createDataFrame(rows, _SCHEMA))
 
 
 def inside(time: Column) -> Column:
-    """Whether a time lies in the trial's window, whose end is exclusive."""
-    return (time >= F.col("start_ns")) & (time < F.col("end_ns"))
+    """Whether a time lies in the window, or in the part of the slice that counts; the end is exclusive."""
+    return F.coalesce((time >= F.col("start_ns")) & (time < F.col("end_ns")), F.lit(False))  # noqa: FBT003 - Spark's way to write false
 
 
-def part(time: Column) -> Column:
-    """Which of the window's equal parts a time lies in; null without a window."""
+def _part(time: Column) -> Column:
+    """Which of the window's equal parts a time lies in, or which of the trial's slices; null without a window."""
     length = F.nullif(F.col("end_ns") - F.col("start_ns"), F.lit(0))
-    return F.call_function("div", (time - F.col("start_ns")) * PARTS, length).cast("int")
+    along = F.call_function("div", (time - F.col("start_ns")) * PARTS, length)
+    ordinal = F.call_function("div", F.col("slice") * PARTS, F.col("slices"))
+    return F.coalesce(ordinal, along).cast("int")
 
 
 def second(time: Column) -> Column:

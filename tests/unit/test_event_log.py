@@ -11,7 +11,7 @@ import pytest
 from bench.analysis.folder import read_folder
 from bench.analysis.log import LogFiles, check_log
 from bench.errors import EventLogError
-from tests.eventlog import SENDS, TrialLog, send, write_run
+from tests.eventlog import FORMATS, TrialLog, send, write_run
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_the_builder_and_the_check_agree_on_the_format() -> None:
     from bench.analysis.log import SENDS as CHECKED  # noqa: PLC0415 - the two tables, side by side
 
     assert [(name, column.arrow) for name, column in CHECKED.items()] == [
-        (field.name, field.type) for field in SENDS
+        (field.name, field.type) for field in FORMATS[2]["sends"]
     ]
 
 
@@ -105,7 +105,7 @@ def test_a_wrong_key_of_a_trial_is_named(run: Path) -> None:
 
 
 def test_a_format_that_this_version_cannot_read_is_refused(run: Path) -> None:
-    edit(run, format=2)
+    edit(run, format=3)
     with pytest.raises(EventLogError, match=r"trial\.json: format"):
         read_folder(run)
 
@@ -120,3 +120,9 @@ def test_half_a_json_file_is_named(run: Path) -> None:
     run.joinpath("plan.json").write_text('{"format": 1,')
     with pytest.raises(EventLogError, match=r"plan\.json: it is not JSON"):
         read_folder(run)
+
+
+def test_a_log_of_format_2_needs_the_slice_of_each_send(run: Path) -> None:
+    edit(run, format=2)
+    with pytest.raises(EventLogError, match="column slice is missing, expected int32"):
+        check(run)

@@ -15,14 +15,15 @@ MESSAGE = ("trial", "producer", "sequence", "sent_ns")
 def messages(log: EventLog) -> DataFrame:
     """Give a row a message, sent or only read.
 
-    Columns: those of MESSAGE; sends (rows in sends: 1, or 0 where nobody sent it); outcome (an Outcome as
-    int, null where not sent); copies (rows of the verify stage); live_ns (when the first live consumer had
-    it, null where none had). One exchange by message and one hash aggregation, of numbers only: text would
-    be sorted instead.
+    Columns: those of MESSAGE; sends (rows in sends: 1, or 0 where nobody sent it); slice (that of its send) and
+    outcome (an Outcome as int), both null where not sent; copies (rows of the verify stage); live_ns (when the
+    first live consumer had it, null where none had). One exchange by message and one hash aggregation, of
+    numbers only: text would be sorted instead.
     """
     sends = log.sends.select(
         *MESSAGE,
         F.lit(1).alias("sends"),
+        "slice",
         _outcome(F.col("outcome")).alias("outcome"),
         F.lit(0).alias("copies"),
         F.lit(None).cast("long").alias("live_ns"),
@@ -31,6 +32,7 @@ def messages(log: EventLog) -> DataFrame:
     receives = log.receives.select(
         *MESSAGE,
         F.lit(0).alias("sends"),
+        F.lit(None).cast("int").alias("slice"),
         F.lit(None).cast("int").alias("outcome"),
         F.when(live, 0).otherwise(1).alias("copies"),
         F.when(live, F.col("received_ns")).alias("live_ns"),
@@ -41,6 +43,7 @@ def messages(log: EventLog) -> DataFrame:
         .groupBy(*MESSAGE)
         .agg(
             F.sum("sends").alias("sends"),
+            F.max("slice").alias("slice"),
             F.max("outcome").alias("outcome"),
             F.sum("copies").alias("copies"),
             F.min("live_ns").alias("live_ns"),

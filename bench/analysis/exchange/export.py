@@ -77,7 +77,7 @@ def _runs(file: Path) -> set[str]:
 def _results(folder: RunFolder, workload: str) -> Mapping[int, Mapping[str, Any]]:
     files = check_log(folder)
     with spark_session(files.rows) as spark, files.opened(spark) as log:
-        first_ns = {trial: found.first_ns for trial, found in recorded(log.sends).items()}
+        first_ns = {trial: found.first_ns for trial, found in recorded(log.sends, folder.trials).items()}
         return omb.results(folder.trials, log, windows(spark, folder.trials, first_ns), workload)
 
 

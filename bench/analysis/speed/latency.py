@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import TypeAlias
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
@@ -11,6 +13,11 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from bench.analysis.speed.quantiles import SCALE, quantiles
 
 MEASURES = ("service", "response", "queue", "e2e")
+_SINCE_DUE = ("response", "queue")
+"""The measures that count from when a send was due."""
+
+Span: TypeAlias = tuple[int, int]
+"""A trial and one of its slices; the window of a contiguous trial is slice 0."""
 
 CURVE = (
     range(0, SCALE, 1_000),
@@ -65,43 +72,58 @@ def _resolved(quantile: int, count: int) -> bool:
 
 
 def distributions(
-    sends: DataFrame, messages: DataFrame, unsent: Mapping[int, int], *, any_open: bool
+    sends: DataFrame, messages: DataFrame, unsent: Mapping[Span, int], *, any_open: bool
 ) -> dict[tuple[int, str], Distribution]:
-    """Compute every distribution of every trial, by (trial, measure).
+    """Compute every distribution of every trial, by (trial, measure), over all its slices.
 
-    `sends` and `messages` are as Windows gives them; `unsent` are the sends due in each trial's window that were never
-    made: they have no response and no queue time, and those would be the longest. Without an open loop there are no
-    such times, and `any_open` saves looking for them.
+    `sends` and `messages` are as Windows gives them; `unsent` are the sends due in each part that counts that were
+    never made: they have no response and no queue time, and those would be the longest. Without an open loop there are
+    no such times, and `any_open` saves looking for them.
     """
-    counted, awaited = sends.where("acked and in_window"), messages.where("in_window")
-    values = _measured(counted, "service").unionAll(_measured(awaited, "e2e", missing=True))
-    if any_open:
-        values = values.unionAll(_measured(counted, "response")).unionAll(_measured(counted, "queue"))
-    if any(unsent.values()):
-        values = values.unionAll(_never(sends.sparkSession, unsent))
-    rows = quantiles(values, ["trial", "measure"], CURVE).collect()
+    measures = ("service", "response", "queue") if any_open else ("service",)
+    values = send_times(sends, measures, unsent, ("trial",))
+    seen = measured(messages.where("in_window"), "e2e", ("trial",), missing=True)
+    rows = quantiles(values.unionAll(seen), ["trial", "measure"], CURVE).collect()
     return _gathered(rows)
 
 
-def _measured(frame: DataFrame, measure: str, *, missing: bool = False) -> DataFrame:
+def send_times(
+    sends: DataFrame, measures: Sequence[str], unsent: Mapping[Span, int], by: Sequence[str]
+) -> DataFrame:
+    """Give the times of all sends that count, each with the columns of `by`, measure (its place in MEASURES) and value.
+
+    The value is null for the sends that were never made (`unsent`), in the measures that count from when one was due.
+    """
+    counted = sends.where("acked and in_window")
+    parts = [measured(counted, measure, by) for measure in measures]
+    since_due = [measure for measure in measures if measure in _SINCE_DUE]
+    if since_due and any(unsent.values()):
+        parts.append(_never(sends.sparkSession, unsent, since_due, by))
+    return reduce(DataFrame.unionAll, parts)
+
+
+def measured(frame: DataFrame, measure: str, by: Sequence[str], *, missing: bool = False) -> DataFrame:
+    """Give one measure's values as `send_times` does; those that are null only where `missing` ones count."""
     value = F.col(f"{measure}_ns")
     return (frame if missing else frame.where(value.isNotNull())).select(
-        "trial", F.lit(MEASURES.index(measure)).alias("measure"), value.alias("value")
+        *by, F.lit(MEASURES.index(measure)).alias("measure"), value.alias("value")
     )
 
 
-def _never(spark: SparkSession, unsent: Mapping[int, int]) -> DataFrame:
-    """Give each send that was never made a row without a value, in both measures that count from when it was due."""
+def _never(
+    spark: SparkSession, unsent: Mapping[Span, int], measures: Iterable[str], by: Sequence[str]
+) -> DataFrame:
+    """Give each send that was never made a row without a value in each measure."""
     rows = [
-        (trial, MEASURES.index(measure), number)
-        for trial, number in unsent.items()
-        if number
-        for measure in ("response", "queue")
+        (trial, number, MEASURES.index(measure), missing)
+        for (trial, number), missing in unsent.items()
+        if missing
+        for measure in measures
     ]
-    those = spark.createDataFrame(rows, "trial int, measure int, number int")
-    each = F.explode(F.sequence(F.lit(1), F.col("number")))
-    return those.select("trial", "measure", each.alias("one")).select(
-        "trial", "measure", F.lit(None).cast("long").alias("value")
+    spans = spark.createDataFrame(rows, "trial int, slice int, measure int, missing int")
+    each = F.explode(F.sequence(F.lit(1), F.col("missing")))
+    return spans.select(*by, "measure", each.alias("number")).select(
+        *by, "measure", F.lit(None).cast("long").alias("value")
     )
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import Window
+from bench.analysis.folder import SliceRecord
 from bench.analysis.window import Windows, second
 from bench.errors import EventLogError
 from bench.model import NANOS, Outcome
@@ -21,9 +21,10 @@ Told: TypeAlias = tuple[int, str, str | None]
 
 
 class Tally(NamedTuple):
-    """Sends of one trial that ended alike in the same second: how many, and their bytes."""
+    """Sends of one slice that ended alike in the same second: how many, and their bytes."""
 
     trial: int
+    slice: int
     second: int
     outcome: str
     error: str | None
@@ -47,7 +48,7 @@ def tally(sends: DataFrame) -> list[Tally]:
         EventLogError: an outcome is none of ok, fail, unknown.
     """
     rows = (
-        sends.groupBy("trial", "done_second", "outcome", "error", "done_in_window")
+        sends.groupBy("trial", "slice", "done_second", "outcome", "error", "done_in_window")
         .agg(F.count("*"), F.sum("bytes"))
         .collect()
     )
@@ -64,7 +65,7 @@ def live_tally(receives: DataFrame, windows: Windows) -> list[LiveTally]:
     """
     live_second = F.when(F.col("stage") == "live", second(F.col("received_ns")))
     rows = (
-        windows.over(receives)
+        windows.whole(receives)
         .groupBy("trial", "stage", live_second.alias("second"))
         .agg(F.count("*").alias("received"))
         .collect()
@@ -82,15 +83,24 @@ def _expect(trial: int, folder: str, column: str, found: str, allowed: Sequence[
         )
 
 
-def throughput(tallies: Iterable[Tally], window: Window | None) -> dict[str, float | None]:
-    """Acknowledged sends and bytes of one trial that ended inside its window, per second of the window."""
+def throughput(tallies: Iterable[Tally], spans: Iterable[SliceRecord]) -> dict[str, float | None]:
+    """Acknowledged sends and bytes of one trial that ended inside its spans, per second of all spans together."""
     names = ("window_s", "throughput_msgs_per_s", "throughput_bytes_per_s")
-    if window is None or window.end_ns <= window.start_ns:
+    length_ns = sum(span.length_ns for span in spans)
+    if not length_ns:
         return dict.fromkeys(names)
     counted = [row for row in tallies if row.outcome == "ok" and row.in_window]
-    seconds = (window.end_ns - window.start_ns) / NANOS
+    seconds = length_ns / NANOS
     sends, size = sum(row.sends for row in counted), sum(row.size for row in counted)
     return dict(zip(names, (seconds, sends / seconds, size / seconds), strict=True))
+
+
+def sends_by_slice(tallies: Iterable[Tally]) -> Counter[int]:
+    """Count all sends of one trial by slice."""
+    counts: Counter[int] = Counter()
+    for row in tallies:
+        counts[row.slice] += row.sends
+    return counts
 
 
 def errors(tallies: Sequence[Tally], present: Mapping[Told, int]) -> list[dict[str, object]]:

@@ -1,4 +1,4 @@
-"""What each second of each trial saw."""
+"""What each second of each contiguous trial saw."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Second = tuple[int, int]
 
 def service_by_second(sends: DataFrame) -> dict[Second, dict[str, int]]:
     """Compute the service time of acknowledged sends (as Windows.sends gives them) by the second sent."""
-    values = sends.where(F.col("service_ns").isNotNull()).select(
+    values = sends.where(F.col("service_ns").isNotNull() & ~F.col("sliced")).select(
         "trial", F.col("sent_second").alias("second"), F.col("service_ns").alias("value")
     )
     found: dict[Second, dict[str, int]] = defaultdict(dict)
@@ -39,12 +39,12 @@ def timeline(
     live: Iterable[LiveTally],
     service: Mapping[Second, Mapping[str, int]],
 ) -> Iterator[dict[str, object]]:
-    """Give the rows of the table `timeline`: every second of a trial up to its last, silent or not."""
+    """Give the rows of the table `timeline`: every second of a contiguous trial up to its last, silent or not."""
     counts = _counts(tallies, live)
     last: dict[int, int] = {}
     for number, second in (*counts, *service):
         last[number] = max(second, last.get(number, 0))
-    for trial in trials:
+    for trial in (trial for trial in trials if not trial.sliced):
         for second in range(last.get(trial.trial, -1) + 1):
             yield {
                 "trial": trial.trial,

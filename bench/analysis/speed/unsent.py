@@ -2,39 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from bench.analysis.folder import TrialRecord
+from bench.analysis.folder import SliceRecord, TrialRecord
 from bench.model import NANOS
+from bench.pacing import Schedule
 
 _LATE_NS = NANOS // 10
 """What is due so shortly before the end may only have been late: a sender that wakes after the end sends no more."""
+_LATE_IN_SLICE_NS = NANOS // 50
+"""The same of a slice, which is too short to leave out more."""
 
 
 class Unsent(NamedTuple):
-    """How many were due and never made: in the whole trial, and in its window."""
+    """How many were due and never made: in a whole slice, and in the part of it that counts."""
 
     every: int
     in_window: int
 
 
-def unsent(trial: TrialRecord, sent: int) -> Unsent | None:
-    """Count them, given how many sends the event log has; None where no schedule with an end says what was due.
+def unsent(trial: TrialRecord, sent: Mapping[int, int]) -> dict[int, Unsent]:
+    """Count them by slice, given how many sends of each slice the event log has; the window is slice 0.
 
-    A load of so many messages wants all of them: where it broke off, the rest was never made (at least: sends of the
-    warm-up are among those in the log). Else each producer makes its sends in the order in which they are due, so what
-    was not made was due last.
+    Empty where no schedule with an end says what was due. A load of so many messages wants all of them: where it broke
+    off, the rest was never made (at least: sends of the warm-up are among those in the log). Else each producer makes
+    its sends in the order in which they are due, so what was not made was due last. Each slice begins the schedule
+    anew.
     """
-    load, window, schedule = trial.load, trial.window, trial.load.schedule
-    if schedule is None or window is None or load.warm_up_s is None:
-        return None
+    load, schedule = trial.load, trial.load.schedule
+    if schedule is None or load.warm_up_s is None:
+        return {}
     if load.messages is not None:
-        every = max(0, load.messages - sent)
-        return Unsent(every, every)
+        missing = max(0, load.messages - sum(sent.values()))
+        return {span.slice: Unsent(missing, missing) for span in trial.spans}
     if load.duration_s is None:
-        return None
-    warm_up_ns = round(load.warm_up_s * NANOS)
-    before = schedule.due_before(warm_up_ns)
-    due = schedule.due_before(warm_up_ns + window.end_ns - window.start_ns - _LATE_NS)
+        return {}
+    late_ns = _LATE_IN_SLICE_NS if trial.sliced else _LATE_NS
+    return {span.slice: _of_span(span, schedule, sent.get(span.slice, 0), late_ns) for span in trial.spans}
+
+
+def _of_span(span: SliceRecord, schedule: Schedule, sent: int, late_ns: int) -> Unsent:
+    before = schedule.due_before(span.start_ns - span.begun_ns)
+    due = schedule.due_before(span.end_ns - span.begun_ns - late_ns)
     every = max(0, due - sent)
     return Unsent(every, max(0, min(every, due - before)))
