@@ -26,6 +26,7 @@ SAMPLES = pa.schema(
         pa.field("metric", pa.string(), nullable=False),
         pa.field("value", pa.float64(), nullable=False),
         pa.field("counter", pa.bool_(), nullable=False),
+        pa.field("slice", pa.int32(), nullable=False),
     ]
 )
 

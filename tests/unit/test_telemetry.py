@@ -15,7 +15,7 @@ import pytest
 
 from bench.model import NANOS, Node
 from bench.systems.scraped import Scrape, Series
-from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, Watched, host
+from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, SliceSampler, Watched, host
 from bench.telemetry.rhythm import Around, Rhythm
 from bench.telemetry.schema import FAILED, MACHINE, SUITE
 from bench.telemetry.scraping import Reader
@@ -235,6 +235,7 @@ class Clock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
     monkeypatch.setattr("bench.telemetry.sampler.time", made)
+    monkeypatch.setattr("bench.telemetry.observer.time", made)
     monkeypatch.setattr("bench.telemetry.rhythm.time", made)
     return made
 
@@ -281,9 +282,9 @@ def watched(tmp_path: Path) -> Iterator[Watched]:
 def await_scrapes(sampler: Sampler, times: int) -> None:
     """Wait until both servers have been asked so often."""
     deadline = time.monotonic() + 60
-    while not all(asked.done() for asked in list(sampler._asked.values())) or times > sum(
+    while not all(asked.done() for asked in list(sampler._observer._asked.values())) or times > sum(
         row[3] in {"requests", FAILED} for row in list(sampler._rows)
-    ) // len(sampler._readers):
+    ) // len(sampler._observer._readers):
         assert time.monotonic() < deadline, sampler._rows
         time.sleep(0.005)
 
@@ -494,3 +495,35 @@ def test_what_scrapes_bring_is_counted(watched: Watched) -> None:
         reader.ask(http)
 
     assert reader.received_bytes == len("asked_total 1\n" + "asked_total 2\n")
+
+
+def test_a_slice_sampler_keeps_the_looks_of_each_trial_and_slice_apart(
+    watched: Watched, clock: Clock, tmp_path: Path
+) -> None:
+    """Servers are asked where a slice is scraped; what was seen around a neighbour's slice is the neighbour's."""
+    slices = ((0, 0, True), (1, 0, True), (0, 1, False))
+    progress = dict.fromkeys(("open", "loop_lag_ns", "recorder_backlog"), 1)
+
+    with SliceSampler(watched) as sampler:
+        for place, (trial, number, scraped) in enumerate(slices):
+            clock.now_ns = 10 * place
+            sampler.before(trial, number, scraped=scraped)
+            sampler.take_progress(trial, number, progress | {"at_ns": 10 * place + 1})
+            clock.now_ns = 10 * place + 2
+            sampler.after(trial, number, scraped=scraped)
+        for trial in (0, 1, 2):
+            sampler.write(trial, tmp_path / str(trial) / "samples.parquet")
+
+    assert not (tmp_path / "2").exists()
+    found = {trial: pq.read_table(tmp_path / str(trial) / "samples.parquet").to_pylist() for trial in (0, 1)}
+    looks = {
+        trial: [(row["at_ns"], row["slice"]) for row in rows if row["metric"] == "cpu_busy_s"]
+        for trial, rows in found.items()
+    }
+    assert looks == {0: [(0, 0), (2, 0), (20, 1), (22, 1)], 1: [(10, 0), (12, 0)]}
+    asked = {
+        trial: [row["value"] for row in rows if row["metric"] == "requests"] for trial, rows in found.items()
+    }
+    assert asked == {0: [1.0, 2.0], 1: [3.0, 4.0]}
+    told = [(row["at_ns"], row["slice"]) for row in found[0] if row["metric"] == "open_sends"]
+    assert told == [(1, 0), (21, 1)]

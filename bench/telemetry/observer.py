@@ -1,0 +1,138 @@
+"""One look at everybody who takes part in a trial, and one question to every server."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import httpx
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bench.model import NANOS, Node
+from bench.systems.scraped import Scrape
+from bench.telemetry import host
+from bench.telemetry.schema import CLIENT, COUNTERS, FAILED, MACHINE, PRODUCERS, SAMPLES, SCRAPED, SUITE
+from bench.telemetry.scraping import Reader
+
+_TURN_S = 0.1
+"""Servers are asked one after the other: seven at once fill two cores for a moment, and sends wait for tens of ms. One
+that does not answer holds the others up for so long at most."""
+_PATIENCE_S = 2.0
+_CLIENT_FIGURES = {"loop_lag_s": "loop_lag_ns", "recorder_backlog": "recorder_backlog", "open_sends": "open"}
+"""What the load process tells in its progress; times are in nanoseconds there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Who is looked at: servers with their process ids as they are now, load processes, the disk below `folder`."""
+
+    servers: Sequence[Node]
+    pids: Callable[[], Mapping[str, int]]
+    scrapes: Mapping[str, Scrape]
+    clients: Mapping[str, int]
+    folder: Path
+
+
+class Sample(NamedTuple):
+    """One figure of one node at one time, in the order of SAMPLES but for the slice."""
+
+    at_ns: int
+    node: str
+    role: str
+    metric: str
+    value: float
+    counter: bool
+
+
+class Observer:
+    """Looks at processes and the machine, and asks servers for their figures; a context manager."""
+
+    def __init__(self, watched: Watched, keep: Callable[[list[Sample]], None]) -> None:
+        """Hand samples to `keep`; answers of servers come from threads of its own."""
+        self._watched = watched
+        self._keep = keep
+        self._roles = {node.name: node.role for node in watched.servers}
+        self._readers = {name: Reader(scrape) for name, scrape in watched.scrapes.items()}
+        self._asked: dict[str, Future[None]] = {}
+        self._turn = threading.Semaphore()
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._disk = host.DiskOf(self._watched.folder)
+        self._http = httpx.Client(
+            timeout=_PATIENCE_S, trust_env=False
+        )  # no proxy knows the sandbox's addresses
+        self._pool = ThreadPoolExecutor(max(1, len(self._readers)), "scrape")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Wait for what servers were asked, as long as for any answer."""
+        self._pool.shutdown(wait=True)
+        self._http.close()
+
+    def look(self) -> None:
+        """Look at everybody at one time: a start or end that fell between two looks would tear them apart."""
+        at_ns = time.monotonic_ns()
+        found: list[Sample] = []
+        for name, pid in self._watched.pids().items():
+            if name in self._roles:
+                found += _samples(at_ns, name, self._roles[name], host.process(pid, network=True))
+        for name, reader in self._readers.items():
+            found += _samples(at_ns, name, self._roles[name], [(SCRAPED, reader.received_bytes)])
+        for name, pid in self._watched.clients.items():
+            found += _samples(at_ns, name, CLIENT, host.process(pid, network=False))
+        for pid in host.own_processes({*self._watched.pids().values(), *self._watched.clients.values()}):
+            found += _samples(at_ns, f"{SUITE} {pid}", SUITE, host.process(pid, network=False))
+        found += _samples(at_ns, MACHINE, MACHINE, [*host.machine(), *self._disk.read()])
+        self._keep(found)
+
+    def ask(self) -> None:
+        """Ask every server that is not still being asked; do not wait for the answers."""
+        for name in self._readers:
+            if name not in self._asked or self._asked[name].done():
+                self._asked[name] = self._pool.submit(self._answer, name)
+
+    def ask_and_wait(self) -> None:
+        """Ask every server, and wait for the answers."""
+        self.ask()
+        wait(self._asked.values())
+
+    def _answer(self, name: str) -> None:
+        alone = self._turn.acquire(timeout=_TURN_S)
+        asked_ns = time.monotonic_ns()
+        try:
+            values = self._readers[name].ask(self._http)
+        except (httpx.HTTPError, ValueError):
+            values = []
+        finally:
+            if alone:
+                self._turn.release()
+        self._keep(_samples(asked_ns, name, self._roles[name], values or [(FAILED, 1.0)]))
+
+
+def client_samples(figures: Mapping[str, Any]) -> list[Sample]:
+    """Return what the load process tells of itself in its progress."""
+    values = {
+        name: figures[key] / (NANOS if key.endswith("_ns") else 1) for name, key in _CLIENT_FIGURES.items()
+    }
+    return _samples(figures["at_ns"], PRODUCERS, CLIENT, values.items())
+
+
+def write_samples(file: Path, samples: Iterable[tuple[Sample, int]]) -> None:
+    """Write samples, each with its slice, in the columns of SAMPLES; the file appears whole or not at all."""
+    columns = zip(*((*sample, number) for sample, number in sorted(samples)), strict=True)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, SAMPLES.types, strict=True)]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    hidden = file.with_name(f".{file.name}")
+    pq.write_table(pa.table(arrays, schema=SAMPLES), hidden)
+    hidden.rename(file)
+
+
+def _samples(at_ns: int, node: str, role: str, values: Iterable[tuple[str, float]]) -> list[Sample]:
+    return [Sample(at_ns, node, role, metric, float(value), metric in COUNTERS) for metric, value in values]

@@ -1,0 +1,66 @@
+"""What everybody does in each slice: looked at just before and just after it, so the figures are its case's own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from bench.telemetry.observer import Observer, Sample, Watched, client_samples, write_samples
+
+SCRAPED_CYCLES = 8
+"""Servers are asked for their own figures around the slices of one cycle in so many: that takes some 10 ms of CPU a
+server each time."""
+
+
+class SliceSampler:
+    """Looks at everybody around the slices of the trials of one cluster start; a context manager."""
+
+    def __init__(self, watched: Watched) -> None:
+        """Nothing is looked at before `with`."""
+        self._rows: dict[int, list[tuple[Sample, int]]] = {}
+        self._fresh: list[Sample] = []
+        self._lock = threading.Lock()
+        self._observer = Observer(watched, self._take)
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._observer.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+        self._observer.__exit__()
+
+    def before(self, trial: int, number: int, *, scraped: bool) -> None:
+        """Look just before slice `number` of a trial; with `scraped` servers are asked, too, and before that."""
+        if scraped:
+            self._observer.ask_and_wait()
+        self._observer.look()
+        self._file_under(trial, number)
+
+    def after(self, trial: int, number: int, *, scraped: bool) -> None:
+        """Look just after a slice; with `scraped` servers are asked, too, and after that: it costs them CPU."""
+        self._observer.look()
+        if scraped:
+            self._observer.ask_and_wait()
+        self._file_under(trial, number)
+
+    def _file_under(self, trial: int, number: int) -> None:
+        with self._lock:
+            samples, self._fresh = self._fresh, []
+        self._rows.setdefault(trial, []).extend((sample, number) for sample in samples)
+
+    def take_progress(self, trial: int, number: int, figures: Mapping[str, Any]) -> None:
+        """Take what the load process tells of itself in a slice."""
+        self._rows.setdefault(trial, []).extend((sample, number) for sample in client_samples(figures))
+
+    def write(self, trial: int, file: Path) -> None:
+        """Write what was seen of a trial; nothing where nobody looked."""
+        if samples := self._rows.pop(trial, []):
+            write_samples(file, samples)
+
+    def _take(self, samples: list[Sample]) -> None:
+        with self._lock:
+            self._fresh.extend(samples)
