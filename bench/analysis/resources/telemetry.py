@@ -1,4 +1,4 @@
-"""What servers, machine and client did: rates and levels over a trial's time, and over its window."""
+"""What servers, machine and client did: rates and levels over a trial's time, and over its window or slices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MACHINE, _MACHINES, _PROCESSES = "machine", "cpu_busy_s", "cpu_s"
 
 
 class Used(NamedTuple):
-    """A figure of one node over a trial's window: of a counter its growth per second of it, of a level the mean."""
+    """A figure of one node over a trial's window, or all its slices: a counter's growth per second, a level's mean."""
 
     trial: int
     node: str
@@ -41,8 +41,12 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
     Columns: trial, node, role, metric, counter; at_ns (since the trial's first send); level (as sampled); grown and
     took_ns (null for the first, and for levels); in_window. A counter that has fallen began anew, with its process.
     What servers were asked for counts from the last answer shortly before the window, or at its start.
+
+    A counter's growth is taken between looks of the same slice only: between two slices the neighbours ran. All that is
+    between a slice's looks is in the window. Servers work for a slice while its load runs, however long they are asked
+    before and after it: what they told grew within that time.
     """
-    every = Window.partitionBy("trial", "node", "metric")
+    every = Window.partitionBy("trial", "slice", "node", "metric")
     before = every.orderBy("at_ns")
     last, last_ns = F.lag("value").over(before), F.lag("at_ns").over(before)
     value, at_ns = F.col("value"), F.col("at_ns")
@@ -54,6 +58,8 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
     late_ns = F.when(asked, F.lit(_BEHIND_NS)).when(F.col("timed"), F.lit(0)).otherwise(F.lit(_LATE_NS))
     inside = (begun_ns >= from_ns) & (begun_ns < end_ns) & (at_ns <= end_ns + late_ns)
     until_ns = F.when(asked & (last_ns < end_ns), F.least(at_ns, end_ns)).otherwise(at_ns)
+    sliced = F.col("slices").isNotNull()
+    since_ns = F.when(asked & sliced & (last_ns < end_ns), F.greatest(last_ns, F.col("begun_ns")))
     return windows.over(samples).select(
         "trial",
         "node",
@@ -63,13 +69,13 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
         (at_ns - F.col("first_ns")).alias("at_ns"),
         value.alias("level"),
         F.when(F.col("counter") & last.isNotNull(), grown).alias("grown"),
-        F.when(F.col("counter"), until_ns - last_ns).alias("took_ns"),
-        F.coalesce(inside, F.lit(False)).alias("in_window"),  # noqa: FBT003 - Spark's way to write false
+        F.when(F.col("counter"), until_ns - F.coalesce(since_ns, last_ns)).alias("took_ns"),
+        (sliced | F.coalesce(inside, F.lit(False))).alias("in_window"),  # noqa: FBT003 - Spark's way to write false
     )
 
 
 def used(stepped: DataFrame) -> list[Used]:
-    """Add up what `steps` gave inside each trial's window.
+    """Add up what `steps` gave inside each trial's window, or in all its slices.
 
     A process that lived for a part of it has its growth divided by the whole all the same, which is the time for which
     the machine was seen. What a server was asked for counts for all the time that it lived, also if it told for less.
