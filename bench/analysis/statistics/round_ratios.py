@@ -24,6 +24,7 @@ _Kind = tuple[str, ...]
 PRIOR_FREEDOM = 4
 """The variance of like pairs counts as much as so many further rounds of a pair (docs/method.md)."""
 _LEAST_ROUNDS = 2
+_MOST_ROUNDS = 999
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,28 @@ class RoundRatio:
         if self.error is None or self.freedom is None:
             return None
         return float(stats.t.isf((1 - level) / 2, self.freedom)) * self.error
+
+    def chance(self, ratio: float) -> float | None:
+        """Return the two-sided p-value of `ratio` being the true one; None where there is no interval."""
+        if self.error is None or self.freedom is None:
+            return None
+        distance = abs(math.log(self.ratio / ratio))
+        if self.error == 0:
+            return float(distance == 0)
+        return float(2 * stats.t.sf(distance / self.error, self.freedom))
+
+    def rounds_for(self, half_width: float, level: float = LEVEL) -> int | None:
+        """Return in how many rounds the interval would reach no further than `half_width`, a logarithm.
+
+        From today's variance; never fewer than there are. None where there is no interval, and above 999 rounds.
+        """
+        if self.error is None or self.freedom is None or half_width <= 0:
+            return None
+        numbers = np.arange(self.rounds, _MOST_ROUNDS + 1)
+        freedom = self.freedom * (numbers - 1) / (self.rounds - 1)
+        reach = stats.t.isf((1 - level) / 2, freedom) * self.error * np.sqrt(self.rounds / numbers)
+        enough = numbers[reach <= half_width]
+        return int(enough[0]) if len(enough) else None
 
 
 @dataclass(frozen=True, slots=True)
