@@ -17,7 +17,18 @@ from bench.analysis.statistics.interval import median_interval
 from bench.analysis.tables import FAULTS, TELEMETRY
 from bench.model import BROKEN, BUSY, COUNTERS, NANOS, RATES, TIMES, USAGE
 from tests import report_documents as documents
-from tests.report_sketch import FSYNC_NS, SWEPT, WARM_UP_S, WINDOW_S, Row, Sketch, case_name, typical_rate
+from tests.report_sketch import (
+    FSYNC_NS,
+    LEAD_IN_S,
+    SLICE_S,
+    SWEPT,
+    WARM_UP_S,
+    WINDOW_S,
+    Row,
+    Sketch,
+    case_name,
+    typical_rate,
+)
 
 Times: TypeAlias = npt.NDArray[np.float64]
 
@@ -42,20 +53,27 @@ def build(run: Path, sketch: Sketch | None = None) -> Path:
     timeline: list[Row] = []
     percentiles: list[Row] = []
     messages: list[Row] = []
+    slices: list[Row] = []
+    begun_ns = _begun(sketch, order, draw)
     for trial in order:
         row, curves, seconds = _measure(trial, sketch, draw)
         rows.append(row)
         percentiles += curves
-        timeline += seconds
+        timeline += [] if sketch.cycles else seconds
+        slices += _slices(row, begun_ns[trial["trial"]], sketch, draw)
         messages += _offending(row)
-        documents.write_trial(run, trial, row, sketch)
+        documents.write_trial(run, trial, row, sketch, begun_ns[trial["trial"]])
     trials = pd.DataFrame(rows)
     _write_tables(
         results,
         trials=trials,
         cases=_cases(trials, order),
         telemetry=pd.DataFrame(
-            [sample for trial in order for sample in _samples(trial["trial"], trial["system"])],
+            [
+                sample
+                for trial in order
+                for sample in _samples(trial["trial"], trial["system"], begun_ns[trial["trial"]])
+            ],
             columns=list(TELEMETRY),
         ),
         timeline=pd.DataFrame(timeline, columns=_TIMELINE_COLUMNS),
@@ -63,6 +81,8 @@ def build(run: Path, sketch: Sketch | None = None) -> Path:
         errors=pd.DataFrame(columns=["trial", "outcome", "error", "count", "present"]),
         messages=pd.DataFrame(messages, columns=_MESSAGE_COLUMNS),
         faults=pd.DataFrame(columns=list(FAULTS)),
+        slices=pd.DataFrame(slices, columns=_SLICE_COLUMNS),
+        ratios=pd.DataFrame(_ratios(trials, sketch) if sketch.cycles else [], columns=_RATIO_COLUMNS),
     )
     documents.write_json(results / "expectations.json", list(documents.expectations(sketch)))
     documents.write_json(results / "summary.json", documents.summary(sketch, trials))
@@ -82,6 +102,15 @@ _MESSAGE_COLUMNS = [
     *("previous_sequence", "previous_ledger", "previous_entry", "previous_batch_index"),
     *("first_partition", "first_ledger", "first_entry", "first_batch_index", "error"),
 ]
+
+
+_SLICE_COLUMNS = [
+    *("trial", "slice", "cycle", "start_ns", "length_ns", "acked", "throughput_msgs_per_s"),
+    *("service_p50_ns", "service_p99_ns", "response_p99_ns"),
+]
+
+
+_RATIO_COLUMNS = ["system", "case", "baseline", "metric", "ratio", "low", "high", "rounds"]
 
 
 _UNSEEN = ("unavailable_ended", "machine_cpu_share", "gc_share")
@@ -112,7 +141,7 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
             **dict.fromkeys((*BROKEN, *_UNSEEN, "drift", "flags", "cpu_share", "loop_lag_max_ns")),
             "e2e_messages": 0,
         }
-        state = {"state": "failed", "verdict": "invalid", "reason": reason, "window_s": None}
+        state = {"state": "failed", "verdict": "invalid", "reason": reason, "window_s": None, "slices": None}
         return {**base, **state, **swept, **empty, "account_complete": False}, [], []
     rate = typical_rate(trial["system"], trial["settings"]) * draw.normal(1.0, 0.05)
     service = _times(draw, NANOS / rate, sketch.messages)
@@ -128,7 +157,8 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
         "verdict": "valid",
         "reason": None,
         **swept,
-        "window_s": float(WINDOW_S),
+        "window_s": sketch.cycles * SLICE_S or float(WINDOW_S),
+        "slices": sketch.cycles or None,
         "throughput_msgs_per_s": rate,
         "throughput_bytes_per_s": rate * 1000,
         **dict.fromkeys(TIMES),
@@ -164,10 +194,14 @@ def _usage(client: float) -> Row:
     }
 
 
-def _samples(trial: int, system: str) -> Iterator[Row]:
+def _samples(trial: int, system: str, begun_ns: list[int]) -> Iterator[Row]:
+    """What nodes used: second by second, or looked at when each slice that began then had ended."""
+    slice_ns = round((LEAD_IN_S + SLICE_S) * NANOS)
+    seconds = [second * NANOS for second in range(WARM_UP_S + WINDOW_S)]
+    ends_ns = [begun - begun_ns[0] + slice_ns for begun in begun_ns] or seconds
     levels = {"cpu_s": 0.4, "disk_write_bytes": 2e6, "net_in_bytes": 4e6, "net_out_bytes": 3e6}
-    for second in range(WARM_UP_S + WINDOW_S):
-        at = {"trial": trial, "at_ns": second * NANOS + 1000}
+    for end_ns in ends_ns:
+        at = {"trial": trial, "at_ns": end_ns + 1000}
         for node in ("broker-1", "broker-2") if system != "memory" else ():
             yield from (
                 {**at, "node": node, "role": "broker", "metric": name, "value": value}
@@ -228,6 +262,58 @@ def _seconds(trial: int, rate: float, draw: np.random.Generator) -> Iterator[Row
         inside = WARM_UP_S <= second < WARM_UP_S + WINDOW_S
         counts = {"acked": acked, "failed": 0, "unknown": 0, "received": acked}
         yield {"trial": trial, "second": second, "in_window": inside, **counts, **times}
+
+
+def _begun(sketch: Sketch, order: list[Row], draw: np.random.Generator) -> dict[int, list[int]]:
+    """When each trial's slices began, by trial: in each cycle of a cluster start its trials come in a new order."""
+    begun: dict[int, list[int]] = {trial["trial"]: [] for trial in order}
+    step_ns = round((LEAD_IN_S + SLICE_S) * NANOS)
+    for _, group in pd.DataFrame(order).groupby(["system", "round"]):
+        now_ns = NANOS
+        for _ in range(sketch.cycles):
+            for number in draw.permutation(group["trial"]):
+                begun[int(number)].append(now_ns)
+                now_ns += step_ns
+    return begun
+
+
+def _slices(row: Row, begun_ns: list[int], sketch: Sketch, draw: np.random.Generator) -> Iterator[Row]:
+    """The slices of a trial: in the second round of the first system a quarter of the time was slow."""
+    if row["state"] == "failed":
+        return
+    slow = row["round"] == 1 and row["system"] == sketch.systems[0]
+    for number, begun in enumerate(begun_ns):
+        late = slow and sketch.cycles // 2 <= number < 3 * sketch.cycles // 4
+        rate = row["throughput_msgs_per_s"] * draw.lognormal(0, 0.12) * (0.5 if late else 1.0)
+        times = {"service_p50_ns": int(NANOS / rate), "service_p99_ns": int(4 * NANOS / rate)}
+        yield {
+            "trial": row["trial"],
+            "slice": number,
+            "cycle": number,
+            "start_ns": begun - NANOS + round(LEAD_IN_S * NANOS),
+            "length_ns": round(SLICE_S * NANOS),
+            "acked": int(rate * SLICE_S),
+            "throughput_msgs_per_s": rate,
+            **times,
+            "response_p99_ns": int(5 * NANOS / rate) if sketch.open_loop else None,
+        }
+
+
+def _ratios(trials: pd.DataFrame, sketch: Sketch) -> Iterator[Row]:
+    """Ratios to each system's first case, with an interval of 4 % to both sides from two rounds on."""
+    open_loop = ("service_p50_ns", "service_p99_ns", "response_p50_ns", "response_p99_ns")
+    closed = ("throughput_msgs_per_s", "service_p50_ns", "service_p99_ns")
+    metrics = [*(open_loop if sketch.open_loop else closed), *(["e2e_p50_ns"] if sketch.e2e else [])]
+    valid = trials[trials["verdict"] == "valid"]
+    for system, case in dict.fromkeys(zip(trials["system"], trials["case"], strict=True)):
+        baseline = sketch.baseline(system)
+        one, other = (valid[valid["case"] == name].set_index("round") for name in (case, baseline))
+        for metric in metrics if case != baseline else ():
+            logs = np.log((one[metric] / other[metric]).dropna().astype(float))
+            ratio = float(np.exp(logs.mean()))
+            ends = (ratio * 0.96, ratio * 1.04) if len(logs) > 1 else (None, None)
+            head = {"system": system, "case": case, "baseline": baseline, "metric": metric, "ratio": ratio}
+            yield head | {"low": ends[0], "high": ends[1], "rounds": len(logs)}
 
 
 def _cases(trials: pd.DataFrame, order: list[Row]) -> pd.DataFrame:

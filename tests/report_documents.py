@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from bench.model import NANOS
-from tests.report_sketch import WARM_UP_S, WINDOW_S, Row, Sketch, case_name
+from tests.report_sketch import LEAD_IN_S, SLICE_S, WARM_UP_S, WINDOW_S, Row, Sketch, case_name
 
 
 def _configuration(trial: Row) -> Row:
@@ -44,7 +44,8 @@ def _effective(trial: Row) -> Row:
     return {"cluster": {}, "topic": {}, "roles": {}, "producer": {}}
 
 
-def write_trial(run: Path, trial: Row, row: Row, sketch: Sketch) -> None:
+def write_trial(run: Path, trial: Row, row: Row, sketch: Sketch, begun_ns: Sequence[int] = ()) -> None:
+    """Write a trial's trial.json; `begun_ns` are the times at which its slices began."""
     folder = run / "trials" / f"{trial['trial']:04d}"
     folder.mkdir(parents=True)
     failed = row["state"] == "failed"
@@ -55,13 +56,15 @@ def write_trial(run: Path, trial: Row, row: Row, sketch: Sketch) -> None:
         "message_bytes": 1000,
         "window": 1,
         "pacing": [[8.0, 500]] if sketch.open_loop else "closed",
-        "warm_up_s": float(WARM_UP_S),
-        "duration_s": float(WINDOW_S),
+        "warm_up_s": LEAD_IN_S if sketch.cycles else float(WARM_UP_S),
+        "duration_s": SLICE_S if sketch.cycles else float(WINDOW_S),
         "messages": None,
     }
     content = {
-        "format": 1,
+        "format": 2,
         "trial": trial["trial"],
+        "logs": f"{trial['system']}-{trial['round']}",
+        "slices": [_slice(number, begun) for number, begun in enumerate(begun_ns)] or None,
         "round": trial["round"],
         "case": case | {"configuration": _configuration(trial)},
         "load": load,
@@ -81,14 +84,23 @@ def write_trial(run: Path, trial: Row, row: Row, sketch: Sketch) -> None:
     write_json(folder / "trial.json", content)
 
 
+def _slice(number: int, begun_ns: int) -> Row:
+    start_ns = begun_ns + round(LEAD_IN_S * NANOS)
+    times = {"begun_ns": begun_ns, "start_ns": start_ns, "end_ns": start_ns + round(SLICE_S * NANOS)}
+    return {"slice": number, "cycle": number, **times}
+
+
 def _disk(trial: Row, row: Row) -> Row | None:
     asked = trial["settings"].get("emulated_fsync")
     return {"emulated_fsync": asked, "fsync_ns": {"broker-1": {"p50": row["fsync_ns"]}}} if asked else None
 
 
 def expectations(sketch: Sketch) -> Iterator[Row]:
-    enough = sketch.rounds >= 5
+    enough = sketch.rounds >= (2 if sketch.cycles else 5)
     word = "held" if enough else "undecided"
+    judged: Row = {"smallest_effect": 0.05, "effect": 1.16} if sketch.cycles else {}
+    if sketch.cycles and enough:
+        yield _without_difference(sketch)
     for system, claim, source, pairs in _CLAIMS:
         if system in sketch.systems:
             comparisons = [
@@ -113,7 +125,33 @@ def expectations(sketch: Sketch) -> Iterator[Row]:
                 "verdict": word,
                 "summary": summary,
                 "comparisons": comparisons,
+                **judged,
             }
+
+
+def _without_difference(sketch: Sketch) -> Row:
+    comparison = {
+        "what": "replicas=4 acks=all: min.insync.replicas=1 > min.insync.replicas=4",
+        "rounds_for": 2,
+        "rounds_against": 1,
+        "rounds": sketch.rounds,
+        "values": None,
+        "ratio_median": 1.012,
+        "ratio_low": 0.985,
+        "ratio_high": 1.04,
+        "verdict": "no difference",
+    }
+    return {
+        "id": "min-insync",
+        "claim": "A higher `min.insync.replicas` costs throughput.",
+        "source": "",
+        "system": sketch.systems[0],
+        "verdict": "no difference",
+        "summary": "no difference larger than 5 %",
+        "smallest_effect": 0.05,
+        "effect": 1.012,
+        "comparisons": [comparison],
+    }
 
 
 _CLAIMS: tuple[tuple[str, str, str, list[tuple[str, float]]], ...] = (
@@ -147,7 +185,11 @@ def summary(sketch: Sketch, trials: pd.DataFrame) -> Row:
     ]
     return {
         "headline": headline,
-        "rounds_needed": {"difference": 0.05, "half": 14, "most": 31},
+        "undecided": {
+            "expectations": ["kafka-order"] if sketch.rounds < 2 else [],
+            "half_widths": {"throughput_msgs_per_s": 0.031},
+            "minutes_left": 12.4 if sketch.rounds < 2 else 0,
+        },
         "figure": "price" if sketch.disks else "throughput",
         "analysis_s": 41.2,
         "messages": int(trials["sent"].sum()),
@@ -233,6 +275,9 @@ def manifest(sketch: Sketch) -> Row:
             "measuring": 1200.0,
         },
         "expectations": [],
+        "looks": max(0, sketch.rounds - 1) if sketch.cycles else 0,
+        "smallest_effect": 0.05,
+        "baseline": {system: sketch.baseline(system) for system in sketch.systems},
     }
 
 

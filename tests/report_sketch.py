@@ -15,6 +15,7 @@ SWEPT = {
     "memory": ("loss",),
 }
 WARM_UP_S, WINDOW_S = 2, 6
+LEAD_IN_S, SLICE_S = 0.1, 0.5
 FSYNC_NS = {"as is": 60_000, "1ms": 1_150_000, "10ms": 10_200_000}
 """What an emulated disk was measured to cost."""
 
@@ -22,7 +23,7 @@ FSYNC_NS = {"as is": 60_000, "1ms": 1_150_000, "10ms": 10_200_000}
 @dataclass(frozen=True)
 class Sketch:
     """What the made-up run looks like; `failed`, `lost` (messages by trial), `incomplete`, `slowed`, `drifting`
-    and `crowded` name trials."""
+    and `crowded` name trials. With `cycles` each trial is measured in so many slices, without it in one window."""
 
     systems: tuple[str, ...] = ("kafka", "pulsar")
     rounds: int = 5
@@ -34,6 +35,7 @@ class Sketch:
     crowded: tuple[int, ...] = ()
     e2e: bool = True
     open_loop: bool = False
+    cycles: int = 0
     disks: tuple[str, ...] = ()
     messages: int = 4000
     seed: int = 1
@@ -41,6 +43,10 @@ class Sketch:
     def swept(self, system: str) -> tuple[str, ...]:
         """The names of a system's settings."""
         return (*SWEPT[system], *(["emulated_fsync"] if self.disks else []))
+
+    def baseline(self, system: str) -> str:
+        """The full name of a system's baseline case: its first."""
+        return case_name(system, self.cases(system)[0])
 
     def cases(self, system: str) -> list[dict[str, str]]:
         """The settings of each case, in the scenario's order."""

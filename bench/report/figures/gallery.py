@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from bench import numbers
 from bench.report import style, sweep
-from bench.report.figures import curves, order, price, resources, rows, timeline
+from bench.report.figures import course, curves, order, price, resources, rows, slices, timeline
 from bench.report.figures.drawing import Drawing, draw
 from bench.report.results import Results
 
@@ -27,7 +27,8 @@ def gallery(results: Results, parts: Sequence[sweep.Part]) -> dict[str, Drawing]
     """Draw all figures, by name; those without data are not among them."""
     with style.drawing():
         drawn = [_throughput(results, parts), *_latencies(results, parts), _timeline(results, parts)]
-        drawn += [_resources(results, parts), _order(results, parts), *_prices(results, parts)]
+        drawn += [_course(results, parts), _resources(results, parts), _order(results, parts)]
+        drawn += [_slices(results, parts), *_prices(results, parts)]
     return {drawing.name: drawing for drawing in drawn if drawing}
 
 
@@ -103,6 +104,33 @@ def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     return _drawn(figure, "timeline", "Throughput over time", alt, caption)
 
 
+def _course(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
+    figure = course.course(results, parts)
+    alt = "Acknowledged messages per second over the time of a cluster start, slice by slice. " + _ranges(
+        parts, "throughput_msgs_per_s", lambda value: f"{numbers.rate(value)} messages/s over all slices"
+    )
+    caption = (
+        "Each dot is a slice of the trial whose throughput is its case's median; the line is the running median of "
+        f"{course.RUNNING} slices. Between two slices of a case those of the other cases were measured."
+        + _panels_chosen(parts)
+    )
+    return _drawn(figure, "course", "Throughput slice by slice", alt, caption)
+
+
+def _slices(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
+    figure = slices.slices(results, parts)
+    count = numbers.plural(len(results.slices), "slice")
+    swings = " ".join(filter(None, (slices.swing(results, part) for part in parts)))
+    alt = f"{count}, each relative to the median of its case on that cluster start. Median over all cases: {swings}"
+    caption = (
+        "Each dot is a slice, in a shade for each case; the line is the median over all cases in each cycle. "
+        "Where the line slopes or dips, the machine or the servers changed for all cases alike, which leaves their "
+        "ratios as they are; dots of one shade that leave the line are a change in that case alone."
+        + _starts_chosen(results, parts)
+    )
+    return _drawn(figure, "slices", "Every slice over time", alt, caption)
+
+
 def _resources(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     figure = resources.resources(results, parts)
     alt = "CPU, disk writes and network traffic over the time of a trial, by role. " + _ranges(
@@ -112,7 +140,7 @@ def _resources(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
         "Each system's cases of highest and of lowest throughput, in the trial whose throughput is their median, one "
         "upon the other by role. Client: the load process and the consumers. Suite: what the suite itself "
         "did beside the load. Others: what else ran on the machine. Network counts what nodes received and what they "
-        "sent."
+        f"sent.{resources.IN_SLICES if results.sliced else ''}"
     )
     return _drawn(figure, "resources", "What it took over time", alt, caption)
 
@@ -185,7 +213,7 @@ def _marks(results: Results) -> str:
         return "Each mark is a case's only trial."
     return (
         "Each mark is one trial, from the first round (top of its row) to the last; the bar is the case's "
-        "median, written at the right, the line its 95 % interval (below five trials, their range)."
+        "median, written at the right, the line its 95 % interval (where there is none, the range of its trials)."
     )
 
 
@@ -202,6 +230,15 @@ def _chosen(parts: Sequence[sweep.Part]) -> str:
     counts = [(part.title, *rows.chosen(part)) for part in parts]
     return "".join(
         f" {title}: {shown} of {total} cases drawn." for title, shown, total in counts if shown < total
+    )
+
+
+def _starts_chosen(results: Results, parts: Sequence[sweep.Part]) -> str:
+    counts = [(part.title, *slices.chosen(results, part)) for part in parts]
+    return "".join(
+        f" {title}: {shown} of {total} cluster starts drawn."
+        for title, shown, total in counts
+        if shown < total
     )
 
 

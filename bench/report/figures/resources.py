@@ -21,6 +21,7 @@ _CLIENT, _SUITE, _MACHINE, _OTHERS = "client", "suite", "machine", "others"
 _GREYS = {_CLIENT: "#8b95a3", _MACHINE: "#8b95a3", _SUITE: "#b3bac4", _OTHERS: "#d3d8de"}
 _LEFT_IN, _GAP_IN, _TOP_IN, _ROW_IN, _BETWEEN_IN, _FOOT_IN = 0.52, 0.16, 0.7, 0.92, 0.14, 0.36
 _CHARACTER_IN = 0.049
+IN_SLICES = " Each value is the mean over a slice; between slices other cases were measured."
 _TITLE_LINES = 2
 
 
@@ -40,8 +41,15 @@ QUANTITIES = (
 )
 
 
+_BUSY = ("cpu_busy_s", "cpu_steal_s")
+METRICS = frozenset({*_BUSY, *(metric for quantity in QUANTITIES for metric in quantity.metrics)})
+"""What the figure reads of the table `telemetry`."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Column:
+class Column:
+    """A trial that is drawn, with its samples since its first send and the `second` of each."""
+
     part: sweep.Part
     title: str
     samples: pd.DataFrame
@@ -63,7 +71,7 @@ def by_role(samples: pd.DataFrame, quantity: Quantity) -> pd.DataFrame:
     if quantity.metrics != ("cpu_s",):
         return table.loc[:, servers]
     table = table.loc[:, [*servers, *(role for role in (_CLIENT, _SUITE) if role in table.columns)]]
-    machine = samples[samples["metric"].isin(("cpu_busy_s", "cpu_steal_s"))]
+    machine = samples[samples["metric"].isin(_BUSY)]
     busy = machine.groupby(["second", "metric"])["value"].mean().groupby("second").sum()
     table[_OTHERS] = (busy - table.sum(axis=1)).reindex(table.index).clip(lower=0.0)
     filled: pd.DataFrame = table.fillna(0.0)
@@ -72,7 +80,7 @@ def by_role(samples: pd.DataFrame, quantity: Quantity) -> pd.DataFrame:
 
 def resources(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     """Draw the figure; None without telemetry of a valid trial."""
-    columns = [column for part in parts for column in _columns(results, part)]
+    columns = [column for part in parts for column in columns(results, part)]
     if not columns:
         return None
     height = _TOP_IN + len(QUANTITIES) * (_ROW_IN + _BETWEEN_IN) + _FOOT_IN
@@ -101,13 +109,14 @@ def resources(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     return figure
 
 
-def _columns(results: Results, part: sweep.Part) -> Iterator[_Column]:
+def columns(results: Results, part: sweep.Part) -> Iterator[Column]:
+    """Give the trials that are drawn of a system: of its cases of highest and of lowest throughput."""
     measured = part.cases[part.cases["throughput_msgs_per_s"].notna()].sort_values("throughput_msgs_per_s")
     for place in dict.fromkeys((-1, 0) if len(measured) > 1 else (0,) if len(measured) else ()):
         case = measured.iloc[place]
         trial = representative(results.valid[results.valid["case"] == case["case"]])
         if len(samples := seconds_of(results, trial)):
-            yield _Column(part, part.label(case), samples)
+            yield Column(part, part.label(case), samples)
 
 
 def stack(axes: Axes, system: str, table: pd.DataFrame, *, names: bool = False) -> None:
@@ -147,7 +156,7 @@ def colours(system: str, table: pd.DataFrame) -> dict[str, str]:
     return {role: shades.get(role) or _GREYS[role] for role in table.columns}
 
 
-def _title(axes: Axes, column: _Column, most: int) -> None:
+def _title(axes: Axes, column: Column, most: int) -> None:
     """The case above a column, in two lines where one is too short."""
     lines = textwrap.wrap(column.title, most, break_long_words=False, break_on_hyphens=False)
     if len(lines) > _TITLE_LINES:
@@ -163,7 +172,7 @@ def _title(axes: Axes, column: _Column, most: int) -> None:
     )
 
 
-def _heads(axes: Axes, column: _Column, table: pd.DataFrame) -> None:
+def _heads(axes: Axes, column: Column, table: pd.DataFrame) -> None:
     """The system above the first of its columns, and the roles in their colours."""
     base = style.look(column.part.system).base
     axes.annotate(

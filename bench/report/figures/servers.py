@@ -106,10 +106,14 @@ def _by_role(chosen: pd.DataFrame, metric: str, across: str) -> pd.DataFrame:
     return table
 
 
-def lines(axes: Axes, system: str, told: Told, table: pd.DataFrame, start_s: float) -> None:
-    """Draw a line a role, named at the right in its colour; its first value is since the window's `start_s`."""
+def lines(axes: Axes, system: str, told: Told, table: pd.DataFrame, start_s: float | None) -> None:
+    """Draw a line a role, named at the right in its colour; its first value is since the window's `start_s`.
+
+    Without that the trial was measured in slices, and a value is of one of them, not of the time since the one before.
+    """
     for number, (role, colour) in enumerate(resources.colours(system, table).items()):
-        course = _steps(table[role], start_s) if told.since else _levels(table[role])
+        steps = told.since and start_s is not None
+        course = _steps(table[role], start_s or 0.0) if steps else _levels(table[role])
         axes.plot(*course, color=colour, linewidth=1.0)
         axes.plot(table.index, table[role], ".", color=colour, markersize=3)
         resources.name(axes, role, colour, 0.04 + 0.26 * number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 import pandas as pd
@@ -11,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bench import numbers
+from bench.model import NANOS
 from bench.report import style
 from bench.report.figures import resources, servers, timeline
 from bench.report.figures.drawing import Drawing, draw
@@ -20,13 +22,29 @@ _MS = 1e-6
 _PANEL_IN, _LOW_IN, _GAP_IN, _LEFT_IN, _RIGHT_IN, _FOOT_IN = 0.95, 0.6, 0.24, 0.62, 0.75, 0.36
 
 _CAPTION = "Grey: warm-up, not counted. Red: something was broken. The last second is cut short."
+_SLICES = "Each dot is a slice, or a look at its end; between slices other cases were measured."
 _ASKED = "Below, what servers tell of themselves; a step is a mean over the time before it."
+_ASKED_IN_SLICES = "Below, what servers tell of themselves, asked around some slices only."
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """How a trial went: a row a second, or a slice (`sliced`), by seconds since the first send.
+
+    Columns: acked (per second), service_p50_ns and service_p99_ns where known; of seconds also in_window, failed and
+    unknown. `right_s` is where it ends; `start_s` where what counts begins.
+    """
+
+    table: pd.DataFrame
+    start_s: float
+    right_s: float
+    sliced: bool
 
 
 def trial(results: Results, number: int) -> Drawing | None:
     """Draw a trial; None where it sent nothing. Panels without any sample are left out."""
-    seconds = results.timeline[results.timeline["trial"] == number].set_index("second")
-    if seconds.empty:
+    course = _in_slices(results, number) or _in_seconds(results, number)
+    if course is None:
         return None
     row = results.trials[results.trials["trial"] == number].iloc[0]
     system, base = str(row["system"]), style.look(str(row["system"])).base
@@ -34,32 +52,54 @@ def trial(results: Results, number: int) -> Drawing | None:
     quantities = resources.QUANTITIES if len(samples) else ()
     told = list(servers.panels(samples))
     figure, panels = _panels([_PANEL_IN] * (2 + len(quantities)) + [_LOW_IN] * len(told))
-    _acks(panels[0], seconds, base)
-    _service(panels[1], seconds, base)
+    _acks(panels[0], course, base)
+    _service(panels[1], course, base)
     for axes, quantity in zip(panels[2:], quantities, strict=False):
         resources.stack(axes, system, resources.by_role(samples, quantity), names=True)
         _title(axes, quantity.label)
-    start_s = float(seconds.index[seconds["in_window"].astype(bool)].min())
     for axes, (one, table) in zip(panels[2 + len(quantities) :], told, strict=True):
-        servers.lines(axes, system, one, table, start_s)
+        servers.lines(axes, system, one, table, None if course.sliced else course.start_s)
         _title(axes, one.title(system))
-    right = int(seconds.index.max()) + 1
     faults = results.faults[results.faults["trial"] == number]
     for axes in panels:
-        axes.set_xlim(0, right)
-        timeline.broken(axes, faults, right, named=axes is panels[0])
+        axes.set_xlim(0, course.right_s)
+        timeline.broken(axes, faults, int(course.right_s), named=axes is panels[0])
     timeline.happened(panels[0], results.trial_files[number], results.first_send_ns(number))
-    caption = [_CAPTION, timeline.MARKS if len(faults) else "", _ASKED if told else ""]
+    asked = _ASKED_IN_SLICES if course.sliced else _ASKED
+    caption = [
+        _SLICES if course.sliced else _CAPTION,
+        timeline.MARKS if len(faults) else "",
+        asked if told else "",
+    ]
     *shown, last = ["service time", *(quantity.label.partition(",")[0] for quantity in quantities)]
     return draw(
         figure,
         name=f"trial-{number}",
         title=f"Trial {number} over its time",
         alt=f"{', '.join(['Acknowledged messages per second', *shown])} and {last} of {row['case']}: "
-        f"{numbers.rate(row['throughput_msgs_per_s'])} messages/s in the measured window."
+        f"{numbers.rate(row['throughput_msgs_per_s'])} messages/s in the measured "
+        f"{'slices' if course.sliced else 'window'}."
         f"{''.join(f' {_said(one.title(system), table)}.' for one, table in told)}",
         caption=" ".join(filter(None, caption)),
     )
+
+
+def _in_seconds(results: Results, number: int) -> _Course | None:
+    seconds = results.timeline[results.timeline["trial"] == number].set_index("second")
+    if seconds.empty:
+        return None
+    start_s = float(seconds.index[seconds["in_window"].astype(bool)].min())
+    return _Course(seconds, start_s, int(seconds.index.max()) + 1, sliced=False)
+
+
+def _in_slices(results: Results, number: int) -> _Course | None:
+    own = results.slices[results.slices["trial"] == number].sort_values("slice")
+    if own.empty:
+        return None
+    lead_in_s = float(results.trial_files[number]["load"]["warm_up_s"])
+    start_s = (own["start_ns"] - own["start_ns"].min()) / NANOS + lead_in_s
+    table = own.assign(acked=own["throughput_msgs_per_s"].astype(float)).set_index(start_s.astype(float))
+    return _Course(table, 0.0, float(table.index[-1] + own["length_ns"].iloc[-1] / NANOS), sliced=True)
 
 
 def _said(label: str, table: pd.DataFrame) -> str:
@@ -93,20 +133,31 @@ def _title(axes: Axes, words: str) -> None:
     axes.set_title(words, loc="left", color=style.SOFT, pad=3, fontsize=7)
 
 
-def _acks(axes: Axes, seconds: pd.DataFrame, base: str) -> None:
-    axes.step(seconds.index, seconds["acked"], where="post", color=base, linewidth=1.2)
+def _line(axes: Axes, course: _Course, values: pd.Series[float], colour: str, width: float) -> None:
+    """Draw values over the course: steps of a second each, or a dot a slice with a thin line to follow them by."""
+    if course.sliced:
+        axes.plot(values.index, values, ".-", color=colour, linewidth=0.4 * width, markersize=1.5 + width)
+    else:
+        axes.step(values.index, values, where="post", color=colour, linewidth=width)
+
+
+def _acks(axes: Axes, course: _Course, base: str) -> None:
+    _line(axes, course, course.table["acked"], base, 1.2)
+    axes.set_ylim(bottom=0)
+    if course.sliced:
+        _title(axes, "acknowledged messages per second, slice by slice")
+        return
+    seconds = course.table
     bad = seconds[(seconds["failed"] + seconds["unknown"]) > 0]
     axes.scatter(bad.index + 0.5, [0] * len(bad), marker="x", s=12, linewidth=0.8, color=style.BAD, zorder=5)
     inside = seconds.index[seconds["in_window"].astype(bool)]
     axes.axvspan(0, inside.min() if len(inside) else 0, color=style.SHADE, zorder=0, linewidth=0)
-    axes.set_ylim(bottom=0)
     _title(axes, "acknowledged messages per second (red cross: a send failed or stayed unknown)")
 
 
-def _service(axes: Axes, seconds: pd.DataFrame, base: str) -> None:
-    if "service_p50_ns" in seconds.columns:
+def _service(axes: Axes, course: _Course, base: str) -> None:
+    if "service_p50_ns" in course.table.columns:
         for column, width in (("service_p50_ns", 1.2), ("service_p99_ns", 0.7)):
-            times = pd.to_numeric(seconds[column]) * _MS
-            axes.step(seconds.index, times, where="post", color=base, linewidth=width)
+            _line(axes, course, pd.to_numeric(course.table[column]).astype(float) * _MS, base, width)
     axes.set_ylim(bottom=0)
     _title(axes, "service time, ms (strong: p50, thin: p99)")

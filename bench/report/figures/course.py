@@ -1,0 +1,71 @@
+"""The course of trials that were measured in slices: throughput of each slice over the time of the cluster start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from bench.report import sweep
+from bench.report.figures import multiples
+from bench.report.figures.dots import dots
+from bench.report.figures.scale import fitting
+from bench.report.figures.slices import with_case
+from bench.report.figures.timeline import representative
+from bench.report.results import Results
+
+RUNNING = 5
+"""The line is the running median of so many slices of a case."""
+
+
+def course(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
+    """Draw each case's representative trial, a dot a slice; None where no trial was measured in slices."""
+    table = _representative(results)
+    blocks = [block for part in parts if (block := sweep.panels(_measured_in(part, table))).shown]
+    y = fitting(table["rate"][table["rate"] > 0])
+    if y is None or not blocks:
+        return None
+    labels = ("minutes since the cluster's first slice", "acknowledged messages per second")
+    figure, cells = multiples.grid(blocks, labels, y, flat=True)
+    for cell in cells:
+        cell.axes.set_xlim(0, float(table["minutes"].max()) * 1.01)
+        cell.axes.xaxis.set_major_locator(MaxNLocator(6))
+        multiples.name_lines(cell, _lines(cell, table))
+    return figure
+
+
+def _representative(results: Results) -> pd.DataFrame:
+    """Return the slices of the trial of each case whose throughput is the case's median, in their order."""
+    rates = results.valid.set_index("trial")["throughput_msgs_per_s"]
+    table = with_case(results).rename(columns={"throughput_msgs_per_s": "rate"})
+    table = table.assign(
+        rate=table["rate"].astype(float), throughput_msgs_per_s=table["trial"].map(rates).astype(float)
+    )
+    chosen = {representative(own) for _, own in table.groupby("case")}
+    return table[table["trial"].isin(chosen)].sort_values(["case", "minutes"])
+
+
+def _measured_in(part: sweep.Part, table: pd.DataFrame) -> sweep.Part:
+    """Return the part with only those of its cases that have rows in the table."""
+    return replace(part, cases=part.cases[part.cases["case"].isin(table["case"])])
+
+
+def _lines(cell: multiples.Cell, table: pd.DataFrame) -> multiples.Ends:
+    """Draw a panel's lines; return where each ends."""
+    ends: dict[str, tuple[float, float]] = {}
+    for case in cell.panel.lines.values():
+        own = table[table["case"] == case]
+        running = own["rate"].rolling(RUNNING, center=True, min_periods=1).median()
+        dots(cell.axes, own[["minutes", "rate"]], cell.colours[case], size=1.4)
+        cell.axes.plot(
+            own["minutes"],
+            running,
+            color=cell.colours[case],
+            linestyle=cell.dashes[case],
+            linewidth=1.1,
+        )
+        ends[case] = (float(own["minutes"].iloc[-1]), float(running.iloc[-1]))
+    return ends
