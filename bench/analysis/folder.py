@@ -285,18 +285,19 @@ class RunFolder:
     def parts(self, stage: str) -> dict[int, list[Path]]:
         """Parquet files by trial, of `sends`, `receives` or `telemetry`; a trial without any is not among them."""
         files = {
-            trial.trial: sorted(
-                path
-                for path in trial_path(self.path, trial.trial).joinpath(stage).glob("*.parquet")
-                if not path.name.startswith(".")
-            )
-            for trial in self.trials
+            trial.trial: parquet_files(trial_path(self.path, trial.trial), stage) for trial in self.trials
         }
         return {trial: paths for trial, paths in files.items() if paths}
 
 
 def trial_path(run: Path, trial: int) -> Path:
     return run / "trials" / f"{trial:04d}"
+
+
+def parquet_files(trial_folder: Path, stage: str) -> list[Path]:
+    """Return the Parquet files of a trial's `sends`, `receives` or `telemetry`."""
+    files = trial_folder.joinpath(stage).glob("*.parquet")
+    return sorted(path for path in files if not path.name.startswith("."))
 
 
 def read_folder(run: Path) -> RunFolder:

@@ -1,0 +1,300 @@
+"""The figures of one finished trial, computed without a Spark session, for the decisions of a run that goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from bench.analysis.contract import ProducerSums, Recorded, soundness
+from bench.analysis.folder import TrialRecord, parquet_files, read_trial
+from bench.analysis.log import RECEIVES, SENDS, Column
+from bench.analysis.speed.latency import POINTS, Distribution
+from bench.analysis.speed.quantiles import SCALE
+from bench.analysis.speed.throughput import Tally, sends_by_slice
+from bench.analysis.speed.unsent import unsent
+from bench.analysis.trials import Counted, Row, trial_row
+from bench.errors import EventLogError
+from bench.model import Outcome
+
+Longs: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
+
+_MESSAGE = ("producer", "sequence", "sent_ns")
+_POSITION = ("ledger", "entry", "batch_index")
+_NULL = -1
+"""Stands for null in times and positions, which are never negative."""
+_NEED_TELEMETRY = ("bottleneck", "bottleneck_evidence")
+_OUTCOMES = pa.array([outcome.label for outcome in Outcome])
+
+
+def figures(trial_folder: Path) -> Row:
+    """Return a finished trial's row of the table `trials`, as `analyse` computes it.
+
+    The columns that come from telemetry, from other trials (flags, drift) and from faults are missing; a column that is
+    null may be.
+
+    Raises:
+        EventLogError: trial.json or a Parquet file is not as docs/event-log.md says; the message names the file.
+    """
+    trial = read_trial(trial_folder)
+    row = trial_row(trial, trial.settings, _counted(trial, trial_folder))
+    return {name: value for name, value in row.items() if name not in _NEED_TELEMETRY}
+
+
+@dataclass(frozen=True, slots=True)
+class _Spans:
+    """The counted parts of a trial: starts and ends by slice, in nanoseconds."""
+
+    starts_ns: Longs
+    ends_ns: Longs
+
+    def inside(self, slices: Longs, times_ns: Longs) -> Flags:
+        """Say of each time whether it lies in the counted part of its own slice."""
+        known = (slices >= 0) & (slices < len(self.starts_ns))
+        if not known.any():
+            return known
+        own = np.where(known, slices, 0)
+        inside: Flags = known & (times_ns >= self.starts_ns[own]) & (times_ns < self.ends_ns[own])
+        return inside
+
+
+def _counted(trial: TrialRecord, folder: Path) -> Counted:
+    sends = _read(folder, "sends", SENDS)
+    receives = _read(folder, "receives", RECEIVES)
+    number = trial.trial
+    messages = _messages(sends, receives)
+    found = _recorded(trial, sends)
+    tallies = _tallies(trial, sends)
+    missing = unsent(trial, sends_by_slice(tallies)) if tallies else {}
+    never_made = sum(one.in_window for one in missing.values())
+    distributions = _send_distributions(trial, sends, never_made) | _e2e_distribution(trial, messages)
+    late = _out_of_order(receives)
+    return Counted(
+        logged={number} if parquet_files(folder, "sends") else set(),
+        recorded={number: found} if found else {},
+        tallies={number: tallies},
+        unsent={number: sum(one.every for one in missing.values())} if missing else {},
+        distributions={(number, measure): one for measure, one in distributions.items() if one.count},
+        accounts={number: _account(messages)},
+        out_of_order={number: late},
+        used={},
+    )
+
+
+def _read(folder: Path, stage: str, columns: Mapping[str, Column]) -> Any:  # noqa: ANN401 - pyarrow has no types
+    """Read one stage of a trial as a table; columns that its format does not have are 0."""
+    schema = pa.schema([(name, column.arrow) for name, column in columns.items()])
+    parts = [_whole(path, schema, columns) for path in parquet_files(folder, stage)]
+    return pa.concat_tables(parts) if parts else schema.empty_table()
+
+
+def _whole(path: Path, schema: Any, columns: Mapping[str, Column]) -> Any:  # noqa: ANN401 - as above
+    try:
+        table = pq.read_table(path)
+        for name, column in columns.items():
+            if column.since > 1 and name not in table.column_names:
+                table = table.append_column(name, pa.array(np.zeros(len(table)), column.arrow))
+        return table.select(schema.names).cast(schema)
+    except (OSError, KeyError, pa.ArrowException) as error:
+        raise EventLogError(f"reading {path}: {error} (docs/event-log.md)") from error
+
+
+def _longs(table: Any, name: str) -> Longs:  # noqa: ANN401 - as above
+    """Return a column of integers, with -1 for null."""
+    column: Longs = pc.fill_null(table[name], _NULL).to_numpy().astype(np.int64)
+    return column
+
+
+def _flags(column: Any) -> Flags:  # noqa: ANN401 - as above
+    flags: Flags = column.to_numpy()
+    return flags
+
+
+def _spans(trial: TrialRecord) -> _Spans:
+    return _Spans(
+        np.array([span.start_ns for span in trial.spans], np.int64),
+        np.array([span.end_ns for span in trial.spans], np.int64),
+    )
+
+
+def _recorded(trial: TrialRecord, sends: Any) -> Recorded | None:  # noqa: ANN401 - as above
+    """Check the sends of each producer; None without any."""
+    acked, done_ns = pc.equal(sends["outcome"], Outcome.OK.label), sends["done_ns"]
+    rows = pa.table(
+        {
+            **{name: sends[name] for name in ("producer", "sequence", "sent_ns", "slice")},
+            "endless": pc.cast(pc.and_(acked, pc.is_null(done_ns)), pa.int64()),
+            "backward": pc.cast(pc.fill_null(pc.less(done_ns, sends["sent_ns"]), False), pa.int64()),  # noqa: FBT003 - pyarrow takes it by place
+        }
+    )
+    aggregates = {
+        "first_ns": ("sent_ns", "min"),
+        "count": ("sequence", "count"),
+        "lowest": ("sequence", "min"),
+        "highest": ("sequence", "max"),
+        "total": ("sequence", "sum"),
+        "endless": ("endless", "sum"),
+        "backward": ("backward", "sum"),
+        "lowest_slice": ("slice", "min"),
+        "highest_slice": ("slice", "max"),
+    }
+    sums = rows.group_by("producer").aggregate(list(aggregates.values())).sort_by("producer").to_pylist()
+    producers = [
+        ProducerSums(
+            producer=row["producer"],
+            **{name: row[f"{column}_{how}"] for name, (column, how) in aggregates.items()},
+        )
+        for row in sums
+    ]
+    return soundness(producers, len(trial.slices) if trial.slices else 1) if producers else None
+
+
+def _tallies(trial: TrialRecord, sends: Any) -> list[Tally]:  # noqa: ANN401 - as above
+    """Count the sends by slice and by how they ended. The second and the error are left out: no figure needs them."""
+    inside = _spans(trial).inside(_longs(sends, "slice"), _longs(sends, "done_ns"))
+    inside &= _flags(pc.is_valid(sends["done_ns"]))
+    rows = pa.table(
+        {
+            "slice": sends["slice"],
+            "outcome": sends["outcome"],
+            "inside": inside,
+            "bytes": pc.cast(sends["bytes"], pa.int64()),
+        }
+    )
+    groups = rows.group_by(["slice", "outcome", "inside"]).aggregate([("bytes", "count"), ("bytes", "sum")])
+    return [
+        Tally(
+            trial.trial,
+            row["slice"],
+            0,
+            row["outcome"],
+            None,
+            row["inside"],
+            row["bytes_count"],
+            row["bytes_sum"],
+        )
+        for row in groups.to_pylist()
+    ]
+
+
+def _send_distributions(
+    trial: TrialRecord,
+    sends: Any,  # noqa: ANN401 - as above
+    never_made: int,
+) -> dict[str, Distribution]:
+    """Return service time, and in an open loop response and queue time, of the acknowledged sends that count.
+
+    `never_made` sends have no response and no queue time.
+    """
+    due_ns, sent_ns, done_ns = (_longs(sends, name) for name in ("due_ns", "sent_ns", "done_ns"))
+    counted = _spans(trial).inside(_longs(sends, "slice"), sent_ns)
+    counted &= _flags(pc.equal(sends["outcome"], Outcome.OK.label))
+    ended = counted & _flags(pc.is_valid(sends["done_ns"]))
+    found = {"service": _distribution(done_ns[ended] - sent_ns[ended], 0)}
+    if trial.open_loop:
+        found["response"] = _distribution(done_ns[ended] - due_ns[ended], never_made)
+        found["queue"] = _distribution(sent_ns[counted] - due_ns[counted], never_made)
+    return found
+
+
+def _distribution(values: Longs, missing: int) -> Distribution:
+    """Describe values, above which so many rank that have none, by the quantiles of POINTS (nearest rank)."""
+    known, count = len(values), len(values) + missing
+    ordered = np.sort(values)
+    ranks = {quantile: max(1, -(-quantile * count // SCALE)) for quantile in POINTS.values()}
+    return Distribution(
+        count=count,
+        known=known,
+        mean_ns=float(values.sum()) / known if known else None,
+        values={quantile: int(ordered[rank - 1]) for quantile, rank in ranks.items() if rank <= known},
+    )
+
+
+def _messages(sends: Any, receives: Any) -> Any:  # noqa: ANN401 - as above
+    """Bring sends and receives together, a row a message, as account.delivery.messages does."""
+    live = pc.equal(receives["stage"], "live")
+    sent = pa.table(
+        {
+            **{name: sends[name] for name in _MESSAGE},
+            "sends": pa.array(np.ones(len(sends), np.int64)),
+            "slice": sends["slice"],
+            "outcome": pc.cast(pc.index_in(sends["outcome"], _OUTCOMES), pa.int64()),
+            "copies": pa.array(np.zeros(len(sends), np.int64)),
+            "live_ns": pa.nulls(len(sends), pa.int64()),
+        }
+    )
+    received = pa.table(
+        {
+            **{name: receives[name] for name in _MESSAGE},
+            "sends": pa.array(np.zeros(len(receives), np.int64)),
+            "slice": pa.nulls(len(receives), pa.int32()),
+            "outcome": pa.nulls(len(receives), pa.int64()),
+            "copies": pc.cast(pc.invert(live), pa.int64()),
+            "live_ns": pc.if_else(live, receives["received_ns"], pa.scalar(None, pa.int64())),
+        }
+    )
+    aggregates = {"sends": "sum", "slice": "max", "outcome": "max", "copies": "sum", "live_ns": "min"}
+    rows = pa.concat_tables([sent, received]).group_by(list(_MESSAGE)).aggregate(list(aggregates.items()))
+    stored = [*_MESSAGE, *(f"{name}_{how}" for name, how in aggregates.items())]
+    return rows.select(stored).rename_columns([*_MESSAGE, *aggregates])
+
+
+def _e2e_distribution(trial: TrialRecord, messages: Any) -> dict[str, Distribution]:  # noqa: ANN401 - as above
+    """Return end-to-end time of the messages that count, which live consumers saw or should have seen."""
+    sent_ns = _longs(messages, "sent_ns")
+    counted = _spans(trial).inside(_longs(messages, "slice"), sent_ns) & (_longs(messages, "sends") > 0)
+    seen = _flags(pc.is_valid(messages["live_ns"]))
+    awaited = (_longs(messages, "outcome") == Outcome.OK) & bool(trial.load.consumers)
+    values = (_longs(messages, "live_ns") - sent_ns)[counted & seen]
+    return {"e2e": _distribution(values, int((counted & awaited & ~seen).sum()))}
+
+
+def _account(messages: Any) -> dict[str, int | None]:  # noqa: ANN401 - as above
+    """Count the messages as account.delivery.accounts does, but for out_of_order."""
+    sends, copies, outcome = (_longs(messages, name) for name in ("sends", "copies", "outcome"))
+    sent, there = sends > 0, copies > 0
+
+    def number(rows: Flags) -> int:
+        return int(rows.sum())
+
+    return {
+        "sent": int(sends.sum()),
+        **{
+            name: int(sends[outcome == kind].sum())
+            for name, kind in zip(("acked", "failed", "unknown"), Outcome, strict=True)
+        },
+        "received": int(copies.sum()),
+        "lost": number(sent & ~there & (outcome == Outcome.OK)),
+        "fail_present": number(sent & there & (outcome == Outcome.FAIL)),
+        "unknown_present": number(sent & there & (outcome == Outcome.UNKNOWN)),
+        "unknown_absent": number(sent & ~there & (outcome == Outcome.UNKNOWN)),
+        "duplicates": int((copies[sent & there] - 1).sum()),
+        "foreign": int(copies[~sent].sum()),
+        "repeated": number(sends > 1),
+    }
+
+
+def _out_of_order(receives: Any) -> int:  # noqa: ANN401 - as above
+    """Count the messages whose first occurrence in a partition follows a larger sequence of their producer."""
+    verify = receives.filter(pc.not_equal(receives["stage"], "live"))
+    if not len(verify):
+        return 0
+    lanes = [_longs(verify, name) for name in ("partition", "producer")]
+    order = np.lexsort([*(_longs(verify, name) for name in reversed(_POSITION)), *reversed(lanes)])
+    sequence = _longs(verify, "sequence")[order]
+    begins = np.concatenate([[True], np.any([np.diff(lane[order]) != 0 for lane in lanes], axis=0)])
+    keys = (np.cumsum(begins) - 1) * (int(sequence.max()) + 1) + sequence
+    behind = np.concatenate([[False], np.maximum.accumulate(keys)[:-1] > keys[1:]])
+    if not behind.any():
+        return 0
+    first = np.zeros(len(keys), bool)
+    first[np.unique(keys, return_index=True)[1]] = True
+    return int((behind & first).sum())
