@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from bench.analysis.verdicts import expectations
+from bench.analysis.verdicts.comparisons import Comparison
 from bench.analysis.verdicts.expectations import judge
 
 Row = dict[str, Any]
@@ -43,6 +44,7 @@ def test_five_rounds_that_agree_hold() -> None:
         "rounds_for": 5,
         "rounds_against": 0,
         "rounds": 5,
+        "rounds_needed": None,
         "ratio_median": 1.5,
         "ratio_low": 1.5,
         "ratio_high": 1.5,
@@ -151,10 +153,10 @@ def test_of_many_comparisons_over_five_rounds_so_many_decide_against_a_claim(
     against: int, of: int, verdict: str
 ) -> None:
     """Each goes against it by chance in 1 of 32: two or more of 11 do in 4.5 %, of 12 in 5.2 %."""
-    comparison = {"values": None, "rounds": 5}
     verdicts_of = ["did not hold"] * against + ["held"] * (of - against)
+    comparisons = [Comparison("a > b", 5, 0, 5, word) for word in verdicts_of]
 
-    assert expectations._overall([comparison | {"verdict": word} for word in verdicts_of]) == verdict
+    assert expectations._overall(comparisons, 0.95) == verdict
 
 
 def test_as_many_against_it_as_chance_gives_decide_nothing() -> None:
@@ -163,8 +165,8 @@ def test_as_many_against_it_as_chance_gives_decide_nothing() -> None:
     found = judge(ACKS, rows, ["acks"])
     assert (found["verdict"], verdicts(found)) == ("undecided", ["held", "did not hold"])
     assert found["summary"] == (
-        "undecided: as claimed in 1 of 2 comparisons over 5 rounds, decided in 1 "
-        "and against it in 1, as chance alone may have it among 2"
+        "undecided: as claimed in 1 of 2 comparisons over 5 rounds, decided in 1; "
+        "against it in 1, which chance alone may bring among 2"
     )
 
     # Nine of ten agree by chance in 1.07 %, so one of two does in 2.1 %.

@@ -36,8 +36,8 @@ class Form(Protocol):
 class Order:
     """The left side is the larger one (`falls`), or the smaller; `smallest_effect` is a share: 0.05 is 5 %."""
 
-    falls: bool
     smallest_effect: float
+    falls: bool
 
     def agreement(self, pairs: Pairs) -> tuple[int, int]:
         """Count rounds; a tie agrees with neither side."""

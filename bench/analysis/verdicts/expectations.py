@@ -1,59 +1,75 @@
-"""Verdicts on what the scenario expects: held, did not hold, or undecided, with every comparison."""
+"""Verdicts on what the scenario expects, with every comparison that they rest on."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, product
-from typing import Any, NamedTuple, TypeAlias
-
-from scipy import stats
+from typing import Any, NamedTuple
 
 from bench import numbers
-from bench.analysis.statistics.interval import by_round, paired, paired_ratio, ratios, timed
+from bench.analysis.statistics.interval import timed
+from bench.analysis.verdicts.claim_forms import HELD, NO_DIFFERENCE, NOT, UNDECIDED, Bounds, Form, Order
+from bench.analysis.verdicts.comparisons import (
+    CHANCE,
+    SMALLEST_EFFECT,
+    Basis,
+    Comparator,
+    Comparison,
+    Side,
+    refuted,
+)
 from bench.model import COUNTERS, ENOUGH_TRIALS, ERRORS, crowded, text, texts
 
 Row = Mapping[str, Any]
-Comparison = dict[str, Any]
-Pairs: TypeAlias = Sequence[tuple[float, float]]
-"""The metric on both sides of a comparison, round by round."""
-Decide: TypeAlias = Callable[[str, str, Pairs], Comparison]
 
 
 class Rule(NamedTuple):
-    """Which values of a setting are compared with each other, and how that is decided."""
+    """Which values of a setting are compared with each other, what is claimed of them, and how that is written."""
 
     pair: Callable[[Sequence[str]], Iterable[tuple[str, str]]]
-    decide: Decide
+    form: Form
+    claim: str
 
 
-HELD, NOT, UNDECIDED = "held", "did not hold", "undecided"
-
-_CHANCE = 0.05
 _RARE = 0.2
 """What can happen is taken to come in one trial of five at least: the least that five runs of a source can show."""
-_TO_DENY = math.ceil(math.log(_CHANCE) / math.log(1 - _RARE))
+_TO_DENY = math.ceil(math.log(CHANCE) / math.log(1 - _RARE))
 """In so many trials something so rare would come, but for once in twenty such experiments."""
 _CROWDED = "crowded"
 _COUNTED = ("moves", "reader_short_entries")
 """What faults did that is no time: other work on the machine takes nothing from it."""
 
 
-def judge(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> dict[str, Any]:
+def judge(
+    expectation: Row, rows: Sequence[Row], settings: Sequence[str], basis: Basis | None = None
+) -> dict[str, Any]:
     """Judge one expectation by the rows of `trials`; `settings` are the names of the swept ones.
 
-    A trial that other work crowded says nothing of rates and times.
+    With a `basis` cases are compared by intervals over rounds; without, as something was broken, by how many rounds
+    agree. A trial that other work crowded says nothing of rates and times.
     """
-    kept = [{**row, "verdict": _CROWDED} if _crowded(row, expectation) else row for row in rows]
-    comparisons = list(_comparisons(expectation, kept, settings))
-    verdict = _overall(comparisons)
+    judged_rows = [{**row, "verdict": _CROWDED} if _crowded(row, expectation) else row for row in rows]
+    effect = expectation.get("smallest_effect") or (basis.smallest_effect if basis else SMALLEST_EFFECT)
+    claim = Claim(expectation, judged_rows, settings, effect, basis)
+    comparisons = list(claim.comparisons())
+    verdict = _overall(comparisons, basis.level if basis else 1 - CHANCE)
     return {
         **{key: expectation.get(key) for key in ("id", "claim", "source", "metric", "error")},
         "system": _system(expectation),
         "verdict": verdict,
-        "summary": f"{_summary(verdict, comparisons)}{_without(kept)}",
-        "comparisons": comparisons,
+        "summary": f"{_summary(verdict, comparisons, claim)}{_without(judged_rows)}",
+        "smallest_effect": effect if claim.ordered else None,
+        "effect": _effect(comparisons),
+        "comparisons": [comparison.record() for comparison in comparisons],
     }
+
+
+def _effect(comparisons: Sequence[Comparison]) -> float | None:
+    """Return the ratio of the comparison that decides least: nearest to the ratio at which the claim turns."""
+    measured = [comparison for comparison in comparisons if comparison.distance is not None]
+    nearest = min(measured, key=lambda comparison: comparison.distance or 0.0, default=None)
+    return nearest.ratio if nearest else None
 
 
 def _system(expectation: Row) -> str | None:
@@ -89,25 +105,91 @@ def _meant(row: Row, side: Row) -> bool:
     )
 
 
-def _comparisons(expectation: Row, rows: Sequence[Row], settings: Sequence[str]) -> Iterator[Comparison]:
-    metric = expectation["metric"]
-    if expectation.get("ratio"):
-        yield from _ratios(rows, metric, expectation["ratio"])
-        return
-    chosen = [row for row in rows if _meant(row, expectation)]
-    if expectation.get("decreasing"):
-        yield from _ordered(chosen, settings, metric, expectation["decreasing"], Rule(pairwise, _falls))
-    elif expectation.get("increasing"):
-        yield from _ordered(chosen, settings, metric, expectation["increasing"], Rule(pairwise, _rises))
-    elif expectation.get("steady"):
-        rule = Rule(_with_first, _stays(expectation["within"]))
-        yield from _ordered(chosen, settings, metric, expectation["steady"], rule)
-    elif expectation.get("at_most") is not None:
-        yield from _bounded(chosen, metric, expectation["at_most"], "<=", _about(expectation))
-    elif expectation.get("at_least") is not None:
-        yield from _bounded(chosen, metric, expectation["at_least"], ">=", _about(expectation))
-    elif expectation.get("once_at_least") is not None:
-        yield from _once(chosen, metric, expectation["once_at_least"], _about(expectation))
+class Claim:
+    """An expectation and the rows that decide it."""
+
+    def __init__(
+        self,
+        expectation: Row,
+        rows: Sequence[Row],
+        settings: Sequence[str],
+        smallest_effect: float,
+        basis: Basis | None,
+    ) -> None:
+        """Take the expectation, all rows, the swept settings, the effect that matters and the basis of intervals."""
+        self._expectation, self._rows, self._settings = expectation, rows, settings
+        self.smallest_effect, self.basis = smallest_effect, basis
+        self._metric = expectation["metric"]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether it claims an order, of which there may be none."""
+        return bool(self._expectation.get("decreasing") or self._expectation.get("increasing"))
+
+    def comparisons(self) -> Iterator[Comparison]:
+        """Give every comparison that the claim takes."""
+        expectation, metric = self._expectation, self._metric
+        rows = [row for row in self._rows if expectation.get("ratio") or _meant(row, expectation)]
+        about = _about(expectation)
+        if expectation.get("ratio"):
+            yield from self._ratios(expectation["ratio"])
+        elif along := expectation.get("decreasing"):
+            yield from self._along(
+                rows, along, Rule(pairwise, Order(self.smallest_effect, falls=True), "> {}")
+            )
+        elif along := expectation.get("increasing"):
+            yield from self._along(
+                rows, along, Rule(pairwise, Order(self.smallest_effect, falls=False), "< {}")
+            )
+        elif along := expectation.get("steady"):
+            within = expectation["within"]
+            bounds = Bounds(1 / (1 + within), 1 + within)
+            yield from self._along(rows, along, Rule(_with_first, bounds, f"within {within:.0%} of {{}}"))
+        elif expectation.get("at_most") is not None:
+            yield from _bounded(rows, metric, expectation["at_most"], "<=", about)
+        elif expectation.get("at_least") is not None:
+            yield from _bounded(rows, metric, expectation["at_least"], ">=", about)
+        elif expectation.get("once_at_least") is not None:
+            yield from _once(rows, metric, expectation["once_at_least"], about)
+
+    def _comparator(self, *metrics: str) -> Comparator:
+        return Comparator([row for row in self._rows if _counts(row)], metrics, self.basis)
+
+    def _ratios(self, ratio: Row) -> Iterator[Comparison]:
+        """Compare every case of one side with every case of the other."""
+        of, to = (_cases(row for row in self._rows if _meant(row, ratio[end])) for end in ("of", "to"))
+        low, high = ratio.get("at_least"), ratio.get("at_most")
+        bounds = " and ".join(
+            f"{word} {bound:g}" for word, bound in (("at least", low), ("at most", high)) if bound is not None
+        )
+        upper, lower = (ratio[end].get("metric") or self._metric for end in ("of", "to"))
+        comparator = self._comparator(upper, lower)
+        for left, right in product(of, to):
+            names = f"{left} over {right}" if upper == lower else f"{left} {upper} over {right} {lower}"
+            sides = Side(left, upper), Side(right, lower)
+            yield comparator.compare(f"{names}: {bounds}", Bounds(low, high), *sides)
+
+    def _along(
+        self, rows: Sequence[Row], along: Mapping[str, Sequence[Any]], rule: Rule
+    ) -> Iterator[Comparison]:
+        """Compare values of one setting, in each group of trials whose other settings are equal."""
+        ((setting, values),) = along.items()
+        others = [name for name in self._settings if name != setting]
+        comparator = self._comparator(self._metric)
+        for group, members in _grouped(rows, lambda row: tuple(row.get(name) for name in others)).items():
+            cases = {row[setting]: row["case"] for row in members if row.get(setting) is not None}
+            present = [text(value) for value in values if text(value) in cases]
+            fixed = " ".join(
+                f"{name}={value}" for name, value in zip(others, group, strict=True) if value is not None
+            )
+            for left, right in rule.pair(present):
+                claim = f"{setting}={left} {rule.claim.format(f'{setting}={right}')}"
+                sides = Side(cases[left], self._metric), Side(cases[right], self._metric)
+                yield comparator.compare(f"{fixed}: {claim}" if fixed else claim, rule.form, *sides)
+
+
+def _cases(rows: Iterable[Row]) -> list[str]:
+    return list(dict.fromkeys(row["case"] for row in rows))
 
 
 def _about(expectation: Row) -> str:
@@ -119,45 +201,6 @@ def _about(expectation: Row) -> str:
     if expectation.get("fault"):
         return f"{expectation['fault']}, "
     return f"{expectation['error']} " if expectation.get("error") else ""
-
-
-def _ratios(rows: Sequence[Row], metric: str, ratio: Row) -> Iterator[Comparison]:
-    """Compare every case of one side with every case of the other."""
-    of, to = (
-        _grouped([row for row in rows if _meant(row, side)], lambda row: row["case"])
-        for side in (ratio["of"], ratio["to"])
-    )
-    low, high = ratio.get("at_least"), ratio.get("at_most")
-    said = " and ".join(
-        f"{word} {bound:g}" for word, bound in (("at least", low), ("at most", high)) if bound is not None
-    )
-    upper, lower = (side.get("metric") or metric for side in (ratio["of"], ratio["to"]))
-    for left, right in product(of, to):
-        what = f"{left} over {right}" if upper == lower else f"{left} {upper} over {right} {lower}"
-        pairs = paired(_by_round(of[left], upper), _by_round(to[right], lower))
-        yield _by_bounds(f"{what}: {said}", pairs, low, high)
-
-
-def _ordered(
-    rows: Sequence[Row],
-    settings: Sequence[str],
-    metric: str,
-    along: Mapping[str, Sequence[Any]],
-    rule: Rule,
-) -> Iterator[Comparison]:
-    """Compare values of one setting, in each group of trials whose other settings are equal."""
-    ((setting, values),) = along.items()
-    others = [name for name in settings if name != setting]
-    for group, members in _grouped(rows, lambda row: tuple(row.get(name) for name in others)).items():
-        by_value = _grouped(members, lambda row: row.get(setting))
-        present = [text(value) for value in values if text(value) in by_value]
-        fixed = " ".join(
-            f"{name}={value}" for name, value in zip(others, group, strict=True) if value is not None
-        )
-        for left, right in rule.pair(present):
-            pairs = paired(_by_round(by_value[left], metric), _by_round(by_value[right], metric))
-            comparison = rule.decide(f"{setting}={left}", f"{setting}={right}", pairs)
-            yield comparison | {"what": f"{fixed}: {comparison['what']}" if fixed else comparison["what"]}
 
 
 def _with_first(values: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -172,61 +215,8 @@ def _grouped(rows: Iterable[Row], key: Callable[[Row], Any]) -> dict[Any, list[R
     return groups
 
 
-def _by_round(rows: Iterable[Row], metric: str) -> dict[int, float]:
-    return by_round(filter(_counts, rows), metric)
-
-
 def _counts(row: Row) -> bool:
     return bool(row["verdict"] == "valid")
-
-
-def _falls(left: str, right: str, pairs: Pairs) -> Comparison:
-    """Decide by a sign test over rounds; a tie agrees with neither side."""
-    above, below = sum(one > other for one, other in pairs), sum(one < other for one, other in pairs)
-    return _decided(f"{left} > {right}", pairs, above, below)
-
-
-def _rises(left: str, right: str, pairs: Pairs) -> Comparison:
-    above, below = sum(one > other for one, other in pairs), sum(one < other for one, other in pairs)
-    return _decided(f"{left} < {right}", pairs, below, above)
-
-
-def _stays(within: float) -> Decide:
-    def decide(left: str, right: str, pairs: Pairs) -> Comparison:
-        return _by_bounds(f"{left} within {within:.0%} of {right}", pairs, 1 / (1 + within), 1 + within)
-
-    return decide
-
-
-def _by_bounds(what: str, pairs: Pairs, low: float | None, high: float | None) -> Comparison:
-    """Decide by a sign test over the rounds whose ratio lies within the bounds, and those whose does not."""
-    each = ratios(pairs)
-    inside = sum((low is None or ratio >= low) and (high is None or ratio <= high) for ratio in each)
-    return _decided(what, pairs, inside, len(each) - inside)
-
-
-def _decided(what: str, pairs: Pairs, for_it: int, against: int) -> Comparison:
-    ratio = paired_ratio(pairs)
-    interval = ratio.interval if ratio else None
-    return {
-        "what": what,
-        "rounds_for": for_it,
-        "rounds_against": against,
-        "rounds": len(pairs),
-        "ratio_median": ratio.median if ratio else None,
-        "ratio_low": interval.low if interval else None,
-        "ratio_high": interval.high if interval else None,
-        "values": None,
-        "verdict": _signs(for_it, against, len(pairs)),
-    }
-
-
-def _signs(for_it: int, against: int, rounds: int) -> str:
-    """Decide where so many rounds would agree by chance once in twenty at most."""
-    for verdict, agree in ((HELD, for_it), (NOT, against)):
-        if rounds and stats.binomtest(agree, rounds, alternative="greater").pvalue <= _CHANCE:
-            return verdict
-    return UNDECIDED
 
 
 def _bounded(rows: Sequence[Row], metric: str, bound: float, sign: str, about: str) -> Iterator[Comparison]:
@@ -234,11 +224,11 @@ def _bounded(rows: Sequence[Row], metric: str, bound: float, sign: str, about: s
     for case, members in _grouped(rows, lambda row: row["case"]).items():
         values = [timed(row, metric) for row in members if _counts(row)]
         known = [value for value in values if value is not None]
-        for_it = sum((value <= bound) if sign == "<=" else (value >= bound) for value in known)
-        against = len(known) - for_it
-        verdict = NOT if against else HELD if values and for_it == len(values) else UNDECIDED
+        within = sum((value <= bound) if sign == "<=" else (value >= bound) for value in known)
+        beyond = len(known) - within
+        verdict = NOT if beyond else HELD if values and within == len(values) else UNDECIDED
         what = f"{case}: {about}{metric} {sign} {_bound(metric, bound)}"
-        yield _counted(what, for_it, against, values, verdict)
+        yield Comparison(what, within, beyond, len(values), verdict, values=tuple(values))
 
 
 def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterator[Comparison]:
@@ -247,101 +237,101 @@ def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterato
         return
     values = [timed(row, metric) for row in rows if _counts(row)]
     known = [value for value in values if value is not None]
-    for_it = sum(value >= bound for value in known)
-    none = len(known) == len(values) >= _TO_DENY
-    cases = dict.fromkeys(row["case"] for row in rows)
-    where = next(iter(cases)) if len(cases) == 1 else f"{len(cases)} cases"
+    reached = sum(value >= bound for value in known)
+    never = len(known) == len(values) >= _TO_DENY
+    cases = _cases(rows)
+    where = cases[0] if len(cases) == 1 else f"{len(cases)} cases"
     what = f"{where}: {about}{metric} >= {_bound(metric, bound)} in one trial or more"
-    verdict = HELD if for_it else NOT if none else UNDECIDED
-    yield _counted(what, for_it, len(known) - for_it, values, verdict)
+    verdict = HELD if reached else NOT if never else UNDECIDED
+    yield Comparison(what, reached, len(known) - reached, len(values), verdict, values=tuple(values))
 
 
 def _bound(metric: str, bound: float) -> str:
     return numbers.duration(bound) if metric.endswith("_ns") else f"{bound:g}"
 
 
-def _counted(
-    what: str, for_it: int, against: int, values: Sequence[float | None], verdict: str
-) -> Comparison:
-    """Return a comparison with a bound: it has no ratio, but the value of each valid trial, `never` for infinity."""
-    return {
-        "what": what,
-        "rounds_for": for_it,
-        "rounds_against": against,
-        "rounds": len(values),
-        **dict.fromkeys(("ratio_median", "ratio_low", "ratio_high")),
-        "values": [numbers.NEVER if value == math.inf else value for value in values],
-        "verdict": verdict,
-    }
-
-
-def _overall(comparisons: Sequence[Comparison]) -> str:
-    verdicts = {comparison["verdict"] for comparison in comparisons}
+def _overall(comparisons: Sequence[Comparison], level: float) -> str:
+    verdicts = {comparison.verdict for comparison in comparisons}
     if NOT in verdicts:
-        return UNDECIDED if _by_chance(comparisons) else NOT
-    return HELD if verdicts == {HELD} else UNDECIDED
+        return NOT if refuted(comparisons, level) else UNDECIDED
+    if not verdicts or UNDECIDED in verdicts:
+        return UNDECIDED
+    return NO_DIFFERENCE if NO_DIFFERENCE in verdicts else HELD
 
 
-def _by_chance(comparisons: Sequence[Comparison]) -> bool:
-    """Whether as many comparisons would go against a claim more than once in twenty were there no difference in any.
-
-    Each of them goes against it at most as often as its sign test errs, and never where it has too few rounds to
-    decide anything. A trial beyond a bound is no chance.
-    """
-    if any(comparison["values"] is not None for comparison in comparisons):
-        return False
-    errs = [chance for comparison in comparisons if (chance := _errs(comparison["rounds"]))]
-    against = sum(comparison["verdict"] == NOT for comparison in comparisons)
-    return bool(stats.binom.sf(against - 1, len(errs), max(errs)) > _CHANCE)
-
-
-def _errs(rounds: int) -> float:
-    """Return how often a sign test over so many rounds decides, by chance, for one side."""
-    chances = (float(stats.binom.sf(agree - 1, rounds, 0.5)) for agree in range(rounds + 1))
-    return next((chance for chance in chances if chance <= _CHANCE), 0.0)
-
-
-def _summary(verdict: str, comparisons: Sequence[Comparison]) -> str:
+def _summary(verdict: str, comparisons: Sequence[Comparison], claim: Claim) -> str:
     if not comparisons:
         return "undecided: no two trials of this run can be compared for it"
-    total = len(comparisons)
-    count = {
-        word: sum(comparison["verdict"] == word for comparison in comparisons)
-        for word in (HELD, NOT, UNDECIDED)
+    total = numbers.plural(len(comparisons), "comparison")
+    over = _span(comparisons)
+    counts = {
+        word: sum(comparison.verdict == word for comparison in comparisons)
+        for word in (HELD, NOT, NO_DIFFERENCE, UNDECIDED)
     }
-    unit = "round" if comparisons[0]["values"] is None else "trial"
-    over = _span([comparison["rounds"] for comparison in comparisons], unit)
     if verdict == HELD:
-        return f"held in {total} of {numbers.plural(total, 'comparison')} over {over}"
+        return f"held in {counts[HELD]} of {total} over {over}"
+    others = ", ".join(
+        f"{word} in {counts[word]}"
+        for word in (HELD, NO_DIFFERENCE, UNDECIDED)
+        if word != verdict and (counts[word] or word != NO_DIFFERENCE)
+    )
     if verdict == NOT:
-        return (
-            f"did not hold in {count[NOT]} of {numbers.plural(total, 'comparison')} over {over} "
-            f"(held in {count[HELD]}, undecided in {count[UNDECIDED]})"
-        )
-    return f"{_leaning(comparisons)} over {over}, decided in {count[HELD]}{_why_undecided(comparisons)}"
+        return f"did not hold in {counts[NOT]} of {total} over {over} ({others})"
+    if verdict == NO_DIFFERENCE:
+        effect = f"{100 * claim.smallest_effect:g} %"
+        beside = f" (held in {counts[HELD]})" if counts[HELD] else ""
+        return f"no difference larger than {effect} in {counts[NO_DIFFERENCE]} of {total} over {over}{beside}"
+    decided = counts[HELD] + counts[NO_DIFFERENCE]
+    return f"{_leaning(comparisons)} over {over}, decided in {decided}{_reason(comparisons)}"
 
 
 def _leaning(comparisons: Sequence[Comparison]) -> str:
-    agree = sum(comparison["rounds_for"] == comparison["rounds"] > 0 for comparison in comparisons)
+    agree = sum(comparison.rounds_for == comparison.rounds > 0 for comparison in comparisons)
     return f"undecided: as claimed in {agree} of {numbers.plural(len(comparisons), 'comparison')}"
 
 
-def _why_undecided(comparisons: Sequence[Comparison]) -> str:
-    against = sum(comparison["verdict"] == NOT for comparison in comparisons)
+def _reason(comparisons: Sequence[Comparison]) -> str:
+    """Say why comparisons leave an expectation undecided."""
+    against = sum(comparison.verdict == NOT for comparison in comparisons)
     if against:
-        return f" and against it in {against}, as chance alone may have it among {len(comparisons)}"
-    if any(comparison["rounds"] == 0 for comparison in comparisons):
+        return f"; against it in {against}, which chance alone may bring among {len(comparisons)}"
+    if any(comparison.rounds == 0 for comparison in comparisons):
         return "; some have no valid round"
-    seen = [value for comparison in comparisons for value in comparison["values"] or ()]
-    if seen and None not in seen:
+    values = [value for comparison in comparisons for value in comparison.values or ()]
+    if values and None not in values:
         return f"; it came in none, and to say that it does not come takes {_TO_DENY} trials"
-    ordered = any(comparison["ratio_median"] is not None for comparison in comparisons)
-    if ordered and min(comparison["rounds"] for comparison in comparisons) < ENOUGH_TRIALS:
+    if values:
+        return "; some trials have no value"
+    return _doubt([comparison for comparison in comparisons if comparison.verdict == UNDECIDED])
+
+
+def _doubt(comparisons: Sequence[Comparison]) -> str:
+    """Name the undecided ratio that is known least, or say how many rounds would have to agree."""
+    intervals = [comparison for comparison in comparisons if comparison.chance is not None]
+    if intervals:
+        widest = max(intervals, key=_width)
+        return f"; open: {widest.what}, {_interval(widest)}"
+    if not any(comparison.ratio is not None for comparison in comparisons):
+        return "; some trials have no value"
+    if min(comparison.rounds for comparison in comparisons) < ENOUGH_TRIALS:
         return f"; a verdict takes {ENOUGH_TRIALS} rounds that agree"
-    return "; the rounds do not agree" if ordered else "; some trials have no value"
+    return "; the rounds do not agree"
 
 
-def _span(values: Sequence[int], unit: str) -> str:
-    low, high = min(values), max(values)
+def _width(comparison: Comparison) -> float:
+    interval = comparison.interval
+    return interval.high / interval.low if interval else math.inf
+
+
+def _interval(comparison: Comparison) -> str:
+    interval = comparison.interval
+    ends = f" ({interval.low:.2f} to {interval.high:.2f})" if interval else ""
+    return f"ratio {comparison.ratio:.2f}{ends}"
+
+
+def _span(comparisons: Sequence[Comparison]) -> str:
+    """Say over how many rounds, or trials, the comparisons went."""
+    unit = "round" if comparisons[0].values is None else "trial"
+    low, high = (end(comparison.rounds for comparison in comparisons) for end in (min, max))
     span = str(low) if low == high else f"{low} to {high}"
     return f"{span} {unit}{'' if span == '1' else 's'}"
