@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from bench.analysis import analyse
+from bench.analysis import analyse, export
 from bench.analysis.folder import read_folder
 from bench.analysis.trials import asked
 from bench.errors import EventLogError
@@ -46,7 +46,11 @@ def closed_loop() -> TrialLog:
         ok(8, 12.40, 0.15, bytes=12800),  # both
     ]
     sends = [*in_slice(0, first), *in_slice(1, second)]
-    live = [receive("live", sends[1], seconds(11.0)), receive("live", sends[5], seconds(12.06))]
+    live = [
+        receive("live", sends[1], seconds(11.0)),
+        receive("live", sends[1], seconds(12.15), consumer=1),
+        receive("live", sends[5], seconds(12.06)),
+    ]
     return TrialLog(
         sends,
         [*live, *read_back([row for row in sends if row["outcome"] == "ok"])],
@@ -246,6 +250,16 @@ def test_a_contiguous_trial_reads_alike_in_both_formats(run: Path) -> None:
 def test_only_contiguous_trials_have_a_timeline(run: Path) -> None:
     table = pq.read_table(run / "results" / "timeline.parquet").to_pylist()
     assert {row["trial"] for row in table} == {TRIALS.index(contiguous), TRIALS.index(contiguous_2)}
+
+
+def test_each_slice_is_a_period_for_other_tools(run: Path, tmp_path: Path) -> None:
+    export(run, tmp_path)
+    found = json.loads((tmp_path / "omb" / "0000-memory.json").read_text())
+    assert (found["publishRate"], found["publishErrorRate"]) == ([4.0, 4.0], [0.0, 2.0])
+    assert found["consumeRate"] == [0.0, 2.0]  # what came between the slices, or in the lead-in, is in none
+    assert found["publishLatencyMax"] == [1620.0, 300.0]
+    assert (found["aggregatedPublishLatency50pct"], found["aggregatedPublishLatencyMax"]) == (150.0, 1620.0)
+    assert "0000-memory.json,0.5" in (tmp_path / "omb" / "periods.csv").read_text().splitlines()
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench.analysis.exchange import export, omb, omb_files, tidy
-from bench.analysis.folder import TrialRecord, Window
+from bench.analysis.folder import TrialRecord
 from bench.errors import AnalysisError, EventLogError
 from bench.model import NANOS
 from bench.run import comparing, outside
@@ -50,8 +50,7 @@ def trial(window_s: float) -> TrialRecord:
 def result(window_s: float) -> Row:
     """A result in which every period, and the whole, has had a message; each took 2.0015 ms."""
     one = trial(window_s)
-    assert one.window is not None
-    cut = omb.periods(one.window)
+    cut = omb.periods(one)
     timed = (2_001_500, dict.fromkeys(range(100_001), 2_001_500))
     times = {omb.Key(0, period, head): timed for period in range(-1, cut.number) for head in HEADS}
     counts = {(period, kind): 30 for period in range(cut.number) for kind in ("ok", "received")}
@@ -65,7 +64,7 @@ def result(window_s: float) -> Row:
 def test_a_window_is_cut_into_equal_periods_of_about_ten_seconds(
     window_s: float, number: int, length_s: float
 ) -> None:
-    assert omb.periods(Window(start_ns=5, end_ns=5 + round(window_s * NANOS))) == (number, length_s)
+    assert omb.periods(trial(window_s)) == (number, length_s)
 
 
 def test_a_result_has_the_fields_of_a_test_result_and_no_others() -> None:

@@ -85,11 +85,11 @@ def write(trials: Iterable[TrialRecord], made: Mapping[int, Mapping[str, Any]], 
     """Write result objects by trial, and beside them how long their periods are, for which they have no place."""
     lengths = {}
     for trial in trials:
-        if trial.window is not None and trial.trial in made:
+        if trial.trial in made:
             name = re.sub(r"[^A-Za-z0-9._=-]+", "-", trial.case.name)[:_NAME_MOST]
             path = to / f"{trial.trial:04d}-{name}.json"
             path.write_text(json.dumps(made[trial.trial], indent=1), encoding="utf-8")
-            lengths[path] = omb.periods(trial.window).length_s
+            lengths[path] = omb.periods(trial).length_s
     with (to / omb.PERIODS).open("w", encoding="utf-8", newline="") as file:
         csv.writer(file, lineterminator="\n").writerows(
             [("file", "period_s"), *((path.name, length) for path, length in lengths.items())]

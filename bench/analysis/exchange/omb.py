@@ -3,7 +3,7 @@
 Names, units and types are those of its TestResult (master of January 2026), and no others, for its own ResultsToCsv
 refuses any: one object a test, rates a second and percentiles in milliseconds (delays in whole microseconds) by period,
 then over all of it. All percentiles are exact. OMB's periods last ten seconds; here a window is cut into equal ones of
-about that length, so that the mean of the rates is the window's.
+about that length, so that the mean of the rates is the window's. Of a trial measured in slices each slice is a period.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.account.delivery import messages
-from bench.analysis.folder import TrialRecord, Window
+from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
 from bench.analysis.speed.latency import CURVE
 from bench.analysis.speed.quantiles import SCALE, quantiles
@@ -58,7 +58,7 @@ Times = Mapping[Key, tuple[float, Mapping[int, int]]]
 
 
 class Periods(NamedTuple):
-    """Into how many equal periods a window is cut, and how long each is."""
+    """Into how many equal periods a window is cut, and how long each is; of slices, which may differ, the mean."""
 
     number: int
     length_s: float
@@ -71,16 +71,16 @@ def results(
     times = _times(log, windows)
     counts = _counts(log, windows)
     return {
-        trial.trial: result(trial, periods(trial.window), times, counts[trial.trial], workload)
+        trial.trial: result(trial, periods(trial), times, counts[trial.trial], workload)
         for trial in trials
-        if trial.window is not None
+        if trial.spans
     }
 
 
-def periods(window: Window) -> Periods:
-    """Cut a window into periods as near to ten seconds as equal ones can be."""
-    length_ns = window.end_ns - window.start_ns
-    number = max(1, (length_ns + _PERIOD_NS // 2) // _PERIOD_NS)
+def periods(trial: TrialRecord) -> Periods:
+    """Cut a trial's window into periods as near to ten seconds as equal ones can be; its slices stay as they are."""
+    length_ns = sum(span.length_ns for span in trial.spans)
+    number = len(trial.spans) if trial.sliced else max(1, (length_ns + _PERIOD_NS // 2) // _PERIOD_NS)
     return Periods(number, length_ns / (number * NANOS))
 
 
@@ -106,17 +106,19 @@ def _named(frame: DataFrame, measure: str, value: Any) -> DataFrame:  # noqa: AN
 
 
 def _period(column: str) -> Any:  # noqa: ANN401 - a Spark column
-    """Tell in which of its window's periods a time lies, as `periods` cuts it."""
+    """Tell in which of its window's periods a time lies, as `periods` cuts it; in a slice, the slice."""
     length = F.nullif(F.col("end_ns") - F.col("start_ns"), F.lit(0))
     number = F.greatest(F.lit(1), F.call_function("div", length + _PERIOD_NS // 2, F.lit(_PERIOD_NS)))
     each = F.call_function("div", length + number - 1, number)
-    return F.call_function("div", F.col(column) - F.col("start_ns"), each).cast("int").alias("period")
+    place = F.call_function("div", F.col(column) - F.col("start_ns"), each).cast("int")
+    return F.when(F.col("slices").isNotNull(), F.col("slice")).otherwise(place).alias("period")
 
 
 def _counts(log: EventLog, windows: Windows) -> Mapping[int, Mapping[tuple[int, str], int]]:
-    """Count what ended and what was received in each period."""
+    """Count what ended and what was received in each period: sends in their own slice, receives in any."""
     ended = windows.over(log.sends.where("done_ns is not null")).where(inside(F.col("done_ns")))
-    came = windows.over(log.receives.where("stage = 'live'")).where(inside(F.col("received_ns")))
+    live = log.receives.where("stage = 'live'")
+    came = live.join(F.broadcast(windows.frame), "trial").where(inside(F.col("received_ns")))
     kinds = ended.select("trial", _period("done_ns"), F.col("outcome").alias("kind")).unionAll(
         came.select("trial", _period("received_ns"), F.lit("received").alias("kind"))
     )
