@@ -156,7 +156,11 @@ class Pacing:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What the producers do. `window` is the number of unacknowledged sends a producer may have; 1 = sync."""
+    """What the producers do. `window` is the number of unacknowledged sends a producer may have; 1 = sync.
+
+    With `slices` a trial's load is cut into so many, each with a lead-in of `warm_up_s` and a counted part of
+    `duration_s`, between which the other cases of the cluster are loaded. Without, it is one contiguous load.
+    """
 
     producers: int
     message_bytes: int
@@ -166,6 +170,7 @@ class Load:
     warm_up_s: float
     duration_s: float | None
     messages: int | None
+    slices: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,5 +53,5 @@ def sends(load: Load) -> int | None:
         return None
     due = Schedule(load.pacing, load.producers, load.warm_up_s)
     if load.duration_s is not None:
-        return due.due_before(round((load.warm_up_s + load.duration_s) * NANOS))
+        return (load.slices or 1) * due.due_before(round((load.warm_up_s + load.duration_s) * NANOS))
     return due.due_before(round(load.warm_up_s * NANOS)) + (load.messages or 0)

@@ -21,8 +21,6 @@ class EmulatedDisks:
     backend: ProcessBackend
     servers: Sequence[tuple[Node, Path]]
     _measured: dict[Scalar, dict[str, Mapping[str, int]]] = field(default_factory=dict)
-    _held: dict[str, int] = field(default_factory=dict)
-    """How many fsyncs of each server went through its gate before the present trial."""
 
     def become(self, disk: Settings) -> dict[str, Any] | None:
         """Let every fsync take as much longer as a case's `disk` says; return what trial.json keeps of it.
@@ -31,11 +29,7 @@ class EmulatedDisks:
         """
         if not disk:
             return None
-        asked = disk.get(EMULATED_FSYNC, AS_IS)
-        seconds = added_fsync_s(asked)
-        for node, _ in self.servers:
-            self.backend.gates.hold(node, seconds)
-            self._held[node.name] = len(self.backend.gates.inside(node))
+        asked, seconds = disk.get(EMULATED_FSYNC, AS_IS), self.change(disk)
         if asked not in self._measured:
             self._measured[asked] = {
                 node.name: gates.fsync_cost(node, folder, seconds)
@@ -44,12 +38,31 @@ class EmulatedDisks:
             }
         return {EMULATED_FSYNC: asked, "fsync_ns": self._measured[asked]}
 
-    def held(self) -> dict[str, dict[str, int]]:
-        """Return how many fsyncs each server made in the trial, and for how long gates held them: p50, p99, in ns."""
-        told = {}
+    def change(self, disk: Settings) -> float:
+        """Let every fsync take as much longer as a case's `disk` says, from now on; return how much, in seconds."""
+        seconds = added_fsync_s(disk.get(EMULATED_FSYNC, AS_IS))
         for node, _ in self.servers:
-            inside_ns = sorted(self.backend.gates.inside(node)[self._held[node.name] :])
-            if inside_ns:
-                p50, p99 = (nearest_rank(inside_ns, percent) for percent in (50, 99))
-                told[node.name] = {"calls": len(inside_ns), "p50": p50, "p99": p99}
-        return told
+            self.backend.gates.hold(node, seconds)
+        return seconds
+
+    def count(self, disk: Settings) -> dict[str, int]:
+        """Return how many fsyncs of each server have gone through its gate; empty where a case has no `disk`."""
+        return {node.name: len(self.backend.gates.inside(node)) for node, _ in self.servers if disk}
+
+    def held_since(self, counts: Mapping[str, int]) -> dict[str, list[int]]:
+        """Return for how long each fsync since those counts was held in its gate, in ns, by server."""
+        return {
+            node.name: list(self.backend.gates.inside(node)[counts[node.name] :])
+            for node, _ in self.servers
+            if node.name in counts
+        }
+
+
+def held_figures(held_ns: Mapping[str, Sequence[int]]) -> dict[str, dict[str, int]]:
+    """Return how many fsyncs each server made, and for how long gates held them: p50, p99, in ns."""
+    figures = {}
+    for name, times in held_ns.items():
+        if times:
+            p50, p99 = (nearest_rank(sorted(times), percent) for percent in (50, 99))
+            figures[name] = {"calls": len(times), "p50": p50, "p99": p99}
+    return figures

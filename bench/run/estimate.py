@@ -11,6 +11,8 @@ _CLUSTER_START_S = {"kafka": 8.0, "pulsar": 16.0, "memory": 0.5}
 _WARM_UP_SHARE = 0.8
 """A warm-up takes about so much of the time that the scenario gives it at most (warming.warm_up)."""
 _TRIAL_BESIDES_S = 2.7
+_SLICE_BESIDES_S = 0.03
+"""A slice takes so much longer than its load: looking at everybody, handing it over, waiting for its last sends."""
 _MESSAGES_PER_S = 15_000.0
 """So fast is a load at most that is a number of messages: sent and read."""
 ANALYSIS_S = 60.0
@@ -32,7 +34,8 @@ def trial_s(case: Case) -> float:
 
 def _sending_s(load: Load) -> float:
     if load.messages is None:
-        return load.warm_up_s + (load.duration_s or 0.0)
+        once_s = load.warm_up_s + (load.duration_s or 0.0)
+        return once_s if load.slices is None else load.slices * (once_s + _SLICE_BESIDES_S)
     fastest_s = load.warm_up_s + load.messages / _MESSAGES_PER_S
     if (most := sends(load)) is None:
         return fastest_s

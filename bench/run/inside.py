@@ -16,6 +16,7 @@ from bench.model import Cluster, Trial
 from bench.run import record
 from bench.run.cluster import cluster_folder, load_processes, running
 from bench.run.folder import RunFolder
+from bench.run.interleaved import Interleaved
 from bench.run.plan import planned
 from bench.run.progress import Progress
 from bench.run.rig import Rig
@@ -60,6 +61,8 @@ class Runner:
                 begun = time.monotonic()
                 rounds = warm_up(rig, [trial.case for trial in left], self.warm_up_s, where / ".warm-up")
                 self._started(cluster, live.start_s, time.monotonic() - begun, rounds)
+                if left[0].case.load.slices is not None:
+                    return Interleaved(rig, logs.name).run(left, self.progress.trial, self.progress.finished)
                 bench = Bench(rig, logs.name)
                 while left:
                     trial = left[0]

@@ -1,9 +1,10 @@
 """What a run will do: which points of the sweep can exist, and in which order the trials are run.
 
 A round is one pass over all cases. Within a round, cases that share a cluster run on one, freshly started. The clusters
-are shuffled anew in every round, from the seed; the cases on each are shuffled once, and every round begins at another
-of them: a server that goes on getting faster, trial by trial, favours none, since over the rounds each case has had
-early and late places alike.
+are shuffled anew in every round, from the seed, so the rounds of a longer plan begin with those of a shorter one. The
+trials of a cluster are interleaved, or, where something breaks, follow one another: then the cases are shuffled once,
+and every round begins at another of them: a server that goes on getting faster, trial by trial, favours none, since
+over the rounds each case has had early and late places alike.
 """
 
 from __future__ import annotations
@@ -34,10 +35,11 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All trials in the order they run; `cases` are their cases' names as the scenario has them."""
+    """The trials of so many rounds in the order they run; `cases` are their cases' names as the scenario has them."""
 
     loaded: Loaded
     seed: int
+    rounds: int
     trials: tuple[Trial, ...]
     left_out: tuple[LeftOut, ...]
     swept: Mapping[str, list[str]]
@@ -60,7 +62,7 @@ class Plan:
         return [(members[0].case.cluster, members) for _, group in grouped if (members := list(group))]
 
     def seconds(self) -> float:
-        """Estimate the wall time of the whole run, analysis and report included."""
+        """Estimate the wall time of these rounds, analysis and report included."""
         warm_up_s = self.loaded.scenario.warm_up.cluster
         starts_s = sum(estimate.start_s(cluster.system, warm_up_s) for cluster, _ in self.clusters())
         return starts_s + sum(estimate.trial_s(trial.case) for trial in self.trials) + estimate.ANALYSIS_S
@@ -72,7 +74,7 @@ class Plan:
             "scenario": self.loaded.scenario.name,
             "profile": self.loaded.profile,
             "seed": self.seed,
-            "rounds": self.loaded.scenario.repeats,
+            "rounds": self.rounds,
             "swept": dict(self.swept),
             "cases": list(self.cases),
             "trials": [_row(trial) for trial in self.trials],
@@ -80,8 +82,8 @@ class Plan:
         }
 
 
-def plan(loaded: Loaded, seed: int) -> Plan:
-    """Plan a run.
+def plan(loaded: Loaded, seed: int, rounds: int | None = None) -> Plan:
+    """Plan so many rounds of a run; without them as many as it has at least.
 
     Raises ScenarioError for unknown settings, for a value or a system with no point that can exist, and for what no
     case can decide.
@@ -91,15 +93,16 @@ def plan(loaded: Loaded, seed: int) -> Plan:
     possible = [breaking.checked(loaded, case) for case in possible]
     claims.check(loaded, possible)
     swept = {case.system: list(case.swept) for case in every}
-    trials = tuple(_ordered(possible, loaded.scenario.repeats, seed))
-    return Plan(loaded, seed, trials, tuple(left_out), swept, tuple(case.name for case in possible))
+    count = rounds or loaded.scenario.repeats
+    trials = tuple(_ordered(possible, count, seed))
+    return Plan(loaded, seed, count, trials, tuple(left_out), swept, tuple(case.name for case in possible))
 
 
 def planned(folder: RunFolder) -> Plan:
     """Plan again what a run folder was made for. Raises EventLogError where the plan is another now."""
     manifest, kept = folder.read("manifest.json"), folder.read("plan.json")
     loaded = load(folder.path / "scenario.yaml", manifest["profile"], manifest["overrides"])
-    again = plan(loaded, manifest["seed"])
+    again = plan(loaded, manifest["seed"], kept["rounds"])
     if json.loads(json.dumps(again.document()))["trials"] != kept["trials"]:
         message = (
             f"{folder.path / 'plan.json'}: the suite now plans other trials from the same scenario; "
@@ -153,7 +156,7 @@ def _ordered(possible: list[Case], rounds: int, seed: int) -> list[Trial]:
         chance.shuffle(members)
     for number in range(rounds):
         keys = list(groups)
-        chance.shuffle(keys)
+        random.Random(f"{seed}/{number}").shuffle(keys)
         for key in keys:
             for case in _turned(groups[key], number, rounds):
                 ordered.append(Trial(len(ordered), number, case))

@@ -63,9 +63,8 @@ class Progress:
     def finished(self, trial: Trial, document: Mapping[str, Any]) -> None:
         """Count a trial; a failed or doubtful one is said with its reason."""
         self._done += 1
-        window = document.get("window")
-        if window:
-            self.measuring_s += (window["end_ns"] - window["start_ns"]) / NANOS
+        spans = document.get("slices") or filter(None, [document.get("window")])
+        self.measuring_s += sum(span["end_ns"] - span["start_ns"] for span in spans) / NANOS
         self._bars.update(self._task, completed=self._done)
         self._plain(
             f"trial {self._done} of {self._total} {document['state']}: {trial.case.name}; {self._left()}"

@@ -19,7 +19,7 @@ _LATE, _LATE_NS = 0.5, 1_000_000
 def blank(trial: Trial) -> dict[str, Any]:
     """Return trial.json as it stands before the first send."""
     return {
-        "format": 1,
+        "format": 2,
         "trial": trial.number,
         "round": trial.round,
         "case": {
@@ -31,6 +31,7 @@ def blank(trial: Trial) -> dict[str, Any]:
         "load": _load(trial.case.load),
         "started_utc": now_utc(),
         "window": None,
+        "slices": None,
         "clock_error_ns": 0,
         "machine": None,
         "disk": None,
@@ -92,9 +93,9 @@ def finished(
 ) -> dict[str, Any]:
     """Return what changes in trial.json once a trial is over, with the checks that judge it.
 
-    `sent` and `read` are what the load processes said (commands.Produce, Verify). `kept` is what the trial wrote down
-    itself: `faults`, the `disk` that was emulated (null for none), and what did not come about after the faults, which
-    leaves open what a later read would return: `unsettled` (null where all did).
+    `sent` and `read` are what the load processes said (commands.Produce, or `in_slices`; Verify). `kept` is what the
+    trial wrote down itself: `faults`, the `disk` that was emulated (null for none), and what did not come about after
+    the faults, which leaves open what a later read would return: `unsettled` (null where all did).
     """
     faults, disk = kept["faults"], kept["disk"]
     if kept["unsettled"] is not None:
@@ -112,12 +113,37 @@ def finished(
         "state": "finished",
         "reason": " ".join(bad) or None,
         "window": sent["window"],
+        "slices": sent.get("slices"),
         "disk": disk,
         "verdict": _worst(checks),
         "verdicts": checks,
         "effective": {**effective, "producer": sent["producer"]},
         "client": sent["client"],
         "verify": {"complete": read["complete"], "reason": read["reason"]},
+    }
+
+
+def in_slices(
+    opened: Mapping[str, Any], slices: Sequence[Mapping[str, Any]], closed: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what `finished` takes as `sent`, of a trial that was loaded in slices (commands.Open, RunSlice, Close)."""
+    spans = [told["slice"] for told in slices]
+    clients = [told["client"] for told in slices]
+    shares = [client["cpu_share"] for client in clients]
+    return {
+        **closed,
+        "window": {"start_ns": spans[0]["start_ns"], "end_ns": spans[-1]["end_ns"]},
+        "slices": spans,
+        "client": {
+            "cpu_share": round(sum(shares) / len(shares), 4),
+            **{
+                name: max(client[name] for client in clients)
+                for name in ("loop_lag_max_ns", "recorder_backlog_max")
+            },
+        },
+        "producer": opened["producer"],
+        "due_unsent": sum(told["due_unsent"] for told in slices),
+        "stalled": any(told["stalled"] for told in slices),
     }
 
 

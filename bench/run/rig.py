@@ -5,16 +5,16 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from bench.faults import Timeline, read_steps, stands
-from bench.load.commands import Command, Finish, Produce, Subscribe
+from bench.load.commands import Close, Command, Finish, Open, Produce, RunSlice, Subscribe
 from bench.model import Case, Topic, Trial
 from bench.run.cluster import LiveCluster, LoadProcesses
 from bench.run.folder import RunFolder
-from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, Watched
+from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, SliceSampler, Watched
 
 _SILENCE_S = 90.0
 _SUBSCRIBE_S = 60.0
@@ -44,16 +44,22 @@ class Rig:
         if not case.telemetry:
             yield _unheard
             return
-        watched = Watched(
+        file = working / "telemetry" / "samples.parquet"
+        with Sampler(self._watched(), file, often=not stands(read_steps(case.faults))) as sampler:
+            yield sampler.told
+
+    def slice_sampler(self) -> SliceSampler:
+        """Return what looks at everybody around the slices of this cluster's trials."""
+        return SliceSampler(self._watched())
+
+    def _watched(self) -> Watched:
+        return Watched(
             servers=self.cluster.nodes,
             pids=self.cluster.backend.pids,
             scrapes=self.cluster.scrapes,
             clients={PRODUCERS: self.load.producing.pid, CONSUMERS: self.load.consuming.pid},
             folder=self.folder.path,
         )
-        file = working / "telemetry" / "samples.parquet"
-        with Sampler(watched, file, often=not stands(read_steps(case.faults))) as sampler:
-            yield sampler.told
 
     def seed_of(self, number: int) -> int:
         """Return the seed of a trial."""
@@ -72,7 +78,33 @@ class Rig:
 
         Raises LoadError, NodeDiedError, and what a step of the timeline failed of.
         """
-        command = Produce(
+        acks = () if timeline is None else timeline.acks
+        command = replace(self._load(case, topic, number, folder), progress_at_acks=acks)
+
+        def alive() -> None:
+            self.cluster.alive()
+            if timeline is not None:
+                timeline.check()
+
+        return self.load.producing.call(command, _SILENCE_S, live, alive)
+
+    def open(self, trial: Trial, topic: Topic, folder: Path) -> Document:
+        """Connect the producers of a trial that is loaded in slices. Raises LoadError, NodeDiedError."""
+        return self._slicing(Open(produce=self._load(trial.case, topic, trial.number, folder)))
+
+    def run_slice(self, trial: Trial, number: int, live: Live) -> Document:
+        """Load an open trial for one slice. Raises LoadError, NodeDiedError."""
+        return self._slicing(RunSlice(trial=trial.number, number=number), live)
+
+    def close(self, trial: Trial) -> Document:
+        """Disconnect the producers of an open trial. Raises LoadError, NodeDiedError."""
+        return self._slicing(Close(trial=trial.number))
+
+    def _slicing(self, command: Command, live: Live = _unheard) -> Document:
+        return self.load.producing.call(command, _SILENCE_S, live, self.cluster.alive)
+
+    def _load(self, case: Case, topic: Topic, number: int, folder: Path) -> Produce:
+        return Produce(
             system=case.system,
             endpoint=self.cluster.endpoint,
             topic=topic,
@@ -82,27 +114,19 @@ class Rig:
             run=self.folder.path.name,
             folder=folder,
             seed=self.seed_of(number),
-            progress_at_acks=() if timeline is None else timeline.acks,
         )
-
-        def alive() -> None:
-            self.cluster.alive()
-            if timeline is not None:
-                timeline.check()
-
-        return self.load.producing.call(command, _SILENCE_S, live, alive)
 
     def subscribe(self, trial: Trial, topic: Topic, folder: Path) -> None:
         """Begin to consume a topic, if the trial has consumers; what they receive goes to `folder`."""
         if consumers := trial.case.load.consumers:
             self.consume(Subscribe(**self.reading(trial, topic, folder), consumers=consumers), _SUBSCRIBE_S)
 
-    def catch_up(self, expected: int, pause_s: float = 0.0) -> None:
-        """Let the consumers go on until they have what is expected, or nothing has come for a while; end them.
+    def catch_up(self, number: int, expected: int, pause_s: float = 0.0) -> None:
+        """End the consumers of trial `number` once they have what is expected, or nothing has come for a while.
 
         The while is `pause_s`, or longer.
         """
-        self.consume(Finish(expected=expected, grace_s=max(_CATCH_UP_S, pause_s)), _TAIL_S)
+        self.consume(Finish(trial=number, expected=expected, grace_s=max(_CATCH_UP_S, pause_s)), _TAIL_S)
 
     def reading(self, trial: Trial, topic: Topic, folder: Path) -> dict[str, Any]:
         """Return what any command that reads a topic needs."""

@@ -19,13 +19,16 @@ from bench.load.commands import Verify
 from bench.load.process import CONSUMER_MODULE, WorkerProcess
 from bench.model import Case, Topic, Trial
 from bench.run import application, record
+from bench.run.emulated import held_figures
 from bench.run.history import History
 from bench.run.rig import Document, Live, Rig
 
 _SPARE_S = 5.0
 """How much longer than the systems' own pauses consumers are waited for after faults."""
-_SILENCE_S = 30.0
-_READ_S = 900.0
+SILENCE_S = 30.0
+"""A full read ends when nothing has come for so long."""
+READ_S = 900.0
+"""For so long at most a full read is waited for."""
 _READER_S = 60.0
 """A reader of a step ends when nothing has come to it for so long."""
 
@@ -38,7 +41,7 @@ def _each(*listeners: Live) -> Live:
     return told
 
 
-def _topics(trial: Trial) -> list[Topic]:
+def topics_of(trial: Trial) -> list[Topic]:
     """Return the topic of a trial, and behind it the one that the application writes, if there is one."""
     topic = Topic(f"trial-{trial.number:04d}", trial.case.partitions, trial.case.topic)
     return [topic, replace(topic, name=f"{topic.name}-processed")] if trial.case.processor else [topic]
@@ -71,11 +74,11 @@ class Bench:
 
     def clear(self, trial: Trial) -> None:
         """Delete a trial's topics, for the next one's sake. Raises ClusterError: then the cluster is none for it."""
-        for topic in _topics(trial):
+        for topic in topics_of(trial):
             self.rig.cluster.admin.delete_topic(topic)
 
     def _measured(self, trial: Trial, working: Path, live: Live, document: Document) -> Document:
-        topics = _topics(trial)
+        topics = topics_of(trial)
         topic, processed = topics[0], topics[-1]
         for one in topics:
             self.rig.cluster.admin.create_topic(one)
@@ -114,6 +117,7 @@ class Bench:
     ) -> Document:
         rig, cluster = self.rig, self.rig.cluster
         effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
+        fsyncs = cluster.disks.count(trial.case.disk)
         receives = working / "receives"
         rig.subscribe(trial, processed, receives)
         timeline = self._timeline(trial, topic, working, document["faults"])
@@ -140,14 +144,15 @@ class Bench:
             history.stop()
         pause_s = cluster.system.pause_s(trial.case) + _SPARE_S if trial.case.faults else 0.0
         if trial.case.load.consumers:
-            rig.catch_up(sent["sent"], pause_s)
+            rig.catch_up(trial.number, sent["sent"], pause_s)
         verify = Verify(
             **rig.reading(trial, processed, receives),
-            deadline_s=max(_SILENCE_S, pause_s),
+            deadline_s=max(SILENCE_S, pause_s),
             expected=sent["acked"],
         )
-        read = rig.consume(verify, _READ_S)
-        disk = document["disk"] and document["disk"] | {"held": cluster.disks.held()}
+        read = rig.consume(verify, READ_S)
+        held = held_figures(cluster.disks.held_since(fsyncs))
+        disk = document["disk"] and document["disk"] | {"held": held}
         kept = {"faults": document["faults"], "disk": disk, "unsettled": unsettled}
         return record.finished(sent, read, effective, kept)
 
@@ -181,7 +186,7 @@ class Bench:
                     raise LoadError("It was given up.")
 
             with WorkerProcess(CONSUMER_MODULE, rig.folder.logs / "readers.log") as reader:
-                return reader.call(command, _READ_S, tell, wanted)
+                return reader.call(command, READ_S, tell, wanted)
 
         site = Site(
             backend=cluster.backend,

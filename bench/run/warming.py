@@ -68,6 +68,7 @@ def _turn(rig: Rig, case: Case, seconds: float, working: Path) -> int:
             warm_up_s=0.0,
             duration_s=seconds / 2,
             messages=None,
+            slices=None,
         )
         sends = working / f"sends-{producers}"
         sends.mkdir(exist_ok=True)
@@ -75,7 +76,7 @@ def _turn(rig: Rig, case: Case, seconds: float, working: Path) -> int:
             acks.append(rig.produce(replace(case, load=load), topic, 0, sends, told)["acked"])
     if case.load.consumers:
         # Both loads count their messages from 0: those of the second are mostly the same.
-        rig.catch_up(acks[0])
+        rig.catch_up(0, acks[0])
     rig.cluster.admin.delete_topic(topic)
     shutil.rmtree(working)
     return sum(acks)

@@ -100,7 +100,7 @@ def _case(
         topic=owned("topic"),
         producer=owned("producer"),
         consumer=owned("consumer"),
-        load=_load(scenario, owned("load")),
+        load=_load(scenario, owned("load"), interleaved=scenario.interleaved(spec)),
         processor=owned("processor"),
         disk=owned("disk"),
         telemetry=bool(given["load", "telemetry"]),
@@ -108,9 +108,9 @@ def _case(
     )
 
 
-def _load(scenario: Scenario, given: Settings) -> Load:
+def _load(scenario: Scenario, given: Settings, *, interleaved: bool) -> Load:
     rate = given.get("rate")
-    return Load(
+    whole = Load(
         producers=int(given["producers"]),
         message_bytes=int(given["message_bytes"]),
         pacing=scenario.load.pacing(None if rate is None else float(rate)),
@@ -120,6 +120,11 @@ def _load(scenario: Scenario, given: Settings) -> Load:
         duration_s=scenario.duration,
         messages=scenario.messages,
     )
+    if not interleaved or scenario.duration is None:
+        return whole
+    cut = scenario.slice
+    slices = max(1, round(scenario.duration / cut.length))
+    return replace(whole, warm_up_s=cut.lead_in, duration_s=cut.length, slices=slices)
 
 
 def _named(case: Case, swept: Settings) -> Case:

@@ -11,14 +11,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from bench.model import Jit, Pacing
-from bench.scenario.expectation import Expectation
+from bench.scenario.expectation import Expectation, SystemName
 from bench.scenario.values import (
+    Budget,
     Count,
     Duration,
     FsyncCosts,
     Properties,
     Rate,
     Scalar,
+    Share,
     Strict,
     SweptCount,
     SweptFlag,
@@ -97,6 +99,13 @@ class WarmUp(Strict):
         Duration, _about("For how long at most a fresh cluster is loaded, until its JIT compilers rest.")
     ] = 20.0
     trial: Annotated[Duration, _about("How long each trial's load runs before what counts.")] = 1.0
+
+
+class SliceSpec(Strict):
+    """How a trial's load is cut where nothing breaks: the slices of all cases of a cluster follow one another."""
+
+    length: Annotated[Duration, _about("How long the part of a slice is that counts.")] = 0.5
+    lead_in: Annotated[Duration, _about("How long each slice is loaded before what counts.")] = 0.1
 
 
 class KafkaNodes(Strict):
@@ -321,9 +330,35 @@ class Scenario(Strict):
         SweptFlag, _about("Whether servers and processes are looked at; a list is swept.")
     ] = True
     warm_up: Annotated[WarmUp, _about("What is sent before anything counts.")] = WarmUp()
-    duration: Annotated[Duration | None, _about("How long a trial's load counts; this or `messages`.")] = None
+    slice: Annotated[SliceSpec, _about("How a trial's load is cut where nothing breaks.")] = SliceSpec()
+    duration: Annotated[
+        Duration | None,
+        _about("How long a trial's load counts, all its slices together; this or `messages`."),
+    ] = None
     messages: Annotated[Count | None, _about("How many messages a trial counts; this or `duration`.")] = None
-    repeats: Annotated[Count, _about("How many rounds: each is one pass over all cases.")] = 5
+    repeats: Annotated[
+        Count,
+        _about(
+            "How many rounds: each starts every cluster anew for all its cases. With `budget`: how many at least."
+        ),
+    ] = 5
+    budget: Annotated[
+        Budget | None,
+        _about(
+            "The run goes on, round by round, until every expectation is decided and the ratios are as precise as "
+            "asked, or for so long: 30m, 2h, `unlimited`. Without it there are `repeats` rounds."
+        ),
+    ] = None
+    precision: Annotated[
+        Share, _about("How far the interval of a ratio to the baseline may reach, on the median: 5%.")
+    ] = 0.05
+    smallest_effect: Annotated[
+        Share, _about("A smaller difference does not matter: 5%. An expectation may name its own.")
+    ] = 0.05
+    baseline: Annotated[
+        dict[SystemName, dict[str, Scalar]],
+        _about("Whom the cases of a system are compared with: swept settings with their values, by system."),
+    ] = Field(default_factory=dict)
     profiles: dict[Literal["quick", "standard", "full"], dict[str, Any]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -332,6 +367,11 @@ class Scenario(Strict):
             message = "give duration or messages: one of them ends a trial"
             raise ValueError(message)
         return self
+
+    def interleaved(self, system: SystemSpec) -> bool:
+        """Return whether a system's trials are measured in slices: nothing breaks, and the load is one all along."""
+        contiguous = self.messages is not None or self.load.schedule is not None
+        return not contiguous and not system.faults and not system.processor
 
 
 def json_schema() -> dict[str, Any]:

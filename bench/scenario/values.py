@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)(ms|s|m|h)$")
+_PERCENT = re.compile(r"^(\d+(?:\.\d+)?)\s*%$")
 _VERSION = re.compile(r"^\d+(\.\d+){1,3}$")
+UNLIMITED = "unlimited"
+"""A budget that never ends."""
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -19,6 +23,21 @@ def _seconds(value: object) -> float:
         message = "a duration is a number with its unit: 500ms, 6s, 2m, 1h"
         raise ValueError(message)
     return float(match[1]) * _SECONDS[match[2]]
+
+
+def _share(value: object) -> float:
+    """Turn '5%' or 0.05 into 0.05."""
+    number = value
+    if isinstance(value, str) and (match := _PERCENT.match(value)):
+        number = float(match[1]) / 100
+    if not isinstance(number, float) or not 0 < number < 1:
+        message = "give a share between 0 and 1: 5%, or 0.05"
+        raise ValueError(message)
+    return number
+
+
+def _budget(value: object) -> float:
+    return math.inf if value == UNLIMITED else _seconds(value)
 
 
 def _once(values: object) -> object:
@@ -44,6 +63,16 @@ Duration: TypeAlias = Annotated[
     BeforeValidator(_seconds),
     Field(gt=0),
     WithJsonSchema({"type": "string", "pattern": _DURATION.pattern, "examples": ["6s"]}),
+]
+Share: TypeAlias = Annotated[
+    float,
+    BeforeValidator(_share),
+    WithJsonSchema({"type": ["string", "number"], "examples": ["5%"]}),
+]
+Budget: TypeAlias = Annotated[
+    float,
+    BeforeValidator(_budget),
+    WithJsonSchema({"type": "string", "pattern": f"{_DURATION.pattern}|^{UNLIMITED}$", "examples": ["30m"]}),
 ]
 Count: TypeAlias = Annotated[int, Field(ge=1)]
 Scalar: TypeAlias = bool | int | float | str

@@ -1,0 +1,149 @@
+"""All trials of one cluster start, measured in slices that follow one another in a new random order in each cycle.
+
+What the machine and the servers do from one second to the next, and what compilers have not done yet, then falls on
+all cases alike.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.backends.line import line_ns
+from bench.backends.machine import probe
+from bench.errors import BenchError
+from bench.load.commands import Verify
+from bench.model import Topic, Trial
+from bench.run import record
+from bench.run.emulated import held_figures
+from bench.run.rig import Document, Live, Rig
+from bench.run.trial import READ_S, SILENCE_S, topics_of
+from bench.telemetry import SCRAPED_CYCLES, SliceSampler
+
+Finished = Callable[[Trial, Document], None]
+
+
+@dataclass(slots=True)
+class _OpenTrial:
+    """A trial whose topic, consumers and producers are there."""
+
+    trial: Trial
+    working: Path
+    topic: Topic
+    document: Document
+    effective: Mapping[str, object]
+    opened: Document
+    slices: list[Document] = field(default_factory=list)
+    held_ns: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it takes a further slice."""
+        return not (self.slices and self.slices[-1]["stalled"])
+
+
+class Interleaved:
+    """Measures trials on one cluster start; `logs` is the name of this cluster's folder of logs."""
+
+    def __init__(self, rig: Rig, logs: str) -> None:
+        """Measure on this cluster."""
+        self._rig = rig
+        self._logs = logs
+        self._machine: dict[str, Any] = {}
+
+    def run(self, left: list[Trial], live: Callable[[Trial], Live], finished: Finished) -> str | None:
+        """Measure all trials of `left` and take each out once it is stored; return why that broke off, if it did.
+
+        Then the trial at which it broke off is stored as failed; what the others had measured so far is not kept, and
+        they stay in `left`.
+        """
+        self._machine, self._current = probe(), left[0]
+        try:
+            opened = [self._open(trial) for trial in left]
+            with self._rig.slice_sampler() as sampler:
+                self._measure(opened, sampler, live)
+            self._machine["line_after_ns"] = line_ns()
+            for one in opened:
+                document = self._close(one)
+                left.remove(one.trial)
+                finished(one.trial, document)
+        except BenchError as error:
+            failed = self._current
+            left.remove(failed)
+            finished(failed, self._fail(failed, str(error)))
+            return str(error)
+        return None
+
+    def _open(self, trial: Trial) -> _OpenTrial:
+        """Make the topic of a trial, connect its consumers and its producers."""
+        self._current = trial
+        rig, cluster = self._rig, self._rig.cluster
+        working = rig.folder.open_trial(trial.number)
+        document = record.blank(trial) | {"logs": self._logs, "disk": cluster.disks.become(trial.case.disk)}
+        (topic,) = topics_of(trial)
+        cluster.admin.create_topic(topic)
+        effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
+        rig.subscribe(trial, topic, working / "receives")
+        opened = rig.open(trial, topic, working / "sends")
+        return _OpenTrial(trial, working, topic, document, effective, opened)
+
+    def _measure(
+        self, opened: Sequence[_OpenTrial], sampler: SliceSampler, live: Callable[[Trial], Live]
+    ) -> None:
+        """Run all cycles: in each every trial that has a slice left gets one."""
+        slices = {one.trial.number: one.trial.case.load.slices or 0 for one in opened}
+        for cycle in range(max(slices.values())):
+            going = [one for one in opened if one.goes_on and cycle < slices[one.trial.number]]
+            random.Random(f"{self._rig.seed}/{self._logs}/{cycle}").shuffle(going)
+            for one in going:
+                self._slice(one, cycle, sampler, live(one.trial))
+        for one in opened:
+            sampler.write(one.trial.number, one.working / "telemetry" / "samples.parquet")
+
+    def _slice(self, one: _OpenTrial, cycle: int, sampler: SliceSampler, live: Live) -> None:
+        """Load a trial for one slice, with its own disk, and look at everybody just before and just after."""
+        self._current = trial = one.trial
+        disks, case, number = self._rig.cluster.disks, trial.case, len(one.slices)
+        scraped = cycle % SCRAPED_CYCLES == 0
+        disks.change(case.disk)
+        fsyncs = disks.count(case.disk)
+
+        def take(figures: Mapping[str, Any]) -> None:
+            live(figures)
+            if case.telemetry:
+                sampler.take_progress(trial.number, number, figures)
+
+        if case.telemetry:
+            sampler.before(trial.number, number, scraped=scraped)
+        done = self._rig.run_slice(trial, number, take)
+        if case.telemetry:
+            sampler.after(trial.number, number, scraped=scraped)
+        for name, held_ns in disks.held_since(fsyncs).items():
+            one.held_ns.setdefault(name, []).extend(held_ns)
+        done["slice"]["cycle"] = cycle
+        one.slices.append(done)
+
+    def _close(self, one: _OpenTrial) -> Document:
+        """Disconnect a trial, read its topic whole, store it; return its trial.json."""
+        self._current = trial = one.trial
+        rig = self._rig
+        sent = record.in_slices(one.opened, one.slices, rig.close(trial))
+        if trial.case.load.consumers:
+            rig.catch_up(trial.number, sent["sent"])
+        reading = rig.reading(trial, one.topic, one.working / "receives")
+        read = rig.consume(Verify(**reading, deadline_s=SILENCE_S, expected=sent["acked"]), READ_S)
+        disk = one.document["disk"] and one.document["disk"] | {"held": held_figures(one.held_ns)}
+        kept = {"faults": [], "disk": disk, "unsettled": None}
+        document = one.document | {"machine": self._machine}
+        document |= record.finished(sent, read, one.effective, kept)
+        rig.folder.close_trial(trial.number, document)
+        return document
+
+    def _fail(self, trial: Trial, reason: str) -> Document:
+        """Store a trial as failed; what of its event log is there stays."""
+        document = record.blank(trial) | {"logs": self._logs} | record.failed(reason)
+        self._rig.folder.close_trial(trial.number, document)
+        return document
