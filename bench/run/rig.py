@@ -25,7 +25,7 @@ Live: TypeAlias = Callable[[Mapping[str, Any]], None]
 Document: TypeAlias = dict[str, Any]
 
 
-def _unheard(_: Mapping[str, Any]) -> None:
+def unheard(_: Mapping[str, Any]) -> None:
     """Where nobody listens."""
 
 
@@ -42,7 +42,7 @@ class Rig:
     def telemetry(self, case: Case, working: Path) -> Iterator[Live]:
         """Look at everybody who takes part while the load runs; what comes out wants to be told the load's progress."""
         if not case.telemetry:
-            yield _unheard
+            yield unheard
             return
         file = working / "telemetry" / "samples.parquet"
         with Sampler(self._watched(), file, often=not stands(read_steps(case.faults))) as sampler:
@@ -100,7 +100,7 @@ class Rig:
         """Disconnect the producers of an open trial. Raises LoadError, NodeDiedError."""
         return self._slicing(Close(trial=trial.number))
 
-    def _slicing(self, command: Command, live: Live = _unheard) -> Document:
+    def _slicing(self, command: Command, live: Live = unheard) -> Document:
         return self.load.producing.call(command, _SILENCE_S, live, self.cluster.alive)
 
     def _load(self, case: Case, topic: Topic, number: int, folder: Path) -> Produce:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from bench.model import Case, Pacing, Topic, Trial
 from bench.run.compilers import Compilers
-from bench.run.rig import Document, Rig
+from bench.run.rig import Document, Rig, unheard
 
-_PRODUCERS = 16
-_ROUNDS = 4
-_TURN_LEAST_S, _TURN_MOST_S = 1.0, 5.0
+_CLIENTS = 64
+"""So many producers are connected at a time, over all cases; each case has from 2 to 16 of them."""
+_FEWEST, _MOST = 2, 16
+_ROUND_S, _TURN_S = 4.0, 0.5
+"""A round has a turn for each case and takes so long at least; a turn so long."""
 _REST, _GROWTH = 0.15, 1.1
 """Compilers rest when, under load, all of them together take less than this share of a core; and a round that has so
 many times the acknowledgements of the one before is no rest."""
@@ -24,62 +28,90 @@ def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> li
     """Send to throw-away topics until the servers' compilers rest under load and it gets no faster, or for `most_s`.
 
     A fresh JVM compiles what it is asked to do often, and each trial would be faster than the one before
-    (seen: four times as fast after 18 trials). So the load goes on, in rounds with a turn for each case,
-    for what is left out stays slow (seen: with acks=0 alone, acks=all took its servers twice the CPU for a
-    message afterwards): with many synchronous producers, since what counts is how many requests the servers
-    see, then with the case's own; with its consumers and with telemetry. Cases that differ in their disk
-    only have one turn, as no disk is emulated yet. Returns of each round how many turns it had, their
-    acknowledgements, the share of a core that compilers took, and whether that is rest; the last round may
-    have turns for some only.
+    (seen: four times as fast after 18 trials). So the load goes on, in rounds with a turn for each case: what is left
+    out stays slow (seen: with acks=0 alone, acks=all took its servers twice the CPU for a message afterwards). Each
+    case has many synchronous producers, since what counts is how many requests the servers see; its consumers; and its
+    servers are asked for their figures once a round. All topics and connections are there all the time. Cases that
+    differ in their disk only have one turn, as no disk is emulated yet.
+
+    Returns of each round how many turns it had, their acknowledgements, the share of a core that compilers took, and
+    whether that is rest; the last round may have turns for some only.
     """
-    cases = _alike_once(cases)
-    turn_s = min(_TURN_MOST_S, max(_TURN_LEAST_S, most_s / (_ROUNDS * len(cases))))
-    compilers = Compilers(lambda: rig.cluster.backend.pids().values())
+    with _loads(rig, _alike_once(cases), working) as turns:
+        return in_rounds(turns, Compilers(lambda: rig.cluster.backend.pids().values()), most_s)
+
+
+def in_rounds(turns: Sequence[Callable[[], int]], compilers: Compilers, most_s: float) -> list[Document]:
+    """Take turns, each of which returns its acknowledgements, in rounds until compilers rest; see `warm_up`."""
     rounds: list[Document] = []
     end_s, longest_s, rested = time.monotonic() + most_s, 0.0, False
     while not rested and time.monotonic() + longest_s <= end_s:
         begun_s, acks = time.monotonic(), []
-        for case in cases:
+        for turn in turns:
             if (turn_begun_s := time.monotonic()) + longest_s > end_s:
                 break
-            acks.append(_turn(rig, case, turn_s, working))
+            acks.append(turn())
             longest_s = max(longest_s, time.monotonic() - turn_begun_s)
         share = compilers.took_s() / (time.monotonic() - begun_s)
         before = rounds[-1]["acks"] if rounds else 0
-        rested = len(acks) == len(cases) and share < _REST and sum(acks) < _GROWTH * before
-        told = {"turns": len(acks), "acks": sum(acks), "compilers": round(share, 3), "rested": rested}
-        rounds.append(told)
+        rested = len(acks) == len(turns) and share < _REST and sum(acks) < _GROWTH * before
+        rounds.append({"turns": len(acks), "acks": sum(acks), "compilers": round(share, 3), "rested": rested})
     return rounds
 
 
-def _turn(rig: Rig, case: Case, seconds: float, working: Path) -> int:
-    """Load a topic with many producers, then with as many as the case has; return the acknowledgements."""
+@dataclass(slots=True)
+class _WarmUpLoad:
+    """The load of one case on a topic of its own, as a trial in slices."""
+
+    trial: Trial
+    topic: Topic
+    slices: int = 0
+
+
+@contextmanager
+def _loads(rig: Rig, cases: Sequence[Case], working: Path) -> Iterator[list[Callable[[], int]]]:
+    """Connect the load of each case; give their turns, and take everything away again."""
+    loads = [_load(number, case, len(cases)) for number, case in enumerate(cases)]
+    with ExitStack() as stack:
+        stack.callback(shutil.rmtree, working, ignore_errors=True)
+        sampler = stack.enter_context(rig.slice_sampler())
+        for load in loads:
+            folder = working / load.topic.name
+            for stage in ("sends", "receives"):
+                (folder / stage).mkdir(parents=True)
+            rig.cluster.admin.create_topic(load.topic)
+            rig.subscribe(load.trial, load.topic, folder / "receives")
+            rig.open(load.trial, load.topic, folder / "sends")
+
+        def turn(load: _WarmUpLoad) -> int:
+            scraped = load is loads[0] and load.trial.case.telemetry
+            if scraped:  # a server's first scrapes take it ten times the CPU
+                sampler.before(load.trial.number, load.slices, scraped=True)
+            acks: int = rig.run_slice(load.trial, load.slices, unheard)["acked"]
+            load.slices += 1
+            return acks
+
+        yield [partial(turn, load) for load in loads]
+        for load in loads:
+            sent = rig.close(load.trial)["sent"]
+            if load.trial.case.load.consumers:
+                rig.catch_up(load.trial.number, sent)
+            rig.cluster.admin.delete_topic(load.topic)
+
+
+def _load(number: int, case: Case, cases: int) -> _WarmUpLoad:
+    load = replace(
+        case.load,
+        producers=min(_MOST, max(_FEWEST, _CLIENTS // cases)),
+        window=1,
+        pacing=Pacing(),
+        warm_up_s=0.0,
+        duration_s=max(_TURN_S, _ROUND_S / cases),
+        messages=None,
+        slices=1,
+    )
     topic = Topic(f"warm-up-{time.monotonic_ns()}", case.partitions, case.topic)
-    rig.cluster.admin.create_topic(topic)
-    (working / "receives").mkdir(parents=True)
-    rig.subscribe(Trial(0, 0, case), topic, working / "receives")
-    acks = []
-    for producers in (_PRODUCERS, case.load.producers):
-        load = replace(
-            case.load,
-            producers=producers,
-            window=1,
-            pacing=Pacing(),
-            warm_up_s=0.0,
-            duration_s=seconds / 2,
-            messages=None,
-            slices=None,
-        )
-        sends = working / f"sends-{producers}"
-        sends.mkdir(exist_ok=True)
-        with rig.telemetry(case, working) as told:  # a server's first scrapes take it ten times the CPU
-            acks.append(rig.produce(replace(case, load=load), topic, 0, sends, told)["acked"])
-    if case.load.consumers:
-        # Both loads count their messages from 0: those of the second are mostly the same.
-        rig.catch_up(0, acks[0])
-    rig.cluster.admin.delete_topic(topic)
-    shutil.rmtree(working)
-    return sum(acks)
+    return _WarmUpLoad(Trial(number, 0, replace(case, load=load)), topic)
 
 
 def _alike_once(cases: Sequence[Case]) -> list[Case]:

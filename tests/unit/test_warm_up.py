@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -32,9 +32,9 @@ class Clock:
     def monotonic(self) -> float:
         return self.now_s
 
-    def turn(self, _rig: object, case: Case, seconds: float, _working: Path) -> int:
-        self.now_s += seconds + self.beside_s
-        self.turns.append(case.name)
+    def turn(self, case: str) -> int:
+        self.now_s += 3.0 + self.beside_s
+        self.turns.append(case)
         return round(7 * self.growth ** ((len(self.turns) - 1) // 5))
 
 
@@ -44,8 +44,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def warm_up(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WarmUp:
-    """Warm up for five cases, each on two disks; compilers take these shares of a core from round to round."""
+def warm_up(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> WarmUp:
+    """Warm up for five cases; compilers take these shares of a core from round to round."""
 
     def warm_up(shares: Iterable[float]) -> list[dict[str, Any]]:
         left, looks = iter(shares), [clock.now_s]
@@ -55,21 +55,31 @@ def warm_up(clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Wa
             return next(left) * (looks[-1] - looks[-2])
 
         monkeypatch.setattr(warming, "time", clock)
-        monkeypatch.setattr(warming, "Compilers", lambda _: SimpleNamespace(took_s=took_s))
-        monkeypatch.setattr(warming, "_turn", clock.turn)
-        nobody: Any = None
-        return warming.warm_up(
-            nobody,
-            [
-                replace(CASE, name=f"case {number}", partitions=1 + number, disk={"emulated_fsync": disk})
-                for disk in ("as is", "5ms")
-                for number in range(5)
-            ],
-            MOST_S,
-            tmp_path / "warm-up",
+        compilers: Any = SimpleNamespace(took_s=took_s)
+        return warming.in_rounds(
+            [partial(clock.turn, f"case {number}") for number in range(5)], compilers, MOST_S
         )
 
     return warm_up
+
+
+def test_cases_that_differ_in_their_disk_only_are_warmed_up_once() -> None:
+    cases = [
+        replace(CASE, name=f"{partitions} {disk}", partitions=partitions, disk={"emulated_fsync": disk})
+        for disk in ("as is", "5ms")
+        for partitions in (1, 2)
+    ]
+
+    assert [case.name for case in warming._alike_once(cases)] == ["1 as is", "2 as is"]
+
+
+@pytest.mark.parametrize(("cases", "producers", "turn_s"), [(1, 16, 4.0), (8, 8, 0.5), (40, 2, 0.5)])
+def test_all_cases_together_have_a_bounded_number_of_producers(
+    cases: int, producers: int, turn_s: float
+) -> None:
+    load = warming._load(0, CASE, cases).trial.case.load
+
+    assert (load.producers, load.duration_s, load.window) == (producers, turn_s, 1)
 
 
 def test_rounds_of_a_turn_for_each_case_go_on_until_compilers_rest(clock: Clock, warm_up: WarmUp) -> None:
