@@ -58,11 +58,11 @@ class _Spans:
 
     def inside(self, slices: Longs, times_ns: Longs) -> Flags:
         """Say of each time whether it lies in the counted part of its own slice."""
-        known = (slices >= 0) & (slices < len(self.starts_ns))
-        if not known.any():
-            return known
-        own = np.where(known, slices, 0)
-        inside: Flags = known & (times_ns >= self.starts_ns[own]) & (times_ns < self.ends_ns[own])
+        listed = (slices >= 0) & (slices < len(self.starts_ns))
+        if not listed.any():
+            return listed
+        places = np.where(listed, slices, 0)
+        inside: Flags = listed & (times_ns >= self.starts_ns[places]) & (times_ns < self.ends_ns[places])
         return inside
 
 
@@ -71,18 +71,20 @@ def _counted(trial: TrialRecord, folder: Path) -> Counted:
     receives = _read(folder, "receives", RECEIVES)
     number = trial.trial
     messages = _messages(sends, receives)
-    found = _recorded(trial, sends)
+    record = _recorded(trial, sends)
     tallies = _tallies(trial, sends)
     missing = unsent(trial, sends_by_slice(tallies)) if tallies else {}
-    never_made = sum(one.in_window for one in missing.values())
+    never_made = sum(counts.in_window for counts in missing.values())
     distributions = _send_distributions(trial, sends, never_made) | _e2e_distribution(trial, messages)
     late = _out_of_order(receives)
     return Counted(
         logged={number} if parquet_files(folder, "sends") else set(),
-        recorded={number: found} if found else {},
+        recorded={number: record} if record else {},
         tallies={number: tallies},
-        unsent={number: sum(one.every for one in missing.values())} if missing else {},
-        distributions={(number, measure): one for measure, one in distributions.items() if one.count},
+        unsent={number: sum(counts.every for counts in missing.values())} if missing else {},
+        distributions={
+            (number, measure): values for measure, values in distributions.items() if values.count
+        },
         accounts={number: _account(messages)},
         out_of_order={number: late},
         used={},
@@ -150,7 +152,7 @@ def _recorded(trial: TrialRecord, sends: Any) -> Recorded | None:  # noqa: ANN40
     producers = [
         ProducerSums(
             producer=row["producer"],
-            **{name: row[f"{column}_{how}"] for name, (column, how) in aggregates.items()},
+            **{name: row[f"{column}_{function}"] for name, (column, function) in aggregates.items()},
         )
         for row in sums
     ]
@@ -198,23 +200,23 @@ def _send_distributions(
     counted = _spans(trial).inside(_longs(sends, "slice"), sent_ns)
     counted &= _flags(pc.equal(sends["outcome"], Outcome.OK.label))
     ended = counted & _flags(pc.is_valid(sends["done_ns"]))
-    found = {"service": _distribution(done_ns[ended] - sent_ns[ended], 0)}
+    distributions = {"service": _distribution(done_ns[ended] - sent_ns[ended], 0)}
     if trial.open_loop:
-        found["response"] = _distribution(done_ns[ended] - due_ns[ended], never_made)
-        found["queue"] = _distribution(sent_ns[counted] - due_ns[counted], never_made)
-    return found
+        distributions["response"] = _distribution(done_ns[ended] - due_ns[ended], never_made)
+        distributions["queue"] = _distribution(sent_ns[counted] - due_ns[counted], never_made)
+    return distributions
 
 
 def _distribution(values: Longs, missing: int) -> Distribution:
     """Describe values, above which so many rank that have none, by the quantiles of POINTS (nearest rank)."""
-    known, count = len(values), len(values) + missing
+    size, count = len(values), len(values) + missing
     ordered = np.sort(values)
     ranks = {quantile: max(1, -(-quantile * count // SCALE)) for quantile in POINTS.values()}
     return Distribution(
         count=count,
-        known=known,
-        mean_ns=float(values.sum()) / known if known else None,
-        values={quantile: int(ordered[rank - 1]) for quantile, rank in ranks.items() if rank <= known},
+        known=size,
+        mean_ns=float(values.sum()) / size if size else None,
+        values={quantile: int(ordered[rank - 1]) for quantile, rank in ranks.items() if rank <= size},
     )
 
 
@@ -243,7 +245,7 @@ def _messages(sends: Any, receives: Any) -> Any:  # noqa: ANN401 - as above
     )
     aggregates = {"sends": "sum", "slice": "max", "outcome": "max", "copies": "sum", "live_ns": "min"}
     rows = pa.concat_tables([sent, received]).group_by(list(_MESSAGE)).aggregate(list(aggregates.items()))
-    stored = [*_MESSAGE, *(f"{name}_{how}" for name, how in aggregates.items())]
+    stored = [*_MESSAGE, *(f"{name}_{function}" for name, function in aggregates.items())]
     return rows.select(stored).rename_columns([*_MESSAGE, *aggregates])
 
 
@@ -251,16 +253,16 @@ def _e2e_distribution(trial: TrialRecord, messages: Any) -> dict[str, Distributi
     """Return end-to-end time of the messages that count, which live consumers saw or should have seen."""
     sent_ns = _longs(messages, "sent_ns")
     counted = _spans(trial).inside(_longs(messages, "slice"), sent_ns) & (_longs(messages, "sends") > 0)
-    seen = _flags(pc.is_valid(messages["live_ns"]))
+    received = _flags(pc.is_valid(messages["live_ns"]))
     awaited = (_longs(messages, "outcome") == Outcome.OK) & bool(trial.load.consumers)
-    values = (_longs(messages, "live_ns") - sent_ns)[counted & seen]
-    return {"e2e": _distribution(values, int((counted & awaited & ~seen).sum()))}
+    values = (_longs(messages, "live_ns") - sent_ns)[counted & received]
+    return {"e2e": _distribution(values, int((counted & awaited & ~received).sum()))}
 
 
 def _account(messages: Any) -> dict[str, int | None]:  # noqa: ANN401 - as above
     """Count the messages as account.delivery.accounts does, but for out_of_order."""
     sends, copies, outcome = (_longs(messages, name) for name in ("sends", "copies", "outcome"))
-    sent, there = sends > 0, copies > 0
+    sent, present = sends > 0, copies > 0
 
     def number(rows: Flags) -> int:
         return int(rows.sum())
@@ -272,11 +274,11 @@ def _account(messages: Any) -> dict[str, int | None]:  # noqa: ANN401 - as above
             for name, kind in zip(("acked", "failed", "unknown"), Outcome, strict=True)
         },
         "received": int(copies.sum()),
-        "lost": number(sent & ~there & (outcome == Outcome.OK)),
-        "fail_present": number(sent & there & (outcome == Outcome.FAIL)),
-        "unknown_present": number(sent & there & (outcome == Outcome.UNKNOWN)),
-        "unknown_absent": number(sent & ~there & (outcome == Outcome.UNKNOWN)),
-        "duplicates": int((copies[sent & there] - 1).sum()),
+        "lost": number(sent & ~present & (outcome == Outcome.OK)),
+        "fail_present": number(sent & present & (outcome == Outcome.FAIL)),
+        "unknown_present": number(sent & present & (outcome == Outcome.UNKNOWN)),
+        "unknown_absent": number(sent & ~present & (outcome == Outcome.UNKNOWN)),
+        "duplicates": int((copies[sent & present] - 1).sum()),
         "foreign": int(copies[~sent].sum()),
         "repeated": number(sends > 1),
     }

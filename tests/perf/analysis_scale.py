@@ -1,6 +1,7 @@
 """Time and memory that the analysis takes for a large event log. Prints JSON.
 
 python -m tests.perf.analysis_scale --sends 10000000    # twice as many receives; trials of a million sends
+python -m tests.perf.analysis_scale --slices 60         # each trial measured in so many slices
 
 The log is drawn from a seeded generator, with one acknowledged message in a million missing, so that the second look
 at the messages is taken too. Memory: the proportional share (PSS) of the process and all its children, every 0.2 s.
@@ -23,18 +24,31 @@ import pyarrow.parquet as pq
 
 from bench.load.schemas import RECEIVES, SENDS
 from bench.model import NANOS
-from tests.eventlog import TrialLog, write_run
+from tests.eventlog import TrialLog, cut, write_run
 
 ROWS = 1_000_000
+LOAD_S = 100
 PARTITIONS = 12
 ANALYSE = (
     "import sys; from pathlib import Path; from bench.analysis import analyse; analyse(Path(sys.argv[1]))"
 )
 
 
-def write_log(folder: Path, trials: int) -> Path:
+def write_log(folder: Path, trials: int, slices: int) -> Path:
+    length_s = LOAD_S / max(1, slices)
     logs = [
-        TrialLog(system="kafka", settings={"acks": "all"}, round=number, window=(0, 100 * NANOS))
+        TrialLog(
+            system="kafka",
+            settings={"acks": "all"},
+            round=number,
+            window=(0, LOAD_S * NANOS),
+            slices=[
+                cut(place, place, place * length_s, (place + 0.1) * length_s, (place + 1) * length_s)
+                for place in range(slices)
+            ]
+            or None,
+            log_format=2,
+        )
         for number in range(trials)
     ]
     run = write_run(folder / "run", logs)
@@ -44,13 +58,14 @@ def write_log(folder: Path, trials: int) -> Path:
         sent = sequence * 100_000
         done = sent + generator.lognormal(13, 1, ROWS).astype(np.int64)
         entry = sequence // PARTITIONS
-        _sends(run / "trials" / f"{number:04d}" / "sends", sequence, sent, done, entry)
+        slice_numbers = (sequence * max(1, slices) // ROWS).astype(np.int32)
+        _sends(run / "trials" / f"{number:04d}" / "sends", sequence, sent, done, entry, slice_numbers)
         _receives(run / "trials" / f"{number:04d}" / "receives", sequence, sent, done, entry)
     return run
 
 
 def _sends(folder: Path, *columns: np.ndarray) -> None:
-    sequence, sent, done, entry = columns
+    sequence, sent, done, entry, slice_numbers = columns
     values = {
         "producer": np.zeros(ROWS, np.int32),
         "sequence": sequence,
@@ -64,6 +79,7 @@ def _sends(folder: Path, *columns: np.ndarray) -> None:
         "ledger": pa.nulls(ROWS, pa.int64()),
         "entry": entry,
         "batch_index": pa.nulls(ROWS, pa.int32()),
+        "slice": slice_numbers,
     }
     pq.write_table(pa.table(values, SENDS), folder / "0.parquet")
 
@@ -108,14 +124,17 @@ def _memory(pid: int) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="tests.perf.analysis_scale")
     parser.add_argument("--sends", type=int, default=10 * ROWS)
-    trials = max(1, parser.parse_args().sends // ROWS)
+    parser.add_argument("--slices", type=int, default=0)
+    options = parser.parse_args()
+    trials = max(1, options.sends // ROWS)
     with tempfile.TemporaryDirectory() as folder:
-        run = write_log(Path(folder), trials)
+        run = write_log(Path(folder), trials, options.slices)
         begun = time.monotonic()
         with subprocess.Popen([sys.executable, "-c", ANALYSE, str(run)]) as process:
             most = watch(process)
         told = {
             "sends": trials * ROWS,
+            "slices": options.slices,
             "receives": trials * (2 * ROWS - 1),
             "seconds": round(time.monotonic() - begun, 1),
             "memory_gib": round(most / 2**30, 2),

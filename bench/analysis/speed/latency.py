@@ -82,8 +82,8 @@ def distributions(
     """
     measures = ("service", "response", "queue") if any_open else ("service",)
     values = send_times(sends, measures, unsent, ("trial",))
-    seen = measured(messages.where("in_window"), "e2e", ("trial",), missing=True)
-    rows = quantiles(values.unionAll(seen), ["trial", "measure"], CURVE).collect()
+    e2e = measured(messages.where("in_window"), "e2e", ("trial",), missing=True)
+    rows = quantiles(values.unionAll(e2e), ["trial", "measure"], CURVE).collect()
     return _gathered(rows)
 
 
@@ -121,8 +121,8 @@ def _never(
         for measure in measures
     ]
     spans = spark.createDataFrame(rows, "trial int, slice int, measure int, missing int")
-    each = F.explode(F.sequence(F.lit(1), F.col("missing")))
-    return spans.select(*by, "measure", each.alias("number")).select(
+    ordinal = F.explode(F.sequence(F.lit(1), F.col("missing")))
+    return spans.select(*by, "measure", ordinal.alias("number")).select(
         *by, "measure", F.lit(None).cast("long").alias("value")
     )
 

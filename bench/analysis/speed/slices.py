@@ -24,11 +24,11 @@ def slice_times(
     """Compute the times of sends (as Windows.sends gives them) of each slice; `unsent` as in `distributions`."""
     measures = ("service", "response") if any_open else ("service",)
     values = send_times(sends.where("sliced"), measures, unsent, ("trial", "slice"))
-    found: dict[Span, dict[str, int | None]] = defaultdict(dict)
+    times: dict[Span, dict[str, int | None]] = defaultdict(dict)
     for row in quantiles(values, ["trial", "slice", "measure"], _GRID).collect():
         name = f"{MEASURES[row.measure]}_{_QUANTILES[row.quantile]}_ns"
-        found[row.trial, row.slice][name] = row.value
-    return found
+        times[row.trial, row.slice][name] = row.value
+    return times
 
 
 def slice_rows(
@@ -50,12 +50,12 @@ def slice_rows(
 
 def _zeros_ns(trials: Iterable[TrialRecord]) -> dict[str, int]:
     """Return when the earliest slice on each cluster start began."""
-    found: dict[str, int] = {}
+    zeros_ns: dict[str, int] = {}
     for trial in trials:
         for span in trial.spans:
             cluster = _cluster(trial)
-            found[cluster] = min(span.begun_ns, found.get(cluster, span.begun_ns))
-    return found
+            zeros_ns[cluster] = min(span.begun_ns, zeros_ns.get(cluster, span.begun_ns))
+    return zeros_ns
 
 
 def _cluster(trial: TrialRecord) -> str:

@@ -43,7 +43,7 @@ def unsent(trial: TrialRecord, sent: Mapping[int, int]) -> dict[int, Unsent]:
 
 
 def _of_span(span: SliceRecord, schedule: Schedule, sent: int, late_ns: int) -> Unsent:
-    before = schedule.due_before(span.start_ns - span.begun_ns)
+    due_in_lead_in = schedule.due_before(span.start_ns - span.begun_ns)
     due = schedule.due_before(span.end_ns - span.begun_ns - late_ns)
-    every = max(0, due - sent)
-    return Unsent(every, max(0, min(every, due - before)))
+    missing = max(0, due - sent)
+    return Unsent(missing, max(0, min(missing, due - due_in_lead_in)))
