@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from bench import numbers
 from bench.analysis.folder import TrialRecord
-from bench.analysis.statistics.interval import median_interval
+from bench.analysis.statistics.interval import level_interval, median_interval
 from bench.guarantee import guarantee
-from bench.model import COUNTERS, ENDS, RATES, TIMES, USAGE
+from bench.model import COUNTERS, ENDS, RATES, TIMES, USAGE, Interval
 
 Row = dict[str, Any]
 
@@ -23,20 +23,23 @@ def case_rows(trials: Sequence[TrialRecord], rows: Sequence[Row], settings: Iter
     members: dict[tuple[str, str], list[tuple[TrialRecord, Row]]] = {}
     for trial, row in zip(trials, rows, strict=True):
         members.setdefault((trial.case.system, trial.case.name), []).append((trial, row))
-    return [_case(both[0][0], [row for _, row in both], settings) for both in members.values()]
+    return [
+        _case([trial for trial, _ in both], [row for _, row in both], settings) for both in members.values()
+    ]
 
 
-def _case(first: TrialRecord, rows: Sequence[Row], settings: Iterable[str]) -> Row:
+def _case(trials: Sequence[TrialRecord], rows: Sequence[Row], settings: Iterable[str]) -> Row:
     valid = [row for row in rows if row["verdict"] == "valid"]
-    case = first.case
+    case = trials[0].case
+    interval = median_interval if any(trial.broken for trial in trials) else level_interval
     promise = guarantee(case.system, case.settings, case.configuration)
     return {
         "system": case.system,
         "case": case.name,
-        **{name: first.settings.get(name) for name in settings},
+        **{name: trials[0].settings.get(name) for name in settings},
         "rounds": len(valid),
         "trials": len(rows),
-        **{name: value for figure in FIGURES for name, value in _spread(figure, valid).items()},
+        **{name: value for figure in FIGURES for name, value in _spread(figure, valid, interval).items()},
         **{name: _sum(name, valid) for name in (*COUNTERS, "due_unsent")},
         "lost_at_least": sum(row.get("lost") or 0 for row in valid),
         **{name: _median(name, valid) for name in USAGE},
@@ -45,7 +48,9 @@ def _case(first: TrialRecord, rows: Sequence[Row], settings: Iterable[str]) -> R
     }
 
 
-def _spread(name: str, valid: Sequence[Row]) -> Row:
+def _spread(
+    name: str, valid: Sequence[Row], interval_of: Callable[[Sequence[float]], Interval | None]
+) -> Row:
     """Median, range and interval of one figure over the valid trials; times stay whole nanoseconds.
 
     A trial without a time that others have is above them all: so many of its messages have none. Where the median or
@@ -57,7 +62,7 @@ def _spread(name: str, valid: Sequence[Row]) -> Row:
         return found
     exact = round if name in TIMES else float
     values = [*known, *([math.inf] * (len(valid) - len(known) if name in TIMES else 0))]
-    interval = median_interval(values) if len(values) == len(known) else None
+    interval = interval_of(values) if len(values) == len(known) else None
     figures = {
         name: statistics.median(values),
         f"{name}_low": min(values),

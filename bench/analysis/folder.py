@@ -154,7 +154,7 @@ class TrialRecord(_Record):
     @field_validator("slices")
     @classmethod
     def _numbered(cls, slices: list[SliceRecord] | None) -> list[SliceRecord] | None:
-        if [one.slice for one in slices or ()] != list(range(len(slices or ()))):
+        if [span.slice for span in slices or ()] != list(range(len(slices or ()))):
             raise ValueError("slices must be numbered 0, 1, 2 … in the order run")
         return slices
 
@@ -172,10 +172,10 @@ class TrialRecord(_Record):
         if self.slices is not None:
             return tuple(self.slices)
         begun_ns = window.start_ns - round((self.load.warm_up_s or 0.0) * NANOS)
-        whole = SliceRecord(
+        span = SliceRecord(
             slice=0, cycle=0, begun_ns=begun_ns, start_ns=window.start_ns, end_ns=window.end_ns
         )
-        return (whole,)
+        return (span,)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -253,6 +253,7 @@ class ManifestRecord(_Record):
     expectations: list[dict[str, Any]] = Field(default_factory=list)
     looks: int = 0
     smallest_effect: float = 0.05
+    precision: float | None = None
     baseline: dict[str, str] = Field(default_factory=dict)
 
 

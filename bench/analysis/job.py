@@ -19,6 +19,7 @@ from bench.analysis.account.delivery import accounts, messages
 from bench.analysis.account.offenders import OFFENCES, STRAY, displaced, listed, offenders, present
 from bench.analysis.account.order import out_of_order, verify_rows
 from bench.analysis.cases import case_rows
+from bench.analysis.clusters import clusters
 from bench.analysis.contract import recorded
 from bench.analysis.faults.availability import availability, breakage, fault_rows
 from bench.analysis.faults.served import served_rows
@@ -33,7 +34,6 @@ from bench.analysis.speed.slices import slice_rows, slice_times
 from bench.analysis.speed.throughput import Tally, errors, live_tally, sends_by_slice, tally
 from bench.analysis.speed.timeline import service_by_second, timeline
 from bench.analysis.speed.unsent import Unsent, unsent
-from bench.analysis.statistics.rounds import rounds_for_difference
 from bench.analysis.statistics.sides import sides
 from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_part
 from bench.analysis.trials import Counted, trial_row
@@ -126,7 +126,9 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     by_trial = _by_trial(tallies)
     never = _unsent(folder, by_trial)
     counted_unsent = {
-        (trial, number): one.in_window for trial, slices in never.items() for number, one in slices.items()
+        (trial, number): counts.in_window
+        for trial, slices in never.items()
+        for number, counts in slices.items()
     }
     any_open = any(trial.open_loop for trial in folder.trials)
     measured = distributions(sends, windowed.messages(every), counted_unsent, any_open=any_open)
@@ -136,7 +138,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         recorded=found,
         tallies=by_trial,
         accounts=accounts(every),
-        unsent={trial: sum(one.every for one in slices.values()) for trial, slices in never.items()},
+        unsent={trial: sum(counts.every for counts in slices.values()) for trial, slices in never.items()},
         distributions=measured,
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
         used=_by_trial(telemetry.used(stepped)),
@@ -196,8 +198,9 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "messages", measured.offenders)
     tables.write_table(results, "faults", tables.table(measured.faults, tables.FAULTS))
     tables.write_table(results, "served", tables.table(measured.served, tables.SERVED))
-    judged.write(results, folder, Found(trials, measured.faults, measured.errors))
-    tables.write_json(results, "summary", _summary(folder, trials, cases, time.monotonic() - began))
+    undecided = judged.write(results, folder, Found(trials, measured.faults, measured.errors))
+    summary = _summary(folder, trials, cases, time.monotonic() - began)
+    tables.write_json(results, "summary", summary | {"undecided": undecided})
 
 
 def _curves(counted: Counted) -> Iterator[dict[str, object]]:
@@ -221,7 +224,6 @@ def _summary(
     told = [{**case, "hollow": case["case"] in hollow} for case in cases]
     return {
         "headline": headline(told, trials, both, closed=closed, broken=broken),
-        "rounds_needed": None if broken else rounds_for_difference(trials, closed=closed),
         "rounds_apart": [] if broken else rounds_apart(trials),
         "sides": both,
         "figure": _figure(folder, closed=closed, broken=broken),
@@ -243,7 +245,7 @@ def _sides(
     """Compare both systems, in the scenario's order; not by links that were made narrow, of which each uses its own."""
     if any(trial.links for trial in folder.trials):
         return None
-    return sides(sorted(trials, key=_place(folder)), folder.plan.swept, promises)
+    return sides(sorted(trials, key=_place(folder)), folder.plan.swept, promises, clusters(folder.trials))
 
 
 def _place(folder: RunFolder) -> Callable[[Mapping[str, Any]], int]:

@@ -96,6 +96,11 @@ SLICES: _Fields = {
     "throughput_msgs_per_s": _REAL,
     **dict.fromkeys(("service_p50_ns", "service_p99_ns", "response_p99_ns"), _LONG),
 }
+RATIOS: _Fields = {
+    **dict.fromkeys(("system", "case", "baseline", "metric"), _TEXT),
+    **dict.fromkeys(("ratio", "low", "high"), _REAL),
+    "rounds": _INT,
+}
 TELEMETRY: _Fields = {
     "trial": _INT,
     "at_ns": _LONG,
@@ -166,6 +171,7 @@ SERVED: _Fields = {
 OTHERS: Mapping[str, _Fields] = {
     "timeline": TIMELINE,
     "slices": SLICES,
+    "ratios": RATIOS,
     "telemetry": TELEMETRY,
     "percentiles": PERCENTILES,
     "errors": ERRORS,

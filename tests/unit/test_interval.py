@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.analysis.statistics.interval import median_interval, paired_ratio, timed
-from bench.analysis.statistics.rounds import rounds_for_difference, rounds_needed
+from bench.analysis.statistics.interval import level_interval, median_interval, paired_ratio, timed
 
 values = st.lists(st.floats(1, 1e6), min_size=5, max_size=12)
 
@@ -79,43 +78,27 @@ def test_what_never_came_is_longest_in_a_ratio_and_leaves_it_without_an_interval
     assert (found and (found.median, found.interval)) == (median and (median, None))
 
 
-def test_a_paired_t_test_of_known_size() -> None:
-    """Standard tables: a difference of one deviation, 5 % two-sided, power 80 %: 10 pairs; a median takes more."""
-    assert rounds_needed(math.log1p(0.05), 0.05) in range(14, 18)
+def test_a_level_has_the_t_interval_of_its_logarithms() -> None:
+    """Logarithms 0, 0.1 and 0.2: mean 0.1, deviation 0.1, t(2) = 4.3027, so 0.1 ± 4.3027 * 0.1 / sqrt(3)."""
+    found = level_interval([1.0, math.exp(0.1), math.exp(0.2)])
 
-
-def test_never_fewer_rounds_than_an_interval_takes() -> None:
-    assert rounds_needed(0.0, 0.05) == 5
-
-
-def rows(case: str, rates: list[float]) -> list[dict[str, object]]:
-    fixed = {"case": case, "verdict": "valid"}
-    return [{**fixed, "round": number, "throughput_msgs_per_s": rate} for number, rate in enumerate(rates)]
-
-
-def test_what_all_cases_of_a_round_share_takes_no_rounds() -> None:
-    trials = [*rows("a", [1.0, 2.0, 3.0, 4.0, 5.0]), *rows("b", [2.0, 4.0, 6.0, 8.0, 10.0])]
-    found = rounds_for_difference(trials, closed=True)
-    assert found == {"difference": 0.05, "metric": "throughput_msgs_per_s", "half": 5, "most": 5}
-
-
-def test_too_few_shared_rounds_tell_nothing() -> None:
-    trials = [*rows("a", [1.0] * 5), *rows("b", [1.0] * 4)]
-    assert rounds_for_difference(trials, closed=True) is None
-
-
-def test_nine_in_ten_of_few_pairs_are_all_of_them() -> None:
-    """Three cases: one pair agrees round by round, the two others vary by far more."""
-    noisy = [1.0, 2.0, 1.0, 2.0, 1.0]
-    trials = [*rows("a", [1.0] * 5), *rows("b", [1.0] * 5), *rows("c", noisy)]
-    found = rounds_for_difference(trials, closed=True)
     assert found is not None
-    assert found["most"] == found["half"] > 500
+    assert math.log(found.low) == pytest.approx(0.1 - 0.24842, abs=1e-5)
+    assert math.log(found.high) == pytest.approx(0.1 + 0.24842, abs=1e-5)
 
-    quiet = [*rows("a", [1.0] * 5), *rows("b", [1.0] * 5), *rows("d", [1.0, 1.01, 1.0, 1.01, 1.0])]
-    found = rounds_for_difference([*quiet, *rows("c", noisy)], closed=True)
+
+@pytest.mark.parametrize("sample", [[1.0, 2.0], [1.0, 2.0, 0.0], [1.0, 2.0, math.inf]])
+def test_a_level_of_two_starts_or_without_a_logarithm_has_no_interval(sample: list[float]) -> None:
+    assert level_interval(sample) is None
+
+
+@settings(max_examples=50)
+@given(st.lists(st.floats(1, 1e6), min_size=3, max_size=9))
+def test_an_interval_of_a_level_holds_its_median(sample: list[float]) -> None:
+    found = level_interval(sample)
     assert found is not None
-    assert found["most"] > 500
+    assert found.low <= float(np.median(sample)) * (1 + 1e-12)
+    assert float(np.median(sample)) <= found.high * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(

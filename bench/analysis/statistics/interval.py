@@ -1,4 +1,4 @@
-"""How far a median carries: bootstrap intervals over trials, and ratios paired by round."""
+"""How far a case's level carries: intervals over trials, and ratios paired by round."""
 
 from __future__ import annotations
 
@@ -21,6 +21,24 @@ _SEED = 1
 """One seed for every interval, so that the same trials always give the same results."""
 
 _WITHOUT_RATIO = (0, math.inf)
+
+FEWEST_STARTS = 3
+"""From so many cluster starts on a case's level has an interval where nothing is broken."""
+
+
+def level_interval(values: Sequence[float]) -> Interval | None:
+    """Return the 95 % interval of a case's level over cluster starts; None below `FEWEST_STARTS` values.
+
+    The t interval of the logarithms, so that of the geometric mean; it reaches to the median at least. None where a
+    value has no logarithm.
+    """
+    if len(values) < FEWEST_STARTS or not all(0 < value < math.inf for value in values):
+        return None
+    logs = [math.log(value) for value in values]
+    error = statistics.stdev(logs) / math.sqrt(len(logs))
+    reach = float(stats.t.isf((1 - LEVEL) / 2, len(logs) - 1)) * error
+    mean, median = statistics.fmean(logs), statistics.median(values)
+    return Interval(min(math.exp(mean - reach), median), max(math.exp(mean + reach), median))
 
 
 def median_interval(values: Sequence[float]) -> Interval | None:

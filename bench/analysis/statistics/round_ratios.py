@@ -23,7 +23,8 @@ _Kind = tuple[str, ...]
 
 PRIOR_FREEDOM = 4
 """The variance of like pairs counts as much as so many further rounds of a pair (docs/method.md)."""
-_LEAST_ROUNDS = 2
+LEAST_ROUNDS = 2
+"""From so many rounds on a ratio has an interval."""
 _MOST_ROUNDS = 999
 
 
@@ -117,7 +118,7 @@ class RoundRatios:
             return None
         logs = [math.log(left / right) for left, right in pairs]
         ratio = math.exp(statistics.fmean(logs))
-        if len(logs) < _LEAST_ROUNDS:
+        if len(logs) < LEAST_ROUNDS:
             return RoundRatio(ratio, len(logs))
         error, freedom = self._error(case, other, logs)
         return RoundRatio(ratio, len(logs), error, freedom)
@@ -137,7 +138,7 @@ class RoundRatios:
             differences = self._logs[place] - self._logs[place + 1 :]
             for other, row in zip(self._cases[place + 1 :], differences, strict=True):
                 logs = row[~np.isnan(row)]
-                if len(logs) >= _LEAST_ROUNDS:
+                if len(logs) >= LEAST_ROUNDS:
                     kind = _kind(self._groups[case], self._groups[other])
                     kinds.setdefault(kind, []).append((float(logs.var(ddof=1)), len(logs) - 1))
         return {kind: _Spread(_mean(variances), self._freedom(kind)) for kind, variances in kinds.items()}
@@ -189,6 +190,6 @@ def _mean(variances: Iterable[tuple[float, int]]) -> float:
 
 def _residual_freedom(there: npt.NDArray[np.bool_]) -> int:
     """Count what is left of the cells of a table once its rows and columns have a level each; at least 1."""
-    rows = there[there.sum(axis=1) >= _LEAST_ROUNDS]
+    rows = there[there.sum(axis=1) >= LEAST_ROUNDS]
     columns = rows[:, rows.sum(axis=0) >= 2]
     return max(1, int(columns.sum()) - len(columns) - len(columns.T) + 1)

@@ -10,7 +10,9 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.statistics.interval import by_round, paired, paired_ratio
+from bench.analysis.statistics.baseline_ratios import values_by_case
+from bench.analysis.statistics.interval import by_round, paired
+from bench.analysis.statistics.round_ratios import Groups, RoundRatios
 from bench.guarantee import Guarantee
 from bench.model import ENOUGH_TRIALS, crowded
 
@@ -24,7 +26,10 @@ METRICS = (_RATE, "service_p99_ns", "e2e_p99_ns")
 
 
 def sides(
-    trials: Sequence[Row], swept: Mapping[str, Sequence[str]], promises: Mapping[str, Guarantee | None]
+    trials: Sequence[Row],
+    swept: Mapping[str, Sequence[str]],
+    promises: Mapping[str, Guarantee | None],
+    clusters: Groups,
 ) -> dict[str, Any] | None:
     """Compare two systems at every point of the sweep that both have; None where there is none.
 
@@ -33,21 +38,24 @@ def sides(
     fewer than five valid rounds only where none has more.
 
     `trials` are rows of the table, in the order in which the points are to come; `swept` names each system's settings,
-    `promises` has what each case promises. A ratio is the first system's value over the second's: the median over the
-    rounds in which both have one, and its interval from five on. Where one stands for several, that is in each round
-    the one with the most throughput in the others: what a round itself says does not pick it.
+    `promises` has what each case promises, `clusters` the cluster of each case. A ratio is the first system's value
+    over the second's, over the rounds in which both have one (round_ratios.py). Where one case stands for several, that
+    is in each round the one with the most throughput in the others: what a round itself says does not pick it.
     """
     if len(swept) != 2:
         return None
     (first, settings), (second, theirs) = swept.items()
     matched = set(settings) != set(theirs)
+    figures = _Figures(trials, clusters)
     if matched:
-        points = list(_matched(trials, swept, promises))
+        points = list(_matched(trials, swept, promises, figures))
         settings = [name for name in settings if name in theirs] + [_fastest(name) for name in swept]
     else:
         ones, others = (_points(trials, system, settings) for system in (first, second))
         points = [
-            _point(dict(zip(settings, point, strict=True)), ([ones[point]], [others[point]]), promises)
+            _point(
+                dict(zip(settings, point, strict=True)), ([ones[point]], [others[point]]), promises, figures
+            )
             for point in ones
             if point in others
         ]
@@ -59,6 +67,7 @@ def _point(
     values: Mapping[str, str],
     alike: tuple[Sequence[Rows], Sequence[Rows]],
     promises: Mapping[str, Guarantee | None],
+    figures: _Figures,
 ) -> dict[str, Any]:
     """Compare the fastest of some cases that are alike on either side, or the only ones."""
     chosen = [max(those, key=_middle) if len(those) > 1 else those[0] for those in alike]
@@ -69,12 +78,45 @@ def _point(
         **_promised([promises.get(case) for case in cases]),
         "crowded": sum(crowded(row.get("other_cpu")) for rows in chosen for row in rows),
         **{
-            metric: _compared(
-                [by_round(rows, metric) for rows in chosen], [_by_others(those, metric) for those in alike]
-            )
+            metric: {
+                **dict(
+                    zip(
+                        ("first", "second"), (_median(by_round(rows, metric)) for rows in chosen), strict=True
+                    )
+                ),
+                **figures.ratio(alike, metric),
+            }
             for metric in METRICS
         },
     }
+
+
+class _Figures:
+    """The figures of all valid trials, which share what is known of how much ratios vary."""
+
+    def __init__(self, trials: Sequence[Row], clusters: Groups) -> None:
+        """Take the rows of `trials`, and the cluster of each case."""
+        self._clusters = clusters
+        valid = [row for row in trials if row["verdict"] == "valid"]
+        self._values = {metric: values_by_case(valid, metric) for metric in METRICS}
+
+    def ratio(self, alike: tuple[Sequence[Rows], Sequence[Rows]], metric: str) -> dict[str, Any]:
+        """Return the ratio of the two sides, with its interval and rounds; each side is of cases that are alike."""
+        names, values, clusters = [], dict(self._values[metric]), dict(self._clusters)
+        for members in alike:
+            case = members[0][0]["case"]
+            name = case if len(members) == 1 else f"fastest beside {case}"
+            names.append(name)
+            values[name] = _by_others(members, metric)
+            clusters[name] = self._clusters.get(case, case)
+        ratio = RoundRatios(values, clusters).ratio(*names)
+        interval = ratio.interval() if ratio else None
+        return {
+            "rounds": len(paired(values[names[0]], values[names[1]])),
+            "ratio": ratio.ratio if ratio else None,
+            "low": interval.low if interval else None,
+            "high": interval.high if interval else None,
+        }
 
 
 def _by_others(alike: Sequence[Rows], metric: str) -> dict[int, float]:
@@ -94,7 +136,10 @@ def _by_others(alike: Sequence[Rows], metric: str) -> dict[int, float]:
 
 
 def _matched(
-    trials: Sequence[Row], swept: Mapping[str, Sequence[str]], promises: Mapping[str, Guarantee | None]
+    trials: Sequence[Row],
+    swept: Mapping[str, Sequence[str]],
+    promises: Mapping[str, Guarantee | None],
+    figures: _Figures,
 ) -> Iterator[dict[str, Any]]:
     """Give a point for each value of what both sweep and each promise that both have there."""
     settings, theirs = swept.values()
@@ -115,7 +160,8 @@ def _matched(
                     )
                     for (system, names), rows in zip(swept.items(), (one, other), strict=True)
                 }
-                made = _point(dict(zip(shared, point, strict=True)) | chosen, (alike[0], alike[1]), promises)
+                values = dict(zip(shared, point, strict=True)) | chosen
+                made = _point(values, (alike[0], alike[1]), promises, figures)
                 yield {**made, "chosen": list(chosen)}
 
 
@@ -177,20 +223,3 @@ def _median(values: Mapping[int, float]) -> float | None:
     """Return the median over the rounds; None where it falls among times of what never came."""
     middle = statistics.median(values.values()) if values else math.inf
     return middle if math.isfinite(middle) else None
-
-
-def _compared(
-    chosen: Sequence[Mapping[int, float]], by_others: Sequence[Mapping[int, float]]
-) -> dict[str, Any]:
-    """Give the medians of those that were chosen, and the ratio of those that the other rounds choose."""
-    pairs = paired(by_others[0], by_others[1])
-    ratio = paired_ratio(pairs)
-    interval = ratio.interval if ratio else None
-    return {
-        "first": _median(chosen[0]),
-        "second": _median(chosen[1]),
-        "rounds": len(pairs),
-        "ratio": ratio.median if ratio else None,
-        "low": interval.low if interval else None,
-        "high": interval.high if interval else None,
-    }

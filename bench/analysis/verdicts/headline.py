@@ -9,6 +9,7 @@ from typing import Any
 
 from bench import numbers
 from bench.analysis.statistics.interval import by_round, paired, paired_ratio, ratios
+from bench.analysis.statistics.round_ratios import LEAST_ROUNDS, RoundRatios
 from bench.analysis.verdicts.between import between, unlike
 from bench.model import ENOUGH_TRIALS, HEALING, NO_END, RESTART, crowded
 
@@ -48,16 +49,16 @@ def headline(
     systems = dict.fromkeys(case["system"] for case in cases)
     by_system = {name: [case for case in cases if case["system"] == name] for name in systems}
     valid = [row for row in trials if row["verdict"] == "valid"]
-    prices = [_system(name, those, valid, closed=closed) for name, those in by_system.items()]
+    prices = [_system(name, those, valid, closed=closed, broken=broken) for name, those in by_system.items()]
     if not broken:
         limits = {case["case"]: case.get("bottleneck") for case in cases}
         alike, untold = (between(sides, limits), unlike(sides)) if sides and closed else ([], ())
         both = [*prices, *alike] if sides and sides["matched"] else alike or prices
-        return [*both, *untold, _loss(cases, trials), *_caveats(cases, trials)]
+        return [*both, *untold, _loss(cases, trials), *_caveats(cases, trials, LEAST_ROUNDS)]
     rows = {name: [row for case in those for row in _of(case, valid)] for name, those in by_system.items()}
     ranked = sorted(by_system, key=lambda name: _gone(rows[name]), reverse=True)
     worths = [_worth(name, by_system[name], rows[name]) for name in ranked]
-    return [*worths, *(prices if closed else ()), *_caveats(cases, trials)]
+    return [*worths, *(prices if closed else ()), *_caveats(cases, trials, ENOUGH_TRIALS)]
 
 
 def _of(case: Row, rows: Sequence[Row]) -> list[Row]:
@@ -191,7 +192,7 @@ def _sent(rows: Sequence[Row]) -> str:
     return f" (sent from {numbers.duration(-first)} before to {numbers.duration(last)} after the first fault)"
 
 
-def _system(system: str, cases: Sequence[Row], valid: Sequence[Row], *, closed: bool) -> str:
+def _system(system: str, cases: Sequence[Row], valid: Sequence[Row], *, closed: bool, broken: bool) -> str:
     name = system.capitalize()
     metric = "throughput_msgs_per_s" if closed else "response_p99_ns"
     said = [case for case in cases if case[metric] is not None or (not closed and case["rounds"])]
@@ -211,10 +212,19 @@ def _system(system: str, cases: Sequence[Row], valid: Sequence[Row], *, closed: 
     if len(ordered) == 1:
         return f"{name} ({_label(best)}): {_speed(best, closed=closed)}{beside}."
     of = f"{len(ordered)} configurations{' that promise something' if empty else ''}"
+    more, less = (best, worst) if closed else (worst, best)
+    pairs = paired(*(by_round(_of(case, valid), metric) for case in (more, less)))
+    what = "throughput" if closed else "latency"
+    if not pairs or not more[metric] or not less[metric]:
+        factor = "no ratio can be given"
+    elif len(ordered) > 2:
+        factor = _picked_factor(more[metric] / less[metric], pairs, what)
+    else:
+        factor = _factor(pairs, what, broken=broken)
     return (
         f"{name}: of {of} {_label(best)} is the cheapest with {_speed(best, closed=closed)}, {_label(worst)} the "
         f"dearest with {_speed(worst, closed=closed)}: "
-        f"{_factor(best, worst, valid, closed=closed, picked=len(ordered) > 2)}{beside}."
+        f"{factor}{beside}."
     )
 
 
@@ -238,26 +248,29 @@ def _tail(case: Row, *, closed: bool) -> str:
     return f"p99 {measure} time {numbers.duration(value)}{end_to_end}"
 
 
-def _factor(best: Row, worst: Row, valid: Sequence[Row], *, closed: bool, picked: bool) -> str:
-    """Say how many times as much the one is: the median over the rounds that both have, with its interval.
-
-    It has none where the two were `picked` from several for being furthest apart, as chance sets equals apart too: then
-    it is the ratio of the two medians that are told, with the rounds' own beside it.
-    """
-    metric, what = ("throughput_msgs_per_s", "throughput") if closed else ("response_p99_ns", "latency")
-    more, less = (best, worst) if closed else (worst, best)
-    pairs = paired(*(by_round(_of(case, valid), metric) for case in (more, less)))
-    ratio = paired_ratio(pairs)
-    if ratio is None or not more[metric] or not less[metric]:
+def _factor(pairs: Sequence[tuple[float, float]], what: str, *, broken: bool) -> str:
+    """Say how many times as much the one of two is: the ratio over the rounds that both have, with its interval."""
+    sides = {
+        name: dict(enumerate(pair[place] for pair in pairs)) for place, name in enumerate(("one", "other"))
+    }
+    ratio = RoundRatios(sides, {}).ratio("one", "other")
+    median = paired_ratio(pairs)
+    if ratio is None or median is None:
         return "no ratio can be given"
-    if picked:
-        each = ratios(pairs)
-        told = more[metric] / less[metric]
-        ordinary = len(each) > 1 and math.isfinite(max(each)) and min(each) > 0
-        by = f" ({min(each):.1f} to {max(each):.1f} by round)" if ordinary else ""
-        return f"{told:.1f} times the {what}{by}; the two were chosen for being furthest apart"
-    span = f" ({ratio.interval.low:.1f} to {ratio.interval.high:.1f})" if ratio.interval else ""
-    return f"{ratio.median:.1f}{span} times the {what}"
+    factor, interval = (median.median, median.interval) if broken else (ratio.ratio, ratio.interval())
+    span = f" ({interval.low:.1f} to {interval.high:.1f})" if interval else ""
+    return f"{factor:.1f}{span} times the {what}"
+
+
+def _picked_factor(factor: float, pairs: Sequence[tuple[float, float]], what: str) -> str:
+    """Tell a ratio of medians of two that were picked from several for being furthest apart, and the rounds' own.
+
+    It has no interval, as chance sets equals apart too.
+    """
+    rounds = ratios(pairs)
+    ordinary = len(rounds) > 1 and math.isfinite(max(rounds)) and min(rounds) > 0
+    by_rounds = f" ({min(rounds):.1f} to {max(rounds):.1f} by round)" if ordinary else ""
+    return f"{factor:.1f} times the {what}{by_rounds}; the two were chosen for being furthest apart"
 
 
 def _loss(cases: Sequence[Row], trials: Sequence[Row]) -> str:
@@ -303,13 +316,13 @@ def _by_case(rows: Iterable[Row]) -> list[tuple[str, int, int]]:
     return [(case, lost, acked) for case, (lost, acked) in sums.items()]
 
 
-def _caveats(cases: Sequence[Row], trials: Sequence[Row]) -> list[str]:
-    """Say how far the figures carry: few rounds, trials left out."""
+def _caveats(cases: Sequence[Row], trials: Sequence[Row], enough: int) -> list[str]:
+    """Say how far the figures carry: rounds too few for an interval, trials left out."""
     found = []
     rounds = min((case["rounds"] for case in cases if case["rounds"]), default=0)
-    if 0 < rounds < ENOUGH_TRIALS:
+    if 0 < rounds < enough:
         found.append(
-            f"some figures rest on {numbers.plural(rounds, 'valid trial')} only; below {ENOUGH_TRIALS} "
+            f"some figures rest on {numbers.plural(rounds, 'valid trial')} only; below {enough} "
             f"there is no interval, and a difference may be chance"
         )
     left_out = sum(row["verdict"] != "valid" for row in trials)

@@ -3,25 +3,79 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 
 from bench.analysis import tables
+from bench.analysis.clusters import clusters
 from bench.analysis.folder import RunFolder, read_folder
+from bench.analysis.statistics.baseline_ratios import half_widths, ratio_rows
 from bench.analysis.statistics.steadiness import rounds_apart
+from bench.analysis.verdicts.comparisons import Basis
 from bench.analysis.verdicts.expectations import judge
 from bench.analysis.verdicts.meant import Found, meant, never_run
+from bench.analysis.verdicts.outlook import outlook, seconds_per_round
+
+Row = dict[str, Any]
 
 
-def write(results: Path, folder: RunFolder, found: Found) -> None:
-    """Write <results>/expectations.json."""
+def judgements(folder: RunFolder, found: Found, looks: int | None = None) -> list[Row]:
+    """Judge every expectation of a run, as results/expectations.json has them.
+
+    `looks` is how often the run was evaluated to decide whether to go on, this time included; None: what the manifest
+    says.
+    """
     missing = never_run(folder)
-    judged = [
-        judge(expectation, [*meant(expectation, folder.trials, found), *missing], folder.settings)
+    basis = None if folder.broken else _basis(folder, looks)
+    return [
+        judge(expectation, [*meant(expectation, folder.trials, found), *missing], folder.settings, basis)
         for expectation in folder.manifest.expectations
     ]
-    tables.write_json(results, "expectations", judged)
+
+
+def _basis(folder: RunFolder, looks: int | None) -> Basis:
+    manifest = folder.manifest
+    return Basis(
+        clusters(folder.trials), manifest.looks if looks is None else looks, manifest.smallest_effect
+    )
+
+
+def ratios(folder: RunFolder, found: Found) -> list[Row]:
+    """Return the rows of the table `ratios`; none for a run in which something was broken."""
+    if folder.broken:
+        return []
+    return ratio_rows(found.trials, folder.manifest.baseline, clusters(folder.trials))
+
+
+def write(results: Path, folder: RunFolder, found: Found) -> Row | None:
+    """Write <results>/expectations.json and the table `ratios`; return what results/summary.json says is undecided.
+
+    None for a run in which something was broken.
+    """
+    verdicts, baseline_ratios = judgements(folder, found), ratios(folder, found)
+    tables.write_json(results, "expectations", verdicts)
+    tables.write_table(results, "ratios", tables.table(baseline_ratios, tables.RATIOS))
+    return None if folder.broken else _undecided(folder, verdicts, baseline_ratios)
+
+
+def _undecided(folder: RunFolder, verdicts: Sequence[Row], baseline_ratios: Sequence[Row]) -> Row:
+    """Return the ids of undecided expectations, the half-widths of ratios, and the minutes still missing."""
+    rounds = len({trial.round for trial in folder.trials})
+    ahead = outlook(
+        verdicts,
+        baseline_ratios,
+        folder.manifest.precision,
+        rounds,
+        seconds_per_round(folder.trials),
+    )
+    return {
+        "expectations": [identifier for identifier, _ in ahead.undecided],
+        "half_widths": half_widths(baseline_ratios),
+        "minutes_left": None if ahead.minutes_left is None else round(ahead.minutes_left, 1),
+    }
 
 
 def again(run: Path) -> None:
@@ -32,7 +86,7 @@ def again(run: Path) -> None:
     results, folder = run / "results", read_folder(run)
     rows = (pq.read_table(results / f"{name}.parquet").to_pylist() for name in ("trials", "faults", "errors"))
     found = Found(*rows)
-    write(results, folder, found)
+    undecided = write(results, folder, found)
     summary = json.loads((results / "summary.json").read_text(encoding="utf-8"))
     off = [] if folder.broken else rounds_apart(found.trials)
-    tables.write_json(results, "summary", summary | {"rounds_apart": off})
+    tables.write_json(results, "summary", summary | {"rounds_apart": off, "undecided": undecided})
