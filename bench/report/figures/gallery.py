@@ -181,11 +181,17 @@ def _prices(results: Results, parts: Sequence[sweep.Part]) -> list[Drawing | Non
 def _order(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     figure = order.order(results, parts)
     count = numbers.plural(len(results.trials), "trial")
-    alt = f"{count} in the order run, the throughput of each relative to its case's median."
+    alt = f"{count} by their number, the throughput of each relative to its case's median."
+    crosses = _crosses(results, "trial")
+    if results.sliced:
+        caption = (
+            "The trials of a cluster start alternate slice by slice. A round that lies apart would mean that the "
+            f"machine, or that start of the cluster, differed.{crosses}"
+        )
+        return _drawn(figure, "order", "Every trial, round by round", alt, caption)
     caption = (
         "A slope over the run, or a round that lies apart, would mean that the machine changed meanwhile"
-        f"{', or that the faults did not do alike' if len(results.faults) else ''}."
-        + _crosses(results, "trial")
+        f"{', or that the faults did not do alike' if len(results.faults) else ''}.{crosses}"
     )
     return _drawn(figure, "order", "Every trial in the order it ran", alt, caption)
 

@@ -1,4 +1,4 @@
-"""Every trial in the order it ran, against its case's median: does the machine drift, does a round differ?"""
+"""Every trial against its case's median, round by round: does the machine drift, does a round differ?"""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def order(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
         return None
     figure = Figure(figsize=(style.WIDTH_IN, 1.55))
     ax = figure.add_axes((0.085, 0.245, 0.825, 0.62))
-    _frame(ax, trials)
+    _frame(ax, trials, "trial" if results.sliced else "trial, in the order run")
     for part in parts:
         _dots(ax, part, trials[trials["system"] == part.system])
     _names(ax, parts)
     return figure
 
 
-def _frame(ax: Axes, trials: pd.DataFrame) -> None:
+def _frame(ax: Axes, trials: pd.DataFrame, x_label: str) -> None:
     ax.axhline(1.0, color=style.SOFT, linewidth=0.6)
     ax.grid(visible=True, axis="y")
     for turn, first in trials.groupby("round")["trial"].min().items():
@@ -50,7 +50,7 @@ def _frame(ax: Axes, trials: pd.DataFrame) -> None:
     ax.xaxis.set_major_locator(MaxNLocator(10, integer=True))
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     ax.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    ax.set_xlabel("trial, in the order run", labelpad=2)
+    ax.set_xlabel(x_label, labelpad=2)
     ax.set_ylabel("throughput,\n% of case's median")
 
 

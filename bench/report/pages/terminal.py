@@ -10,32 +10,75 @@ from rich.text import Text
 
 from bench import numbers
 from bench.report import results, sweep
-from bench.report.sections import certainty, delivery, tables
+from bench.report.sections import certainty, delivery, effects, expectations, tables
 from bench.report.table import Cell, Column, number_cell
 
-STYLES = {"strong": "bold", "quiet": "dim", "good": "green", "warn": "yellow", "bad": "bold red"}
+STYLES = {
+    "strong": "bold",
+    "quiet": "dim",
+    "neutral": "cyan",
+    "good": "green",
+    "warn": "yellow",
+    "bad": "bold red",
+}
+_AGAINST = "against the\nbaseline"
 _SHOWN = {
     ("throughput, messages/s", "median"): "median\nmsgs/s",
     ("throughput, messages/s", "range"): "range\nmsgs/s",
     ("throughput, messages/s", tables.INTERVAL): "95 % interval\nmsgs/s",
+    ("throughput, messages/s", effects.AGAINST): _AGAINST,
+    ("", tables.MS_A_SEND): "ms a\nsend",
     ("throughput, messages/s", "limited by"): "limited\nby",
     ("service time, ms", "p50"): "service\np50 ms",
     ("service time, ms", "p99"): "service\np99 ms",
     ("end to end, ms", "p99"): "e2e\np99 ms",
+} | {
+    ("throughput, messages/s", f"{metric.words}, {effects.AGAINST}"): f"{metric.words},\nagainst the baseline"
+    for metric in effects.METRICS
 }
+_IN_PLACE_OF = {
+    ("throughput, messages/s", tables.INTERVAL): ("throughput, messages/s", effects.AGAINST),
+    ("throughput, messages/s", "range"): ("throughput, messages/s", effects.AGAINST),
+    ("service time, ms", "p50"): ("", tables.MS_A_SEND),
+}
+"""What a terminal has no room for beside a column that says more about a case."""
 
 
 def summary(run: Path) -> RenderableType:
     """Every system's cases with throughput, latency, loss and trials. Raises ReportError without results."""
     found = results.read(run)
-    drawn = [_table(found, part) for part in sweep.parts(found)]
+    parts = sweep.parts(found)
+    drawn = [_table(found, part) for part in parts]
     said = [Text(statement.text, STYLES[statement.tone]) for statement in delivery.statements(found)]
-    return Group(*drawn, Text(), *said, Text(certainty.interval(found), "dim"))
+    about = [effects.baselines(found, parts), certainty.interval(found)]
+    return Group(
+        *drawn,
+        *(Text(words, "dim") for words in about if words),
+        Text(),
+        *said,
+        *map(_expectation, expectations.expectations(found)),
+        Text(certainty.undecided(found).replace("`", "")),
+    )
+
+
+def _expectation(entry: expectations.Expectation) -> Text:
+    """Write a verdict in its colour, the claim, and how large the effect is."""
+    system = f"{entry.system}: " if entry.system else ""
+    effect = f" ({entry.counted})" if entry.counted else ""
+    claim = entry.claim.replace("`", "")
+    return Text.assemble(
+        (f"{entry.mark} {entry.verdict}", STYLES[entry.tone]), f"  {system}{claim}", (effect, "dim")
+    )
 
 
 def _table(found: results.Results, part: sweep.Part) -> RichTable:
     measured = tables.measured(found, part)
-    chosen = [(place, head) for place, column in enumerate(measured.columns) if (head := _head(column))]
+    there = {(column.group, column.head) for column in measured.columns}
+    chosen = [
+        (place, head)
+        for place, column in enumerate(measured.columns)
+        if _IN_PLACE_OF.get((column.group, column.head)) not in there and (head := _head(column))
+    ]
     drawn = RichTable(
         title=f"\n{part.title}", title_justify="left", title_style="bold", box=None, padding=(0, 1, 0, 0)
     )
@@ -51,9 +94,8 @@ def _table(found: results.Results, part: sweep.Part) -> RichTable:
 
 
 def _head(column: Column) -> str | None:
-    if not column.group:
-        return "\n".join(sweep.wrapped(column.head))
-    return _SHOWN.get((column.group, column.head))
+    known = _SHOWN.get((column.group, column.head))
+    return known if known or column.group else "\n".join(sweep.wrapped(column.head))
 
 
 def styled(cell: Cell, *, whole: bool = False) -> Text:

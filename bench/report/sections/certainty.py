@@ -1,7 +1,8 @@
-"""How far the numbers carry: intervals, the rounds that a small difference would take, trials that are flagged."""
+"""How far the numbers carry: intervals, what is undecided and how much longer that takes, trials that are flagged."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +11,8 @@ import pandas as pd
 from bench import numbers
 from bench.model import ENOUGH_TRIALS
 from bench.report import sweep
-from bench.report.results import Results
+from bench.report.results import Json, Results
+from bench.report.sections import effects
 from bench.report.table import Cell, Column, Table, trial_table
 
 _NOMINAL = 0.95
@@ -26,6 +28,8 @@ def interval(results: Results) -> str:
     counts = [int(rounds) for rounds in results.cases["rounds"] if rounds > 0]
     if not counts:
         return "No trial is valid: there are no numbers."
+    if _intervals_over_rounds(results):
+        return _over_rounds(results, max(counts))
     if max(counts) < ENOUGH_TRIALS:
         return (
             f"{numbers.plural(max(counts), 'round')}: there is no interval, for that takes at least "
@@ -43,38 +47,84 @@ def interval(results: Results) -> str:
     return said if few.startswith("0 ") else f"{said} {few} with fewer valid trials: no interval there."
 
 
+def _intervals_over_rounds(results: Results) -> bool:
+    """Whether the analysis computed intervals from the variance over rounds, which takes two or three of them."""
+    return not results.broken and "undecided" in results.summary
+
+
+def _over_rounds(results: Results, most: int) -> str:
+    rounds = numbers.plural(most, "round")
+    ratios = results.ratios["low"].notna().any()
+    medians = results.cases["throughput_msgs_per_s_ci_low"].notna().any()
+    if not ratios and not medians:
+        return f"{rounds}: there is no interval; ranges are the lowest and the highest trial."
+    if not medians:
+        return f"{rounds}: ratios have 95 % intervals over rounds; medians have the lowest and the highest trial."
+    what = "medians and ratios have" if ratios else "medians have"
+    return f"{rounds}: {what} 95 % intervals over rounds."
+
+
 def spans(results: Results) -> str:
     """What stands behind the spans on the first page of a run in which something broke."""
     return f"{numbers.plural(results.rounds, 'round')}: spans are the least and the most of a case's valid trials"
 
 
 def width(results: Results) -> str:
-    """How wide the throughputs' intervals are, the middle one and the widest; empty where there is none."""
+    """How wide the intervals of throughputs and of ratios are; empty where there is none."""
     name, cases = "throughput_msgs_per_s", results.cases
     halves = ((cases[f"{name}_ci_high"] - cases[f"{name}_ci_low"]) / 2 / cases[name]).dropna()
-    if halves.empty:
-        return ""
-    return (
+    said = [
         f"Half of the throughputs' intervals reach at most {halves.median():.1%} of the median to either side, the "
         f"widest {halves.max():.1%}."
-    )
+        if len(halves)
+        else "",
+        *(
+            f"Half of the intervals of ratios of {effects.words(metric)} reach at most {half:.1%} to either side."
+            for metric, half in (_undecided(results).get("half_widths") or {}).items()
+            if half is not None
+        ),
+    ]
+    return " ".join(filter(None, said))
 
 
-def needed(results: Results) -> str:
-    """How many rounds a difference of 5 % would take; empty where something broke on purpose."""
-    found = results.summary.get("rounds_needed")
-    if results.broken or "rounds_needed" not in results.summary:
+def undecided(results: Results) -> str:
+    """Which expectations are undecided, and how many more minutes would decide them; empty where none was stated."""
+    if "undecided" not in results.summary or not results.expectations or results.broken:
         return ""
-    if not found:
-        return (
-            "How many rounds it would take to see a difference of 5 % this run cannot tell: that takes two "
-            f"configurations with {ENOUGH_TRIALS} valid rounds in common."
-        )
-    half, most = (numbers.count(found[name]) for name in ("half", "most"))
+    names = set(_undecided(results).get("expectations") or ())
+    claims = [str(entry.get("claim")) for entry in results.expectations if entry.get("id") in names]
+    if not claims:
+        return "Every expectation is decided."
+    count = f"{len(claims)} of {numbers.plural(len(results.expectations), 'expectation')}"
+    listed = " ".join(f"({place}) {claim}" for place, claim in enumerate(claims, start=1))
+    return f"{count} {'is' if len(claims) == 1 else 'are'} undecided: {listed} {_time_left(results)}"
+
+
+def _time_left(results: Results) -> str:
+    minutes = _undecided(results).get("minutes_left")
+    if minutes is None:
+        return "How much longer a run would take to decide this cannot be estimated from its rounds."
+    more = max(1, math.ceil(minutes))
+    run = results.manifest.get("run", results.run.name)
     return (
-        f"For a paired test to see a difference of {found['difference']:.0%} between two configurations in four of "
-        f"five runs, half of the pairs would need up to {half} rounds like these, nine in ten up to {most}."
+        f"About {numbers.plural(more, 'more minute')} of measuring would decide this: "
+        f"`bench run --resume {run} --budget {more}m`."
     )
+
+
+def looks(results: Results) -> str:
+    """How often the run was evaluated while it ran; empty where its number of rounds was fixed before."""
+    count = int(results.manifest.get("looks") or 0)
+    if not count:
+        return ""
+    return (
+        f"The run was evaluated {'once' if count == 1 else f'{count} times'} while it ran, to decide whether to go "
+        "on; its verdicts need the wider intervals that keep false ones at 5 % over all evaluations."
+    )
+
+
+def _undecided(results: Results) -> Json:
+    return results.summary.get("undecided") or {}
 
 
 def flagged(results: Results, parts: Sequence[sweep.Part]) -> Table | None:

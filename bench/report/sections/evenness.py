@@ -19,6 +19,11 @@ PROBES = (
 """What was timed before each trial, and from which ratio on the first page says so."""
 
 
+_IN_RATIOS = (
+    "Ratios compare slices that alternate, so they have nothing of it; throughputs of different rounds have."
+)
+
+
 def facts(results: Results) -> Iterator[Fact]:
     """What was timed of it before the trials."""
     said = []
@@ -42,21 +47,26 @@ def unsteady(results: Results) -> str | None:
         return None
     return (
         "The machine itself did not run evenly: before one trial it took up to that many times as long as before "
-        f"another: {', '.join(found)}. Compare within rounds, not across."
+        f"another: {', '.join(found)}. {_IN_RATIOS if results.sliced else 'Compare within rounds, not across.'}"
     )
 
 
 def apart(results: Results) -> list[str]:
     """Return a warning for each round of a system that was off as a whole, and what the machine showed in it."""
-    return [_apart(one, _then(results, one)) for one in results.summary.get("rounds_apart") or ()]
+    what = (
+        "the intervals of throughputs and times, not of ratios"
+        if results.sliced
+        else "the intervals of all of them"
+    )
+    return [_apart(one, _then(results, one), what) for one in results.summary.get("rounds_apart") or ()]
 
 
-def _apart(one: Json, then: str) -> str:
+def _apart(one: Json, then: str, widened: str) -> str:
     agree = "in all" if one["agree"] == one["cases"] else f"the same way in {one['agree']}"
     return (
         f"Round {one['round'] + 1} of {one['system'].capitalize()} was off as a whole: its sends took "
         f"{numbers.ratio(one['ratio'])} as long as in a round in the middle, {agree} of its {one['cases']} cases. "
-        f"{then} It counts, and widens the intervals of all of them."
+        f"{then} It counts, and widens {widened}."
     )
 
 

@@ -9,15 +9,19 @@ from dataclasses import dataclass
 from bench import numbers
 from bench.model import BROKEN, COUNTERS, ERRORS
 from bench.report.results import Json, Results
+from bench.report.sections import effects
 from bench.report.table import Cell, Column, Row, Table, without_empty
 
-TONES = {"held": "good", "did not hold": "bad"}
-MARKS = {"held": "✓", "did not hold": "✗"}
+TONES = {"held": "good", "did not hold": "bad", "no difference": "neutral"}
+MARKS = {"held": "✓", "did not hold": "✗", "no difference": "="}
 
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """One expectation with its evidence; `bounds` where each trial was held against one."""
+    """One expectation with its evidence; `bounds` where each trial was held against one.
+
+    `smallest_effect` is the share below which a difference does not matter; None where intervals do not decide.
+    """
 
     anchor: str
     claim: str
@@ -28,6 +32,7 @@ class Expectation:
     counted: str
     comparisons: Table
     bounds: bool
+    smallest_effect: float | None
 
     @property
     def tone(self) -> str:
@@ -55,9 +60,10 @@ def _expectation(number: int, entry: Json) -> Expectation:
         system=str(entry.get("system") or "").capitalize(),
         verdict=_word(entry.get("verdict")),
         summary=f"{entry.get('summary') or ''}{alike}",
-        counted=_counted(comparisons, _word(entry.get("verdict"))),
+        counted=_counted(entry),
         comparisons=without_empty(_comparisons(shown)),
         bounds=_bounds(comparisons),
+        smallest_effect=None if _bounds(comparisons) else entry.get("smallest_effect"),
     )
 
 
@@ -69,24 +75,36 @@ def claims(judged: Iterable[Json]) -> tuple[tuple[str, str], ...]:
 
 
 def tally(every: list[Expectation]) -> str:
-    """How many held, did not hold and stayed undecided."""
-    counts = Counter(expectation.verdict for expectation in every)
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    """How many held, did not hold, showed no difference and stayed undecided."""
+    return ", ".join(words for words, _ in claims({"verdict": one.verdict} for one in every))
 
 
-def _counted(comparisons: Sequence[Json], verdict: str) -> str:
-    """Say in how many trials a bound was kept, where it was not in all, or what the ratios are.
+def _counted(entry: Json) -> str:
+    """Say in how many trials a bound was kept, where it was not in all, or how large the effect is.
 
     Where the claim is undecided, also how many of its comparisons are not.
     """
+    comparisons, verdict = entry.get("comparisons") or (), _word(entry.get("verdict"))
     if _bounds(comparisons):
         kept, every = (sum(int(one[name]) for one in comparisons) for name in ("rounds_for", "rounds"))
         return f"kept in {kept} of {numbers.plural(every, 'trial')}" if kept < every else ""
-    ratios = _ratios(comparisons)
+    ratios = _effect(entry) or _ratios(comparisons)
     if verdict in TONES or not ratios:
         return ratios
     decided = sum(_word(one.get("verdict")) in TONES for one in comparisons)
     return f"{ratios}, {decided} of {numbers.plural(len(comparisons), 'comparison')} decided"
+
+
+def _effect(entry: Json) -> str:
+    """Tell the ratio of the comparison that decides least, with its interval; empty where the run has no such ratio."""
+    effect = entry.get("effect")
+    told = [one for one in entry.get("comparisons") or () if one.get("ratio_median") is not None]
+    if effect is None or not told:
+        return ""
+    least = min(told, key=lambda one: abs(one["ratio_median"] - effect))
+    interval = effects.interval(least["ratio_median"], least.get("ratio_low"), least.get("ratio_high"))
+    ratio = f"{effects.factor(least['ratio_median'])}{f', 95 % interval {interval}' if interval else ''}"
+    return f"{ratio}; the smallest of {len(told)} comparisons" if len(told) > 1 else ratio
 
 
 def _ratios(comparisons: Sequence[Json]) -> str:
@@ -129,7 +147,7 @@ def _comparisons(entry: Json) -> Table:
         Column(f"{unit} for", "number"),
         Column("against", "number"),
         Column("of", "number"),
-        Column("median ratio", "number"),
+        Column("median ratio" if entry.get("smallest_effect") is None else "ratio", "number"),
         Column("95 % interval", "number"),
         Column("seen, trial by trial", "text"),
         Column("verdict", "name"),

@@ -21,6 +21,11 @@ from bench.report.sections import (
     unserved,
 )
 
+_QUICK = "Profile `quick`: too short for decisions, good for trying things out."
+_QUICK_IN_SLICES = (
+    "Profile `quick` decides large effects only: what is undecided here takes profile `standard`."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Front:
@@ -117,5 +122,5 @@ def _warnings(results: Results) -> tuple[str, ...]:
     )
     warnings += [warning for warning in said if warning]
     if beside.is_quick(results.manifest):
-        warnings.append("Profile `quick`: too short for decisions, good for trying things out.")
+        warnings.append(_QUICK_IN_SLICES if results.sliced else _QUICK)
     return tuple(warnings)

@@ -14,6 +14,15 @@ from bench.report.sections import certainty, evenness, servers
 from bench.report.sections.fact import Fact
 from bench.scenario.values import AS_IS
 
+_INTERLEAVED = (
+    "The slices of all cases of a cluster alternate, in a new random order in each cycle, so that slow phases and "
+    "drift meet all cases alike."
+)
+
+
+ONE_SEND_OPEN = "closed loop of 1 producer with 1 send open"
+"""What `pacing` says of the load in which throughput is the reciprocal of the service time."""
+
 
 def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
     """The whole method, a line a subject."""
@@ -25,10 +34,7 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
         *servers.facts(results, parts),
         Fact("Load", "; ".join(servers.distinct(map(_load_words, _loads(results)))) or numbers.NOTHING),
         *_processor(results),
-        Fact(
-            "Measured window",
-            "; ".join(servers.distinct(map(_window_words, _loads(results)))) or numbers.NOTHING,
-        ),
+        *_windows(results),
         Fact(
             "Rounds",
             " ".join(
@@ -37,7 +43,8 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
                     (
                         certainty.interval(results),
                         certainty.width(results),
-                        certainty.needed(results),
+                        certainty.undecided(results),
+                        certainty.looks(results),
                         _order(results),
                     ),
                 )
@@ -225,6 +232,28 @@ def _processor_words(settings: Json) -> str:
     return ", ".join(f"{name}={value}" for name, value in settings.items())
 
 
+def _windows(results: Results) -> Iterator[Fact]:
+    """What of a trial's load counts: a window, or the counted parts of its slices."""
+    files = [file for file in results.trial_files.values() if file.get("load")]
+    contiguous = servers.distinct(_window_words(file["load"]) for file in files if not file.get("slices"))
+    in_slices = servers.distinct(_slice_words(file["load"]) for file in files if file.get("slices"))
+    if in_slices:
+        counts = [len(file["slices"]) for file in files if file.get("slices")]
+        yield Fact("Slices", f"{'; '.join(in_slices)}; {_from_to(counts)} slices a trial. {_INTERLEAVED}")
+    if contiguous or not in_slices:
+        yield Fact("Measured window", "; ".join(contiguous) or numbers.NOTHING)
+
+
+def _slice_words(load: Json) -> str:
+    counted, lead_in = (f"{load[name] * 1000:,.0f} ms" for name in ("duration_s", "warm_up_s"))
+    return f"{counted} counted after a lead-in of {lead_in}"
+
+
+def _from_to(counts: Sequence[int]) -> str:
+    low, high = min(counts), max(counts)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
 def _window_words(load: Json) -> str:
     length = (
         f"{numbers.count(load['messages'])} messages"
@@ -236,6 +265,8 @@ def _window_words(load: Json) -> str:
 
 def _order(results: Results) -> str:
     seed = results.plan.get("seed", "?")
+    if results.sliced:
+        return f"Each round starts every cluster anew and measures all cases; random orders come from seed {seed}."
     return f"Each round is one pass over all cases, on freshly started clusters, ordered by seed {seed}."
 
 

@@ -13,7 +13,7 @@ from bench import numbers
 from bench.model import BUSY, ENDS
 from bench.report import sweep
 from bench.report.results import Results, trial_page
-from bench.report.sections import covered, resources, unserved
+from bench.report.sections import covered, effects, method, resources, unserved
 from bench.report.sections.covered import Covered
 from bench.report.table import (
     Cell,
@@ -44,7 +44,9 @@ _HEADS = {
     "e2e": "end to end, ms",
 }
 _LONGEST = sys.float_info.max
-_RATE, _TAIL = "throughput_msgs_per_s", "service_p99_ns"
+_RATE, _TAIL, _SEND = "throughput_msgs_per_s", "service_p99_ns", "service_mean_ns"
+_THROUGHPUT = "throughput, messages/s"
+MS_A_SEND = "ms a send"
 _PRICE = (
     Column("median", "number", "messages/s"),
     Column("limited by", "name", "messages/s"),
@@ -53,14 +55,16 @@ _PRICE = (
 
 
 def measured(results: Results, part: sweep.Part) -> Table:
-    """Every case's throughput and latency: medians over its valid trials."""
+    """Every case's throughput and latency: medians over its valid trials, and the ratio to the baseline case."""
     times = _times(results)
-    unanswered = unserved.some(results)
+    unanswered, effect, sync = unserved.some(results), effects.lead(results, part), _one_send_open(results)
     columns = [
         Column("valid / all", "number", "trials"),
-        Column("median", "number", "throughput, messages/s"),
-        Column(_ends(results, _RATE), "number", "throughput, messages/s"),
-        Column("limited by", "name", "throughput, messages/s"),
+        Column("median", "number", _THROUGHPUT),
+        Column(_ends(results, _RATE), "number", _THROUGHPUT),
+        *([_effect_column(effect)] if effect else []),
+        Column("limited by", "name", _THROUGHPUT),
+        *([Column(MS_A_SEND)] if sync else []),
         *([Column("not acked", "number", "sends")] if unanswered else []),
         *(column for name in times for column in _time_columns(results, name, times[name])),
         Column("CPU", "number", "client"),
@@ -72,7 +76,9 @@ def measured(results: Results, part: sweep.Part) -> Table:
     for _, case in part.cases.iterrows():
         limit = resources.limited_by(case, resources.evidence(results, case["case"]))
         rate = Cell(numbers.rate(case[_RATE]), "strong")
-        row = [_trials(case), rate, _spread(results, case, _RATE, numbers.rate), limit]
+        row = [_trials(case), rate, _spread(results, case, _RATE, numbers.rate)]
+        row += [effects.cell(results, part, case["case"], effect)] if effect else []
+        row += [limit, *([Cell(numbers.ms(case[_SEND]), "strong")] if sync else [])]
         if unanswered:
             row.append(_not_acked(case))
         row += [cell for name in times for cell in _time_cells(results, case, name)]
@@ -81,6 +87,17 @@ def measured(results: Results, part: sweep.Part) -> Table:
             row.append(_pages(results, case))
         cells.append(row)
     return case_table(part, columns, cells)
+
+
+def _effect_column(effect: effects.Metric) -> Column:
+    """The head of the ratio to the baseline, with what it compares where that is not the throughput beside it."""
+    what = "" if effect.name == _RATE else f"{effect.words}, "
+    return Column(f"{what}{effects.AGAINST}", "number", _THROUGHPUT)
+
+
+def _one_send_open(results: Results) -> bool:
+    """Whether every trial had one producer with one send open, so that throughput is latency in other words."""
+    return _SEND in results.cases.columns and method.pacing(results) == method.ONE_SEND_OPEN
 
 
 def _not_acked(case: pd.Series[Any]) -> Cell:
@@ -147,12 +164,17 @@ def _times(results: Results) -> dict[str, Column]:
 
 def _time_columns(results: Results, name: str, column: Column) -> tuple[Column, ...]:
     """A time's column, and beside the one that stands for the tail how far its median carries."""
-    return (column, replace(column, head=_ends(results, name))) if name == _TAIL else (column,)
+    return (column, replace(column, head=_ends(results, name))) if _has_spread(results, name) else (column,)
 
 
 def _time_cells(results: Results, case: pd.Series[Any], name: str) -> tuple[Cell, ...]:
     time = _time(case, name)
-    return (time, _spread(results, case, name, numbers.ms)) if name == _TAIL else (time,)
+    return (time, _spread(results, case, name, numbers.ms)) if _has_spread(results, name) else (time,)
+
+
+def _has_spread(results: Results, name: str) -> bool:
+    """Whether a time's interval has a column; where there are ratios to the baseline, theirs says more."""
+    return name == _TAIL and results.ratios.empty
 
 
 def _trials(case: pd.Series[Any]) -> Cell:
