@@ -5,7 +5,7 @@ Nothing here is measured: rates and times are drawn from a seeded generator arou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bench.analysis.statistics.interval import median_interval
+from bench.analysis.statistics.interval import level_interval, median_interval
 from bench.analysis.tables import FAULTS, TELEMETRY
-from bench.model import BROKEN, BUSY, COUNTERS, NANOS, RATES, TIMES, USAGE
+from bench.model import BROKEN, BUSY, COUNTERS, NANOS, RATES, TIMES, USAGE, Interval
 from tests import report_documents as documents
 from tests.report_sketch import (
     FSYNC_NS,
@@ -67,7 +67,7 @@ def build(run: Path, sketch: Sketch | None = None) -> Path:
     _write_tables(
         results,
         trials=trials,
-        cases=_cases(trials, order),
+        cases=_cases(trials, order, level_interval if sketch.cycles else median_interval),
         telemetry=pd.DataFrame(
             [
                 sample
@@ -316,7 +316,9 @@ def _ratios(trials: pd.DataFrame, sketch: Sketch) -> Iterator[Row]:
             yield head | {"low": ends[0], "high": ends[1], "rounds": len(logs)}
 
 
-def _cases(trials: pd.DataFrame, order: list[Row]) -> pd.DataFrame:
+def _cases(
+    trials: pd.DataFrame, order: list[Row], interval_of: Callable[[list[float]], Interval | None]
+) -> pd.DataFrame:
     rows = []
     for name, group in trials.groupby("case"):
         valid = group[group["verdict"] == "valid"]
@@ -335,7 +337,7 @@ def _cases(trials: pd.DataFrame, order: list[Row]) -> pd.DataFrame:
             values = pd.to_numeric(valid[column]).dropna()
             middle = (values.median(), values.min(), values.max()) if len(values) else (None, None, None)
             row |= dict(zip((column, f"{column}_low", f"{column}_high"), middle, strict=True))
-            interval = median_interval(list(values))
+            interval = interval_of(list(values))
             row[f"{column}_ci_low"] = interval.low if interval else None
             row[f"{column}_ci_high"] = interval.high if interval else None
         row |= {name: pd.to_numeric(valid[name]).sum(min_count=len(valid)) for name in COUNTERS}

@@ -73,6 +73,7 @@ def _context(
         "offences": offending.count(found),
         "broken": found.broken,
         "sliced": found.sliced,
+        "over_rounds": certainty.over_rounds(found),
         "unanswered": unserved.some(found),
         "struck": faults.struck(found, parts),
         "steps": faults.by_round(found, parts),

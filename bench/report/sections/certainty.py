@@ -28,8 +28,8 @@ def interval(results: Results) -> str:
     counts = [int(rounds) for rounds in results.cases["rounds"] if rounds > 0]
     if not counts:
         return "No trial is valid: there are no numbers."
-    if _intervals_over_rounds(results):
-        return _over_rounds(results, max(counts))
+    if over_rounds(results):
+        return _interval_over_rounds(results, max(counts))
     if max(counts) < ENOUGH_TRIALS:
         return (
             f"{numbers.plural(max(counts), 'round')}: there is no interval, for that takes at least "
@@ -47,12 +47,15 @@ def interval(results: Results) -> str:
     return said if few.startswith("0 ") else f"{said} {few} with fewer valid trials: no interval there."
 
 
-def _intervals_over_rounds(results: Results) -> bool:
-    """Whether the analysis computed intervals from the variance over rounds, which takes two or three of them."""
-    return not results.broken and "undecided" in results.summary
+def over_rounds(results: Results) -> bool:
+    """Whether intervals come from the variance over rounds, and decide expectations: where nothing was broken.
+
+    Results of older versions of the suite have bootstrap intervals instead, and sign tests.
+    """
+    return results.summary.get("undecided") is not None
 
 
-def _over_rounds(results: Results, most: int) -> str:
+def _interval_over_rounds(results: Results, most: int) -> str:
     rounds = numbers.plural(most, "round")
     ratios = results.ratios["low"].notna().any()
     medians = results.cases["throughput_msgs_per_s_ci_low"].notna().any()
@@ -89,15 +92,15 @@ def width(results: Results) -> str:
 
 def undecided(results: Results) -> str:
     """Which expectations are undecided, and how many more minutes would decide them; empty where none was stated."""
-    if "undecided" not in results.summary or not results.expectations or results.broken:
+    if not over_rounds(results) or not results.expectations:
         return ""
     names = set(_undecided(results).get("expectations") or ())
     claims = [str(entry.get("claim")) for entry in results.expectations if entry.get("id") in names]
     if not claims:
         return "Every expectation is decided."
     count = f"{len(claims)} of {numbers.plural(len(results.expectations), 'expectation')}"
-    listed = " ".join(f"({place}) {claim}" for place, claim in enumerate(claims, start=1))
-    return f"{count} {'is' if len(claims) == 1 else 'are'} undecided: {listed} {_time_left(results)}"
+    listed = "; ".join(f"({place}) {claim.rstrip('.')}" for place, claim in enumerate(claims, start=1))
+    return f"{count} {'is' if len(claims) == 1 else 'are'} undecided: {listed}. {_time_left(results)}"
 
 
 def _time_left(results: Results) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bench import numbers
 from bench.model import BROKEN, COUNTERS, ERRORS
 from bench.report.results import Json, Results
-from bench.report.sections import effects
+from bench.report.sections import certainty, effects
 from bench.report.table import Cell, Column, Row, Table, without_empty
 
 TONES = {"held": "good", "did not hold": "bad", "no difference": "neutral"}
@@ -20,7 +20,8 @@ MARKS = {"held": "✓", "did not hold": "✗", "no difference": "="}
 class Expectation:
     """One expectation with its evidence; `bounds` where each trial was held against one.
 
-    `smallest_effect` is the share below which a difference does not matter; None where intervals do not decide.
+    `smallest_effect` is the share below which a difference in order does not matter; None where none is claimed, or
+    intervals do not decide.
     """
 
     anchor: str
@@ -47,10 +48,21 @@ class Expectation:
 
 def expectations(results: Results) -> list[Expectation]:
     """All expectations, in the scenario's order."""
-    return [_expectation(number, entry) for number, entry in enumerate(results.expectations, start=1)]
+    heads = _heads(results)
+    known = certainty.over_rounds(results)
+    return [
+        _expectation(number, entry if known else {**entry, "smallest_effect": None}, heads)
+        for number, entry in enumerate(results.expectations, start=1)
+    ]
 
 
-def _expectation(number: int, entry: Json) -> Expectation:
+def _heads(results: Results) -> tuple[str, str]:
+    """The heads of a comparison's ratio and its interval, which is wider than 95 % where the run was looked at."""
+    ratio = "ratio" if certainty.over_rounds(results) else "median ratio"
+    return ratio, "interval" if results.manifest.get("looks") else "95 % interval"
+
+
+def _expectation(number: int, entry: Json, heads: tuple[str, str]) -> Expectation:
     comparisons, alike = entry.get("comparisons") or (), _alike(entry)
     shown = {**entry, "comparisons": ()} if alike else entry
     return Expectation(
@@ -61,9 +73,9 @@ def _expectation(number: int, entry: Json) -> Expectation:
         verdict=_word(entry.get("verdict")),
         summary=f"{entry.get('summary') or ''}{alike}",
         counted=_counted(entry),
-        comparisons=without_empty(_comparisons(shown)),
+        comparisons=without_empty(_comparisons(shown, heads)),
         bounds=_bounds(comparisons),
-        smallest_effect=None if _bounds(comparisons) else entry.get("smallest_effect"),
+        smallest_effect=entry.get("smallest_effect"),
     )
 
 
@@ -103,8 +115,8 @@ def _effect(entry: Json) -> str:
         return ""
     least = min(told, key=lambda one: abs(one["ratio_median"] - effect))
     interval = effects.interval(least["ratio_median"], least.get("ratio_low"), least.get("ratio_high"))
-    ratio = f"{effects.factor(least['ratio_median'])}{f', 95 % interval {interval}' if interval else ''}"
-    return f"{ratio}; the smallest of {len(told)} comparisons" if len(told) > 1 else ratio
+    ratio = f"{effects.factor(least['ratio_median'])}{f', interval {interval}' if interval else ''}"
+    return f"{ratio}; the closest of {len(told)} comparisons" if len(told) > 1 else ratio
 
 
 def _ratios(comparisons: Sequence[Json]) -> str:
@@ -140,15 +152,14 @@ def _bounds(comparisons: Sequence[Json]) -> bool:
     return bool(comparisons) and all(one.get("values") is not None for one in comparisons)
 
 
-def _comparisons(entry: Json) -> Table:
+def _comparisons(entry: Json, heads: tuple[str, str]) -> Table:
     unit = "trials" if _bounds(entry.get("comparisons") or ()) else "rounds"
     columns = (
         Column("comparison", "name"),
         Column(f"{unit} for", "number"),
         Column("against", "number"),
         Column("of", "number"),
-        Column("median ratio" if entry.get("smallest_effect") is None else "ratio", "number"),
-        Column("95 % interval", "number"),
+        *(Column(head, "number") for head in heads),
         Column("seen, trial by trial", "text"),
         Column("verdict", "name"),
     )
