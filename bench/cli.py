@@ -17,6 +17,7 @@ from bench.errors import BenchError
 from bench.model import Change
 from bench.run import comparing, outside, play, preflight, publishing, table
 from bench.run import folder as run_folder
+from bench.scenario.values import budget_s
 
 app = typer.Typer(
     help="What does an acknowledgement cost, and what is it worth? Kafka and Pulsar, measured side by side.",
@@ -77,8 +78,15 @@ def run(
         int | None, typer.Option(help="How many synchronous producers (load.producers).")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Decides the order of the trials; without it, 1.")] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="Add rounds until all is decided, or for so long: 10m, 2h, unlimited.", metavar="TIME"
+        ),
+    ] = None,
     resume: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Go on with this run; only --out and --web go with it.")
+        str | None,
+        typer.Option(metavar="RUN", help="Go on with this run; only --budget, --out and --web go with it."),
     ] = None,
     out: _Out = run_folder.OUT,
     *,
@@ -96,11 +104,13 @@ def run(
     if resume is not None:
         if dry_run or any(given is not None for given in (profile, overrides, producers, seed)):
             message = (
-                "--resume goes on as the run was begun: of the other options only --out and --web go with it"
+                "--resume goes on as the run was begun: "
+                "of the other options only --budget, --out and --web go with it"
             )
             raise typer.BadParameter(message)
-        raise typer.Exit(outside.resume(run_folder.find(resume, out), web=web))
-    every = [*(overrides or []), *([] if producers is None else [f"load.producers={producers}"])]
+        raise typer.Exit(outside.resume(run_folder.find(resume, out), web=web, budget_s=_seconds(budget)))
+    given = {"load.producers": producers, "budget": budget}
+    every = [*(overrides or []), *(f"{key}={value}" for key, value in given.items() if value is not None)]
     chosen = outside.prepare(str(name), profile or "standard", every, 1 if seed is None else seed)
     Console().print(table.plan_table(chosen) if dry_run else table.plan_line(chosen), highlight=False)
     if not dry_run:
@@ -164,6 +174,15 @@ def compare(
         traceback.print_exc()
         raise typer.Exit(2) from None
     raise typer.Exit(_STATUS.get(comparison.verdict, 0))
+
+
+def _seconds(text: str | None) -> float | None:
+    """Read 10m or `unlimited`."""
+    try:
+        return None if text is None else budget_s(text)
+    except ValueError as error:
+        message = f"--budget {text}: {error}, or unlimited"
+        raise typer.BadParameter(message) from None
 
 
 def _share(text: str) -> float:

@@ -278,6 +278,11 @@ class RunFolder:
         return any(trial.broken for trial in counted)
 
     @property
+    def rounds(self) -> int:
+        """How many rounds have a trial."""
+        return len({trial.round for trial in self.trials})
+
+    @property
     def never_run(self) -> list[PlannedRecord]:
         """The planned trials that left nothing behind, as the run was cut short."""
         there = {trial.trial for trial in self.trials}

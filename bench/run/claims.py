@@ -25,6 +25,10 @@ def check(loaded: Loaded, cases: Sequence[Case]) -> None:
         of_cases = () if loaded.overrides else _wrong(expectation, cases)
         for message in chain(_misnamed(expectation, loaded.scenario), of_cases):
             raise loaded.error(("expectations", number), f"{expectation.id!r} {message}")
+    for system, settings in loaded.scenario.baseline.items():
+        of_baseline = () if loaded.overrides else _side(system, settings, "", cases)
+        for message in of_baseline:
+            raise loaded.error(("baseline", system), message)
 
 
 def _misnamed(expectation: Expectation, scenario: Scenario) -> Iterator[str]:

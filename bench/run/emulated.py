@@ -39,9 +39,12 @@ class EmulatedDisks:
         return {EMULATED_FSYNC: asked, "fsync_ns": self._measured[asked]}
 
     def change(self, disk: Settings) -> float:
-        """Let every fsync take as much longer as a case's `disk` says, from now on; return how much, in seconds."""
+        """Let every fsync take as much longer as a case's `disk` says, from now on; return how much, in seconds.
+
+        Where a case says nothing there are no gates, and nothing changes.
+        """
         seconds = added_fsync_s(disk.get(EMULATED_FSYNC, AS_IS))
-        for node, _ in self.servers:
+        for node, _ in self.servers if disk else ():
             self.backend.gates.hold(node, seconds)
         return seconds
 

@@ -15,9 +15,10 @@ from bench.errors import BenchError
 from bench.model import Cluster, Trial
 from bench.run import record
 from bench.run.cluster import cluster_folder, load_processes, running
+from bench.run.deciding import FIRST_ROUNDS, Budget, Evaluation
 from bench.run.folder import RunFolder
 from bench.run.interleaved import Interleaved
-from bench.run.plan import planned
+from bench.run.plan import Plan, longer, planned
 from bench.run.progress import Progress
 from bench.run.rig import Rig
 from bench.run.trial import Bench
@@ -95,6 +96,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path)
     parser.add_argument("--web-fd", type=int)
+    parser.add_argument("--budget-s", type=float, help="for how long rounds are added until all is decided")
     return parser.parse_args()
 
 
@@ -105,7 +107,7 @@ def main() -> None:
     sys.setswitchinterval(_SWITCH_S)
     try:
         sandbox.enter()
-        _run(folder, arguments.web_fd)
+        _run(folder, arguments.web_fd, arguments.budget_s)
     except BenchError as error:
         sys.exit(f"error: {error}")
     except OSError as error:
@@ -114,16 +116,46 @@ def main() -> None:
         sys.exit(130)
 
 
-def _run(folder: RunFolder, web_fd: int | None) -> None:
+def _run(folder: RunFolder, web_fd: int | None, budget_s: float | None) -> None:
     plan = planned(folder)
-    missing = [trial for trial in plan.trials if trial.number not in folder.done()]
     begun = time.monotonic()
-    with Progress(plan, missing) as progress, _swept(folder):
+    with Progress(plan, folder.done()) as progress, _swept(folder):
         runner = Runner(folder, plan.seed, plan.loaded.scenario.warm_up.cluster, progress, web_fd)
         try:
-            runner.run(plan.clusters(missing))
+            if budget_s is None:
+                runner.run(plan.clusters(_missing(folder, plan)))
+            else:
+                _go_on(folder, plan, runner, Budget(budget_s))
         finally:
             _note_timings(folder, runner, time.monotonic() - begun, progress.measuring_s)
+
+
+def _missing(folder: RunFolder, plan: Plan) -> list[Trial]:
+    done = folder.done()
+    return [trial for trial in plan.trials if trial.number not in done]
+
+
+def _go_on(folder: RunFolder, plan: Plan, runner: Runner, budget: Budget) -> None:
+    """Run what is missing of the plan, then add rounds until all is decided or the budget is spent.
+
+    The plan is written down before each round, so that it never has a round that nobody means to run.
+    """
+    evaluation = Evaluation(folder, folder.read("manifest.json").get("looks") or 0)
+    least = plan.loaded.scenario.repeats
+    while True:
+        begun = time.monotonic()
+        runner.run(plan.clusters(_missing(folder, plan)))
+        round_s = time.monotonic() - begun
+        if plan.rounds >= max(least, FIRST_ROUNDS):
+            outlook = evaluation.look()
+            runner.progress.outlook(plan.rounds, outlook)
+            if outlook.more_rounds == 0:
+                return
+        if not budget.allows(plan.rounds, round_s):
+            return
+        plan = longer(plan, plan.rounds + 1)
+        folder.write("plan.json", plan.document())
+        runner.progress.extend(plan)
 
 
 def _note_timings(folder: RunFolder, runner: Runner, seconds: float, measuring_s: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import subprocess
 from collections.abc import Mapping
@@ -32,6 +33,11 @@ def manifest(folder: RunFolder, plan: Plan) -> dict[str, Any]:
         "source": scenario.source,
         "overrides": list(plan.loaded.overrides),
         "cluster_warm_up_s": scenario.warm_up.cluster,
+        "budget_s": None if scenario.budget in {None, math.inf} else scenario.budget,
+        "precision": scenario.precision,
+        "smallest_effect": scenario.smallest_effect,
+        "baseline": plan.baselines(),
+        "looks": 0,
         "started_utc": now_utc(),
         "ended_utc": None,
         **ran_on(folder, plan),

@@ -14,7 +14,7 @@ from bench import numbers
 from bench.backends import sandbox
 from bench.errors import BenchError, EventLogError, SetupError
 from bench.model import Verdict
-from bench.run import alone, breaking, preflight
+from bench.run import alone, breaking, estimate, preflight
 from bench.run import folder as run_folder
 from bench.run.folder import RunFolder, now_utc
 from bench.run.manifest import differences, manifest, ran_on
@@ -42,11 +42,13 @@ def start(chosen: Plan, out: Path, *, web: bool) -> int:
         shutil.copyfile(loaded.file, folder.path / "scenario.yaml")
         folder.write("plan.json", chosen.document())
         folder.write("manifest.json", manifest(folder, chosen))
-        return _run(folder, web=web)
+        return _run(folder, loaded.scenario.budget, web=web)
 
 
-def resume(folder: RunFolder, *, web: bool) -> int:
+def resume(folder: RunFolder, *, web: bool, budget_s: float | None = None) -> int:
     """Go on with a run where it stopped; return the exit status.
+
+    With `budget_s` rounds are added for so long, also to a run that is finished; without it what its own budget left.
 
     Raises EventLogError where the suite, its libraries or the machine are others now: one run is of one kind.
     """
@@ -58,7 +60,14 @@ def resume(folder: RunFolder, *, web: bool) -> int:
                 f"{folder.path / 'manifest.json'}: this run was begun on other ground: {'; '.join(unlike)}. Its trials "
                 "would not be alike: go on with what the manifest names, or start a new run."
             )
-        return _run(folder, web=web)
+        return _run(folder, _left_s(folder, chosen) if budget_s is None else budget_s, web=web)
+
+
+def _left_s(folder: RunFolder, chosen: Plan) -> float | None:
+    """Return how much of its budget a run has left; None where it has none."""
+    budget_s = chosen.loaded.scenario.budget
+    spent_s = (folder.read("manifest.json").get("timings_s") or {}).get("total", 0.0)
+    return None if budget_s is None else max(0.0, budget_s - spent_s)
 
 
 def _machine(chosen: Plan) -> AbstractContextManager[None]:
@@ -75,9 +84,11 @@ def _check(chosen: Plan, out: Path) -> None:
     preflight.check((case.cluster for case in cases), out, written_bytes)
 
 
-def _run(folder: RunFolder, *, web: bool) -> int:
+def _run(folder: RunFolder, budget_s: float | None, *, web: bool) -> int:
     console = Console(stderr=True)
     arguments = [str(folder.path)]
+    if budget_s is not None:
+        arguments += ["--budget-s", str(max(0.0, budget_s - estimate.ANALYSIS_S))]
     with socket.socket() as listener:
         keep: list[int] = []
         if web:

@@ -67,6 +67,17 @@ class Plan:
         starts_s = sum(estimate.start_s(cluster.system, warm_up_s) for cluster, _ in self.clusters())
         return starts_s + sum(estimate.trial_s(trial.case) for trial in self.trials) + estimate.ANALYSIS_S
 
+    def baselines(self) -> dict[str, str]:
+        """Return the name of each system's baseline case: the one that the scenario names, else its first."""
+        cases = {trial.case.name: trial.case for trial in self.trials}
+        ordered = [cases[name] for name in self.cases]
+        wanted = self.loaded.scenario.baseline
+        named = [case for case in ordered if case.system in wanted and has(case, wanted[case.system])]
+        found: dict[str, str] = {}
+        for case in (*named, *ordered):
+            found.setdefault(case.system, case.name)
+        return found
+
     def document(self) -> dict[str, Any]:
         """Return plan.json (docs/event-log.md)."""
         return {
@@ -96,6 +107,11 @@ def plan(loaded: Loaded, seed: int, rounds: int | None = None) -> Plan:
     count = rounds or loaded.scenario.repeats
     trials = tuple(_ordered(possible, count, seed))
     return Plan(loaded, seed, count, trials, tuple(left_out), swept, tuple(case.name for case in possible))
+
+
+def longer(chosen: Plan, rounds: int) -> Plan:
+    """Return a plan of so many rounds that begins with the trials of the one given."""
+    return plan(chosen.loaded, chosen.seed, rounds)
 
 
 def planned(folder: RunFolder) -> Plan:
@@ -173,6 +189,13 @@ def _turned(members: list[Case], number: int, rounds: int) -> list[Case]:
     first = number * count // rounds
     zigzag = ((place + 1) // 2 if place % 2 else -(place // 2) for place in range(count))
     return [members[(first + step) % count] for step in zigzag]
+
+
+def has(case: Case, settings: Settings) -> bool:
+    """Return whether a case has these values of swept settings."""
+    return all(
+        name in case.swept and text(case.swept[name]) == text(value) for name, value in settings.items()
+    )
 
 
 def cluster_key(cluster: Cluster) -> str:

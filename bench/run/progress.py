@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
+from bench import numbers
 from bench.model import NANOS, Trial
 from bench.run.plan import Plan
+
+if TYPE_CHECKING:  # Spark's modules load with it
+    from bench.analysis.verdicts.outlook import Outlook
 
 
 class Progress:
     """Shows trial k of n, the live rate and the time left; adds up the time spent measuring."""
 
-    def __init__(self, plan: Plan, missing: Sequence[Trial]) -> None:
+    def __init__(self, plan: Plan, done: Collection[int]) -> None:
         """Begin with the trials that are there already counted as done."""
         self._console = Console(stderr=True)
-        self._total, self._done = len(plan.trials), len(plan.trials) - len(missing)
+        self._total, self._done = len(plan.trials), len(done)
         self._begun, self._first = time.monotonic(), self._done
         self._bars = Bars(
             TextColumn("{task.description}"),
@@ -45,6 +49,18 @@ class Progress:
     ) -> None:
         """Leave the terminal as it was."""
         self._bars.stop()
+
+    def extend(self, plan: Plan) -> None:
+        """Take a plan that has more rounds."""
+        self._total = len(plan.trials)
+        self._bars.update(self._task, total=self._total)
+
+    def outlook(self, rounds: int, outlook: Outlook) -> None:
+        """Say what is decided after so many rounds, what is not, and how much longer that would take."""
+        said = [f"after {numbers.plural(rounds, 'round')}: {outlook_words(outlook)}"]
+        said += [f"  undecided: {identifier}: {words}" for identifier, words in outlook.undecided]
+        for line in said:
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def cluster(self, system: str) -> None:
         """Say that a cluster is being started."""
@@ -82,3 +98,15 @@ class Progress:
     def _plain(self, line: str) -> None:
         if not self._console.is_terminal:
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def outlook_words(outlook: Outlook) -> str:
+    """Say in one line how much is decided, how precise ratios are, and how much longer the rest would take."""
+    expectations = outlook.decided + len(outlook.undecided)
+    words = [f"{outlook.decided} of {numbers.plural(expectations, 'expectation')} decided"]
+    if outlook.half_width is not None:
+        words.append(f"ratios to within {outlook.half_width:.1%} (median)")
+    if outlook.more_rounds:
+        minutes = "" if outlook.minutes_left is None else f", {outlook.minutes_left:.0f} min"
+        words.append(f"the rest would take about {numbers.plural(outlook.more_rounds, 'round')}{minutes}")
+    return "; ".join(words)

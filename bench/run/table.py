@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from bench import numbers
 from bench.model import text
 from bench.run import preflight
 from bench.run.cluster import nodes
@@ -20,9 +22,18 @@ def plan_line(plan: Plan) -> str:
     starts = len(plan.clusters())
     return (
         f"{plan.loaded.scenario.name} ({plan.loaded.profile}): "
-        f"{len(plan.trials)} trials on {starts} cluster starts, about {plan.seconds() / 60:.0f} min; "
-        f"{len(plan.left_out)} points of the sweep cannot exist"
+        f"{len(plan.trials)} trials on {starts} cluster starts, about {plan.seconds() / 60:.0f} min"
+        f"{_budget(plan)}; {len(plan.left_out)} points of the sweep cannot exist"
     )
+
+
+def _budget(plan: Plan) -> str:
+    """Say for how long rounds are added to these; empty where they are all."""
+    budget_s = plan.loaded.scenario.budget
+    if budget_s is None:
+        return ""
+    most = "" if budget_s == math.inf else f", for {budget_s / 60:.0f} min at most"
+    return f" for {numbers.plural(plan.rounds, 'round')}, then more until all is decided{most}"
 
 
 def plan_table(plan: Plan) -> RenderableType:

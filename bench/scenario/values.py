@@ -36,7 +36,8 @@ def _share(value: object) -> float:
     return number
 
 
-def _budget(value: object) -> float:
+def budget_s(value: object) -> float:
+    """Return a budget in seconds, infinite for `unlimited`. Raises ValueError."""
     return math.inf if value == UNLIMITED else _seconds(value)
 
 
@@ -71,7 +72,7 @@ Share: TypeAlias = Annotated[
 ]
 Budget: TypeAlias = Annotated[
     float,
-    BeforeValidator(_budget),
+    BeforeValidator(budget_s),
     WithJsonSchema({"type": "string", "pattern": f"{_DURATION.pattern}|^{UNLIMITED}$", "examples": ["30m"]}),
 ]
 Count: TypeAlias = Annotated[int, Field(ge=1)]

@@ -121,9 +121,27 @@ def test_what_a_run_was_begun_with_cannot_be_changed_when_going_on(option: tuple
 def test_going_on_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = run_folder.create(tmp_path, "sweep", "quick")
     run.write("manifest.json", {"format": 1})
-    monkeypatch.setattr(outside, "resume", lambda folder, web: 5 if folder.path == run.path and web else 0)
+    asked: list[object] = []
+
+    def resume(folder: run_folder.RunFolder, *, web: bool, budget_s: float | None) -> int:
+        asked.append((folder.path, web, budget_s))
+        return 5
+
+    monkeypatch.setattr(outside, "resume", resume)
 
     assert answer("run", "--resume", run.path, "--web").exit_code == 5
+    assert answer("run", "--resume", run.path, "--budget", "20m").exit_code == 5
+    assert asked == [(run.path, True, None), (run.path, False, 1200.0)]
+
+
+def test_a_budget_is_a_time_or_unlimited(tmp_path: Path) -> None:
+    run = run_folder.create(tmp_path, "sweep", "quick")
+    run.write("manifest.json", {"format": 1})
+
+    refused = answer("run", "--resume", run.path, "--budget", "20")
+
+    assert refused.exit_code == 2
+    assert "or unlimited" in refused.output
 
 
 def test_a_mistake_is_one_message_and_no_trace(tmp_path: Path) -> None:

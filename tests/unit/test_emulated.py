@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.model import Node
-from bench.run.emulated import EmulatedDisks
+from bench.run.emulated import EmulatedDisks, held_figures
 
 FIVE_MS, AS_IS = {"emulated_fsync": "5ms"}, {"emulated_fsync": "as is"}
 
@@ -70,15 +70,30 @@ def test_what_an_fsync_costs_is_measured_once_for_each_value_where_data_lie(
     assert as_is == {"emulated_fsync": "as is", "fsync_ns": {"broker-1": {"p50": 2}}}
 
 
-def test_a_trial_is_told_of_the_fsyncs_that_were_held_in_it(disks: EmulatedDisks, gates: Gates) -> None:
+def test_the_fsyncs_of_a_trial_are_those_since_its_counts(disks: EmulatedDisks, gates: Gates) -> None:
     gates.held_ns["broker-1"] += [90, 90]
-    disks.become(FIVE_MS)
+    counts = disks.count(FIVE_MS)
     gates.held_ns["broker-1"] += [10, 30, 20]
-    assert disks.held() == {"broker-1": {"calls": 3, "p50": 20, "p99": 30}}
 
-    disks.become(FIVE_MS)
-    gates.held_ns["controller-1"] += [7]
-    assert disks.held() == {"controller-1": {"calls": 1, "p50": 7, "p99": 7}}
+    assert disks.held_since(counts) == {"broker-1": [10, 30, 20], "controller-1": []}
+    assert disks.held_since(disks.count({})) == {}
+
+
+def test_the_figures_of_held_fsyncs_name_only_servers_that_made_some() -> None:
+    held_ns = {"broker-1": [10, 30, 20], "controller-1": []}
+
+    assert held_figures(held_ns) == {"broker-1": {"calls": 3, "p50": 20, "p99": 30}}
+
+
+def test_a_change_of_the_disk_holds_fsyncs_without_measuring_what_one_costs(
+    disks: EmulatedDisks, gates: Gates
+) -> None:
+    assert disks.change(FIVE_MS) == 0.005
+    assert gates.hold_s == {"broker-1": 0.005, "controller-1": 0.005}
+    assert gates.measured == []
+
+    assert disks.change({}) == 0.0
+    assert gates.hold_s == {"broker-1": 0.005, "controller-1": 0.005}  # a case without a disk has no gates
 
 
 def test_a_case_that_says_nothing_of_disks_leaves_them_alone(disks: EmulatedDisks, gates: Gates) -> None:

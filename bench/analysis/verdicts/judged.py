@@ -63,12 +63,11 @@ def write(results: Path, folder: RunFolder, found: Found) -> Row | None:
 
 def _undecided(folder: RunFolder, verdicts: Sequence[Row], baseline_ratios: Sequence[Row]) -> Row:
     """Return the ids of undecided expectations, the half-widths of ratios, and the minutes still missing."""
-    rounds = len({trial.round for trial in folder.trials})
     ahead = outlook(
         verdicts,
         baseline_ratios,
         folder.manifest.precision,
-        rounds,
+        folder.rounds,
         seconds_per_round(folder.trials),
     )
     return {

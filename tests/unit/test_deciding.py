@@ -1,0 +1,49 @@
+"""When a run with a budget goes on."""
+
+import math
+
+import pytest
+
+from bench.run import deciding
+from bench.run.deciding import Budget
+
+
+class Clock:
+    """A clock that is set."""
+
+    def __init__(self) -> None:
+        self.now_s = 50.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(deciding, "time", clock)
+    return clock
+
+
+@pytest.mark.parametrize(
+    ("seconds", "spent_s", "allowed"),
+    [
+        (600.0, 300.0, True),  # 300 s are left, a round takes 200 s
+        (600.0, 420.0, True),  # 180 s are left: nine tenths of a round
+        (600.0, 421.0, False),
+        (0.0, 0.0, False),
+        (math.inf, 1e6, True),
+    ],
+)
+def test_a_round_begins_where_most_of_it_fits(
+    clock: Clock, seconds: float, spent_s: float, allowed: bool
+) -> None:
+    budget = Budget(seconds, 50.0)
+    clock.now_s += spent_s
+
+    assert budget.allows(2, 200.0) == allowed
+
+
+def test_no_run_goes_on_for_ever() -> None:
+    assert Budget(math.inf).allows(29, 1.0)
+    assert not Budget(math.inf).allows(30, 1.0)

@@ -1,0 +1,203 @@
+"""The slices of all trials of one cluster start: their order, whose figures are whose, and what a failure leaves."""
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self
+
+import pytest
+
+from bench.errors import LoadError
+from bench.model import Case, Cluster, Load, Pacing, Trial
+from bench.run import interleaved
+from bench.run.folder import RunFolder, create
+from bench.run.interleaved import Interleaved
+
+CYCLES = 10
+
+
+def case(name: str, disk: str) -> Case:
+    load = Load(1, 100, Pacing(), 1, 0, 0.1, 0.5, None, slices=CYCLES)
+    cluster = Cluster("memory", "1", {})
+    settings = {"emulated_fsync": disk}
+    return Case("memory", name, {}, cluster, 1, {}, {}, {}, load, disk=settings)
+
+
+TRIALS = [Trial(number, 0, case(f"case {number}", f"{number}ms")) for number in range(3)]
+
+
+class Looks:
+    """Stands for the sampler: which looks it was asked for."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, int, int, bool]] = []
+        self.written: list[int] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End."""
+
+    def before(self, trial: int, number: int, *, scraped: bool) -> None:
+        self.seen.append(("before", trial, number, scraped))
+
+    def after(self, trial: int, number: int, *, scraped: bool) -> None:
+        self.seen.append(("after", trial, number, scraped))
+
+    def write(self, trial: int, _file: Path) -> None:
+        self.written.append(trial)
+
+
+class Servers:
+    """Stands for a cluster and its load; `fails` and `stalls` are (trial, slice)."""
+
+    def __init__(self, folder: RunFolder, fails: object = None, stalls: object = None) -> None:
+        self.folder, self.seed = folder, 7
+        self.events: list[Any] = []
+        self.looks = Looks()
+        self.fsync = ""
+        self._fails, self._stalls = fails, stalls
+        self.cluster = SimpleNamespace(
+            admin=SimpleNamespace(create_topic=lambda topic: None, effective=lambda topic: {}),
+            jvms={},
+            disks=SimpleNamespace(
+                become=lambda disk: {"emulated_fsync": disk["emulated_fsync"], "fsync_ns": {}},
+                change=self._change,
+                count=lambda disk: {"node": 0},
+                held_since=lambda counts: {"node": [len(self.fsync)]},
+            ),
+        )
+
+    def _change(self, disk: Mapping[str, str]) -> None:
+        self.fsync = disk["emulated_fsync"]
+
+    def slice_sampler(self) -> Looks:
+        return self.looks
+
+    def subscribe(self, *_: object) -> None:
+        """Nobody consumes."""
+
+    def open(self, trial: Trial, *_: object) -> dict[str, Any]:
+        return {"producer": {"of": trial.number}}
+
+    def run_slice(self, trial: Trial, number: int, _live: object) -> dict[str, Any]:
+        if (trial.number, number) == self._fails:
+            raise LoadError("The load broke off.")
+        self.events.append((trial.number, number, self.fsync))
+        start_ns = 1_000 * len(self.events)
+        return {
+            "slice": {
+                "slice": number,
+                "begun_ns": start_ns - 1,
+                "start_ns": start_ns,
+                "end_ns": start_ns + 500,
+            },
+            "acked": 5,
+            "client": {"cpu_share": 0.1 * trial.number, "loop_lag_max_ns": number, "recorder_backlog_max": 0},
+            "due_unsent": 0,
+            "stalled": (trial.number, number) == self._stalls,
+        }
+
+    def close(self, trial: Trial) -> dict[str, Any]:
+        sent = 5 * sum(number == trial.number for number, *_ in self.events)
+        return {"sent": sent, "acked": sent, "failed": 0, "unknown": 0, "never_told": 0}
+
+    def reading(self, trial: Trial, topic: object, folder: Path) -> dict[str, Any]:
+        names = ("system", "endpoint", "run")
+        return dict.fromkeys(names, "x") | {"topic": topic, "consumer": {}, "trial": 0, "folder": folder}
+
+    def consume(self, *_: object) -> dict[str, Any]:
+        return {"received": 0, "complete": True, "reason": None}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    monkeypatch.setattr(interleaved, "probe", dict)
+    monkeypatch.setattr(interleaved, "line_ns", lambda: 3)
+    return create(tmp_path, "test", "quick")
+
+
+def measure(servers: Any) -> tuple[str | None, list[Trial], dict[int, dict[str, Any]]]:
+    left, documents = list(TRIALS), {}
+
+    def finished(trial: Trial, document: dict[str, Any]) -> None:
+        documents[trial.number] = document
+
+    reason = Interleaved(servers, "00-memory").run(left, lambda trial: lambda figures: None, finished)
+    return reason, left, documents
+
+
+def test_every_cycle_has_a_slice_of_every_trial_in_an_order_of_its_own(folder: RunFolder) -> None:
+    servers = Servers(folder)
+
+    reason, left, documents = measure(servers)
+
+    assert (reason, left, sorted(documents)) == (None, [], [0, 1, 2])
+    cycles = [servers.events[at : at + 3] for at in range(0, 3 * CYCLES, 3)]
+    for number, cycle in enumerate(cycles):
+        assert sorted(cycle) == [
+            (trial, number, f"{trial}ms") for trial in range(3)
+        ]  # each with its own disk
+    orders = Counter(tuple(trial for trial, *_ in cycle) for cycle in cycles)
+    assert len(orders) > 3
+    again = Servers(create(folder.path, "again", "quick"))
+    measure(again)
+    assert again.events == servers.events  # by the seed
+
+
+def test_a_trials_document_has_its_own_slices_and_its_own_client(folder: RunFolder) -> None:
+    _, _, documents = measure(Servers(folder))
+
+    document = documents[1]
+    assert [(one["slice"], one["cycle"]) for one in document["slices"]] == [(n, n) for n in range(CYCLES)]
+    spans = [(one["start_ns"], one["end_ns"]) for one in document["slices"]]
+    assert document["window"] == {"start_ns": spans[0][0], "end_ns": spans[-1][1]}
+    assert document["client"] == {
+        "cpu_share": 0.1,
+        "loop_lag_max_ns": CYCLES - 1,
+        "recorder_backlog_max": 0,
+    }
+    assert document["effective"]["producer"] == {"of": 1}
+    assert document["disk"]["held"] == {"node": {"calls": CYCLES, "p50": 3, "p99": 3}}
+    assert (document["format"], document["verdict"]) == (2, "valid")
+    assert document["load"]["duration_s"] == 0.5
+
+
+def test_everybody_is_looked_at_around_each_slice_and_servers_are_asked_in_some_cycles(
+    folder: RunFolder,
+) -> None:
+    servers = Servers(folder)
+
+    measure(servers)
+
+    looks = servers.looks.seen
+    assert [(when, trial, number) for when, trial, number, _ in looks] == [
+        (when, trial, number) for trial, number, _ in servers.events for when in ("before", "after")
+    ]
+    assert {number for _, _, number, scraped in looks if scraped} == {0, 8}
+    assert servers.looks.written == [0, 1, 2]
+
+
+def test_a_failure_in_a_slice_is_its_trials_and_the_others_stay(folder: RunFolder) -> None:
+    reason, left, documents = measure(Servers(folder, fails=(1, 4)))
+
+    assert reason == "The load broke off."
+    assert [trial.number for trial in left] == [0, 2]
+    assert {number: one["state"] for number, one in documents.items()} == {1: "failed"}
+    assert folder.done() == {1}
+
+
+def test_a_trial_that_stalls_takes_no_more_slices_and_is_invalid(folder: RunFolder) -> None:
+    servers = Servers(folder, stalls=(2, 3))
+
+    _, left, documents = measure(servers)
+
+    assert left == []
+    assert {number: one["verdict"] for number, one in documents.items()} == {
+        0: "valid",
+        1: "valid",
+        2: "invalid",
+    }
+    assert Counter(trial for trial, *_ in servers.events) == {0: CYCLES, 1: CYCLES, 2: 4}
