@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -38,6 +38,10 @@ class Part:
         """A case's name within its system, such as `replicas=4 acks=all`."""
         pairs = zip(self.settings, self.values(case), strict=True)
         return " ".join(f"{name}={value}" for name, value in pairs) or self.title
+
+    def with_cases(self, names: Iterable[str]) -> Part:
+        """Return the part with only those of its cases."""
+        return replace(self, cases=self.cases[self.cases["case"].isin(set(names))])
 
 
 @dataclass(frozen=True, slots=True)

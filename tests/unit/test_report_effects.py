@@ -179,7 +179,7 @@ def test_no_difference_has_a_look_of_its_own_and_is_counted(found: Results) -> N
 
 def test_what_is_undecided_is_told_with_the_minutes_that_it_takes(found: Results) -> None:
     def said(minutes: float | None, *ids: str) -> str:
-        ahead = {"expectations": list(ids), "half_widths": {}, "minutes_left": minutes}
+        ahead: dict[str, Any] = {"expectations": list(ids), "half_widths": {}, "minutes_left": minutes}
         summary = {**found.summary, "undecided": ahead}
         return certainty.undecided(replace(found, summary=summary, expectations=(entry("undecided", 1.1),)))
 

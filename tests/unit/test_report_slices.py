@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from bench.report import results, style, sweep
-from bench.report.figures import course, slices, trial_figure
+from bench.report.figures import course, slices, timeline, trial_figure
 from bench.report.pages import html, trials
 from bench.report.results import Results
 from tests.report_data import build
@@ -61,6 +61,11 @@ def with_rates(found: Results, rates: dict[int, list[float]], **columns: Any) ->
     return replace(found, slices=pd.DataFrame(rows, columns=found.slices.columns))
 
 
+def dots(patch: Any) -> list[list[float]]:
+    """Where the dots of a case are: each is a stroke from there to there."""
+    return [list(place) for place in patch.get_path().vertices[::2]]
+
+
 def starts(found: Results) -> list[slices.ClusterStart]:
     (part,) = sweep.parts(found)
     return slices.cluster_starts(found, part)
@@ -106,7 +111,7 @@ def test_each_dot_is_a_slice_at_its_time_and_share(sliced: Results) -> None:
     figure = slices.slices(found, sweep.parts(found))
 
     assert figure is not None
-    places = [patch.get_path().vertices[::2].round(6).tolist() for patch in figure.axes[0].patches]
+    places = [np.round(dots(patch), 6).tolist() for patch in figure.axes[0].patches]
     assert places == [[[0, 0.9], [1, 1.0], [2, 1.1]], [[0, 1.0], [1, 1.0], [2, 1.15]]]
 
 
@@ -117,8 +122,8 @@ def test_a_slice_without_an_acknowledgement_lies_at_the_axis_edge(sliced: Result
 
     assert figure is not None
     (axes,) = figure.axes
-    (dots,) = axes.patches
-    assert dots.get_path().vertices[0][1] == axes.get_ylim()[0] > 0
+    (patch,) = axes.patches
+    assert dots(patch)[0][1] == axes.get_ylim()[0] > 0
 
 
 def test_clusters_of_one_round_are_told_apart_by_the_settings_that_only_their_cases_share(
@@ -148,8 +153,8 @@ def test_the_course_shows_the_trial_of_median_throughput_with_a_running_median(s
     (axes,) = figure.axes
     line = axes.lines[0]  # the lower one of two
     assert np.asarray(line.get_ydata()).tolist() == [10.0] * 6
-    (dots,) = axes.patches
-    assert dots.get_path().vertices[::2, 1].tolist() == rates[0]
+    (patch,) = axes.patches
+    assert [y for _, y in dots(patch)] == rates[0]
 
 
 def test_a_run_in_one_window_has_neither_figure(tmp_path: Path) -> None:
@@ -204,3 +209,22 @@ def test_times_of_a_trials_slices_count_from_its_own_first_send(sliced: Results)
     assert went.table.index.tolist() == pytest.approx([0.1, 60.1])
     assert went.table["acked"].tolist() == [10.0, 20.0]
     assert went.right_s == pytest.approx(60.6)
+
+
+def test_a_run_of_which_only_some_trials_are_sliced_has_each_case_in_one_of_the_figures(
+    tmp_path: Path,
+) -> None:
+    run = build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=100))
+    found = results.read(run)
+    trial = int(found.trials.loc[found.trials["case"] == "memory loss=0", "trial"].iloc[0])
+    mixed = with_rates(
+        replace(found, timeline=found.timeline[found.timeline["trial"] != trial]), {trial: [10, 20, 10]}
+    )
+    parts = sweep.parts(mixed)
+
+    of_seconds, of_slices = timeline.timeline(mixed, parts), course.course(mixed, parts)
+
+    assert of_seconds is not None
+    assert of_slices is not None
+    assert [text.get_text() for axes in of_seconds.axes for text in axes.texts] == ["0.001"]
+    assert [text.get_text() for axes in of_slices.axes for text in axes.texts] == ["0"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -24,7 +23,7 @@ RUNNING = 5
 def course(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     """Draw each case's representative trial, a dot a slice; None where no trial was measured in slices."""
     table = _representative(results)
-    blocks = [block for part in parts if (block := sweep.panels(_measured_in(part, table))).shown]
+    blocks = [block for part in parts if (block := sweep.panels(part.with_cases(table["case"]))).shown]
     y = fitting(table["rate"][table["rate"] > 0])
     if y is None or not blocks:
         return None
@@ -46,11 +45,6 @@ def _representative(results: Results) -> pd.DataFrame:
     )
     chosen = {representative(own) for _, own in table.groupby("case")}
     return table[table["trial"].isin(chosen)].sort_values(["case", "minutes"])
-
-
-def _measured_in(part: sweep.Part, table: pd.DataFrame) -> sweep.Part:
-    """Return the part with only those of its cases that have rows in the table."""
-    return replace(part, cases=part.cases[part.cases["case"].isin(table["case"])])
 
 
 def _lines(cell: multiples.Cell, table: pd.DataFrame) -> multiples.Ends:

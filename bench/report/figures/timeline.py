@@ -29,7 +29,7 @@ def timeline(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     The representative trial is the one whose throughput is the median of its case (the lower one of two).
     """
     seconds = _seconds(results)
-    blocks = [block for part in parts if (block := sweep.panels(part)).shown]
+    blocks = [block for part in parts if (block := sweep.panels(part.with_cases(seconds["case"]))).shown]
     y = fitting(seconds["acked"][seconds["acked"] > 0])
     if y is None or not blocks:
         return None
