@@ -94,7 +94,7 @@ class Plan:
 
 
 def plan(loaded: Loaded, seed: int, rounds: int | None = None) -> Plan:
-    """Plan so many rounds of a run; without them as many as it has at least.
+    """Plan so many rounds of a run; without them all that it has, or the first of those that a budget allows.
 
     Raises ScenarioError for unknown settings, for a value or a system with no point that can exist, and for what no
     case can decide.
@@ -104,7 +104,7 @@ def plan(loaded: Loaded, seed: int, rounds: int | None = None) -> Plan:
     possible = [breaking.checked(loaded, case) for case in possible]
     claims.check(loaded, possible)
     swept = {case.system: list(case.swept) for case in every}
-    count = rounds or loaded.scenario.repeats
+    count = rounds or (loaded.scenario.repeats if loaded.scenario.budget is None else 1)
     trials = tuple(_ordered(possible, count, seed))
     return Plan(loaded, seed, count, trials, tuple(left_out), swept, tuple(case.name for case in possible))
 

@@ -1,4 +1,4 @@
-"""Runs for everybody to read: copied without their event logs, and an index over all of them."""
+"""Runs for everybody to read: one a scenario, with what its report is made of in few bytes, and an index over them."""
 
 from __future__ import annotations
 
@@ -6,54 +6,83 @@ import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bench.errors import BenchError, OutdatedError
 from bench.run.folder import RunFolder
 from bench.scenario import families
 
-PUBLISHED = Path(__file__).resolve().parents[2] / "reports" / "published"
+if TYPE_CHECKING:
+    from bench.report.beside import Run
 
-_KEPT = ("manifest.json", "plan.json", "scenario.yaml")
-_FOR_PEOPLE = ("trials.csv", "cases.csv", "errors.csv", "faults.csv")
-"""Tables that are kept as text too; the others as Parquet only."""
+PUBLISHED = Path(__file__).resolve().parents[2] / "reports" / "published"
+MOST_BYTES = 700_000
+"""The most that the folder of a run takes, report included."""
+_NEEDED = ("manifest.json", "plan.json", "scenario.yaml", "results/trials.parquet")
 
 
 def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
     """Copy runs to where they are read, each whole or not at all; renew the index, whose path is returned.
 
+    A run's folder has its scenario's name; what was published of this scenario before is replaced. The folder holds
+    what a report is made of (bench/report/compact_run.py), so that published runs can be compared and published again;
+    not the event log, the servers' logs and the trials' pages. Expectations are judged, and the report is written, by
+    today's rules, also those of a run that is published again.
+
     The pages of families that are there (bench report --family) are renewed too, and where something broke in a run the
     reports of those in which nothing did: they show what became of their promises elsewhere.
 
-    Kept is what a report is made of, so that published runs can be compared: results, trial.json, manifest; not the
-    event log, the servers' logs and the trials' pages. What it claims is judged, and the report written, by today's
-    rules, also those of a published run. Raises BenchError for a run without results.
+    Raises BenchError for a run without results, for one that takes more than MOST_BYTES, and for one that would replace
+    a run that answers better: a quick run, one with other settings or one cut short never replaces a whole one.
     """
-    from bench.analysis.verdicts import judged  # noqa: PLC0415 - pandas loads only when something is published
-    from bench.report import beside, write_report  # noqa: PLC0415 - what draws loads only when something is drawn
+    from bench.report import beside  # noqa: PLC0415 - pandas loads only when something is published
     from bench.report.pages import family, published  # noqa: PLC0415 - what draws loads only when something is drawn
 
-    came = set()
-    for run in runs:
-        _check(run.path)
-        fresh = to / f".{run.path.name}"
-        shutil.rmtree(fresh, ignore_errors=True)
-        try:
-            _copy(run.path, fresh)
-            judged.again(fresh)
-            write_report(fresh, of_trials=False)
-            came.add(_replaced(to / run.path.name, fresh))
-        finally:
-            shutil.rmtree(fresh, ignore_errors=True)
+    came = {_publish(run.path, to) for run in runs}
     showing = list(beside.unbroken(to))
     if came.difference(showing):
         for path in showing:
             with suppress(OutdatedError):
-                write_report(path, of_trials=False)
+                _write_report(path)
     known = families()
     for name, scenarios in known.items():
         if (to / f"family-{name}").is_dir():
             family.write(name, scenarios, to)
     return published.write(to, known)
+
+
+def _publish(run: Path, to: Path) -> Path:
+    from bench.analysis.verdicts import judged  # noqa: PLC0415 - pandas loads only when something is published
+    from bench.report import beside, compact_run, results  # noqa: PLC0415 - as above
+
+    _check(run)
+    manifest = results.document(run / "manifest.json")
+    place = to / str(manifest["scenario"])
+    _check_better(beside.Run(run, manifest), place)
+    fresh = to / f".{place.name}"
+    shutil.rmtree(fresh, ignore_errors=True)
+    try:
+        compact_run.copy(run, fresh)
+        judged.again(fresh)
+        compact_run.compact(fresh)
+        _write_report(fresh)
+        _check_size(fresh, run)
+        return _replaced(place, fresh)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _write_report(published: Path) -> None:
+    """Write a run's report; where its folder is too large, as a page that unpacks itself."""
+    from bench.report import packed_page, write_report  # noqa: PLC0415 - what draws loads only when something is drawn
+
+    page, _ = write_report(published, of_trials=False)
+    if _size(published) > MOST_BYTES:
+        page.write_text(packed_page.packed(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def _replaced(published: Path, fresh: Path) -> Path:
@@ -68,24 +97,37 @@ def _replaced(published: Path, fresh: Path) -> Path:
 
 
 def _check(run: Path) -> None:
-    missing = [name for name in (*_KEPT, "results/trials.parquet") if not (run / name).is_file()]
+    from bench.report.results import PACKED  # noqa: PLC0415 - pandas loads only when something is published
+
+    missing = [name for name in _NEEDED if not any((run / f"{name}{end}").is_file() for end in ("", PACKED))]
     if missing:
         mend = (
             "a run that was read in can't be published"
-            if _KEPT[-1] in missing
+            if "scenario.yaml" in missing
             else f"analyse it first: bench report {run}"
         )
         raise BenchError(f"{run} has no {', '.join(missing)}: {mend}")
 
 
-def _copy(run: Path, to: Path) -> None:
-    (to / "results").mkdir(parents=True)
-    for name in _KEPT:
-        shutil.copyfile(run / name, to / name)
-    for file in (run / "results").iterdir():
-        if file.suffix in {".parquet", ".json"} or file.name in _FOR_PEOPLE:
-            shutil.copyfile(file, to / "results" / file.name)
-    for file in run.glob("trials/[0-9]*/trial.json"):
-        trial = to / "trials" / file.parent.name
-        trial.mkdir(parents=True)
-        shutil.copyfile(file, trial / file.name)
+def _check_better(run: Run, place: Path) -> None:
+    from bench.report import beside, results  # noqa: PLC0415 - pandas loads only when something is published
+
+    if not (place / "manifest.json").is_file() or not beside.stands_in(*run):
+        return
+    if not beside.stands_in(place, results.document(place / "manifest.json")):
+        raise BenchError(
+            f"{run.path} is quick, has other settings or was cut short, and {place} holds a whole run of its scenario: "
+            f"publish a whole run, or remove {place} first"
+        )
+
+
+def _check_size(fresh: Path, run: Path) -> None:
+    if (size := _size(fresh)) > MOST_BYTES:
+        files = sorted(
+            (file for file in fresh.rglob("*") if file.is_file()), key=lambda file: -file.stat().st_size
+        )
+        largest = ", ".join(f"{file.relative_to(fresh)} {file.stat().st_size:,}" for file in files[:3])
+        raise BenchError(
+            f"{run}: published it would take {size:,} bytes ({largest}); at most {MOST_BYTES:,} are allowed. "
+            "Publish a run with fewer cases or rounds"
+        )

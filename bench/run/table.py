@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from rich.console import Group, RenderableType
 from rich.table import Table
 
-from bench import numbers
 from bench.model import text
 from bench.run import preflight
 from bench.run.cluster import nodes
@@ -33,7 +32,7 @@ def _budget(plan: Plan) -> str:
     if budget_s is None:
         return ""
     most = "" if budget_s == math.inf else f", for {budget_s / 60:.0f} min at most"
-    return f" for {numbers.plural(plan.rounds, 'round')}, then more until all is decided{most}"
+    return f" a round; {plan.loaded.scenario.repeats} rounds or more, until all is decided{most}"
 
 
 def plan_table(plan: Plan) -> RenderableType:
