@@ -185,10 +185,10 @@ def test_what_is_undecided_is_told_with_the_minutes_that_it_takes(found: Results
 
     assert said(0.0) == "Every expectation is decided."
     assert said(12.4, "order") == (
-        "1 of 1 expectation is undecided: (1) a is above b. About 13 more minutes of measuring would decide this: "
+        "1 of 1 expectation is undecided. About 13 more minutes of measuring would decide the rest: "
         "`bench run --resume 20261121-120000-acks-sweep-standard --budget 13m`."
     )
-    assert said(None, "order").endswith("cannot be estimated from its rounds.")
+    assert said(None, "order").endswith("cannot be estimated from this run's rounds.")
 
 
 def test_intervals_come_over_rounds_and_their_width_is_told(found: Results) -> None:
@@ -264,7 +264,7 @@ def test_the_first_page_says_what_is_undecided_and_how_to_go_on(tmp_path: Path) 
     page = html.render(build(tmp_path / "run", Sketch(systems=("pulsar",), rounds=1, cycles=2, messages=100)))
 
     first = page[page.index('<header class="front">') : page.index("</header>")]
-    assert "1 of 1 expectation is undecided: (1) Throughput rises when the journal is not synced" in first
+    assert "1 of 1 expectation is undecided. About 13 more minutes" in first
     assert "<code>bench run --resume 20261121-120000-acks-sweep-standard --budget 13m</code>" in first
     assert "decided by the interval of their ratio" in page
     assert "sign test" not in page

@@ -91,26 +91,24 @@ def width(results: Results) -> str:
 
 
 def undecided(results: Results) -> str:
-    """Which expectations are undecided, and how many more minutes would decide them; empty where none was stated."""
+    """How many expectations are undecided, and how many more minutes would decide them; empty where none was stated."""
     if not over_rounds(results) or not results.expectations:
         return ""
-    names = set(_undecided(results).get("expectations") or ())
-    claims = [str(entry.get("claim")) for entry in results.expectations if entry.get("id") in names]
-    if not claims:
+    count = len(_undecided(results).get("expectations") or ())
+    if not count:
         return "Every expectation is decided."
-    count = f"{len(claims)} of {numbers.plural(len(results.expectations), 'expectation')}"
-    listed = "; ".join(f"({place}) {claim.rstrip('.')}" for place, claim in enumerate(claims, start=1))
-    return f"{count} {'is' if len(claims) == 1 else 'are'} undecided: {listed}. {_time_left(results)}"
+    every = numbers.plural(len(results.expectations), "expectation")
+    return f"{count} of {every} {'is' if count == 1 else 'are'} undecided. {_time_left(results)}"
 
 
 def _time_left(results: Results) -> str:
     minutes = _undecided(results).get("minutes_left")
     if minutes is None:
-        return "How much longer a run would take to decide this cannot be estimated from its rounds."
+        return "How many more minutes would decide the rest cannot be estimated from this run's rounds."
     more = max(1, math.ceil(minutes))
     run = results.manifest.get("run", results.run.name)
     return (
-        f"About {numbers.plural(more, 'more minute')} of measuring would decide this: "
+        f"About {numbers.plural(more, 'more minute')} of measuring would decide the rest: "
         f"`bench run --resume {run} --budget {more}m`."
     )
 
