@@ -70,7 +70,8 @@ class RunSlice:
     """Load an open trial for one slice; sends are recorded as of slice `number`.
 
     Progress: as of Produce, `sent` to `unknown` over all slices so far. Done: slice {slice, begun_ns, start_ns, end_ns}
-    (what counts is from start_ns until before end_ns), acked (in this slice), client (as of Produce), due_unsent and
+    (what counts is from start_ns until before end_ns), acked (in this slice), acked_before (in those
+    before), client (as of Produce), due_unsent and
     stalled (of this slice; after a stalled one the trial takes no more).
     """
 
@@ -110,6 +111,20 @@ class Subscribe:
     trial: int
     run: str
     folder: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drain:
+    """Wait until each live consumer of a trial has received `expected` messages, or nothing came for `grace_s`.
+
+    They go on. Done: received (the least over the consumers).
+    """
+
+    verb: ClassVar[str] = "drain"
+
+    trial: int
+    expected: int
+    grace_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,10 +168,10 @@ class Verify:
     expected: int
 
 
-Command: TypeAlias = Produce | Open | RunSlice | Close | Subscribe | Finish | Verify
+Command: TypeAlias = Produce | Open | RunSlice | Close | Subscribe | Drain | Finish | Verify
 
 _BY_VERB: dict[str, type[Command]] = {
-    kind.verb: kind for kind in (Produce, Open, RunSlice, Close, Subscribe, Finish, Verify)
+    kind.verb: kind for kind in (Produce, Open, RunSlice, Close, Subscribe, Drain, Finish, Verify)
 }
 
 

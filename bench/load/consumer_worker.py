@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import Any
 
 from bench.errors import LoadError
-from bench.load.commands import Finish, Subscribe, Verify, from_line
+from bench.load.commands import Drain, Finish, Subscribe, Verify, from_line
 from bench.load.consuming import Consumers, verify
 from bench.load.native import hurry_threads
 from bench.load.wire import Answers
@@ -57,8 +57,12 @@ class ConsumerProcess:
         match command:
             case Subscribe():
                 return self._subscribe(command)
-            case Finish():
-                return self._finish(command)
+            case Drain(trial=trial):
+                return self._of_trial(trial).drain(command)
+            case Finish(trial=trial):
+                consumers = self._of_trial(trial)
+                del self._consumers[trial]
+                return consumers.finish(command, self._answers.progress)
             case Verify():
                 return verify(client_side(command.system, command.endpoint), command, self._answers.progress)
         raise LoadError(f"The consumer process only consumes; {command.verb} is the load process's.")
@@ -75,13 +79,10 @@ class ConsumerProcess:
             with suppress(LoadError):
                 consumers.close()
 
-    def _finish(self, command: Finish) -> dict[str, Any]:
-        consumers = self._consumers.pop(command.trial, None)
-        if consumers is None:
-            raise LoadError(
-                f"The consumer process was asked to finish trial {command.trial}, which has no consumers."
-            )
-        return consumers.finish(command, self._answers.progress)
+    def _of_trial(self, trial: int) -> Consumers:
+        if trial not in self._consumers:
+            raise LoadError(f"The consumer process has no consumers of trial {trial}.")
+        return self._consumers[trial]
 
 
 if __name__ == "__main__":

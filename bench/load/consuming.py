@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from bench.errors import LoadError
-from bench.load.commands import Finish, Subscribe, Verify
+from bench.load.commands import Drain, Finish, Subscribe, Verify
 from bench.load.native import spare_collector
 from bench.load.payload import run_hash
 from bench.load.recorder import ReceiveRecorder
@@ -18,6 +18,8 @@ from bench.systems.protocols import Consumer, Received, System
 _RECEIVE_S = 0.1
 _HAND_OVER_NS = NANOS // 10
 _LOOK_S = 0.05
+_DRAIN_LOOK_S = 0.002
+"""The next slice waits for that."""
 _TELL_NS = NANOS // 2
 _STILL_NS = NANOS
 """When nothing has come to a reader for longer, it stood still."""
@@ -89,6 +91,20 @@ class Consumers:
                 report(self._counts())
         self.close()
         return self._counts()
+
+    def drain(self, command: Drain) -> dict[str, Any]:
+        """See commands.Drain. Raises LoadError when a consumer broke off."""
+        begun_ns = time.monotonic_ns()
+        while any(self._is_missing(consumer, command, begun_ns) for consumer in self._consumers):
+            time.sleep(_DRAIN_LOOK_S)
+        return {"received": min((one.recorder.received for one in self._consumers), default=0)}
+
+    @staticmethod
+    def _is_missing(consumer: LiveConsumer, command: Drain, begun_ns: int) -> bool:
+        """Whether a consumer lacks messages that may still come."""
+        consumer.check()
+        quiet_ns = time.monotonic_ns() - max(begun_ns, consumer.recorder.last_ns)
+        return consumer.recorder.received < command.expected and quiet_ns < command.grace_s * NANOS
 
     def close(self) -> None:
         """Leave. Raises LoadError when a consumer broke off or a record could not be written."""

@@ -169,6 +169,7 @@ class TrialLoad:
         return {
             "slice": {"slice": number, **times},
             "acked": self._recorder.counts[Outcome.OK] - acked,
+            "acked_before": acked,
             "client": self._client(),
             "due_unsent": self._due_unsent(),
             "stalled": self._stalled_ns is not None,

@@ -62,6 +62,7 @@ class Interleaved:
         """
         self._machine, self._current = probe(), left[0]
         try:
+            self._rig.create_topics([topics_of(trial)[0] for trial in left])
             opened = [self._open(trial) for trial in left]
             with self._rig.slice_sampler() as sampler:
                 self._measure(opened, sampler, live)
@@ -78,13 +79,12 @@ class Interleaved:
         return None
 
     def _open(self, trial: Trial) -> _OpenTrial:
-        """Make the topic of a trial, connect its consumers and its producers."""
+        """Connect the consumers and the producers of a trial, whose topic is there."""
         self._current = trial
         rig, cluster = self._rig, self._rig.cluster
         working = rig.folder.open_trial(trial.number)
         document = record.blank(trial) | {"logs": self._logs, "disk": cluster.disks.become(trial.case.disk)}
         (topic,) = topics_of(trial)
-        cluster.admin.create_topic(topic)
         effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
         rig.subscribe(trial, topic, working / "receives")
         opened = rig.open(trial, topic, working / "sends")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from bench.faults import Timeline, read_steps, stands
-from bench.load.commands import Close, Command, Finish, Open, Produce, RunSlice, Subscribe
+from bench.load.commands import Close, Command, Drain, Finish, Open, Produce, RunSlice, Subscribe
 from bench.model import Case, Topic, Trial
 from bench.run.cluster import LiveCluster, LoadProcesses
 from bench.run.folder import RunFolder
@@ -20,6 +21,11 @@ _SILENCE_S = 90.0
 _SUBSCRIBE_S = 60.0
 _CATCH_UP_S = 3.0
 _TAIL_S = 90.0
+_DRAIN_S = 0.5
+"""After a slice consumers are waited for until nothing has come for so long."""
+
+_AT_A_TIME = 8
+"""So many topics are made or deleted at a time: most of what one takes is waiting."""
 
 Live: TypeAlias = Callable[[Mapping[str, Any]], None]
 Document: TypeAlias = dict[str, Any]
@@ -93,8 +99,16 @@ class Rig:
         return self._slicing(Open(produce=self._load(trial.case, topic, trial.number, folder)))
 
     def run_slice(self, trial: Trial, number: int, live: Live) -> Document:
-        """Load an open trial for one slice. Raises LoadError, NodeDiedError."""
-        return self._slicing(RunSlice(trial=trial.number, number=number), live)
+        """Load an open trial for one slice, and let its consumers have what it sent. Raises LoadError, NodeDiedError.
+
+        What servers still have to do for it then (followers that nobody waited for, and what stands in connections
+        with acks=0) would fall on the next slice.
+        """
+        done = self._slicing(RunSlice(trial=trial.number, number=number), live)
+        if trial.case.load.consumers:
+            drain = Drain(trial=trial.number, expected=done["acked_before"] + done["acked"], grace_s=_DRAIN_S)
+            self.consume(drain, _TAIL_S)
+        return done
 
     def close(self, trial: Trial) -> Document:
         """Disconnect the producers of an open trial. Raises LoadError, NodeDiedError."""
@@ -115,6 +129,19 @@ class Rig:
             folder=folder,
             seed=self.seed_of(number),
         )
+
+    def create_topics(self, topics: Sequence[Topic]) -> None:
+        """Create topics, several at a time. Raises ClusterError."""
+        self._of_each(self.cluster.admin.create_topic, topics)
+
+    def delete_topics(self, topics: Sequence[Topic]) -> None:
+        """Delete topics, several at a time. Raises ClusterError."""
+        self._of_each(self.cluster.admin.delete_topic, topics)
+
+    @staticmethod
+    def _of_each(act: Callable[[Topic], None], topics: Sequence[Topic]) -> None:
+        with ThreadPoolExecutor(_AT_A_TIME) as pool:
+            list(pool.map(act, topics))
 
     def subscribe(self, trial: Trial, topic: Topic, folder: Path) -> None:
         """Begin to consume a topic, if the trial has consumers; what they receive goes to `folder`."""

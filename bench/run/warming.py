@@ -75,11 +75,11 @@ def _loads(rig: Rig, cases: Sequence[Case], working: Path) -> Iterator[list[Call
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, working, ignore_errors=True)
         sampler = stack.enter_context(rig.slice_sampler())
+        rig.create_topics([load.topic for load in loads])
         for load in loads:
             folder = working / load.topic.name
             for stage in ("sends", "receives"):
                 (folder / stage).mkdir(parents=True)
-            rig.cluster.admin.create_topic(load.topic)
             rig.subscribe(load.trial, load.topic, folder / "receives")
             rig.open(load.trial, load.topic, folder / "sends")
 
@@ -96,7 +96,7 @@ def _loads(rig: Rig, cases: Sequence[Case], working: Path) -> Iterator[list[Call
             sent = rig.close(load.trial)["sent"]
             if load.trial.case.load.consumers:
                 rig.catch_up(load.trial.number, sent)
-            rig.cluster.admin.delete_topic(load.topic)
+        rig.delete_topics([load.topic for load in loads])
 
 
 def _load(number: int, case: Case, cases: int) -> _WarmUpLoad:

@@ -60,7 +60,7 @@ class Servers:
         self.fsync = ""
         self._fails, self._stalls = fails, stalls
         self.cluster = SimpleNamespace(
-            admin=SimpleNamespace(create_topic=lambda topic: None, effective=lambda topic: {}),
+            admin=SimpleNamespace(effective=lambda topic: {}),
             jvms={},
             disks=SimpleNamespace(
                 become=lambda disk: {"emulated_fsync": disk["emulated_fsync"], "fsync_ns": {}},
@@ -75,6 +75,9 @@ class Servers:
 
     def slice_sampler(self) -> Looks:
         return self.looks
+
+    def create_topics(self, *_: object) -> None:
+        """There are no topics."""
 
     def subscribe(self, *_: object) -> None:
         """Nobody consumes."""

@@ -23,6 +23,7 @@ from gevent import GreenletExit
 from bench.errors import LoadError, NodeDiedError
 from bench.load.commands import (
     Close,
+    Drain,
     Finish,
     Open,
     Produce,
@@ -397,7 +398,7 @@ def test_consumers_of_a_trial_that_broke_off_make_way(
 
 
 def test_finishing_without_subscribing_is_refused(consumer_worker: WorkerProcess) -> None:
-    with pytest.raises(LoadError, match="has no consumers"):
+    with pytest.raises(LoadError, match="has no consumers of trial 4"):
         consumer_worker.call(Finish(trial=4, expected=1, grace_s=1), deadline_s=30)
 
 
@@ -603,3 +604,16 @@ def test_a_trial_is_opened_once_and_closed_once(trial: Trial, worker: WorkerProc
     worker.call(Close(trial=4), 30)
     with pytest.raises(LoadError, match="No load of trial 4 is open"):
         worker.call(Close(trial=4), 30)
+
+
+def test_consumers_are_waited_for_until_they_have_what_was_sent(
+    trial: Trial, worker: WorkerProcess, consumer_worker: WorkerProcess
+) -> None:
+    consumer_worker.call(trial.subscribe(consumers=2), 30)
+    worker.call(trial.produce(closed(messages=300)), 60)
+
+    assert consumer_worker.call(Drain(trial=4, expected=300, grace_s=10), 30) == {"received": 300}
+    begun = time.monotonic()
+    assert consumer_worker.call(Drain(trial=4, expected=301, grace_s=0.3), 30) == {"received": 300}
+    assert time.monotonic() - begun >= 0.3
+    assert consumer_worker.call(Finish(trial=4, expected=300, grace_s=10), 30)["distinct"] == 300
