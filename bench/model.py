@@ -26,6 +26,8 @@ def texts(values: object) -> list[str]:
 
 
 NANOS = 1_000_000_000
+SETTLING_SLICE = -1
+"""The slice of sends that belong to no slice that counts: a trial's first ones, while its topic and clients settle."""
 NEVER_NS = 2**63 - 1
 """Later than any time."""
 

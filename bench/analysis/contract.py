@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.folder import TrialRecord
+from bench.model import SETTLING_SLICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def _problems(row: ProducerSums, slices: int) -> list[str]:
         found.append(f"{row.endless} acknowledged sends of producer {row.producer} have no done_ns.")
     if row.backward:
         found.append(f"{row.backward} sends of producer {row.producer} were done before they were sent.")
-    if row.lowest_slice < 0 or row.highest_slice >= slices:
+    if row.lowest_slice < SETTLING_SLICE or row.highest_slice >= slices:
         found.append(
             f"The sends of producer {row.producer} belong to slices {row.lowest_slice} to {row.highest_slice}, "
             f"but trial.json has slices 0 to {slices - 1}."

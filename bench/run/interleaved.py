@@ -14,14 +14,17 @@ from typing import Any
 
 from bench.backends.line import line_ns
 from bench.backends.machine import probe
-from bench.errors import BenchError
+from bench.errors import BenchError, LoadError
 from bench.load.commands import Verify
-from bench.model import Topic, Trial
+from bench.model import SETTLING_SLICE, Topic, Trial
 from bench.run import record
 from bench.run.emulated import held_figures
 from bench.run.rig import Document, Live, Rig
 from bench.run.trial import READ_S, SILENCE_S, topics_of
 from bench.telemetry import SCRAPED_CYCLES, SliceSampler
+
+_SETTLING_CYCLES = 2
+"""Seen: first slices with a twentieth of the throughput of later ones."""
 
 Finished = Callable[[Trial, Document], None]
 
@@ -64,6 +67,7 @@ class Interleaved:
         try:
             self._rig.create_topics([topics_of(trial)[0] for trial in left])
             opened = [self._open(trial) for trial in left]
+            self._settle(opened, live)
             with self._rig.slice_sampler() as sampler:
                 self._measure(opened, sampler, live)
             self._machine["line_after_ns"] = line_ns()
@@ -90,6 +94,27 @@ class Interleaved:
         opened = rig.open(trial, topic, working / "sends")
         return _OpenTrial(trial, working, topic, document, effective, opened)
 
+    def _settle(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
+        """Load every trial for some cycles that nothing counts of: logs, connections and caches are new to the servers.
+
+        Raises LoadError where a load breaks off.
+        """
+        for cycle in range(_SETTLING_CYCLES):
+            for one in self._shuffled(opened, f"settling {cycle}"):
+                self._current = one.trial
+                self._rig.cluster.disks.change(one.trial.case.disk)
+                done = self._rig.run_slice(one.trial, SETTLING_SLICE, live(one.trial))
+                if done["stalled"]:
+                    raise LoadError(
+                        "The load broke off while it settled: nothing came back from the brokers."
+                    )
+
+    def _shuffled(self, trials: Sequence[_OpenTrial], cycle: str) -> list[_OpenTrial]:
+        """Return the trials in the order of a cycle, by the run's seed."""
+        shuffled = list(trials)
+        random.Random(f"{self._rig.seed}/{self._logs}/{cycle}").shuffle(shuffled)
+        return shuffled
+
     def _measure(
         self, opened: Sequence[_OpenTrial], sampler: SliceSampler, live: Callable[[Trial], Live]
     ) -> None:
@@ -97,8 +122,7 @@ class Interleaved:
         slices = {one.trial.number: one.trial.case.load.slices or 0 for one in opened}
         for cycle in range(max(slices.values())):
             going = [one for one in opened if one.goes_on and cycle < slices[one.trial.number]]
-            random.Random(f"{self._rig.seed}/{self._logs}/{cycle}").shuffle(going)
-            for one in going:
+            for one in self._shuffled(going, str(cycle)):
                 self._slice(one, cycle, sampler, live(one.trial))
         for one in opened:
             sampler.write(one.trial.number, one.working / "telemetry" / "samples.parquet")

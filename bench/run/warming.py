@@ -35,7 +35,7 @@ def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> li
     differ in their disk only have one turn, as no disk is emulated yet.
 
     Returns of each round how many turns it had, their acknowledgements, the share of a core that compilers took, and
-    whether that is rest; the last round may have turns for some only.
+    whether that is rest. The first round is whole whatever it takes; the last one may have turns for some only.
     """
     with _loads(rig, _alike_once(cases), working) as turns:
         return in_rounds(turns, Compilers(lambda: rig.cluster.backend.pids().values()), most_s)
@@ -48,7 +48,8 @@ def in_rounds(turns: Sequence[Callable[[], int]], compilers: Compilers, most_s: 
     while not rested and time.monotonic() + longest_s <= end_s:
         begun_s, acks = time.monotonic(), []
         for turn in turns:
-            if (turn_begun_s := time.monotonic()) + longest_s > end_s:
+            turn_begun_s = time.monotonic()
+            if rounds and turn_begun_s + longest_s > end_s:
                 break
             acks.append(turn())
             longest_s = max(longest_s, time.monotonic() - turn_begun_s)

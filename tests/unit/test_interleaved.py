@@ -56,6 +56,7 @@ class Servers:
     def __init__(self, folder: RunFolder, fails: object = None, stalls: object = None) -> None:
         self.folder, self.seed = folder, 7
         self.events: list[Any] = []
+        self.settling: list[Any] = []
         self.looks = Looks()
         self.fsync = ""
         self._fails, self._stalls = fails, stalls
@@ -88,7 +89,7 @@ class Servers:
     def run_slice(self, trial: Trial, number: int, _live: object) -> dict[str, Any]:
         if (trial.number, number) == self._fails:
             raise LoadError("The load broke off.")
-        self.events.append((trial.number, number, self.fsync))
+        (self.settling if number < 0 else self.events).append((trial.number, number, self.fsync))
         start_ns = 1_000 * len(self.events)
         return {
             "slice": {
@@ -181,6 +182,24 @@ def test_everybody_is_looked_at_around_each_slice_and_servers_are_asked_in_some_
     ]
     assert {number for _, _, number, scraped in looks if scraped} == {0, 8}
     assert servers.looks.written == [0, 1, 2]
+
+
+def test_every_trial_settles_before_any_slice_counts(folder: RunFolder) -> None:
+    servers = Servers(folder)
+
+    measure(servers)
+
+    assert sorted(servers.settling) == sorted(
+        (trial, -1, f"{trial}ms") for trial in range(3) for _ in range(2)
+    )
+
+
+def test_a_trial_that_stalls_while_it_settles_has_failed(folder: RunFolder) -> None:
+    reason, left, documents = measure(Servers(folder, stalls=(1, -1)))
+
+    assert "broke off while it settled" in str(reason)
+    assert [trial.number for trial in left] == [0, 2]
+    assert documents[1]["state"] == "failed"
 
 
 def test_a_failure_in_a_slice_is_its_trials_and_the_others_stay(folder: RunFolder) -> None:
