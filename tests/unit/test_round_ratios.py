@@ -162,5 +162,16 @@ def test_more_confidence_is_a_wider_interval(cases: list[list[float]], level: fl
     assert narrow.high <= wide.high
 
 
+def test_four_times_the_rounds_halve_a_half_width_or_better() -> None:
+    """The degrees of freedom grow as well, so that t shrinks."""
+    ratio = present(on_one_cluster(a=powers(0.6, 0.8, 1.0), b=powers(0, 0, 0)).ratio("a", "b"))
+    half_width = ratio.half_width()
+
+    assert half_width is not None
+    assert ratio.rounds_for(half_width) == 3
+    assert ratio.rounds_for(half_width / 2) in range(5, 12)
+    assert ratio.rounds_for(0.0) == 999
+
+
 def test_a_half_width_is_told_as_a_share() -> None:
     assert relative_half_width(1 / 1.05, 1.05) == pytest.approx(0.05)

@@ -25,7 +25,8 @@ PRIOR_FREEDOM = 4
 """The variance of like pairs counts as much as so many further rounds of a pair (docs/method.md)."""
 LEAST_ROUNDS = 2
 """From so many rounds on a ratio has an interval."""
-_MOST_ROUNDS = 999
+MOST_ROUNDS = 999
+"""Stands for so many rounds or more, in estimates of how many it would take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +67,15 @@ class RoundRatio:
     def rounds_for(self, half_width: float, level: float = LEVEL) -> int | None:
         """Return in how many rounds the interval would reach no further than `half_width`, a logarithm.
 
-        From today's variance; never fewer than there are. None where there is no interval, and above 999 rounds.
+        From today's variance; never fewer than there are, and 999 for that many or more. None where there is no interval.
         """
-        if self.error is None or self.freedom is None or half_width <= 0:
+        if self.error is None or self.freedom is None:
             return None
-        numbers = np.arange(self.rounds, _MOST_ROUNDS + 1)
+        numbers = np.arange(self.rounds, MOST_ROUNDS + 1)
         freedom = self.freedom * (numbers - 1) / (self.rounds - 1)
         reach = stats.t.isf((1 - level) / 2, freedom) * self.error * np.sqrt(self.rounds / numbers)
         enough = numbers[reach <= half_width]
-        return int(enough[0]) if len(enough) else None
+        return int(enough[0]) if len(enough) else MOST_ROUNDS
 
 
 @dataclass(frozen=True, slots=True)
