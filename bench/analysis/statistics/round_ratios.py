@@ -67,7 +67,7 @@ class RoundRatio:
     def rounds_for(self, half_width: float, level: float = LEVEL) -> int | None:
         """Return in how many rounds the interval would reach no further than `half_width`, a logarithm.
 
-        From today's variance; never fewer than there are, and 999 for that many or more. None where there is no interval.
+        From today's variance; never fewer than there are, 999 for that many or more. None without an interval.
         """
         if self.error is None or self.freedom is None:
             return None
