@@ -23,7 +23,7 @@ from bench.run.rig import Document, Live, Rig
 from bench.run.trial import READ_S, SILENCE_S, topics_of
 from bench.telemetry import SCRAPED_CYCLES, SliceSampler
 
-_SETTLING_CYCLES = 2
+_SETTLING_CYCLES = 1
 """Seen: first slices with a twentieth of the throughput of later ones."""
 
 Finished = Callable[[Trial, Document], None]
