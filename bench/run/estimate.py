@@ -15,7 +15,7 @@ _SLICE_BESIDES_S = 0.03
 """A slice takes so much longer than its load: looking at everybody, handing it over, waiting for its last sends."""
 _MESSAGES_PER_S = 15_000.0
 """So fast is a load at most that is a number of messages: sent and read."""
-ANALYSIS_S = 60.0
+ANALYSIS_S = 45.0
 
 
 def start_s(system: str, warm_up_s: float) -> float:
