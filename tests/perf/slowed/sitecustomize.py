@@ -1,9 +1,10 @@
-"""Makes every send of the load process take a ninth longer in every second round: throughput falls by a tenth there.
+"""Makes every send of some trials of the load process take longer, so that their throughput falls by a known share.
 
-Python imports this by its name where the folder is on PYTHONPATH; see compare_calls.py. Rounds go equal, slowed,
-slowed, equal, and so on, so that neither kind is the later one. Each trial that it slows has a file `slowed`.
-It waits asleep, but for the last moment: on two cores that servers share, a client that spins for its ninth slows
-them too, and throughput fell by up to three tenths.
+Python imports this by its name where the folder is on PYTHONPATH. In a run of equal.yaml (see compare_calls.py) the
+trials of every second round fall by a tenth: rounds go equal, slowed, slowed, equal, and so on, so that neither kind is
+the later one. In a run of same.yaml (see same_calls.py) the case `slowed` falls by a twentieth. Each trial that is
+slowed has a file `slowed`. It waits asleep, but for the last moment: on two cores that servers share, a client that
+spins slows them too, and throughput fell by up to three times as much.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if "bench.load.worker" in sys.orig_argv:
     monkey.patch_all()  # as the load process does first of all; the sleep above stays the thread's own
 
     from bench.load import producing, sender
-    from bench.load.commands import Produce
+    from bench.load.commands import Open
     from bench.systems.protocols import Done
 
     _PR_SET_TIMERSLACK = 29
@@ -30,7 +31,9 @@ if "bench.load.worker" in sys.orig_argv:
     """A sleep ends so much late at most where timers have no slack, by and large."""
     _libc = ctypes.CDLL(None)
     _plain_done = sender.Slot._done
-    _plain_produce = producing.produce
+    _plain_open = producing.OpenLoads.open
+    _parts: dict[int, int] = {}
+    """By sender: of its time, each send takes longer by one part in so many."""
 
     def _wait(until_ns: int) -> None:
         _libc.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)  # of this thread; it takes a fraction of what is waited
@@ -40,23 +43,28 @@ if "bench.load.worker" in sys.orig_argv:
             pass
 
     def _slowed_done(self: sender.Slot, done: Done) -> None:
-        now_ns = monotonic_ns()
-        _wait(now_ns + (now_ns - self.sent_ns) // 9)
+        if part := _parts.get(id(self._sender)):
+            now_ns = monotonic_ns()
+            _wait(now_ns + (now_ns - self.sent_ns) // part)
         _plain_done(self, done)
 
-    def _slows(sends: Path, trial: int) -> bool:
+    def _part(sends: Path, trial: int) -> int | None:
         if sends.parents[1].name != "trials":  # a warm-up's
-            return False
+            return None
         plan = json.loads((sends.parents[2] / "plan.json").read_text(encoding="utf-8"))
-        number = next(planned["round"] for planned in plan["trials"] if planned["trial"] == trial)
-        return number % 4 in {1, 2}
+        planned = next(planned for planned in plan["trials"] if planned["trial"] == trial)
+        if plan["scenario"] == "equal":
+            return 9 if planned["round"] % 4 in {1, 2} else None
+        return 19 if planned["settings"].get("copy") == "slowed" else None
 
-    def _produce(environment: Any, system: Any, command: Produce, report: Any) -> dict[str, Any]:
-        slows = _slows(command.folder, command.trial)
-        sender.Slot._done = _slowed_done if slows else _plain_done  # type: ignore[method-assign]
-        summary = _plain_produce(environment, system, command, report)
-        if slows:
-            (command.folder.parent / "slowed").touch()
-        return summary
+    def _open(self: producing.OpenLoads, system: Any, command: Open) -> dict[str, Any]:
+        opened = _plain_open(self, system, command)
+        produce = command.produce
+        if part := _part(produce.folder, produce.trial):
+            for one in self._loads[produce.trial]._senders:
+                _parts[id(one)] = part
+            (produce.folder.parent / "slowed").touch()
+        return opened
 
-    producing.produce = _produce
+    sender.Slot._done = _slowed_done  # type: ignore[method-assign]
+    producing.OpenLoads.open = _open  # type: ignore[method-assign]
