@@ -39,15 +39,20 @@ class Other:
 def latest(out: Path) -> dict[str, Run]:
     """Return the newest run of each scenario that has results, one that only stands in where there is no other.
 
-    Names of run folders begin with their time. Raises ReportError where a manifest is garbled.
+    Raises ReportError where a manifest is garbled.
     """
-    runs = [
-        Run(path, results.document(path / "manifest.json"))
-        for path in sorted(out.glob("[0-9]*"))
-        if (path / "results").is_dir()
-    ]
-    last_wins = sorted(runs, key=lambda run: not stands_in(*run))
+    last_wins = sorted(_runs(out), key=lambda run: not stands_in(*run))
     return {str(run.manifest.get("scenario")): run for run in last_wins}
+
+
+def _runs(out: Path) -> list[Run]:
+    """Return the runs with results in a folder, the oldest first."""
+    runs = [
+        Run(file.parent, results.document(file))
+        for file in out.glob("[!.]*/manifest.json")
+        if (file.parent / "results").is_dir()
+    ]
+    return sorted(runs, key=lambda run: (str(run.manifest.get("started_utc") or ""), run.path.name))
 
 
 def stands_in(run: Path, manifest: Json) -> bool:
@@ -60,8 +65,7 @@ def stands_in(run: Path, manifest: Json) -> bool:
 
 def never_run(run: Path) -> int:
     """How many planned trials left nothing behind. Raises ReportError where the plan is garbled."""
-    there = (int(path.name) for path in (run / "trials").glob("[0-9]*"))
-    return results.never_run(results.document(run / "plan.json"), there)
+    return results.never_run(results.document(run / "plan.json"), results.trial_numbers(run))
 
 
 def is_quick(manifest: Json) -> bool:
@@ -77,10 +81,10 @@ def changes(manifest: Json) -> str:
 
 def unbroken(out: Path) -> Iterator[Path]:
     """Give every run in which nothing broke: these show what the others found."""
-    for path in sorted(out.glob("[0-9]*")):
+    for run in _runs(out):
         with suppress(ReportError):
-            if not results.breaks(results.summary(path)):
-                yield path
+            if not results.breaks(results.summary(run.path)):
+                yield run.path
 
 
 def broken(out: Path) -> Iterator[Other]:

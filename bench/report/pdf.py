@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.errors import ReportError
+from bench.report import compact_pdf
 
 if TYPE_CHECKING:
     from weasyprint.document import Document
@@ -17,7 +18,7 @@ _OPTIONS = {"pdf_tags": True}
 
 def write(html: str, path: Path) -> None:
     """Print the page to `path`. Raises ReportError where WeasyPrint's libraries are missing."""
-    _laid_out(html).write_pdf(path, **_OPTIONS)
+    _laid_out(html).write_pdf(path, finisher=compact_pdf.finish, **_OPTIONS)
 
 
 def write_poster(page: Callable[[str], str], path: Path) -> str:
@@ -31,7 +32,7 @@ def write_poster(page: Callable[[str], str], path: Path) -> str:
         document = _laid_out(html)
         if len(document.pages) == 1:
             break
-    document.write_pdf(path, **_OPTIONS)
+    document.write_pdf(path, finisher=compact_pdf.finish, **_OPTIONS)
     return html
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,12 @@ from bench.model import USAGE
 
 PAGES = "pages"
 """The folder of the trials' pages, beside the report."""
+
+
+PACKED = ".xz"
+"""What follows the name of a document that a published run has compressed."""
+TRIALS = f"trials.json{PACKED}"
+"""The trial.json of all trials of a published run, as one list."""
 
 
 def trial_page(trial: int) -> str:
@@ -163,7 +170,7 @@ def read(run: Path) -> Results:
         run=run,
         manifest=document(run / "manifest.json"),
         plan=document(run / "plan.json"),
-        expectations=tuple(_list(run / "results" / "expectations.json")),
+        expectations=expectations(run),
         summary=summary(run),
         trial_files=trial_documents(run),
         **tables,
@@ -192,17 +199,27 @@ def _table_path(run: Path, name: str) -> Path:
     return run / "results" / f"{name}.parquet"
 
 
+def columns(table: str) -> tuple[str, ...]:
+    """Return the columns that the report reads of a table."""
+    return _REQUIRED[table]
+
+
 def document(path: Path) -> Json:
     """Read a JSON object. Raises ReportError where it is missing or garbled."""
-    content = _json(path)
-    if not isinstance(content, dict):
-        raise ReportError(f"{path} holds a {type(content).__name__}, not a JSON object. {_again(path)}")
-    return content
+    found = content(path)
+    if not isinstance(found, dict):
+        raise ReportError(f"{path} holds a {type(found).__name__}, not a JSON object. {_again(path)}")
+    return found
 
 
 def summary(run: Path) -> Json:
     """Read the summary of a run's results. Raises ReportError where it is missing or garbled."""
     return document(run / "results" / "summary.json")
+
+
+def expectations(run: Path) -> tuple[Json, ...]:
+    """Read how a run's expectations were judged. Raises ReportError where that is missing or garbled."""
+    return tuple(_list(run / "results" / "expectations.json"))
 
 
 def never_run(plan: Json, there: Iterable[int]) -> int:
@@ -216,14 +233,24 @@ def breaks(summary: Json) -> bool:
 
 
 def _list(path: Path) -> list[Json]:
-    content = _json(path)
-    if not isinstance(content, list) or not all(isinstance(entry, dict) for entry in content):
+    found = content(path)
+    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
         raise ReportError(f"{path} is no JSON list of objects. {_again(path)}")
-    return content
+    return found
 
 
-def _json(path: Path) -> object:
-    return _readable(path, lambda file: json.loads(file.read_text(encoding="utf-8")))
+def content(path: Path) -> object:
+    """Read JSON, or the compressed file that a published run has instead. Raises ReportError where it has neither."""
+    compressed = path.with_name(f"{path.name}{PACKED}")
+    return _readable(path, lambda file: json.loads(_unpacked(compressed if compressed.is_file() else file)))
+
+
+def _unpacked(file: Path) -> str:
+    try:
+        stored = file.read_bytes()
+        return (lzma.decompress(stored) if file.suffix == PACKED else stored).decode("utf-8")
+    except lzma.LZMAError as error:
+        raise ValueError(str(error)) from error
 
 
 def _readable(path: Path, reader: Callable[[Path], T]) -> T:
@@ -244,6 +271,20 @@ def _again(path: Path) -> str:
 
 def trial_documents(run: Path) -> dict[int, Json]:
     """Read trial.json of every trial, by number. Raises ReportError where one is garbled."""
+    if (run / TRIALS).is_file():
+        return {int(trial["trial"]): trial for trial in _list(run / TRIALS.removesuffix(PACKED))}
     return {
         int(path.parent.name): document(path) for path in sorted((run / "trials").glob("[0-9]*/trial.json"))
     }
+
+
+def trial_numbers(run: Path) -> list[int]:
+    """Return the numbers of the trials that left something behind. Raises ReportError where a document is garbled."""
+    if (run / TRIALS).is_file():
+        return list(trial_documents(run))
+    return [int(path.name) for path in (run / "trials").glob("[0-9]*")]
+
+
+def trial_document_path(run: Path, trial: int) -> str:
+    """Return where a trial's trial.json lies in a run folder; of a published run the file that it is part of."""
+    return TRIALS if (run / TRIALS).is_file() else f"trials/{trial:04d}/trial.json"

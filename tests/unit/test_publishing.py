@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from bench.errors import BenchError
-from bench.report import results
+from bench.report import packed_page, results
+from bench.run import publishing
 from bench.run.folder import RunFolder
 from bench.run.publishing import publish
 from bench.scenario import catalogue
@@ -34,193 +35,229 @@ def run(tmp_path: Path) -> RunFolder:
     return RunFolder(path)
 
 
-def test_what_a_report_is_made_of_is_kept_and_nothing_else(run: RunFolder, tmp_path: Path) -> None:
-    publish([run], tmp_path / "published")
+@pytest.fixture
+def there(tmp_path: Path) -> Path:
+    """Where the run is published."""
+    return tmp_path / "published" / "acks-sweep"
 
-    there = tmp_path / "published" / run.path.name
-    assert results.read(there).trials.equals(results.read(run.path).trials)
+
+def change(path: Path, **changed: Any) -> None:
+    """Change some keys of a JSON document."""
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+
+
+def test_what_a_report_is_made_of_is_published_and_nothing_else(run: RunFolder, there: Path) -> None:
+    publish([run], there.parent)
+
+    found, original = results.read(there), results.read(run.path)
+    assert found.trials.equals(original.trials)
+    assert found.cases.equals(original.cases)
+    assert found.trial_files == original.trial_files
+    assert found.plan == original.plan
+    assert found.summary["headline"] == original.summary["headline"]
     assert {path.name for path in there.iterdir()} == {
-        *("manifest.json", "plan.json", "scenario.yaml", "report.html", "report.pdf", "results", "trials"),
+        *("manifest.json", "plan.json.xz", "scenario.yaml", "trials.json.xz"),
+        *("report.html", "report.pdf", "results"),
     }
-    assert {path.name for path in there.rglob("trials/*/*")} == {"trial.json"}
-    assert (there / "results" / "trials.csv").is_file()
-    assert not (there / "results" / "percentiles.csv").exists()
+    assert {path.suffix for path in (there / "results").iterdir()} == {".parquet", ".xz"}
 
 
-def test_claims_are_judged_by_todays_rules_from_the_tables(run: RunFolder, tmp_path: Path) -> None:
+def test_claims_are_judged_by_todays_rules_from_the_tables(run: RunFolder, there: Path) -> None:
     claim = {"id": "kept", "claim": "None is lost", "system": "memory", "metric": "lost", "at_most": 0}
-    manifest = run.path / "manifest.json"
-    manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"expectations": [claim]}))
+    change(run.path / "manifest.json", expectations=[claim])
     (run.path / "results" / "expectations.json").write_text("[]")
 
-    publish([run], tmp_path / "published")
+    publish([run], there.parent)
 
-    there = tmp_path / "published" / run.path.name
-    (judged,) = json.loads((there / "results" / "expectations.json").read_text())
+    (judged,) = results.expectations(there)
     trials = results.read(run.path).trials
     assert judged["verdict"] == ("held" if (trials["lost"] == 0).all() else "did not hold")
     assert [one["rounds"] for one in judged["comparisons"]] == [1] * trials["case"].nunique()
 
 
-def test_a_published_report_leads_to_no_page_that_is_not_there(run: RunFolder, tmp_path: Path) -> None:
-    publish([run], tmp_path / "published")
+def test_a_published_report_leads_to_no_page_that_is_not_there(run: RunFolder, there: Path) -> None:
+    publish([run], there.parent)
 
-    page = (tmp_path / "published" / run.path.name / "report.html").read_text()
-    assert "pages/0000.html" not in page
+    assert "pages/0000.html" not in (there / "report.html").read_text()
 
 
-def test_the_index_leads_to_every_report(run: RunFolder, tmp_path: Path) -> None:
-    index = publish([run], tmp_path / "published")
+def test_the_index_leads_to_every_report(run: RunFolder, there: Path) -> None:
+    index = publish([run], there.parent)
 
     page = index.read_text()
-    links = [link for link in re.findall(r'href="([^"#]*)"', page) if not link.startswith("data:")]
-    assert {f"{run.path.name}/report.html", f"{run.path.name}/report.pdf"} <= set(links)
-    assert all((index.parent / link).is_file() for link in links)
+    assert {"acks-sweep/report.html", "acks-sweep/report.pdf"} <= set(local_links(page))
+    assert all((index.parent / link).is_file() for link in local_links(page))
     assert "Durability" in page
     assert "memory" not in re.findall(r"<h3>.*</h3>", page)
 
 
-def test_an_older_run_of_a_scenario_stays_in_its_history(run: RunFolder, tmp_path: Path) -> None:
+def local_links(page: str) -> list[str]:
+    """The files that a page leads to."""
+    links = re.findall(r'href="([^"#]+)', page)
+    return [link for link in links if not re.match(r"data:|https?:|mailto:", link)]
+
+
+def test_a_new_run_replaces_the_one_of_its_scenario(run: RunFolder, there: Path, tmp_path: Path) -> None:
     older = build(tmp_path / "20261120-120000-acks-sweep-standard", Sketch(systems=("memory",), rounds=2))
     (older / "scenario.yaml").touch()
-    publish([RunFolder(older)], tmp_path / "published")
+    publish([RunFolder(older)], there.parent)
 
-    page = publish([run], tmp_path / "published").read_text()
+    page = publish([run], there.parent).read_text()
 
     assert page.count("<article") == 1
-    assert page.count("/report.pdf") == 2
-    assert page.count("<details>") == 1  # case by case, which takes two runs
+    assert page.count("/report.pdf") == 1
+    assert results.read(there).rounds == 1
+    assert [path.name for path in there.parent.iterdir() if path.is_dir()] == ["acks-sweep"]
 
 
-def test_a_run_of_a_scenario_that_asks_for_something_else_today_says_so(
-    run: RunFolder, tmp_path: Path
-) -> None:
+def test_a_run_of_a_scenario_that_asks_for_something_else_today_says_so(run: RunFolder, there: Path) -> None:
     today = catalogue.names()["acks-sweep"].read_text()
-    publish([run], tmp_path / "published")
-    copy = tmp_path / "published" / run.path.name / "scenario.yaml"
+    publish([run], there.parent)
+    copy = there / "scenario.yaml"
     said = {}
     for what, text in {
         "same": today,
         "told otherwise": today.replace("title: ", "title: On "),
-        "another profile": today.replace("repeats: 9", "repeats: 8"),
-        "asked for otherwise": today.replace("repeats: 5", "repeats: 7"),
+        "asked for otherwise": re.sub(r"(?m)^repeats: .*", "repeats: 7", today),
     }.items():
         copy.write_text(text)
-        said[what] = "the scenario has changed since" in publish([], tmp_path / "published").read_text()
+        said[what] = "the scenario has changed since" in publish([], there.parent).read_text()
 
-    assert said == {
-        **dict.fromkeys(("same", "told otherwise", "another profile"), False),
-        "asked for otherwise": True,
-    }
+    assert said == {"same": False, "told otherwise": False, "asked for otherwise": True}
 
 
 @pytest.mark.parametrize(
-    ("changed", "planned", "said"),
+    ("settings", "said"),
     [
-        ({"profile": "quick"}, 0, "quick"),
-        ({"overrides": ["load.producers=40"]}, 0, "standard with load.producers=40"),
-        ({}, 3, "cut short"),
+        ({"profile": "quick"}, "quick"),
+        ({"overrides": ["load.producers=40"]}, "standard with load.producers=40"),
+        ({"never_run": 3}, "cut short"),
     ],
 )
-def test_a_run_that_only_stands_in_answers_where_there_is_no_other(
-    run: RunFolder, tmp_path: Path, changed: dict[str, Any], planned: int, said: str
+def test_a_run_that_is_not_whole_never_replaces_a_whole_one(
+    run: RunFolder, there: Path, tmp_path: Path, settings: dict[str, Any], said: str
 ) -> None:
-    sketch = Sketch(systems=("memory",), rounds=1)
-    quick = build(tmp_path / "20261122-120000-acks-sweep-later", sketch)
-    (quick / "scenario.yaml").touch()
-    manifest = json.loads((quick / "manifest.json").read_text())
-    later = {"started_utc": "2026-11-22T12:00:00Z", **changed}
-    (quick / "manifest.json").write_text(json.dumps(manifest | later))
-    plan = json.loads((quick / "plan.json").read_text())
-    never_run = [{**plan["trials"][0], "trial": 1000 + number} for number in range(planned)]
-    (quick / "plan.json").write_text(json.dumps(plan | {"trials": plan["trials"] + never_run}))
+    later = build(tmp_path / "20261122-120000-acks-sweep-later", Sketch(systems=("memory",), rounds=1))
+    (later / "scenario.yaml").touch()
+    changed = {**settings}
+    planned = changed.pop("never_run", 0)
+    change(later / "manifest.json", started_utc="2026-11-22T12:00:00Z", **changed)
+    trials = json.loads((later / "plan.json").read_text())["trials"]
+    never_run = [{**trials[0], "trial": 1000 + number} for number in range(planned)]
+    change(later / "plan.json", trials=trials + never_run)
 
-    def answering() -> list[str]:
-        page = publish([], tmp_path / "published").read_text()
-        return re.findall(r'<h3><a href="([^/]*)/', page)
+    assert said in publish([RunFolder(later)], there.parent).read_text().replace("<wbr>", "")
+    publish([RunFolder(later)], there.parent)  # one that is not whole may replace another
+    publish([run], there.parent)
+    with pytest.raises(BenchError, match=r"holds a whole run of its scenario"):
+        publish([RunFolder(later)], there.parent)
 
-    assert said in publish([RunFolder(quick)], tmp_path / "published").read_text().replace("<wbr>", "")
-    assert answering() == [quick.name]
-    publish([run], tmp_path / "published")
-    assert answering() == [run.path.name]
+    assert results.read(there).manifest["started_utc"] != "2026-11-22T12:00:00Z"
 
 
-def test_publishing_again_replaces_and_no_run_renews_the_index_alone(run: RunFolder, tmp_path: Path) -> None:
-    first = publish([run], tmp_path / "published").read_text()
-    (tmp_path / "published" / run.path.name / "results" / "leftover.csv").touch()
+def test_publishing_again_replaces_and_no_run_renews_the_index_alone(run: RunFolder, there: Path) -> None:
+    first = publish([run], there.parent).read_text()
+    (there / "results" / "leftover.parquet").touch()
 
-    assert publish([run], tmp_path / "published").read_text() == first
-    assert not (tmp_path / "published" / run.path.name / "results" / "leftover.csv").exists()
-    assert publish([], tmp_path / "published").read_text() == first
+    assert publish([run], there.parent).read_text() == first
+    assert not (there / "results" / "leftover.parquet").exists()
+    assert publish([], there.parent).read_text() == first
 
 
-def test_the_page_of_a_family_that_is_there_is_renewed(run: RunFolder, tmp_path: Path) -> None:
-    page = tmp_path / "published" / "family-durability" / "report.html"
+def test_the_page_of_a_family_that_is_there_is_renewed(run: RunFolder, there: Path) -> None:
+    page = there.parent / "family-durability" / "report.html"
     page.parent.mkdir(parents=True)
     page.write_text("of yesterday")
 
-    publish([run], tmp_path / "published")
+    publish([run], there.parent)
 
     assert "No run here yet: dedup-cost" in page.read_text()
-    assert not (tmp_path / "published" / "family-faults").exists()
+    assert "../acks-sweep/report.html" in local_links(page.read_text())
+    assert all((page.parent / link).is_file() for link in local_links(page.read_text()))
+    assert not (there.parent / "family-faults").exists()
 
 
-def test_a_run_without_results_is_refused_with_what_to_do(run: RunFolder, tmp_path: Path) -> None:
+def test_a_run_without_results_is_refused_with_what_to_do(run: RunFolder, there: Path) -> None:
     (run.path / "results" / "trials.parquet").unlink()
 
     with pytest.raises(BenchError, match=r"has no results/trials\.parquet: analyse it first: bench report"):
-        publish([run], tmp_path / "published")
+        publish([run], there.parent)
 
-    assert not list((tmp_path / "published").glob("*"))
+    assert not list(there.parent.glob("*"))
 
 
-def test_a_run_by_other_columns_is_refused_and_leaves_nothing_behind(run: RunFolder, tmp_path: Path) -> None:
+def test_a_run_by_other_columns_is_refused_and_leaves_nothing_behind(run: RunFolder, there: Path) -> None:
     file = run.path / "results" / "trials.parquet"
     pd.read_parquet(file).drop(columns="other_cpu").to_parquet(file)
 
     with pytest.raises(BenchError, match="has no column other_cpu"):
-        publish([run], tmp_path / "published")
+        publish([run], there.parent)
 
-    assert not list((tmp_path / "published").iterdir())
+    assert not list(there.parent.iterdir())
 
 
-def test_a_published_run_is_published_again_with_the_report_of_today(run: RunFolder, tmp_path: Path) -> None:
-    publish([run], tmp_path / "published")
-    there = tmp_path / "published" / run.path.name
+def test_a_published_run_is_published_again_with_the_same_page(run: RunFolder, there: Path) -> None:
+    publish([run], there.parent)
+    page = (there / "report.html").read_text()
+    tables = {path.name: path.read_bytes() for path in (there / "results").iterdir()}
     (there / "report.html").write_text("of yesterday")
 
-    publish([RunFolder(there)], tmp_path / "published")
+    publish([RunFolder(there)], there.parent)
 
-    assert "<h1" in (there / "report.html").read_text()
+    assert (there / "report.html").read_text() == page
     assert (there / "report.pdf").read_bytes().startswith(b"%PDF-")
+    assert {path.name: path.read_bytes() for path in (there / "results").iterdir()} == tables
+
+
+def test_where_a_folder_is_too_large_its_page_unpacks_itself(
+    run: RunFolder, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish([run], there.parent)
+    page, size = (there / "report.html").read_text(), publishing._size(there)
+    monkeypatch.setattr(publishing, "MOST_BYTES", size - 1)
+
+    publish([run], there.parent)
+
+    packed = (there / "report.html").read_text()
+    assert len(packed) < len(page) * 2 / 3
+    assert packed_page.unpacked(packed) == page
+
+
+def test_a_run_that_is_too_large_is_refused_with_its_largest_files(
+    run: RunFolder, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publishing, "MOST_BYTES", 1000)
+
+    with pytest.raises(BenchError, match=r"would take [\d,]+ bytes \(report\.\w+ .*\); at most 1,000"):
+        publish([run], there.parent)
+
+    assert not list(there.parent.iterdir())
 
 
 def test_what_broke_renews_the_reports_that_show_what_became_of_promises(
-    run: RunFolder, tmp_path: Path
+    run: RunFolder, there: Path, tmp_path: Path
 ) -> None:
-    publish([run], tmp_path / "published")
-    page = tmp_path / "published" / run.path.name / "report.html"
+    publish([run], there.parent)
+    page = there / "report.html"
     page.write_text("of yesterday")
     struck = build(tmp_path / "20261121-130000-power-loss-standard", Sketch(systems=("memory",), rounds=2))
     (struck / "scenario.yaml").touch()
-    publish([RunFolder(struck)], tmp_path / "published")
+    change(struck / "manifest.json", scenario="power-loss")
+    publish([RunFolder(struck)], there.parent)
     assert page.read_text() == "of yesterday"  # nothing broke in it
 
-    summary = struck / "results" / "summary.json"
-    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"figure": "timeline"}))
-    publish([RunFolder(struck)], tmp_path / "published")
+    change(struck / "results" / "summary.json", figure="timeline")
+    publish([RunFolder(struck)], there.parent)
 
     assert "<h1" in page.read_text()
 
 
-def test_the_index_says_in_how_many_cases_messages_were_lost_or_not_read(
-    run: RunFolder, tmp_path: Path
-) -> None:
-    summary, cases = run.path / "results" / "summary.json", run.path / "results" / "cases.parquet"
-    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"figure": "timeline"}))
+def test_the_index_says_in_how_many_cases_messages_were_lost_or_not_read(run: RunFolder, there: Path) -> None:
+    change(run.path / "results" / "summary.json", figure="timeline")
+    cases = run.path / "results" / "cases.parquet"
     table = pd.read_parquet(cases)
     table.assign(unread=[8, *[0] * (len(table) - 1)], lost=[*[0] * (len(table) - 1), 3]).to_parquet(cases)
 
-    page = publish([run], tmp_path / "published").read_text()
+    page = publish([run], there.parent).read_text()
 
     assert f"lost and unread in 2 of {len(table)} cases" in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -63,11 +64,15 @@ def curves(results: Results, parts: Sequence[sweep.Part], measure: str, y_label:
     return figure
 
 
+def is_drawn(quantiles: pd.Series[Any]) -> pd.Series[bool]:
+    """Tell of each quantile whether curves are drawn through it."""
+    return quantiles.astype(float).round(6).isin(np.round(_DRAWN, 6))
+
+
 def _points(results: Results, measure: str) -> pd.DataFrame:
     trials = results.valid[["trial", "case"]]
     table = results.percentiles[results.percentiles["measure"] == measure]
-    quantiles = table["quantile"].astype(float).round(6)
-    points = table[quantiles.isin(np.round(_DRAWN, 6))].merge(trials, on="trial")
+    points = table[is_drawn(table["quantile"])].merge(trials, on="trial")
     per_case = points.groupby(["case", "quantile"])["trial"].transform("nunique")
     points = points[per_case == points["case"].map(trials.groupby("case")["trial"].nunique())]
     nines = -np.log10(1 - points["quantile"].astype(float))

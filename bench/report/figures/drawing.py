@@ -9,6 +9,8 @@ from html import escape
 
 from matplotlib.figure import Figure
 
+from bench.report.figures.compact_svg import compact
+
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
@@ -30,8 +32,6 @@ def draw(figure: Figure, *, name: str, title: str, alt: str, caption: str) -> Dr
 
 def _inline(text: str, name: str, title: str, alt: str) -> str:
     body = text[text.index("<svg") :]
-    body = re.sub(r"<metadata>.*?</metadata>\s*", "", body, flags=re.DOTALL)
-    body = _own_ids(body, name)
     view = re.search(r'viewBox="([^"]+)"', body)
     box = view[1] if view else "0 0 1 1"
     head = (
@@ -39,13 +39,4 @@ def _inline(text: str, name: str, title: str, alt: str) -> str:
         f'role="img" aria-labelledby="{name}-title {name}-alt">'
         f'<title id="{name}-title">{escape(title)}</title><desc id="{name}-alt">{escape(alt)}</desc>'
     )
-    return head + body[body.index(">") + 1 :]
-
-
-def _own_ids(body: str, name: str) -> str:
-    """Make ids unique in the page, where several figures share one document; drop those nobody refers to."""
-    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', body))
-    body = re.sub(
-        r' id="([^"]*)"', lambda found: f' id="{name}-{found[1]}"' if found[1] in used else "", body
-    )
-    return re.sub(r'(href="#|url\(#)', rf"\g<1>{name}-", body)
+    return compact(head + body[body.index(">") + 1 :], name)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -15,7 +13,7 @@ from bench.model import EMULATED_FSYNC
 from bench.report import beside, results, sweep, templates
 from bench.report.results import Json
 from bench.report.sections import expectations, method
-from bench.report.table import Cell, Column, Row, Table, fate_cell, known_lost
+from bench.report.table import Cell, Column, Row, Table, known_lost
 from bench.scenario import catalogue
 from bench.scenario.values import AS_IS
 
@@ -30,8 +28,6 @@ class Run:
     manifest: Json
     never_run: int
     """How many planned trials left nothing behind."""
-    stands_in: bool
-    """Whether it answers only where no other run of its scenario does."""
     summary: Json
     claims: tuple[tuple[str, str], ...]
     changed: bool
@@ -52,11 +48,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A scenario: the run that answers, all of them with what each found, and case by case where there are several."""
+    """A scenario: its run, and a row of what that found."""
 
     run: Run
-    history: Table
-    cases: Table | None
+    found: Table
 
 
 def write(folder: Path, families: Mapping[str, Sequence[str]]) -> Path:
@@ -85,17 +80,13 @@ def write(folder: Path, families: Mapping[str, Sequence[str]]) -> Path:
 
 
 def _read(run: Path) -> Run:
-    def document(name: str) -> Any:  # noqa: ANN401 - any JSON
-        return json.loads((run / name).read_text(encoding="utf-8"))
-
-    manifest = document("manifest.json")
+    manifest = results.document(run / "manifest.json")
     return Run(
         folder=run.name,
         manifest=manifest,
         never_run=beside.never_run(run),
-        stands_in=beside.stands_in(run, manifest),
-        summary=document("results/summary.json"),
-        claims=expectations.claims(document("results/expectations.json")),
+        summary=results.summary(run),
+        claims=expectations.claims(results.expectations(run)),
         changed=catalogue.has_changed(
             run / "scenario.yaml", str(manifest["scenario"]), str(manifest.get("profile") or "standard")
         ),
@@ -104,16 +95,11 @@ def _read(run: Path) -> Run:
     )
 
 
-def _entries(runs: Sequence[Run], scenarios: Iterable[str]) -> Iterable[Entry]:
+def _entries(runs: Iterable[Run], scenarios: Iterable[str]) -> Iterable[Entry]:
+    by_scenario = {run.scenario: run for run in runs}
     for scenario in scenarios:
-        own = sorted((run for run in runs if run.scenario == scenario), key=_begun, reverse=True)
-        if own:
-            whole = (run for run in own if not run.stands_in)
-            yield Entry(next(whole, own[0]), _history(own), _by_case(own) if len(own) > 1 else None)
-
-
-def _begun(run: Run) -> str:
-    return str(run.manifest.get("started_utc") or "")
+        if run := by_scenario.get(scenario):
+            yield Entry(run, _found_by(run))
 
 
 def _profile(run: Run) -> str:
@@ -122,13 +108,11 @@ def _profile(run: Run) -> str:
     return f"{profile} with {changes}" if changes else profile
 
 
-def _history(runs: Sequence[Run]) -> Table:
-    """A row a run, the newest first."""
-    systems = sweep.in_order(system for run in runs for system in run.cases["system"])
-    found = (
-        {"lost": _found} if runs[0].broken else {"messages/s, least to most": _found, "limited by": _limits}
-    )
-    columns = [
+def _found_by(run: Run) -> Table:
+    """One row: the report, how the run was made, and what it found of each system."""
+    systems = sweep.in_order(run.cases["system"])
+    found = {"lost": _found} if run.broken else {"messages/s, least to most": _found, "limited by": _limits}
+    columns = (
         Column("run", "links"),
         Column("profile", "name"),
         Column("valid trials"),
@@ -140,28 +124,25 @@ def _history(runs: Sequence[Run]) -> Table:
         *(Column("version", "name", system.capitalize()) for system in systems),
         Column("machine", "name"),
         Column("claims", "name"),
-    ]
-    rows = []
-    for run in runs:
-        report = ((_begun(run)[:10], f"{run.folder}/report.html"), ("PDF", f"{run.folder}/report.pdf"))
-        valid = (run.trials["verdict"] == "valid").sum()
-        machine = run.manifest.get("machine") or {}
-        cells = [
-            Cell("", links=report),
-            Cell(f"{_profile(run)}{', the scenario has changed since' if run.changed else ''}"),
-            Cell(f"{valid} / {_of_trials(run)}", sort=int(valid)),
-            *(cell(run, system) for system in systems for cell in found.values()),
-            *(
-                Cell(str((run.manifest.get("versions") or {}).get(system) or numbers.NOTHING))
-                for system in systems
-            ),
-            Cell(
-                f"{machine.get('cpus', '?')} cores, {machine.get('virtual') or 'not virtual'}{_shared(run)}"
-            ),
-            Cell(", ".join(words for words, _ in run.claims) or numbers.NOTHING),
-        ]
-        rows.append(Row(tuple(cells), find=f"{run.folder} {run.manifest.get('title')}"))
-    return Table("", tuple(columns), tuple(rows))
+    )
+    report = ((_begun(run)[:10], f"{run.folder}/report.html"), ("PDF", f"{run.folder}/report.pdf"))
+    valid = (run.trials["verdict"] == "valid").sum()
+    machine = run.manifest.get("machine") or {}
+    versions = run.manifest.get("versions") or {}
+    cells = (
+        Cell("", links=report),
+        Cell(f"{_profile(run)}{', the scenario has changed since' if run.changed else ''}"),
+        Cell(f"{valid} / {_of_trials(run)}", sort=int(valid)),
+        *(cell(run, system) for system in systems for cell in found.values()),
+        *(Cell(str(versions.get(system) or numbers.NOTHING)) for system in systems),
+        Cell(f"{machine.get('cpus', '?')} cores, {machine.get('virtual') or 'not virtual'}{_shared(run)}"),
+        Cell(", ".join(words for words, _ in run.claims) or numbers.NOTHING),
+    )
+    return Table("", columns, (Row(cells, find=f"{run.scenario} {run.manifest.get('title')}"),))
+
+
+def _begun(run: Run) -> str:
+    return str(run.manifest.get("started_utc") or "")
 
 
 def _of_trials(run: Run) -> str:
@@ -173,36 +154,6 @@ def _of_trials(run: Run) -> str:
 def _shared(run: Run) -> str:
     """Say whether other work crowded any of its trials."""
     return ", shared with other work" if len(method.crowded(run.trials)) else ""
-
-
-def _by_case(runs: Sequence[Run]) -> Table:
-    """A row a case of any run, a column a run, the newest first."""
-    heads = (f"{_begun(run)[:16].replace('T', ' ')}, {_profile(run)}{_shared(run)}" for run in runs)
-    rates = (
-        "median messages/s of a case, and what limited it; runs of other days and machines differ in more than their "
-        "cases"
-    )
-    cases = dict.fromkeys(case for run in runs for case in run.cases["case"])
-    rows = (Row((Cell(case), *(_of_case(run, case) for run in runs)), find=case) for case in cases)
-    return Table(
-        "messages lost" if runs[0].broken else rates,
-        (Column("case", "name"), *map(Column, heads)),
-        tuple(rows),
-    )
-
-
-def _of_case(run: Run, case: str) -> Cell:
-    own = run.cases[run.cases["case"] == case]
-    if own.empty:
-        return Cell(numbers.NOTHING)
-    if not run.broken:
-        rate = own["throughput_msgs_per_s"].iloc[0]
-        limit = own["bottleneck"].iloc[0] if _limits_known(run) else None
-        return Cell(
-            f"{numbers.rate(rate)}{f' ({limit})' if limit else ''}",
-            sort=None if pd.isna(rate) else float(rate),
-        )
-    return fate_cell(own.iloc[0])
 
 
 def _limits(run: Run, system: str) -> Cell:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bench.report import sweep
-from bench.report.results import Json, Results
+from bench.report.results import Json, Results, trial_document_path
 
 _MOST, _MOST_VALUES, _LONGEST = 60, 6, 60
 
@@ -57,7 +57,9 @@ def _of(results: Results, part: sweep.Part) -> Effective | None:
             )
     groups = tuple(_group(owner, settings) for owner, settings in owners.items())
     return (
-        Effective(part.system, part.title, groups, f"trials/{min(files):04d}/trial.json") if groups else None
+        Effective(part.system, part.title, groups, trial_document_path(results.run, min(files)))
+        if groups
+        else None
     )
 
 
