@@ -1,9 +1,12 @@
 """WeasyPrint's PDF in fewer bytes, with the same pages and the same tags for screen readers.
 
-WeasyPrint draws each centred or right-aligned text of a figure as a form of its own, places each letter of a figure
-by a matrix with six decimals, and gives each run of text a tag of its own below its cell or paragraph. Here such texts
-are drawn in place, letters are placed by their distance, lengths have two decimals of a point, text belongs to its
-cell, and a head says what it heads where every cell named its heads.
+WeasyPrint writes more than a reader needs, and this module rewrites it:
+
+- Centred and right-aligned text of a figure is a form object: the text is drawn in its place instead.
+- Each letter of a figure has a matrix with six decimals: letters have distances, and lengths two decimals of a point.
+- Each piece of text has a tag below its cell or paragraph: the text belongs to the cell.
+- Each cell names its header cells: a header cell has a scope instead.
+- A border below a cell is cut out of two rectangles: borders are rectangles.
 """
 
 from __future__ import annotations
@@ -32,16 +35,16 @@ _BORDERS = re.compile(
 )
 _JOINT = re.compile(rb"\nf\nQ\nEMC\n/Artifact\nBMC\nq\n\S+ gs\n\S+ \S+ \S+ rg\n")
 _DECIMALS = {b"cm": 5, b"rg": 3, b"RG": 3, b"gs": 6}
-"""By operator; all else are lengths, which have two."""
+"""By operator; the numbers of all other operators are lengths, with two decimals."""
 
 
 def finish(_: Document, pdf: pydyf.PDF) -> None:
     """Make a PDF smaller before it is written: a `finisher` for WeasyPrint's write_pdf."""
-    gone = _draw_in_place(pdf) | _untag_spans(pdf)
+    unused = _draw_in_place(pdf) | _untag_spans(pdf)
     _scope_headers(pdf)
     for stream in _contents(pdf):
         stream.stream = [_borders_joined(b"\n".join(_short(_lines(stream))))]
-    _renumber(pdf, gone)
+    _remove(pdf, unused)
 
 
 def _contents(pdf: pydyf.PDF) -> Iterator[pydyf.Stream]:
@@ -75,53 +78,50 @@ def _bytes(part: Any) -> bytes:  # noqa: ANN401 - text, bytes or an object of a 
 
 
 def _draw_in_place(pdf: pydyf.PDF) -> set[int]:
-    """Put what a form draws where it is drawn; return the numbers of the forms, which nothing needs any more."""
-    gone: set[int] = set()
+    """Draw the content of forms in their place; return the numbers of the objects that are unused then."""
+    unused: set[int] = set()
     owners = {_number(item["Contents"]): item for item in pdf.objects if _is(item, "Type", "/Page")}
     for stream in _contents(pdf):
         resources = _resources(pdf, owners.get(stream.number, stream.extra))
-        drawn: list[bytes] = []
+        lines: list[bytes] = []
         for line in _lines(stream):
-            found = _FORM.fullmatch(line)
+            call = _FORM.fullmatch(line)
             form = (
-                _plain_form(pdf, resources, found[1].decode())
-                if found and drawn[-1].endswith(b" cm")
-                else None
+                _plain_form(pdf, resources, call[1].decode()) if call and lines[-1].endswith(b" cm") else None
             )
-            if found and form is not None:
-                own = _resources(pdf, form.extra)
-                resources["ExtGState"].update(own["ExtGState"])
-                del resources["XObject"][found[1].decode()]
-                gone |= {form.number, _number(form.extra["Resources"])}
-                drawn += _lines(form)
+            if call and form is not None:
+                resources["ExtGState"].update(_resources(pdf, form.extra)["ExtGState"])
+                del resources["XObject"][call[1].decode()]
+                unused |= {form.number, _number(form.extra["Resources"])}
+                lines += _lines(form)
             else:
-                drawn.append(line)
-        stream.stream = drawn
-    return gone
+                lines.append(line)
+        stream.stream = lines
+    return unused
 
 
 def _resources(pdf: pydyf.PDF, owner: Mapping[str, Any]) -> Any:  # noqa: ANN401 - a PDF's dictionary
-    found = owner["Resources"]
-    return pdf.objects[_number(found)] if isinstance(found, bytes) else found
+    resources = owner["Resources"]
+    return pdf.objects[_number(resources)] if isinstance(resources, bytes) else resources
 
 
 def _plain_form(pdf: pydyf.PDF, resources: Mapping[str, Any], name: str) -> pydyf.Stream | None:
-    """Return a form that nothing shines through and that uses nothing but fonts; None for another."""
+    """Return a form that is opaque and uses fonts only; None for any other."""
     form = pdf.objects[_number(resources["XObject"][name])]
     if not isinstance(form.extra.get("Resources"), bytes):
         return None
-    own = _resources(pdf, form.extra)
-    opaque = set(own["ExtGState"]) <= {"a1.0", "A1.0", "a1", "A1"}
-    bare = not any(own[kind] for kind in ("XObject", "Pattern", "Shading"))
-    return form if opaque and bare and own["Font"] == resources["Font"] else None
+    used = _resources(pdf, form.extra)
+    opaque = set(used["ExtGState"]) <= {"a1.0", "A1.0", "a1", "A1"}
+    only_fonts = not any(used[kind] for kind in ("XObject", "Pattern", "Shading"))
+    return form if opaque and only_fonts and used["Font"] == resources["Font"] else None
 
 
 def _untag_spans(pdf: pydyf.PDF) -> set[int]:
-    """Let text belong to what it stands in; return the numbers of the tags between, which nothing needs any more."""
+    """Attach text to the tag around its span; return the numbers of the objects that are unused then."""
     spans = {item.number: item for item in pdf.objects if _is(item, "S", "/Span") and _leaf(item)}
     for item in pdf.objects:
         if _is(item, "Type", "/StructElem") and item.number not in spans:
-            item["K"][:] = [kid for every in item["K"] for kid in _kids(every, item, spans)]
+            item["K"][:] = [content for kid in item["K"] for content in _kids(kid, item, spans)]
         elif _is(item, "Type", "/StructTreeRoot"):
             texts = pdf.objects[_number(item["ParentTree"])]["Nums"]
             for of_page in texts:
@@ -131,7 +131,7 @@ def _untag_spans(pdf: pydyf.PDF) -> set[int]:
 
 
 def _leaf(item: Mapping[str, Any]) -> bool:
-    """Whether a tag holds text only and says no more of it."""
+    """Whether a tag holds text only, without attributes."""
     return all(isinstance(kid, int) for kid in item["K"]) and not {*item} - {"Type", "S", "K", "Pg", "P"}
 
 
@@ -146,7 +146,7 @@ def _owner(reference: bytes, spans: Mapping[int, Any]) -> bytes:
 
 
 def _scope_headers(pdf: pydyf.PDF) -> None:
-    """Say of each head what it heads, in place of every cell naming its heads."""
+    """Give header cells a scope, which replaces the list of headers in every cell."""
     for item in pdf.objects:
         if _is(item, "S", "/TH"):
             row = pdf.objects[_number(item["P"])]
@@ -158,38 +158,38 @@ def _scope_headers(pdf: pydyf.PDF) -> None:
 
 
 def _short(lines: Sequence[bytes]) -> Iterator[bytes]:
-    """Shorten numbers, place letters by their distance, and leave out what changes nothing."""
+    """Shorten numbers, place letters by their distance, and drop operations without effect."""
     rounded = [_rounded(line) for line in lines]
     state: dict[bytes, bytes] = {}
-    for now, after in zip(rounded, [*rounded[1:], b""], strict=True):
-        line = now
+    for current, following in zip(rounded, [*rounded[1:], b""], strict=True):
+        line = current
         operator = line.rpartition(b" ")[2]
         if line == b"BT":
             state.clear()
         elif operator in {b"Tf", b"Tr"}:
-            known, state[operator] = state.get(operator), line
-            if line == known:
+            previous, state[operator] = state.get(operator), line
+            if line == previous:
                 continue
         elif operator == b"Tm":
-            known, state[operator] = state.get(operator, b""), line
-            line = _letter_place(known, line)
+            previous_place, state[operator] = state.get(operator, b""), line
+            line = _letter_place(previous_place, line)
         elif operator == b"TJ":
             line = line.replace(b">0<", b"").replace(b">0]", b">]")
-        elif line == b"0 0 m" and after.endswith(b" m"):
+        elif line == b"0 0 m" and following.endswith(b" m"):
             continue
         yield line
 
 
-def _letter_place(before: bytes, now: bytes) -> bytes:
-    """Where the next letter stands: the distance from the one before it where both are upright on one line."""
-    one, other = _UPRIGHT.fullmatch(before), _UPRIGHT.fullmatch(now)
-    if not one or not other or one[2] != other[2]:
-        return now
-    return _text(float(other[1]) - float(one[1]), 2) + b" 0 Td"
+def _letter_place(previous: bytes, current: bytes) -> bytes:
+    """Return how the next letter is placed: by its distance where both letters are upright on one line."""
+    start, end = _UPRIGHT.fullmatch(previous), _UPRIGHT.fullmatch(current)
+    if not start or not end or start[2] != end[2]:
+        return current
+    return _text(float(end[1]) - float(start[1]), 2) + b" 0 Td"
 
 
 def _borders_joined(text: bytes) -> bytes:
-    """Draw the borders at the foot of cells as plain rectangles, those of one colour in a row at once."""
+    """Draw borders below cells as rectangles, consecutive ones of one colour in one operation."""
     plain = _BORDER.sub(_rectangle, text)
     return _BORDERS.sub(lambda run: b"\n".join(_JOINT.split(run[0])), plain)
 
@@ -202,7 +202,7 @@ def _rectangle(border: re.Match[bytes]) -> bytes:
 
 def _rounded(line: bytes) -> bytes:
     decimals = _DECIMALS.get(line.rpartition(b" ")[2], 2)
-    return _LONG.sub(lambda found: _text(float(found[0]), decimals), line)
+    return _LONG.sub(lambda number: _text(float(number[0]), decimals), line)
 
 
 def _text(value: float, decimals: int) -> bytes:
@@ -211,8 +211,8 @@ def _text(value: float, decimals: int) -> bytes:
     return b"0" if text in {"-0", ""} else text.encode("ascii")
 
 
-def _renumber(pdf: pydyf.PDF, gone: set[int]) -> None:
-    """Leave out objects and number the others anew."""
+def _remove(pdf: pydyf.PDF, unused: set[int]) -> None:
+    """Remove objects, and number the others without gaps."""
     import pydyf  # noqa: PLC0415 - comes with WeasyPrint, which only a PDF needs
 
     class Written(pydyf.Object):  # type: ignore[misc]
@@ -224,19 +224,19 @@ def _renumber(pdf: pydyf.PDF, gone: set[int]) -> None:
 
         data = b""
 
-    left = [item for item in pdf.objects if item.number not in gone]
-    numbers = {item.number: number for number, item in enumerate(left)}
+    items = [item for item in pdf.objects if item.number not in unused]
+    numbers = {item.number: number for number, item in enumerate(items)}
 
-    def anew(text: bytes) -> Written:
-        return Written(_REFERENCE.sub(lambda found: b"%d 0 R" % numbers[int(found[1])], text))
+    def renumbered(text: bytes) -> Written:
+        return Written(_REFERENCE.sub(lambda reference: b"%d 0 R" % numbers[int(reference[1])], text))
 
     def value(extra: object) -> Written:
-        return anew(pydyf.Array([extra]).data[1:-1])
+        return renumbered(pydyf.Array([extra]).data[1:-1])
 
-    for place, item in enumerate(left):
+    for place, item in enumerate(items):
         if isinstance(item, pydyf.Stream):
             item.extra = {key: value(extra) for key, extra in item.extra.items()}
         elif place:
-            left[place] = anew(item.data)
-        item.number = left[place].number = place
-    pdf.objects[:] = left
+            items[place] = renumbered(item.data)
+        item.number = items[place].number = place
+    pdf.objects[:] = items

@@ -1,8 +1,11 @@
-"""A run as it is published: all that its report is made of, in few bytes.
+"""The compact layout of a published run: everything that its report is rendered from, in few bytes.
 
-Documents and results of a run folder stay where they are but for this: the trial.json of all trials are one file
-(trials.json.xz), large documents are compressed (plan.json.xz), there is no CSV, and tables that only figures read have
-what the figures show.
+Files stay where a run folder has them, with four exceptions:
+
+- The trial.json files of all trials are one file, trials.json.xz.
+- plan.json, expectations.json and summary.json are compressed (plan.json.xz).
+- There are no CSV files.
+- Tables that only figures read hold what the figures show: fewer rows, columns and digits.
 """
 
 from __future__ import annotations
@@ -25,18 +28,18 @@ from bench.report.figures import curves, resources
 from bench.report.results import Results
 
 PLAIN = ("manifest.json", "scenario.yaml")
-"""What is read first, and stays as it is."""
+"""Documents that stay uncompressed: people read them first."""
 _PACKED = ("plan.json", "results/expectations.json", "results/summary.json")
 _STEPS = 240
-"""As many steps of time at most does a panel of the figure over servers and machine show."""
+"""The most steps of time in a panel of the figure of servers and machine."""
 _DIGITS = 4
 _CURVE_DIGITS = 3
-"""Significant digits of what only figures show; on a curve's log scale the third one is a tenth of a point."""
+"""Significant digits in tables of figures; on a curve's log scale the third digit is a tenth of a point."""
 _MS = 1_000_000
 
 
 def copy(run: Path, to: Path) -> None:
-    """Copy what a report is made of into an empty folder, as a run folder has it; `run` may be compact.
+    """Copy what a report is rendered from into an empty folder, in the layout of a run folder; `run` may be compact.
 
     Raises ReportError for a document that is missing or garbled.
     """
@@ -54,18 +57,20 @@ def copy(run: Path, to: Path) -> None:
 
 
 def compact(run: Path) -> None:
-    """Make a run folder compact, which `copy` made.
+    """Turn a folder that `copy` wrote into the compact layout.
 
     Raises ReportError where results are missing or garbled, OutdatedError where a table lacks a column.
     """
-    found = results.read(run)
+    run_results = results.read(run)
     for path in sorted((run / "results").glob("*.parquet")):
-        thin = _THIN.get(path.stem)
+        reduce = _REDUCED.get(path.stem)
         table = (
-            pq.read_table(path) if thin is None else pa.Table.from_pandas(thin(found), preserve_index=False)
+            pq.read_table(path)
+            if reduce is None
+            else pa.Table.from_pandas(reduce(run_results), preserve_index=False)
         )
         path.write_bytes(_parquet(table))
-    _pack(run / results.TRIALS, list(found.trial_files.values()))
+    _pack(run / results.TRIALS, list(run_results.trial_files.values()))
     for name in _PACKED:
         _pack(run / f"{name}{results.PACKED}", results.content(run / name))
         (run / name).unlink()
@@ -84,11 +89,11 @@ def _pack(path: Path, content: object) -> None:
 
 
 def _parquet(table: pa.Table) -> bytes:
-    """The table as a Parquet file, by the encoding of integers that is the shorter one."""
-    plain = table.replace_schema_metadata(None)
-    integers = [column.name for column in plain.schema if pa.types.is_integer(column.type)]
+    """Return the table as a Parquet file, with the encoding of integers that gives the smaller file."""
+    bare_table = table.replace_schema_metadata(None)
+    integers = [column.name for column in bare_table.schema if pa.types.is_integer(column.type)]
     encodings: tuple[dict[str, str], ...] = ({}, dict.fromkeys(integers, "DELTA_BINARY_PACKED"))
-    return min((_encoded(plain, encoding) for encoding in encodings), key=len)
+    return min((_encoded(bare_table, encoding) for encoding in encodings), key=len)
 
 
 def _encoded(table: pa.Table, encoding: Mapping[str, str]) -> bytes:
@@ -106,53 +111,57 @@ def _encoded(table: pa.Table, encoding: Mapping[str, str]) -> bytes:
     return bytes(sink.getvalue())
 
 
-def _percentiles(found: Results) -> pd.DataFrame:
-    """The points that curves are drawn through."""
-    table = found.percentiles
-    drawn = table[curves.is_drawn(table["quantile"]) & table["trial"].isin(found.valid["trial"])]
-    return drawn.assign(value_ns=_rounded(drawn["value_ns"], _CURVE_DIGITS))
+def _percentiles(run_results: Results) -> pd.DataFrame:
+    """Return the points of the curves."""
+    table = run_results.percentiles
+    points = table[curves.is_drawn(table["quantile"]) & table["trial"].isin(run_results.valid["trial"])]
+    return points.assign(value_ns=_rounded(points["value_ns"], _CURVE_DIGITS))
 
 
-def _timeline(found: Results) -> pd.DataFrame:
-    return found.timeline.loc[:, list(results.columns("timeline"))]
+def _timeline(run_results: Results) -> pd.DataFrame:
+    return run_results.timeline.loc[:, list(results.columns("timeline"))]
 
 
-def _slices(found: Results) -> pd.DataFrame:
+def _slices(run_results: Results) -> pd.DataFrame:
     names = ("throughput_msgs_per_s", "service_p50_ns", "service_p99_ns", "response_p99_ns")
-    start_ns = found.slices["start_ns"] // _MS * _MS
-    return found.slices.assign(start_ns=start_ns, **{name: _rounded(found.slices[name]) for name in names})
+    start_ns = run_results.slices["start_ns"] // _MS * _MS
+    return run_results.slices.assign(
+        start_ns=start_ns, **{name: _rounded(run_results.slices[name]) for name in names}
+    )
 
 
-def _telemetry(found: Results) -> pd.DataFrame:
-    """What the figure over servers and machine shows, in so many steps of time as it can."""
-    drawn = [column.samples for part in sweep.parts(found) for column in resources.drawn(found, part)]
-    samples = [table[table["metric"].isin(resources.METRICS)] for table in drawn]
+def _telemetry(run_results: Results) -> pd.DataFrame:
+    """Return what the figure of servers and machine shows, in at most _STEPS steps of time."""
+    drawn_samples = [
+        column.samples for part in sweep.parts(run_results) for column in resources.drawn(run_results, part)
+    ]
+    samples = [table[table["metric"].isin(resources.METRICS)] for table in drawn_samples]
     if not samples:
-        return found.telemetry.head(0)
-    thin: pd.DataFrame = pd.concat(map(_stepped, samples), ignore_index=True)
-    return thin
+        return run_results.telemetry.head(0)
+    reduced: pd.DataFrame = pd.concat(map(_stepped, samples), ignore_index=True)
+    return reduced
 
 
 def _stepped(samples: pd.DataFrame) -> pd.DataFrame:
-    """Samples of one trial as means over steps of whole seconds."""
+    """Return the samples of one trial as means over steps of whole seconds."""
     seconds = samples["at_ns"] // NANOS
     step = max(1, -(-int(seconds.max() + 1) // _STEPS)) if len(samples) else 1
     stepped = samples.assign(at_ns=seconds // step * step * NANOS)
     keys = ["trial", "at_ns", "node", "role", "metric"]
     means = stepped.groupby(keys, as_index=False, sort=True)["value"].mean()
-    thin: pd.DataFrame = means.assign(value=_rounded(means["value"]).astype("float32"))
-    return thin
+    reduced: pd.DataFrame = means.assign(value=_rounded(means["value"]).astype("float32"))
+    return reduced
 
 
 def _rounded(values: pd.Series[Any], digits: int = _DIGITS) -> pd.Series[Any]:
-    """Numbers to so many significant digits, in the type that they have; infinite and missing ones stay."""
-    exact = pd.to_numeric(values).astype("float64")
-    usual = np.isfinite(exact) & (exact != 0)
-    scale = 10.0 ** (digits - 1 - np.floor(np.log10(exact.where(usual, 1.0).abs())))
-    return ((exact * scale).round() / scale).where(usual, exact).astype(values.dtype)
+    """Return numbers with so many significant digits, in their own type; infinite and missing values stay."""
+    floats = pd.to_numeric(values).astype("float64")
+    nonzero = np.isfinite(floats) & (floats != 0)
+    scale = 10.0 ** (digits - 1 - np.floor(np.log10(floats.where(nonzero, 1.0).abs())))
+    return ((floats * scale).round() / scale).where(nonzero, floats).astype(values.dtype)
 
 
-_THIN: Mapping[str, Callable[[Results], pd.DataFrame]] = {
+_REDUCED: Mapping[str, Callable[[Results], pd.DataFrame]] = {
     "percentiles": _percentiles,
     "timeline": _timeline,
     "slices": _slices,

@@ -1,4 +1,4 @@
-"""A page that unpacks itself in the browser: the same page, a quarter as long, and still one file without a network."""
+"""A page that unpacks itself in the browser, in a quarter of the bytes; it needs no network."""
 
 from __future__ import annotations
 
@@ -42,6 +42,6 @@ def packed(page: str) -> str:
 
 
 def unpacked(page: str) -> str:
-    """Return the page that a page shows: of one that is not packed itself."""
-    found = _PACKED.search(page)
-    return gzip.decompress(base64.b64decode(found[1])).decode("utf-8") if found else page
+    """Return the page that was packed; a page that is not packed is returned unchanged."""
+    content = _PACKED.search(page)
+    return gzip.decompress(base64.b64decode(content[1])).decode("utf-8") if content else page

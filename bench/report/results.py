@@ -206,10 +206,10 @@ def columns(table: str) -> tuple[str, ...]:
 
 def document(path: Path) -> Json:
     """Read a JSON object. Raises ReportError where it is missing or garbled."""
-    found = content(path)
-    if not isinstance(found, dict):
-        raise ReportError(f"{path} holds a {type(found).__name__}, not a JSON object. {_again(path)}")
-    return found
+    stored = content(path)
+    if not isinstance(stored, dict):
+        raise ReportError(f"{path} holds a {type(stored).__name__}, not a JSON object. {_again(path)}")
+    return stored
 
 
 def summary(run: Path) -> Json:
@@ -233,10 +233,10 @@ def breaks(summary: Json) -> bool:
 
 
 def _list(path: Path) -> list[Json]:
-    found = content(path)
-    if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
+    stored = content(path)
+    if not isinstance(stored, list) or not all(isinstance(entry, dict) for entry in stored):
         raise ReportError(f"{path} is no JSON list of objects. {_again(path)}")
-    return found
+    return stored
 
 
 def content(path: Path) -> object:

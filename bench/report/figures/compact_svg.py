@@ -1,8 +1,8 @@
-"""A Matplotlib SVG in fewer bytes: the same picture, with shared styles, merged strokes and short coordinates.
+"""A Matplotlib SVG in fewer bytes, with the same picture.
 
-Matplotlib writes every style in full beside every mark, a group around everything and six decimals of a point. Here a
-style is a class, strokes that follow one another share a path, and a coordinate has one decimal in long paths and two
-in short ones (0.1 pt is 0.035 mm; at 600 dpi a printed dot is 0.12 pt wide).
+Matplotlib writes the full style beside every mark, a group around everything, and six decimals of a point. Here a style
+is a CSS class, and consecutive strokes of one style share a path. A coordinate has one decimal in long paths and two in
+short paths: 0.1 pt is 0.035 mm, less than a dot of a printer with 600 dpi.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from markupsafe import escape
 
 _SVG, _HREF = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
 _TOKEN = re.compile(r"[A-Za-z]|-?\d*\.?\d+(?:e-?\d+)?")
-_TURNED = re.compile(r"rotate\((\S+) \S+ \S+\)")
+_ROTATION = re.compile(r"rotate\((\S+) \S+ \S+\)")
 _POINTS = {"M": 1, "L": 1, "Q": 2, "C": 3, "z": 0, "Z": 0}
 _LONG_PATH = 40
-"""From so many points on a path's coordinates have one decimal."""
+"""Paths with more commands have one decimal."""
 
 Step: TypeAlias = tuple[str, tuple[float, ...]]
 """A command of a path, absolute, with the coordinates of its points."""
@@ -31,7 +31,7 @@ Style: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """Something drawn: a `path` by its steps, or the content between its tags of another `tag`."""
+    """A mark: a `path` has steps, any other `tag` has attributes and content."""
 
     tag: str
     style: Style
@@ -47,10 +47,10 @@ class _Mark:
 
     @property
     def joins(self) -> bool:
-        """Whether it looks the same in one path with others: strokes only, and nothing shines through."""
+        """Whether it may share a path with other marks: it is opaque and has strokes only."""
         names = dict(self.style)
-        bare = names.get("fill", "") == "none" or self.straight
-        return self.tag == "path" and bare and not any("opacity" in name for name in names)
+        unfilled = names.get("fill", "") == "none" or self.straight
+        return self.tag == "path" and unfilled and not any("opacity" in name for name in names)
 
 
 def compact(svg: str, name: str) -> str:
@@ -62,50 +62,50 @@ def compact(svg: str, name: str) -> str:
     _rename(root, name)
     paths = {path.get("id", ""): path for path in root.iter(f"{_SVG}path") if path.get("id")}
     uses = Counter(use.get(_HREF, "")[1:] for use in root.iter(f"{_SVG}use"))
-    drawn = _Marks(paths, uses)
-    marks = list(_joined(mark for child in root for mark in drawn.of(child, "") if _visible(mark)))
+    reader = _Marks(paths, uses)
+    marks = list(_joined(mark for child in root for mark in reader.of(child, "") if _visible(mark)))
     classes = _classes(marks)
-    shared = "".join(_definition(paths[path]) for path in uses if drawn.is_shared(path))
+    definitions = "".join(_definition(paths[path]) for path in uses if reader.is_shared(path))
     clips = "".join(map(_plain, root.iter(f"{_SVG}clipPath")))
-    rules = "".join(f"#{name}-svg .{short}{{{_css(style)}}}" for style, short in classes.items())
+    rules = "".join(f"#{name}-svg .{class_name}{{{_css(style)}}}" for style, class_name in classes.items())
     words = "".join(_plain(child) for child in root if child.tag in {f"{_SVG}title", f"{_SVG}desc"})
     head = {**root.attrib, "id": f"{name}-svg", "stroke-linejoin": "round"}
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg"{_attributes(head)}>{words}<style>{rules}</style>'
-        f"<defs>{shared}{clips}</defs>{_written(marks, classes)}</svg>"
+        f"<defs>{definitions}{clips}</defs>{_written(marks, classes)}</svg>"
     )
 
 
 def _rename(root: ET.Element, name: str) -> None:
-    """Give what is referred to short ids, which no other figure of a page has."""
-    referred = [
+    """Give referenced elements short ids that no other figure of the page has."""
+    targets = [
         element
         for element in root.iter()
         if element.get("id") and element.tag in {f"{_SVG}path", f"{_SVG}clipPath"}
     ]
-    short = {element.get("id", ""): f"{name}-{number}" for number, element in enumerate(referred)}
+    ids = {element.get("id", ""): f"{name}-{number}" for number, element in enumerate(targets)}
     for element in root.iter():
-        if element.get("id") in short:
-            element.set("id", short[element.get("id", "")])
+        if element.get("id") in ids:
+            element.set("id", ids[element.get("id", "")])
         if _HREF in element.attrib:
-            element.set(_HREF, f"#{short[element.attrib[_HREF][1:]]}")
+            element.set(_HREF, f"#{ids[element.attrib[_HREF][1:]]}")
         if "clip-path" in element.attrib:
-            element.set("clip-path", f"url(#{short[element.attrib['clip-path'][5:-1]]})")
+            element.set("clip-path", f"url(#{ids[element.attrib['clip-path'][5:-1]]})")
 
 
 @dataclass(frozen=True, slots=True)
 class _Marks:
-    """What elements draw; `paths` are those that can be referred to, `uses` how often each is."""
+    """Reads marks from elements; `paths` are the paths with an id, `uses` how often each is referenced."""
 
     paths: Mapping[str, ET.Element]
     uses: Mapping[str, int]
 
     def is_shared(self, path: str) -> bool:
-        """Whether a path stays apart for several to refer to."""
+        """Whether a path is written once and referenced by several marks."""
         return self.uses[path] > 1 and not _is_straight(_steps(self.paths[path].get("d", "")))
 
     def of(self, element: ET.Element, clip: str) -> list[_Mark]:
-        """Return what an element draws, in this order; within an axis strokes come before words."""
+        """Return the marks of an element in drawing order; within an axis strokes come before text."""
         clip = element.get("clip-path", clip)
         tag = element.tag.removeprefix(_SVG)
         if tag == "g" and not {*element.attrib} - {"id", "clip-path"}:
@@ -132,14 +132,14 @@ class _Marks:
         if self.is_shared(path):
             place = _attributes({"href": f"#{path}", "x": _number(x, 1), "y": _number(y, 1)})
             return _Mark("use", style, clip, attributes=place)
-        own = {**dict(style), **dict(_style(self.paths[path]))}
+        merged = {**dict(style), **dict(_style(self.paths[path]))}
         steps = tuple(
             (command, tuple(value + (x, y)[place % 2] for place, value in enumerate(values)))
             for command, values in _steps(self.paths[path].get("d", ""))
         )
         if _is_straight(steps):
-            own.pop("fill", None)
-        return _Mark("path", tuple(own.items()), clip, steps)
+            merged.pop("fill", None)
+        return _Mark("path", tuple(merged.items()), clip, steps)
 
 
 def _is_straight(steps: Sequence[Step]) -> bool:
@@ -147,7 +147,7 @@ def _is_straight(steps: Sequence[Step]) -> bool:
 
 
 def _axis(marks: list[_Mark]) -> list[_Mark]:
-    """Order strokes by their style, words last: of an axis no mark covers another."""
+    """Order the strokes of an axis by style, and its text last; marks of an axis do not overlap."""
     order = {key: place for place, key in enumerate(dict.fromkeys(map(_look, marks)))}
     return sorted(marks, key=lambda mark: (mark.tag == "text", order[_look(mark)]))
 
@@ -162,17 +162,17 @@ def _visible(mark: _Mark) -> bool:
 
 
 def _joined(marks: Iterable[_Mark]) -> Iterator[_Mark]:
-    """Put strokes of one look that follow one another into one path."""
+    """Merge consecutive strokes of one look into one path."""
     for (*_, joins), run in groupby(marks, lambda mark: (_look(mark), mark.joins)):
         if joins:
-            first, *others = run
-            yield replace(first, steps=(*first.steps, *(step for mark in others for step in mark.steps)))
+            first, *following = run
+            yield replace(first, steps=(*first.steps, *(step for mark in following for step in mark.steps)))
         else:
             yield from run
 
 
 def _classes(marks: Iterable[_Mark]) -> dict[Style, str]:
-    """Give each style a short name."""
+    """Return a class name for each style."""
     styles = dict.fromkeys(mark.style for mark in marks if mark.style)
     return {style: f"s{number}" for number, style in enumerate(styles)}
 
@@ -186,12 +186,12 @@ def _written(marks: Iterable[_Mark], classes: Mapping[Style, str]) -> str:
 
 def _of_style(marks: Sequence[_Mark], classes: Mapping[Style, str]) -> Iterator[str]:
     for style, run in groupby(marks, lambda mark: mark.style):
-        of_style = list(run)
-        known = {"class": classes[style]} if style else {}
-        if len(of_style) > 1 and not any(name == "opacity" for name, _ in style):
-            yield _group(known, (_element(mark, {}) for mark in of_style))
+        group = list(run)
+        class_attribute = {"class": classes[style]} if style else {}
+        if len(group) > 1 and not any(name == "opacity" for name, _ in style):
+            yield _group(class_attribute, (_element(mark, {}) for mark in group))
         else:
-            yield from (_element(mark, known) for mark in of_style)
+            yield from (_element(mark, class_attribute) for mark in group)
 
 
 def _group(attributes: Mapping[str, str], content: Iterable[str]) -> str:
@@ -199,37 +199,39 @@ def _group(attributes: Mapping[str, str], content: Iterable[str]) -> str:
     return f"<g{_attributes(attributes)}>{inner}</g>" if attributes else inner
 
 
-def _element(mark: _Mark, known: Mapping[str, str]) -> str:
+def _element(mark: _Mark, attributes: Mapping[str, str]) -> str:
     if not mark.tag:
         return mark.content
-    own = f' d="{_path(mark.steps)}"' if mark.tag == "path" else mark.attributes
+    geometry = f' d="{_path(mark.steps)}"' if mark.tag == "path" else mark.attributes
     inner = f">{mark.content}</{mark.tag}>" if mark.content else "/>"
-    return f"<{mark.tag}{_attributes(known)}{own}{inner}"
+    return f"<{mark.tag}{_attributes(attributes)}{geometry}{inner}"
 
 
 def _definition(path: ET.Element) -> str:
-    known = {"id": path.get("id", ""), "style": _css(_style(path))}
-    return f'<path{_attributes(known)} d="{_path(_steps(path.get("d", "")))}"/>'
+    attributes = {"id": path.get("id", ""), "style": _css(_style(path))}
+    return f'<path{_attributes(attributes)} d="{_path(_steps(path.get("d", "")))}"/>'
 
 
 def _plain(element: ET.Element) -> str:
-    """An element as it was, without the space between tags."""
+    """Return an element unchanged, without the space between tags."""
     tag = element.tag.removeprefix(_SVG)
-    known = {name.replace(_HREF, "href"): value for name, value in element.attrib.items()}
+    attributes = {name.replace(_HREF, "href"): value for name, value in element.attrib.items()}
     inner = str(escape((element.text or "").strip())) + "".join(map(_plain, element))
-    return f"<{tag}{_attributes(known)}>{inner}</{tag}>{escape((element.tail or '').strip())}"
+    return f"<{tag}{_attributes(attributes)}>{inner}</{tag}>{escape((element.tail or '').strip())}"
 
 
-def _attributes(known: Mapping[str, str]) -> str:
-    return "".join(f' {name}="{escape(value)}"' for name, value in known.items())
+def _attributes(attributes: Mapping[str, str]) -> str:
+    return "".join(f' {name}="{escape(value)}"' for name, value in attributes.items())
 
 
 def _style(element: ET.Element) -> Style:
-    """What an element's style says, but for what all figures share."""
+    """Return the style of an element, without the defaults of all figures."""
     entries = (entry.partition(":") for entry in element.get("style", "").split(";") if entry.strip())
-    every = ((name.strip(), value.strip()) for name, _, value in entries)
+    declarations = ((name.strip(), value.strip()) for name, _, value in entries)
     return tuple(
-        entry for entry in every if entry not in {("stroke-linejoin", "round"), ("stroke-linecap", "butt")}
+        entry
+        for entry in declarations
+        if entry not in {("stroke-linejoin", "round"), ("stroke-linecap", "butt")}
     )
 
 
@@ -238,15 +240,15 @@ def _css(style: Style) -> str:
 
 
 def _place(text: ET.Element) -> str:
-    """Where words stand and how they are turned."""
+    """Return the position and the rotation of a text."""
     x, y = (_number(float(text.get(name, 0)), 1) for name in "xy")
-    known = {"x": x, "y": y}
-    turned = _TURNED.fullmatch(text.get("transform", ""))
-    if turned and float(turned[1]):
-        known["transform"] = f"rotate({float(turned[1]):g} {x} {y})"
-    elif not turned and text.get("transform"):
-        known["transform"] = text.get("transform", "")
-    return _attributes(known)
+    attributes = {"x": x, "y": y}
+    rotation = _ROTATION.fullmatch(text.get("transform", ""))
+    if rotation and float(rotation[1]):
+        attributes["transform"] = f"rotate({float(rotation[1]):g} {x} {y})"
+    elif not rotation and text.get("transform"):
+        attributes["transform"] = text.get("transform", "")
+    return _attributes(attributes)
 
 
 def _steps(d: str) -> tuple[Step, ...]:
@@ -258,37 +260,37 @@ def _steps(d: str) -> tuple[Step, ...]:
 
 
 def _path(steps: Sequence[Step]) -> str:
-    """Write a path with distances from point to point; rounding does not add up along it."""
+    """Return a path with relative coordinates; rounding errors do not add up."""
     decimals = 1 if len(steps) > _LONG_PATH else 2
-    at, start, text, last = (0.0, 0.0), (0.0, 0.0), [], ""
+    point, start, text, previous = (0.0, 0.0), (0.0, 0.0), [], ""
     for command, values in steps:
         points = [
             (round(x, decimals), round(y, decimals)) for x, y in zip(values[::2], values[1::2], strict=True)
         ]
         if command == "M":
-            at = start = points[0]
-            word, numbers = "M", list(at)
+            point = start = points[0]
+            word, numbers = "M", list(point)
         elif command in "zZ":
-            at, word, numbers = start, "z", []
+            point, word, numbers = start, "z", []
         else:
-            word, numbers = _step(command, at, points)
-            at = points[-1]
+            word, numbers = _step(command, point, points)
+            point = points[-1]
         if command == "L" and not numbers:
-            if last != "M":
+            if previous != "M":
                 continue
             word, numbers = "h", [0.0]  # a dot, where its ends are round
-        text.append(_joined_numbers("" if word == last and word in "lhv" else word, numbers, decimals))
-        last = word
+        text.append(_joined_numbers("" if word == previous and word in "lhv" else word, numbers, decimals))
+        previous = word
     return "".join(text)
 
 
 def _step(
-    command: str, at: tuple[float, float], points: Sequence[tuple[float, float]]
+    command: str, origin: tuple[float, float], points: Sequence[tuple[float, float]]
 ) -> tuple[str, list[float]]:
-    away = [value - at[place] for point in points for place, value in enumerate(point)]
+    distances = [value - origin[place] for point in points for place, value in enumerate(point)]
     if command != "L":
-        return command.lower(), away
-    (x, y) = away
+        return command.lower(), distances
+    x, y = distances
     if not x and not y:
         return "l", []
     return ("h", [x]) if not y else ("v", [y]) if not x else ("l", [x, y])
@@ -297,8 +299,8 @@ def _step(
 def _joined_numbers(word: str, numbers: Iterable[float], decimals: int) -> str:
     text = word
     for number in numbers:
-        short = _number(number, decimals)
-        text += short if short.startswith("-") or (text and text[-1].isalpha()) else f" {short}"
+        digits = _number(number, decimals)
+        text += digits if digits.startswith("-") or (text and text[-1].isalpha()) else f" {digits}"
     return text
 
 

@@ -48,10 +48,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A scenario: its run, and a row of what that found."""
+    """A scenario: its run, and a table of one row with what the run measured."""
 
     run: Run
-    found: Table
+    overview: Table
 
 
 def write(folder: Path, families: Mapping[str, Sequence[str]]) -> Path:
@@ -99,7 +99,7 @@ def _entries(runs: Iterable[Run], scenarios: Iterable[str]) -> Iterable[Entry]:
     by_scenario = {run.scenario: run for run in runs}
     for scenario in scenarios:
         if run := by_scenario.get(scenario):
-            yield Entry(run, _found_by(run))
+            yield Entry(run, _overview(run))
 
 
 def _profile(run: Run) -> str:
@@ -108,10 +108,12 @@ def _profile(run: Run) -> str:
     return f"{profile} with {changes}" if changes else profile
 
 
-def _found_by(run: Run) -> Table:
-    """One row: the report, how the run was made, and what it found of each system."""
+def _overview(run: Run) -> Table:
+    """Return a table of one row: the report, how the run was made, and what it measured of each system."""
     systems = sweep.in_order(run.cases["system"])
-    found = {"lost": _found} if run.broken else {"messages/s, least to most": _found, "limited by": _limits}
+    results_by_head = (
+        {"lost": _found} if run.broken else {"messages/s, least to most": _found, "limited by": _limits}
+    )
     columns = (
         Column("run", "links"),
         Column("profile", "name"),
@@ -119,7 +121,7 @@ def _found_by(run: Run) -> Table:
         *(
             Column(head, "name" if head == "limited by" else "number", system.capitalize())
             for system in systems
-            for head in found
+            for head in results_by_head
         ),
         *(Column("version", "name", system.capitalize()) for system in systems),
         Column("machine", "name"),
@@ -133,7 +135,7 @@ def _found_by(run: Run) -> Table:
         Cell("", links=report),
         Cell(f"{_profile(run)}{', the scenario has changed since' if run.changed else ''}"),
         Cell(f"{valid} / {_of_trials(run)}", sort=int(valid)),
-        *(cell(run, system) for system in systems for cell in found.values()),
+        *(cell(run, system) for system in systems for cell in results_by_head.values()),
         *(Cell(str(versions.get(system) or numbers.NOTHING)) for system in systems),
         Cell(f"{machine.get('cpus', '?')} cores, {machine.get('virtual') or 'not virtual'}{_shared(run)}"),
         Cell(", ".join(words for words, _ in run.claims) or numbers.NOTHING),
