@@ -1,4 +1,4 @@
-"""Which cases share their cluster: those that a round measures on the same cluster start."""
+"""Which cases share their cluster, as a round measures them on the same start, and which vary alike."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterable
 
 from bench.analysis.folder import TrialRecord
+from bench.analysis.statistics.round_ratios import Group
+from bench.guarantee import kafka_acks
 
 _SERVERS = ("version", "nodes", "heap_mib", "jit", "cluster_settings")
 """What of a case's configuration needs other server processes when it changes (bench.model.Cluster)."""
@@ -13,9 +15,14 @@ _EQUIPMENT = ("processor", "disk")
 """What servers are started with, or without, whatever its settings are."""
 
 
-def clusters(trials: Iterable[TrialRecord]) -> dict[str, str]:
-    """Return each case's cluster, as a text that is equal for cases with equal servers."""
-    return {trial.case.name: _cluster(trial) for trial in trials}
+def clusters(trials: Iterable[TrialRecord]) -> dict[str, Group]:
+    """Return each case's group: its cluster, as a text that is equal for cases with equal servers, and its kind."""
+    return {trial.case.name: Group(_cluster(trial), _kind(trial)) for trial in trials}
+
+
+def _kind(trial: TrialRecord) -> str:
+    """Name the system, and with acks=0 that nobody waits: such sends go no further than the client's connection."""
+    return f"{trial.case.system}, acks=0" if kafka_acks(trial.configured) == "0" else trial.case.system
 
 
 def _cluster(trial: TrialRecord) -> str:

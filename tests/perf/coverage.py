@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy.signal import lfilter
 
 from bench.analysis.statistics.looks import FIRST_LOOK, level
-from bench.analysis.statistics.round_ratios import RoundRatios
+from bench.analysis.statistics.round_ratios import Group, RoundRatios
 from bench.analysis.verdicts.claim_forms import HELD, NO_DIFFERENCE, NOT, Order
 
 RUNS = 400
@@ -55,10 +55,11 @@ class Machine:
     noisy: bool = False
     clusters: int = 1
 
-    def groups(self) -> dict[str, str]:
+    def groups(self) -> dict[str, Group]:
         """Return the cluster of each case."""
         return {
-            f"case {place}": f"cluster {place * self.clusters // self.cases}" for place in range(self.cases)
+            f"case {place}": Group(f"cluster {place * self.clusters // self.cases}")
+            for place in range(self.cases)
         }
 
 

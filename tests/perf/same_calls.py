@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from bench.analysis.statistics.baseline_ratios import values_by_case
-from bench.analysis.statistics.round_ratios import RoundRatio, RoundRatios
+from bench.analysis.statistics.round_ratios import Group, RoundRatio, RoundRatios
 
 METRICS = ("throughput_msgs_per_s", "service_p50_ns")
 SLOWED = "copy=slowed"
@@ -48,7 +48,7 @@ def calls(rows: list[dict[str, Any]]) -> dict[str, Any]:
         same = [case for case in cases if not case.endswith(SLOWED)]
         slowed = [case for case in cases if case.endswith(SLOWED)]
         for metric in METRICS:
-            ratios = RoundRatios(values_by_case(own, metric), dict.fromkeys(cases, system))
+            ratios = RoundRatios(values_by_case(own, metric), dict.fromkeys(cases, Group(system)))
             found[f"{system} {metric}"] = {
                 "equal": called(ratios.ratio(one, other) for one, other in combinations(same, 2)),
                 "slowed": called(ratios.ratio(one, other) for one in slowed for other in same),

@@ -9,6 +9,7 @@ import pytest
 from bench.analysis.clusters import clusters
 from bench.analysis.folder import TrialRecord
 from bench.analysis.statistics.baseline_ratios import half_widths, ratio_rows
+from bench.analysis.statistics.round_ratios import Group
 
 Row = dict[str, Any]
 
@@ -28,7 +29,7 @@ def rows(case: str, rates: list[float], **others: Any) -> list[Row]:
 
 
 BASELINES = {"kafka": "kafka a"}
-CLUSTERS = {"kafka a": "one", "kafka b": "one"}
+CLUSTERS = {"kafka a": Group("one"), "kafka b": Group("one")}
 
 
 def test_a_closed_loop_has_a_row_for_throughput_and_one_for_service_time() -> None:

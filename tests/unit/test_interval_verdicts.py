@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from bench.analysis.statistics.round_ratios import Group
 from bench.analysis.verdicts.claim_forms import Bounds, Order
 from bench.analysis.verdicts.comparisons import Basis
 from bench.analysis.verdicts.expectations import judge
@@ -31,7 +32,7 @@ def rates(acks: str, values: list[float], **others: Any) -> list[Row]:
 
 
 def basis(looks: int = 0) -> Basis:
-    return Basis({f"kafka acks={acks}": "cluster" for acks in ("0", "1", "all")}, looks)
+    return Basis({f"kafka acks={acks}": Group("cluster") for acks in ("0", "1", "all")}, looks)
 
 
 def judged(cases: Mapping[str, list[float]], claim: Row = ACKS, looks: int = 0) -> Row:
@@ -162,7 +163,7 @@ def test_against_a_claim_in_one_of_many_comparisons_may_be_chance() -> None:
         for group, members in (("a", alone), ("b", held))
         for row in members
     ]
-    found = judge(ACKS, rows, ["group", "acks"], Basis({row["case"]: row["group"] for row in rows}))
+    found = judge(ACKS, rows, ["group", "acks"], Basis({row["case"]: Group(row["group"]) for row in rows}))
 
     assert [comparison["verdict"] for comparison in found["comparisons"]] == ["did not hold", "held"]
     assert found["verdict"] == "undecided"
@@ -188,7 +189,7 @@ def test_cases_of_two_systems_are_compared_over_cluster_starts() -> None:
         *(row | {"system": "pulsar", "case": "pulsar"} for row in rates("all", [1000.0, 1000.0, 1000.0])),
     ]
 
-    found = judge(claim, rows, ["acks"], Basis({"kafka acks=all": "kafka", "pulsar": "pulsar"}))
+    found = judge(claim, rows, ["acks"], Basis({"kafka acks=all": Group("kafka"), "pulsar": Group("pulsar")}))
 
     assert (found["verdict"], found["smallest_effect"]) == ("held", None)
     assert found["effect"] == pytest.approx((3 * 3.3 * 3.1) ** (1 / 3))

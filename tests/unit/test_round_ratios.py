@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.analysis.statistics.round_ratios import RoundRatio, RoundRatios, relative_half_width
+from bench.analysis.statistics.round_ratios import Group, RoundRatio, RoundRatios, relative_half_width
 
 
 def values(**cases: list[float]) -> dict[str, dict[int, float]]:
@@ -16,7 +16,7 @@ def values(**cases: list[float]) -> dict[str, dict[int, float]]:
 
 
 def on_one_cluster(**cases: list[float]) -> RoundRatios:
-    return RoundRatios(values(**cases), dict.fromkeys(cases, "cluster"))
+    return RoundRatios(values(**cases), dict.fromkeys(cases, Group("cluster")))
 
 
 def powers(*exponents: float) -> list[float]:
@@ -80,7 +80,7 @@ def test_ratios_between_clusters_have_no_more_degrees_than_the_clusters_starts()
     """Four cases on each of two clusters, two rounds: the starts differ once only."""
     cases = {name: powers(0, 0.01 * place) for place, name in enumerate("abcd")}
     cases |= {name: powers(0, 0.3 + 0.01 * place) for place, name in enumerate("wxyz")}
-    groups = {name: "first" if name in "abcd" else "second" for name in cases}
+    groups = {name: Group("first" if name in "abcd" else "second") for name in cases}
     ratios = RoundRatios(values(**cases), groups)
 
     between, within = present(ratios.ratio("a", "w")), present(ratios.ratio("a", "b"))
@@ -94,7 +94,7 @@ def test_ratios_between_clusters_have_no_more_degrees_than_the_clusters_starts()
 
 def test_a_case_of_unknown_cluster_is_on_its_own() -> None:
     cases = values(a=powers(0, 0.1), b=powers(0, 0), c=powers(0, 0.01))
-    ratios = RoundRatios(cases, {"a": "cluster", "b": "cluster"})
+    ratios = RoundRatios(cases, {"a": Group("cluster"), "b": Group("cluster")})
 
     assert present(ratios.ratio("a", "c")).freedom == 1
 
@@ -175,3 +175,33 @@ def test_four_times_the_rounds_halve_a_half_width_or_better() -> None:
 
 def test_a_half_width_is_told_as_a_share() -> None:
     assert relative_half_width(1 / 1.05, 1.05) == pytest.approx(0.05)
+
+
+def test_a_kind_of_cases_that_varies_more_leaves_the_others_their_variance() -> None:
+    """Of a, b and c ratios do not vary from round to round; those of x and y do, by 0.4."""
+    cases = {
+        "a": powers(0, 0),
+        "b": powers(1, 1),
+        "c": powers(2, 2),
+        "x": powers(0, 0.2),
+        "y": powers(0, -0.2),
+    }
+    one, two = Group("cluster", "steady"), Group("cluster", "restless")
+    groups = {name: two if name in "xy" else one for name in cases}
+    ratios = RoundRatios(values(**cases), groups)
+
+    assert present(ratios.ratio("b", "a")).error == pytest.approx(0.0)
+    assert present(ratios.ratio("x", "y")).error == pytest.approx(math.sqrt(0.4**2 / 2 / 2))
+    pooled = present(RoundRatios(values(**cases), dict.fromkeys(cases, one)).ratio("b", "a"))
+    assert pooled.error is not None
+    assert pooled.error > 0.05
+
+
+def test_ratios_between_clusters_of_one_kind_do_not_take_in_those_of_another() -> None:
+    """Two clusters of one system start alike, the one of another does not: two rounds, so one degree of freedom."""
+    cases = {"a": powers(0, 0.01), "b": powers(1, 1), "x": powers(0, 0.5)}
+    groups = {"a": Group("first", "steady"), "b": Group("second", "steady"), "x": Group("third", "restless")}
+    ratio = present(RoundRatios(values(**cases), groups).ratio("a", "b"))
+
+    assert ratio.error == pytest.approx(math.sqrt(0.01**2 / 2 / 2))
+    assert ratio.freedom == 1

@@ -198,7 +198,7 @@ def test_the_rate_that_was_asked_for_is_that_of_the_window() -> None:
     ],
 )
 def test_what_was_due_and_never_made(sent: int, expected: Unsent) -> None:
-    assert unsent(paced(), sent) == expected
+    assert unsent(paced(), {0: sent}) == {0: expected}
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_what_was_due_and_never_made(sent: int, expected: Unsent) -> None:
     ],
 )
 def test_a_load_of_so_many_messages_that_broke_off_did_not_make_the_rest(sent: int, expected: Unsent) -> None:
-    assert unsent(paced(duration_s=None, messages=1000), sent) == expected
+    assert unsent(paced(duration_s=None, messages=1000), {0: sent}) == {0: expected}
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_a_load_of_so_many_messages_that_broke_off_did_not_make_the_rest(sent: i
     ],
 )
 def test_without_a_schedule_that_ends_nothing_is_due(trial: TrialRecord) -> None:
-    assert unsent(trial, 10) is None
+    assert unsent(trial, {0: 10}) == {}
 
 
 def test_a_link_that_stood_narrow_over_the_window_is_known_by_node() -> None:

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,21 @@ from bench.model import Interval
 
 Values = Mapping[str, Mapping[int, float]]
 """One figure by case and round."""
-Groups = Mapping[str, str]
-"""The cluster of each case: cases with equal ones were measured on the same cluster starts."""
+
+
+class Group(NamedTuple):
+    """Where a case was measured: cases with equal clusters on the same cluster starts.
+
+    `kind` is what else decides how much a case varies from start to start: its system, and whether anybody waits for
+    an acknowledgement.
+    """
+
+    cluster: str
+    kind: str = ""
+
+
+Groups = Mapping[str, Group]
+"""The group of each case."""
 _Table = npt.NDArray[np.float64]
 _Kind = tuple[str, ...]
 
@@ -91,15 +105,15 @@ class RoundRatios:
 
     Noise within a trial is small, as each is measured in many short slices: what differs from round to round is how
     each cluster start suits each case. Cases of one cluster share its start, so that their ratios vary by the cases'
-    own part only; ratios between clusters vary by both starts, too. Either kind of pair has a variance of its own,
-    pooled over all like pairs, with which each pair's own variance is moderated (G. K. Smyth, "Linear models and
-    empirical Bayes methods", 2004).
+    own part only; ratios between clusters vary by both starts, too. Pairs are like one another where they are on the
+    same cluster, or both on different ones, and of the same kinds of cases. Like pairs have a pooled variance, with
+    which each pair's own variance is moderated (G. K. Smyth, "Linear models and empirical Bayes methods", 2004).
     """
 
     def __init__(self, values: Values, groups: Groups) -> None:
-        """Take values by case and round, and each case's cluster; a case without one is on a cluster of its own."""
+        """Take values by case and round, and each case's group; a case without one is on a cluster of its own."""
         self._values = values
-        self._groups = {case: groups.get(case, f"alone: {case}") for case in values}
+        self._groups = {case: groups.get(case, Group(f"alone: {case}")) for case in values}
         self._cases = list(values)
         rounds = sorted({number for by_round in values.values() for number in by_round})
         self._logs = _logs(values, self._cases, rounds)
@@ -133,7 +147,7 @@ class RoundRatios:
         return error, min(PRIOR_FREEDOM + freedom, max(like.freedom, freedom))
 
     def _pooled(self) -> dict[_Kind, _Spread]:
-        """Pool the variances of all pairs of a kind: of one cluster, or of two different ones."""
+        """Pool the variances of all pairs that are like one another."""
         kinds: dict[_Kind, list[tuple[float, int]]] = {}
         for place, case in enumerate(self._cases):
             differences = self._logs[place] - self._logs[place + 1 :]
@@ -144,13 +158,17 @@ class RoundRatios:
                     kinds.setdefault(kind, []).append((float(logs.var(ddof=1)), len(logs) - 1))
         return {kind: _Spread(_mean(variances), self._freedom(kind)) for kind, variances in kinds.items()}
 
-    def _freedom(self, kind: _Kind) -> int:
+    def _freedom(self, like: _Kind) -> int:
         """Count the degrees of freedom of residuals by case and round; between clusters by cluster and round."""
         there = ~np.isnan(self._logs)
-        if kind:
-            return _residual_freedom(there[[self._groups[case] == kind[0] for case in self._cases]])
-        clusters = dict.fromkeys(self._groups.values())
-        members = [[self._groups[case] == cluster for case in self._cases] for cluster in clusters]
+        cluster, *kinds = like
+        groups = [self._groups[case] for case in self._cases]
+        if cluster:
+            return _residual_freedom(
+                there[[group.cluster == cluster and group.kind in kinds for group in groups]]
+            )
+        names = dict.fromkeys(group.cluster for group in groups if group.kind in kinds)
+        members = [[group.cluster == name for group in groups] for name in names]
         return _residual_freedom(np.array([there[rows].any(axis=0) for rows in members]))
 
 
@@ -159,9 +177,9 @@ def relative_half_width(low: float, high: float) -> float:
     return math.sqrt(high / low) - 1
 
 
-def _kind(cluster: str, other: str) -> _Kind:
-    """Name the pairs that are like one: those on the same cluster, or all those on two."""
-    return (cluster,) if cluster == other else ()
+def _kind(one: Group, other: Group) -> _Kind:
+    """Name the pairs that are like one: their cluster, empty for two different ones, and the kinds of both cases."""
+    return (one.cluster if one.cluster == other.cluster else "", *sorted((one.kind, other.kind)))
 
 
 def _ordinary(value: float) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.analysis.statistics.baseline_ratios import values_by_case
 from bench.analysis.statistics.interval import by_round, paired
-from bench.analysis.statistics.round_ratios import Groups, RoundRatios
+from bench.analysis.statistics.round_ratios import Group, Groups, RoundRatios
 from bench.guarantee import Guarantee
 from bench.model import ENOUGH_TRIALS, crowded
 
@@ -108,7 +108,7 @@ class _Figures:
             name = case if len(members) == 1 else f"fastest beside {case}"
             names.append(name)
             values[name] = _by_others(members, metric)
-            clusters[name] = self._clusters.get(case, case)
+            clusters[name] = self._clusters.get(case, Group(case))
         ratio = RoundRatios(values, clusters).ratio(*names)
         interval = ratio.interval() if ratio else None
         return {

@@ -13,7 +13,7 @@ from bench import numbers
 from bench.analysis.statistics.baseline_ratios import values_by_case
 from bench.analysis.statistics.interval import paired, paired_ratio
 from bench.analysis.statistics.looks import level
-from bench.analysis.statistics.round_ratios import Groups, RoundRatio, RoundRatios
+from bench.analysis.statistics.round_ratios import Group, Groups, RoundRatio, RoundRatios
 from bench.analysis.verdicts.claim_forms import HELD, NOT, UNDECIDED, Form, Pairs
 from bench.model import Interval
 
@@ -94,6 +94,11 @@ class Side:
         return f"{self.metric} of {self.case}"
 
 
+def _of_metric(group: Group, metric: str) -> Group:
+    """Return the group of a case for one metric: each metric varies in its own way."""
+    return Group(f"{metric} on {group.cluster}", f"{metric} of {group.kind}")
+
+
 class Comparator:
     """Compares cases over rounds: by intervals where there is a basis for them, else by how many rounds agree."""
 
@@ -107,8 +112,8 @@ class Comparator:
         }
         self._values = {side.key: rounds for side, rounds in sides.items()}
         known = basis.clusters if basis else {}
-        clusters = {side.key: f"{side.metric} on {known.get(side.case, side.case)}" for side in sides}
-        self._ratios = RoundRatios(self._values, clusters)
+        groups = {side.key: _of_metric(known.get(side.case, Group(side.case)), side.metric) for side in sides}
+        self._ratios = RoundRatios(self._values, groups)
 
     def compare(self, what: str, form: Form, left: Side, right: Side) -> Comparison:
         """Compare two sides, round by round.
