@@ -259,7 +259,10 @@ def publish(
     to: Annotated[Path, typer.Option(help="Where published runs lie.")] = publishing.PUBLISHED,
     out: _Out = run_folder.OUT,
 ) -> None:
-    """Copy runs, without their event logs, to where they are read; renew the index and the families' pages there."""
+    """Copy runs, without their event logs, to where they are read; renew the index and the families' pages there.
+
+    A run replaces the published run of its scenario. A published run is rendered again, by the present rules.
+    """
     typer.echo(publishing.publish([run_folder.find(run, out) for run in runs or ()], to))
 
 

@@ -143,7 +143,7 @@ def report(folder: RunFolder) -> None:
     from bench.report import terminal_table, write_report  # noqa: PLC0415 - as above
 
     console = Console()
-    if not folder.done():
+    if folder.trials.is_dir() and not folder.done():
         message = f"{folder.path}: there is no trial to report on"
         raise BenchError(message)
     _require_log(folder, "its results cannot be computed again")

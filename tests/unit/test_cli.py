@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -174,10 +175,15 @@ def test_a_file_where_a_folder_is_wanted_is_one_message_too(sweep: Path) -> None
     assert "Traceback" not in done.stderr
 
 
-def test_a_published_run_cannot_be_computed_again_and_says_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("imported", [False, True])
+def test_a_run_without_its_event_log_cannot_be_computed_again_and_says_so(
+    tmp_path: Path, imported: bool
+) -> None:
     run = run_folder.create(tmp_path, "sweep", "quick")
     run.write("manifest.json", {"format": 1})
     (run.trials / "0000").mkdir()
+    if not imported:
+        shutil.rmtree(run.trials)
 
     told = answer("report", run.path)
 
