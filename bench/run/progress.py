@@ -19,6 +19,10 @@ if TYPE_CHECKING:  # Spark's modules load with it
     from bench.analysis.verdicts.outlook import Outlook
 
 
+_MOST_MINUTES = 480
+"""A longer time is no estimate that anybody could use."""
+
+
 class Progress:
     """Shows trial k of n, the live rate and the time left; adds up the time spent measuring."""
 
@@ -106,7 +110,9 @@ def outlook_words(outlook: Outlook) -> str:
     words = [f"{outlook.decided} of {numbers.plural(expectations, 'expectation')} decided"]
     if outlook.half_width is not None:
         words.append(f"ratios to within {outlook.half_width:.1%} (median)")
-    if outlook.more_rounds:
+    if (outlook.minutes_left or 0) > _MOST_MINUTES:
+        words.append("more rounds would hardly decide the rest")
+    elif outlook.more_rounds:
         minutes = "" if outlook.minutes_left is None else f", {outlook.minutes_left:.0f} min"
         words.append(f"the rest would take about {numbers.plural(outlook.more_rounds, 'round')}{minutes}")
     return "; ".join(words)

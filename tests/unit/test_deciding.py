@@ -4,8 +4,10 @@ import math
 
 import pytest
 
+from bench.analysis.verdicts.outlook import Outlook
 from bench.run import deciding
 from bench.run.deciding import Budget
+from bench.run.progress import outlook_words
 
 
 class Clock:
@@ -47,3 +49,20 @@ def test_a_round_begins_where_most_of_it_fits(
 def test_no_run_goes_on_for_ever() -> None:
     assert Budget(math.inf).allows(29, 1.0)
     assert not Budget(math.inf).allows(30, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("minutes_left", "said"),
+    [
+        (
+            12.3,
+            "1 of 2 expectations decided; ratios to within 4.2% (median); the rest would take about 3 rounds, 12 min",
+        ),
+        (
+            500.0,
+            "1 of 2 expectations decided; ratios to within 4.2% (median); more rounds would hardly decide the rest",
+        ),
+    ],
+)
+def test_a_look_is_told_in_one_line(minutes_left: float, said: str) -> None:
+    assert outlook_words(Outlook(1, (("order", "undecided"),), 0.042, 3, minutes_left)) == said

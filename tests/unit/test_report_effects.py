@@ -188,6 +188,7 @@ def test_what_is_undecided_is_told_with_the_minutes_that_it_takes(found: Results
         "1 of 1 expectation is undecided. About 13 more minutes of measuring would decide the rest: "
         "`bench run --resume 20261121-120000-acks-sweep-standard --budget 13m`."
     )
+    assert "More rounds would hardly decide the rest" in said(481.0, "order")
     assert said(None, "order").endswith("cannot be estimated from this run's rounds.")
 
 

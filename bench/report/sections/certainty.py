@@ -23,6 +23,10 @@ _FLAGS = {
 }
 
 
+_MOST_MINUTES = 480
+"""A longer time is no estimate that anybody could use."""
+
+
 def interval(results: Results) -> str:
     """What stands behind every range and interval of the run."""
     counts = [int(rounds) for rounds in results.cases["rounds"] if rounds > 0]
@@ -105,6 +109,8 @@ def _time_left(results: Results) -> str:
     minutes = _undecided(results).get("minutes_left")
     if minutes is None:
         return "How many more minutes would decide the rest cannot be estimated from this run's rounds."
+    if minutes > _MOST_MINUTES:
+        return "More rounds would hardly decide the rest: a ratio lies next to its bound, or varies too much."
     more = max(1, math.ceil(minutes))
     run = results.manifest.get("run", results.run.name)
     return (
