@@ -91,7 +91,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, *, makes: bool = True) ->
         endpoint="",
         nodes=[],
         jvms={},
-        disks=SimpleNamespace(become=lambda _: None),
+        disks=SimpleNamespace(become=lambda _: None, count=lambda _: {}, held_since=lambda _: {}),
         backend=SimpleNamespace(supervised=lambda *_: nullcontext(), client=None),
         system=SimpleNamespace(pause_s=lambda _: 0.0),
         alive=lambda: None,

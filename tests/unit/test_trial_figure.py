@@ -167,6 +167,7 @@ def test_faults_are_shaded_in_every_panel(tmp_path: Path) -> None:
         "healed_ns": 5 * NANOS,
     }
 
-    shades = drawn(tmp_path, faults=pd.DataFrame([struck])).count("opacity: 0.08")
+    drawing = drawn(tmp_path, faults=pd.DataFrame([struck]))
 
-    assert shades == 7
+    (style_class,) = re.findall(r"\.(s\d+)\{[^}]*opacity:0\.08", drawing)
+    assert drawing.count(f'class="{style_class}"') == 7
