@@ -12,22 +12,22 @@ from bench.analysis.verdicts.meant import Found
 from bench.analysis.verdicts.outlook import Outlook, outlook, seconds_per_round
 
 
-def outlook_of(run: Path, looks: int, known: dict[int, dict[str, Any]]) -> Outlook:
+def outlook_of(run: Path, looks: int, trial_figures: dict[int, dict[str, Any]]) -> Outlook:
     """Judge the trials that a run has so far, at look number `looks` (1, 2, …).
 
-    `known` has the figures of trials by number from earlier looks; those of further trials are added to it.
+    `trial_figures` has the figures of trials by number from earlier looks; those of further trials are added to it.
 
     Raises:
         EventLogError: a file of the run is not as docs/event-log.md says.
     """
     folder = read_folder(run)
     for trial in folder.trials:
-        if trial.trial not in known:
-            known[trial.trial] = figures(trial_path(run, trial.trial))
-    found = Found([known[trial.trial] for trial in folder.trials], [], [])
+        if trial.trial not in trial_figures:
+            trial_figures[trial.trial] = figures(trial_path(run, trial.trial))
+    results = Found([trial_figures[trial.trial] for trial in folder.trials], [], [])
     return outlook(
-        judgements(folder, found, looks),
-        ratios(folder, found),
+        judgements(folder, results, looks),
+        ratios(folder, results),
         folder.manifest.precision,
         folder.rounds,
         seconds_per_round(folder.trials),

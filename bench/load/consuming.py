@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, Self
 
 from bench.errors import LoadError
@@ -82,7 +83,7 @@ class Consumers:
 
     def finish(self, command: Finish, report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         """See commands.Finish."""
-        waited = _Waiting(self._consumers, command)
+        waited = _Waiting(self._consumers, command, attrgetter("distinct"))
         told_ns = 0
         while waited.goes_on():
             time.sleep(_LOOK_S)
@@ -94,17 +95,10 @@ class Consumers:
 
     def drain(self, command: Drain) -> dict[str, Any]:
         """See commands.Drain. Raises LoadError when a consumer broke off."""
-        begun_ns = time.monotonic_ns()
-        while any(self._is_missing(consumer, command, begun_ns) for consumer in self._consumers):
+        waiting = _Waiting(self._consumers, command, attrgetter("received"))
+        while waiting.goes_on():
             time.sleep(_DRAIN_LOOK_S)
         return {"received": min((one.recorder.received for one in self._consumers), default=0)}
-
-    @staticmethod
-    def _is_missing(consumer: LiveConsumer, command: Drain, begun_ns: int) -> bool:
-        """Whether a consumer lacks messages that may still come."""
-        consumer.check()
-        quiet_ns = time.monotonic_ns() - max(begun_ns, consumer.recorder.last_ns)
-        return consumer.recorder.received < command.expected and quiet_ns < command.grace_s * NANOS
 
     def close(self) -> None:
         """Leave. Raises LoadError when a consumer broke off or a record could not be written."""
@@ -120,10 +114,16 @@ class Consumers:
 
 
 class _Waiting:
-    """Whether it is worth waiting on: not everything is there, and something came within the grace."""
+    """Whether it is worth waiting on: `count` of a recorder is short of all, and something came within the grace."""
 
-    def __init__(self, consumers: list[LiveConsumer], command: Finish) -> None:
+    def __init__(
+        self,
+        consumers: list[LiveConsumer],
+        command: Finish | Drain,
+        count: Callable[[ReceiveRecorder], int],
+    ) -> None:
         self._consumers = consumers
+        self._count = count
         self._expected = command.expected
         self._grace_ns = round(command.grace_s * NANOS)
         self._start_ns = time.monotonic_ns()
@@ -135,7 +135,7 @@ class _Waiting:
 
     def _is_behind(self, recorder: ReceiveRecorder) -> bool:
         quiet_ns = time.monotonic_ns() - max(self._start_ns, recorder.last_ns)
-        return recorder.distinct < self._expected and quiet_ns < self._grace_ns
+        return self._count(recorder) < self._expected and quiet_ns < self._grace_ns
 
 
 def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
