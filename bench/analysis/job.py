@@ -35,6 +35,7 @@ from bench.analysis.speed.throughput import Tally, errors, live_tally, sends_by_
 from bench.analysis.speed.timeline import service_by_second, timeline
 from bench.analysis.speed.unsent import Unsent, unsent
 from bench.analysis.statistics.sides import sides
+from bench.analysis.statistics.slice_series import slice_series
 from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_part
 from bench.analysis.trials import Counted, trial_row
 from bench.analysis.verdicts import judged
@@ -198,8 +199,9 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "messages", measured.offenders)
     tables.write_table(results, "faults", tables.table(measured.faults, tables.FAULTS))
     tables.write_table(results, "served", tables.table(measured.served, tables.SERVED))
-    undecided = judged.write(results, folder, Found(trials, measured.faults, measured.errors))
-    summary = _summary(folder, trials, cases, time.monotonic() - began)
+    found = Found(trials, measured.faults, measured.errors, measured.slices)
+    undecided = judged.write(results, folder, found)
+    summary = _summary(folder, found, cases, time.monotonic() - began)
     tables.write_json(results, "summary", summary | {"undecided": undecided})
 
 
@@ -212,14 +214,14 @@ def _curves(counted: Counted) -> Iterator[dict[str, object]]:
 
 def _summary(
     folder: RunFolder,
-    trials: Sequence[Mapping[str, Any]],
+    found: Found,
     cases: Sequence[Mapping[str, Any]],
     elapsed_s: float,
 ) -> dict[str, object]:
     closed = not any(trial.open_loop for trial in folder.trials)
-    broken = folder.broken
+    broken, trials = folder.broken, found.trials
     promises = _promises(folder)
-    both = None if broken else _sides(folder, trials, promises)
+    both = None if broken else _sides(folder, found, promises)
     hollow = {name for name, promise in promises.items() if promise and promise.nodes is None}
     told = [{**case, "hollow": case["case"] in hollow} for case in cases]
     return {
@@ -240,12 +242,14 @@ def _promises(folder: RunFolder) -> dict[str, Guarantee | None]:
 
 
 def _sides(
-    folder: RunFolder, trials: Sequence[Mapping[str, Any]], promises: Mapping[str, Guarantee | None]
+    folder: RunFolder, found: Found, promises: Mapping[str, Guarantee | None]
 ) -> dict[str, Any] | None:
     """Compare both systems, in the scenario's order; not by links that were made narrow, of which each uses its own."""
     if any(trial.links for trial in folder.trials):
         return None
-    return sides(sorted(trials, key=_place(folder)), folder.plan.swept, promises, clusters(folder.trials))
+    trials = sorted(found.trials, key=_place(folder))
+    slices = slice_series(trials, found.slices)
+    return sides(trials, folder.plan.swept, promises, clusters(folder.trials), slices)
 
 
 def _place(folder: RunFolder) -> Callable[[Mapping[str, Any]], int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -22,7 +22,7 @@ from bench.analysis.speed.throughput import Tally, sends_by_slice
 from bench.analysis.speed.unsent import unsent
 from bench.analysis.trials import Counted, Row, trial_row
 from bench.errors import EventLogError
-from bench.model import Outcome
+from bench.model import NANOS, Outcome
 
 Longs: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
@@ -31,12 +31,21 @@ _MESSAGE = ("producer", "sequence", "sent_ns")
 _POSITION = ("ledger", "entry", "batch_index")
 _NULL = -1
 """Stands for null in times and positions, which are never negative."""
+_MEDIAN = SCALE // 2
 _NEED_TELEMETRY = ("bottleneck", "bottleneck_evidence")
 _OUTCOMES = pa.array([outcome.label for outcome in Outcome])
 
 
-def figures(trial_folder: Path) -> Row:
-    """Return a finished trial's row of the table `trials`, as `analyse` computes it.
+@dataclass(frozen=True, slots=True)
+class TrialFigures:
+    """A trial's row of the table `trials`, and the figures of its slices that ratios need."""
+
+    row: Row
+    slices: list[Row]
+
+
+def figures(trial_folder: Path) -> TrialFigures:
+    """Return a finished trial's row of the table `trials` and its slices, as `analyse` computes them.
 
     The columns that come from telemetry, from other trials (flags, drift) and from faults are missing; a column that is
     null may be.
@@ -45,8 +54,10 @@ def figures(trial_folder: Path) -> Row:
         EventLogError: trial.json or a Parquet file is not as docs/event-log.md says; the message names the file.
     """
     trial = read_trial(trial_folder)
-    row = trial_row(trial, trial.settings, _counted(trial, trial_folder))
-    return {name: value for name, value in row.items() if name not in _NEED_TELEMETRY}
+    sends = _read(trial_folder, "sends", SENDS)
+    row = trial_row(trial, trial.settings, _counted(trial, trial_folder, sends))
+    known = {name: value for name, value in row.items() if name not in _NEED_TELEMETRY}
+    return TrialFigures(known, list(_slices(trial, sends)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +77,7 @@ class _Spans:
         return inside
 
 
-def _counted(trial: TrialRecord, folder: Path) -> Counted:
-    sends = _read(folder, "sends", SENDS)
+def _counted(trial: TrialRecord, folder: Path, sends: Any) -> Counted:  # noqa: ANN401 - pyarrow has no types
     receives = _read(folder, "receives", RECEIVES)
     number = trial.trial
     messages = _messages(sends, receives)
@@ -205,6 +215,24 @@ def _send_distributions(
         distributions["response"] = _distribution(done_ns[ended] - due_ns[ended], never_made)
         distributions["queue"] = _distribution(sent_ns[counted] - due_ns[counted], never_made)
     return distributions
+
+
+def _slices(trial: TrialRecord, sends: Any) -> Iterator[Row]:  # noqa: ANN401 - as above
+    """Give the throughput and the median service time of each slice of a sliced trial."""
+    if not trial.sliced:
+        return
+    spans = _spans(trial)
+    slices, sent_ns, done_ns = (_longs(sends, name) for name in ("slice", "sent_ns", "done_ns"))
+    acked = _flags(pc.equal(sends["outcome"], Outcome.OK.label)) & _flags(pc.is_valid(sends["done_ns"]))
+    done, sent = acked & spans.inside(slices, done_ns), acked & spans.inside(slices, sent_ns)
+    for place, span in enumerate(trial.spans):
+        times_ns = (done_ns - sent_ns)[sent & (slices == place)]
+        yield {
+            "trial": trial.trial,
+            "cycle": span.cycle,
+            "throughput_msgs_per_s": int((done & (slices == place)).sum()) * NANOS / span.length_ns,
+            "service_p50_ns": _distribution(times_ns, 0).values.get(_MEDIAN),
+        }
 
 
 def _distribution(values: Longs, missing: int) -> Distribution:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from bench.analysis.folder import read_folder, trial_path
-from bench.analysis.live_figures import figures
+from bench.analysis.live_figures import TrialFigures, figures
 from bench.analysis.verdicts.judged import judgements, ratios
 from bench.analysis.verdicts.meant import Found
 from bench.analysis.verdicts.outlook import Outlook, outlook, seconds_per_round
 
 
-def outlook_of(run: Path, looks: int, trial_figures: dict[int, dict[str, Any]]) -> Outlook:
+def outlook_of(run: Path, looks: int, trial_figures: dict[int, TrialFigures]) -> Outlook:
     """Judge the trials that a run has so far, at look number `looks` (1, 2, …).
 
     `trial_figures` has the figures of trials by number from earlier looks; those of further trials are added to it.
@@ -24,7 +23,9 @@ def outlook_of(run: Path, looks: int, trial_figures: dict[int, dict[str, Any]]) 
     for trial in folder.trials:
         if trial.trial not in trial_figures:
             trial_figures[trial.trial] = figures(trial_path(run, trial.trial))
-    results = Found([trial_figures[trial.trial] for trial in folder.trials], [], [])
+    known = [trial_figures[trial.trial] for trial in folder.trials]
+    slices = [row for one in known for row in one.slices]
+    results = Found([one.row for one in known], [], [], slices)
     return outlook(
         judgements(folder, results, looks),
         ratios(folder, results),

@@ -24,7 +24,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """A run in which something broke, with its cases, what its trials measured, and trial.json by number.
+    """Another run, with its cases, what its trials measured, and trial.json by number.
 
     `measured` is None where this version of the suite cannot read that table.
     """
@@ -88,13 +88,21 @@ def unbroken(out: Path) -> Iterator[Path]:
 
 
 def broken(out: Path) -> Iterator[Other]:
-    """Give the latest run of each scenario in which something broke, by the scenarios' names.
+    """Give the latest run of each scenario in which something broke, by the scenarios' names."""
+    yield from _latest(out, broken=True)
 
-    One whose results this version of the suite cannot read is left out: it is not what the report is about.
-    """
+
+def others(out: Path, scenario: str) -> Iterator[Other]:
+    """Give the latest run of each other scenario in which nothing broke, by the scenarios' names."""
+    runs = _latest(out, broken=False)
+    yield from (other for other in runs if other.manifest.get("scenario") != scenario)
+
+
+def _latest(out: Path, *, broken: bool) -> Iterator[Other]:
+    """A run whose results this version of the suite cannot read is left out: it is not what a report is about."""
     for _, run in sorted(latest(out).items()):
         with suppress(ReportError):
-            if results.breaks(results.summary(run.path)):
+            if results.breaks(results.summary(run.path)) == broken:
                 cases, documents = results.table(run.path, "cases"), results.trial_documents(run.path)
                 yield Other(*run, cases, _measured(run.path), documents)
 

@@ -22,7 +22,7 @@ class Evaluation:
 
     folder: RunFolder
     looks: int
-    _figures: dict[int, dict[str, Any]] = field(default_factory=dict)
+    _figures: dict[int, Any] = field(default_factory=dict)
 
     def look(self) -> Any:  # noqa: ANN401 - an Outlook, whose module loads only where a run has a budget
         """Judge the trials so far; return the Outlook, and write down that somebody looked."""

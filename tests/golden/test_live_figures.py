@@ -139,10 +139,18 @@ def analysed(run: Path) -> list[Row]:
 
 @pytest.mark.parametrize("number", range(len(TRIALS)))
 def test_live_figures_are_those_of_the_analysis(run: Path, analysed: list[Row], number: int) -> None:
-    row = figures(run / "trials" / f"{number:04d}")
+    row = figures(run / "trials" / f"{number:04d}").row
 
     assert {name: row.get(name) for name in COMPUTED} == {name: analysed[number][name] for name in COMPUTED}
     assert set(row) <= set(trial_fields(["acks"]))
+
+
+def test_live_slices_are_those_of_the_analysis(run: Path) -> None:
+    rows = pq.read_table(run / "results" / "slices.parquet").to_pylist()
+    live = [row for number in range(len(TRIALS)) for row in figures(run / "trials" / f"{number:04d}").slices]
+
+    assert {row["trial"] for row in live}
+    assert live == [{name: row[name] for name in live[0]} for row in rows]
 
 
 def test_the_logs_compared_have_of_everything(analysed: list[Row]) -> None:

@@ -35,6 +35,7 @@ START_DEVIATION = 0.1
 
 _Table = npt.NDArray[np.float64]
 Values = dict[str, dict[int, float]]
+Slices = dict[str, dict[int, dict[int, float]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,8 @@ def effect(place: int) -> float:
     return EFFECTS[place - 1] if 0 < place <= len(EFFECTS) else 0.0
 
 
-def run(machine: Machine, rounds: int, draw: np.random.Generator) -> Values:
-    """Simulate a run's throughputs by case and round."""
+def run(machine: Machine, rounds: int, draw: np.random.Generator) -> tuple[Values, Slices]:
+    """Simulate a run's throughputs by case and round, and those of their slices by cycle."""
     shape = (machine.cases, rounds)
     times = np.ones((machine.cases, 1))
     times[-1] = 3 if machine.noisy else 1
@@ -91,9 +92,17 @@ def run(machine: Machine, rounds: int, draw: np.random.Generator) -> Values:
     suiting = machine.suiting * times * draw.normal(size=shape)
     levels = -np.log1p([[effect(place)] for place in range(machine.cases)]) + starts[cluster] + suiting
     deviation = machine.slice_deviation * times[:, :, None]
-    slices = np.exp(deviation * _series(machine, rounds, draw) - deviation**2 / 2).mean(axis=2)
-    rates = 1_000 * np.exp(levels) * slices
-    return {f"case {place}": dict(enumerate(map(float, row))) for place, row in enumerate(rates)}
+    noise = np.exp(deviation * _series(machine, rounds, draw) - deviation**2 / 2)
+    slices = 1_000 * np.exp(levels)[:, :, None] * noise
+    names = [f"case {place}" for place in range(machine.cases)]
+    rates = {
+        name: dict(enumerate(map(float, row))) for name, row in zip(names, slices.mean(axis=2), strict=True)
+    }
+    by_cycle = {
+        name: {number: dict(enumerate(map(float, cycles))) for number, cycles in enumerate(row)}
+        for name, row in zip(names, slices, strict=True)
+    }
+    return rates, by_cycle
 
 
 def _series(machine: Machine, rounds: int, draw: np.random.Generator) -> _Table:
@@ -123,7 +132,8 @@ def coverage(machine: Machine, rounds: int, runs: int, seed: int = SEED) -> Cove
     ]
     hits, widths = np.zeros((runs, len(others)), dtype=bool), np.zeros((runs, len(others)))
     for number in range(runs):
-        ratios = RoundRatios(run(machine, rounds, draw), groups)
+        values, slices = run(machine, rounds, draw)
+        ratios = RoundRatios(values, groups, slices)
         for column, place in enumerate(others):
             ratio = ratios.ratio("case 0", f"case {place}")
             assert ratio is not None
@@ -151,9 +161,9 @@ def decisions(machine: Machine, runs: int, looks: int = LOOKS, seed: int = SEED)
     draw = np.random.default_rng(seed)
     verdicts = np.empty((runs, looks, len(EFFECTS)), dtype=object)
     for number in range(runs):
-        values = run(machine, FIRST_LOOK + looks - 1, draw)
+        values, slices = run(machine, FIRST_LOOK + looks - 1, draw)
         for look in range(looks):
-            verdicts[number, look] = list(_verdicts(values, look, machine))
+            verdicts[number, look] = list(_verdicts(values, slices, look, machine))
     ever = {word: np.logical_or.accumulate(verdicts == word, axis=1).mean(axis=0) for word in (HELD, NOT)}
     same = (verdicts == NO_DIFFERENCE).mean(axis=0)
     held, denied, no_difference = (
@@ -163,13 +173,13 @@ def decisions(machine: Machine, runs: int, looks: int = LOOKS, seed: int = SEED)
     return Decisions(held, denied, no_difference)
 
 
-def _verdicts(values: Values, look: int, machine: Machine) -> Iterator[str]:
+def _verdicts(values: Values, slices: Slices, look: int, machine: Machine) -> Iterator[str]:
     """Give the verdict at a look on each effect's case."""
     known = {
         case: {number: value for number, value in rounds.items() if number < FIRST_LOOK + look}
         for case, rounds in values.items()
     }
-    ratios = RoundRatios(known, machine.groups())
+    ratios = RoundRatios(known, machine.groups(), slices)
     form = Order(SMALLEST_EFFECT, falls=True)
     for place in range(1, len(EFFECTS) + 1):
         ratio = ratios.ratio("case 0", f"case {place}")

@@ -34,7 +34,7 @@ CLUSTERS = {"kafka a": Group("one"), "kafka b": Group("one")}
 
 def test_a_closed_loop_has_a_row_for_throughput_and_one_for_service_time() -> None:
     found = ratio_rows(
-        [*rows("kafka a", [100.0, 110.0]), *rows("kafka b", [50.0, 54.0])], BASELINES, CLUSTERS
+        [*rows("kafka a", [100.0, 110.0]), *rows("kafka b", [50.0, 54.0])], BASELINES, CLUSTERS, {}
     )
 
     assert [(row["case"], row["baseline"], row["metric"], row["rounds"]) for row in found] == [
@@ -50,14 +50,17 @@ def test_a_closed_loop_has_a_row_for_throughput_and_one_for_service_time() -> No
 def test_an_open_loop_has_response_times_and_no_throughput() -> None:
     others = {"due_unsent": 0, "response_p99_ns": 7.0, "response_p50_ns": 5.0}
     found = ratio_rows(
-        [*rows("kafka a", [10.0] * 2, **others), *rows("kafka b", [10.0] * 2, **others)], BASELINES, CLUSTERS
+        [*rows("kafka a", [10.0] * 2, **others), *rows("kafka b", [10.0] * 2, **others)],
+        BASELINES,
+        CLUSTERS,
+        {},
     )
 
     assert [row["metric"] for row in found] == ["service_p50_ns", "response_p50_ns", "response_p99_ns"]
 
 
 def test_one_round_has_a_ratio_and_no_interval() -> None:
-    (rate, _) = ratio_rows([*rows("kafka a", [100.0]), *rows("kafka b", [50.0])], BASELINES, CLUSTERS)
+    (rate, _) = ratio_rows([*rows("kafka a", [100.0]), *rows("kafka b", [50.0])], BASELINES, CLUSTERS, {})
 
     assert (rate["ratio"], rate["low"], rate["high"]) == (0.5, None, None)
 
@@ -70,7 +73,7 @@ def test_invalid_trials_and_systems_without_a_baseline_have_no_row() -> None:
         *rows("pulsar y", [2.0, 2.0]),
     ]
 
-    assert ratio_rows(trials, BASELINES, CLUSTERS) == []
+    assert ratio_rows(trials, BASELINES, CLUSTERS, {}) == []
 
 
 def test_the_half_width_of_a_metric_is_the_median_over_its_ratios() -> None:

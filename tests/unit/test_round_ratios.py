@@ -205,3 +205,59 @@ def test_ratios_between_clusters_of_one_kind_do_not_take_in_those_of_another() -
 
     assert ratio.error == pytest.approx(math.sqrt(0.01**2 / 2 / 2))
     assert ratio.freedom == 1
+
+
+def test_slices_tell_a_pairs_noise() -> None:
+    """Two cases, two rounds of eight cycles, in which the ratio's logarithm goes up and down by 0.1.
+
+    In each round the variance over the eight blocks is 8 * 0.01 / 7 = 0.0114286, so that of the round's ratio is
+    w = 0.0114286 / 8 = 0.00142857, with 14 degrees in all. The rounds' logarithms are 0 and 0.02: S² = s² = 0.0002 with
+    one degree, less than w, so that starts add nothing and V = w. Its degrees are
+    0.00142857² / (0.0002² / 1 + 0.00142857² / 14) = 10.986, and the moderated variance is
+    (10.986 * 0.00142857 + 0.0002) / 11.986 = 0.00132606.
+    """
+    cycles = {cycle: math.exp(0.1 if cycle % 2 else -0.1) for cycle in range(8)}
+    even = dict.fromkeys(range(8), 1.0)
+    ratios = RoundRatios(
+        values(a=powers(0, 0.02), b=powers(0, 0)),
+        dict.fromkeys("ab", Group("cluster")),
+        {"a": {0: cycles, 1: cycles}, "b": {0: even, 1: even}},
+    )
+    ratio = present(ratios.ratio("a", "b"))
+
+    assert ratio.error == pytest.approx(math.sqrt(0.00132606 / 2), rel=1e-4)
+    assert ratio.freedom == pytest.approx(10.986, rel=1e-4)
+
+
+def test_what_slices_do_not_explain_is_shared_by_like_pairs() -> None:
+    """Slices without noise: V is S² alone, whatever the pair's own variance was."""
+    cases = {"a": powers(0, 0.06), "b": powers(0, 0.04), "c": powers(0, 0)}
+    even = {number: dict.fromkeys(range(8), 1.0) for number in (0, 1)}
+    groups = dict.fromkeys(cases, Group("cluster"))
+    ratio = present(RoundRatios(values(**cases), groups, dict.fromkeys(cases, even)).ratio("a", "b"))
+
+    assert ratio.error == pytest.approx(math.sqrt((2 * 0.00093333 + 0.0002) / 3 / 2), rel=1e-4)
+    assert ratio.freedom == pytest.approx(2)
+
+
+def test_a_noisy_case_has_wider_intervals_than_its_neighbours() -> None:
+    quiet = {number: {cycle: 1 + 0.01 * (cycle % 2) for cycle in range(16)} for number in range(3)}
+    noisy = {number: {cycle: 1 + 0.5 * (cycle // 2 % 2) for cycle in range(16)} for number in range(3)}
+    cases = {name: powers(0, 0.01, -0.01) for name in "abc"} | {"d": powers(0.01, 0, 0)}
+    series = {"a": quiet, "b": quiet, "c": quiet, "d": noisy}
+    ratios = RoundRatios(values(**cases), dict.fromkeys(cases, Group("cluster")), series)
+    known, other = (present(ratios.ratio("a", name)).half_width() for name in "bd")
+
+    assert known is not None
+    assert other is not None
+    assert other > 3 * known
+
+
+@pytest.mark.parametrize("cycles", [{}, {0: 1.0, 1: 1.1, 2: 1.0}, dict.fromkeys(range(8), 0.0)])
+def test_too_few_slices_and_slices_of_zero_tell_nothing(cycles: dict[int, float]) -> None:
+    cases = values(a=powers(0, 0.06), b=powers(0, 0.04), c=powers(0, 0))
+    groups = dict.fromkeys(cases, Group("cluster"))
+    series = {name: {0: cycles, 1: cycles} for name in cases if cycles}
+    with_slices, without = (RoundRatios(cases, groups, known).ratio("a", "b") for known in (series, None))
+
+    assert with_slices == without

@@ -12,6 +12,7 @@ from bench.analysis import job
 from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder, Window
 from bench.analysis.statistics.sides import sides
 from bench.analysis.verdicts.between import between
+from bench.analysis.verdicts.meant import Found
 from bench.guarantee import Guarantee
 from tests.unit.test_cases import record
 
@@ -45,7 +46,7 @@ def test_ratios_are_paired_by_round() -> None:
         *rows("kafka", "Kafka's defaults", [99.0] * 5),
     ]
 
-    found = sides(trials, BOTH, {}, {})
+    found = sides(trials, BOTH, {}, {}, {})
 
     assert found is not None
     assert (found["systems"], found["settings"]) == (["kafka", "pulsar"], ["level"])
@@ -70,7 +71,7 @@ def test_a_median_that_falls_among_what_never_came_has_no_value() -> None:
     for row, value in zip(trials, [None, None, None, 10.0, 12.0, *[20.0] * 5], strict=True):
         row["e2e_p99_ns"] = value
 
-    found = sides(trials, BOTH, {}, {})
+    found = sides(trials, BOTH, {}, {}, {})
 
     assert found is not None
     said = found["points"][0]["e2e_p99_ns"]
@@ -87,7 +88,7 @@ def test_a_round_without_a_valid_trial_on_both_sides_is_left_out() -> None:
     trials = [*rows("kafka", "a", [20.0, 90.0]), *rows("pulsar", "a", [10.0])]
     trials += [row | {"round": 1} for row in rows("pulsar", "a", [1.0], verdict="invalid")]
 
-    found = sides(trials, BOTH, {}, {})
+    found = sides(trials, BOTH, {}, {}, {})
 
     assert found is not None
     (point,) = found["points"]
@@ -98,8 +99,8 @@ def test_a_round_without_a_valid_trial_on_both_sides_is_left_out() -> None:
 def test_a_system_alone_is_not_compared() -> None:
     trials = [*rows("kafka", "a", [20.0]), *rows("pulsar", "a", [10.0])]
 
-    assert sides(trials, {"kafka": ["level"]}, {}, {}) is None
-    assert sides(rows("kafka", "a", [1.0]), BOTH, {}, {}) is None
+    assert sides(trials, {"kafka": ["level"]}, {}, {}, {}) is None
+    assert sides(rows("kafka", "a", [1.0]), BOTH, {}, {}, {}) is None
 
 
 NO_INTERVAL = {"rounds": 1, "low": None, "high": None}
@@ -131,7 +132,7 @@ def test_systems_that_sweep_other_things_are_matched_by_what_they_promise() -> N
     promises |= {f"pulsar level={name}": promise for name, (promise, _) in pulsar.items()}
 
     found = sides(
-        trials, {"kafka": ["partitions", "level"], "pulsar": ["quorums", "partitions"]}, promises, {}
+        trials, {"kafka": ["partitions", "level"], "pulsar": ["quorums", "partitions"]}, promises, {}, {}
     )
 
     assert found is not None
@@ -182,7 +183,7 @@ def test_no_round_picks_the_configuration_that_stands_for_it() -> None:
     node = Guarantee("broker", nodes=1)
     promises = dict.fromkeys(("kafka level=a", "kafka level=b", "pulsar level=x"), node)
 
-    found = sides(trials, {"kafka": ["level"], "pulsar": ["quorums"]}, promises, {})
+    found = sides(trials, {"kafka": ["level"], "pulsar": ["quorums"]}, promises, {}, {})
 
     assert found is not None
     rate = found["points"][0]["throughput_msgs_per_s"]
@@ -200,7 +201,7 @@ def test_what_has_few_valid_rounds_stands_for_none_that_has_enough(valid: int, c
     node = Guarantee("broker", nodes=1)
     promises = dict.fromkeys(("kafka level=a", "kafka level=c", "pulsar level=x"), node)
 
-    found = sides(trials, {"kafka": ["level"], "pulsar": ["quorums"]}, promises, {})
+    found = sides(trials, {"kafka": ["level"], "pulsar": ["quorums"]}, promises, {}, {})
 
     assert found is not None
     (point,) = found["points"]
@@ -214,7 +215,7 @@ def test_where_all_have_few_valid_rounds_the_fastest_stands_for_them() -> None:
     node = Guarantee("broker", nodes=1)
     promises = dict.fromkeys(("kafka level=a", "kafka level=c", "pulsar level=x"), node)
 
-    found = sides(trials, {"kafka": ["level"], "pulsar": ["quorums"]}, promises, {})
+    found = sides(trials, {"kafka": ["level"], "pulsar": ["quorums"]}, promises, {}, {})
 
     assert found is not None
     assert found["points"][0]["cases"][0] == "kafka level=c"
@@ -225,8 +226,8 @@ def test_systems_that_promise_nothing_alike_are_not_matched() -> None:
     swept = {"kafka": ["level"], "pulsar": ["level", "quorums"]}
     one, other = Guarantee("broker", nodes=1), Guarantee("bookie", nodes=0)
 
-    assert sides(trials, swept, {}, {}) is None
-    assert sides(trials, swept, {"kafka level=a": one, "pulsar level=a": other}, {}) is None
+    assert sides(trials, swept, {}, {}, {}) is None
+    assert sides(trials, swept, {"kafka level=a": one, "pulsar level=a": other}, {}, {}) is None
 
 
 @pytest.mark.parametrize(
@@ -241,7 +242,7 @@ def test_a_point_says_whether_both_promise_the_same(other: Guarantee | None, sam
     one = Guarantee("broker", nodes=1, spare=1)
     trials = [*rows("kafka", "a", [20.0]), *rows("pulsar", "a", [10.0])]
 
-    found = sides(trials, BOTH, {"kafka level=a": one, "pulsar level=a": other}, {})
+    found = sides(trials, BOTH, {"kafka level=a": one, "pulsar level=a": other}, {}, {})
 
     assert found is not None
     (point,) = found["points"]
@@ -268,7 +269,7 @@ def test_points_come_in_the_scenarios_order_with_promises_and_there_are_none_by_
     plan = PlanRecord(format=1, swept=swept, cases=cases)
 
     folder = RunFolder(Path(), ManifestRecord(format=1), plan, records)
-    found = job._sides(folder, trials, job._promises(folder))
+    found = job._sides(folder, Found(trials, [], []), job._promises(folder))
 
     assert found is not None
     assert [point["values"] for point in found["points"]] == [{"acks": "all"}, {"acks": "1"}]
@@ -287,4 +288,4 @@ def test_points_come_in_the_scenarios_order_with_promises_and_there_are_none_by_
         }
     )
     assert linked.links
-    assert job._sides(replace(folder, trials=(linked, *records[1:])), trials, {}) is None
+    assert job._sides(replace(folder, trials=(linked, *records[1:])), Found(trials, [], []), {}) is None

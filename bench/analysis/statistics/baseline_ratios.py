@@ -6,8 +6,9 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.statistics.interval import LEVEL, by_round
+from bench.analysis.statistics.interval import by_round
 from bench.analysis.statistics.round_ratios import Groups, RoundRatio, RoundRatios, relative_half_width
+from bench.analysis.statistics.slice_series import SliceSeries
 
 Row = Mapping[str, Any]
 
@@ -19,19 +20,21 @@ METRICS = (*_CLOSED, *_BOTH[:2], *_OPEN, _BOTH[2])
 
 
 def ratio_rows(
-    rows: Sequence[Row], baselines: Mapping[str, str], groups: Groups, level: float = LEVEL
+    rows: Sequence[Row], baselines: Mapping[str, str], groups: Groups, slices: SliceSeries
 ) -> list[dict[str, Any]]:
     """Return a row a case and metric, of the cases that are not their system's baseline.
 
     `rows` are those of the table `trials`; `baselines` names each system's baseline case, `groups` the cluster of each
-    case. A ratio without an interval has neither `low` nor `high`; a metric without a ratio has no row.
+    case, and `slices` has what its slices came to. A ratio without an interval has neither `low` nor `high`; a metric
+    without a ratio has no row.
     """
     valid = [row for row in rows if row["verdict"] == "valid"]
-    ratios = {metric: RoundRatios(values_by_case(valid, metric), groups) for metric in METRICS}
+    ratios = {
+        metric: RoundRatios(values_by_case(valid, metric), groups, slices.get(metric)) for metric in METRICS
+    }
     cases = dict.fromkeys((row["system"], row["case"]) for row in valid)
     return [
-        {"system": system, "case": case, "baseline": baselines[system], "metric": metric}
-        | _columns(ratio, level)
+        {"system": system, "case": case, "baseline": baselines[system], "metric": metric} | _columns(ratio)
         for system, case in cases
         if case != baselines.get(system, case)
         for metric in _metrics(valid, case)
@@ -39,8 +42,8 @@ def ratio_rows(
     ]
 
 
-def _columns(ratio: RoundRatio, level: float) -> dict[str, Any]:
-    interval = ratio.interval(level)
+def _columns(ratio: RoundRatio) -> dict[str, Any]:
+    interval = ratio.interval()
     return {
         "ratio": ratio.ratio,
         "low": interval.low if interval else None,

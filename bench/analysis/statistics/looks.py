@@ -15,8 +15,8 @@ from bench.analysis.statistics.interval import LEVEL
 
 FIRST_LOOK = 2
 """The first look is after so many rounds: one round has no interval."""
-_PACE = 3
-"""After so many looks half of the 5 % is spent (docs/method.md)."""
+_PACE = 1
+"""After so many looks half of the 5 % is spent: budgets allow for one to three (docs/method.md)."""
 _POINTS = 401
 
 _Numbers = npt.NDArray[np.float64]
@@ -27,7 +27,7 @@ def level(looks: int) -> float:
     """Return the confidence level of an interval at look `looks` (1, 2, …); 95 % where nobody looked (0).
 
     Alpha spending without a last look fixed beforehand (K. K. G. Lan and D. L. DeMets, 1983): by look k a share of
-    k / (k + 3) of the 5 % is spent, so that any number of looks spends less than all of it. A look falls after each
+    k / (k + 1) of the 5 % is spent, so that any number of looks spends less than all of it. A look falls after each
     round from the second on; what each may spend beyond the looks before follows from how much of their evidence they
     have in common.
     """

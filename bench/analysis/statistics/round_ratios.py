@@ -17,6 +17,8 @@ from bench.model import Interval
 
 Values = Mapping[str, Mapping[int, float]]
 """One figure by case and round."""
+Series = Mapping[str, Mapping[int, Mapping[int, float]]]
+"""One figure by case, round and cycle of slices."""
 
 
 class Group(NamedTuple):
@@ -37,6 +39,12 @@ _Kind = tuple[str, ...]
 
 PRIOR_FREEDOM = 4
 """The variance of like pairs counts as much as so many further rounds of a pair (docs/method.md)."""
+SLICED_FREEDOM = 12
+"""The same where a pair's own slices tell its noise."""
+BLOCKS = 8
+"""The cycles of a cluster start are averaged in so many blocks, as slices that follow one another are alike."""
+LEAST_BLOCKS = 4
+"""From so many blocks on they tell the noise."""
 LEAST_ROUNDS = 2
 """From so many rounds on a ratio has an interval."""
 MOST_ROUNDS = 999
@@ -93,27 +101,57 @@ class RoundRatio:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spread:
-    """The variance of the logarithms of ratios over rounds, pooled over like pairs, and its degrees of freedom."""
+class _Noise:
+    """The variance that slices bring into a round's ratio (its logarithm), and its degrees of freedom."""
 
     variance: float
     freedom: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """The variance of the logarithms of ratios over rounds, pooled over like pairs, and its degrees of freedom.
+
+    `noise` is the mean of these pairs' noise: the part that slices explain.
+    """
+
+    variance: float
+    freedom: int
+    noise: float
+
+    def expected(self, noise: _Noise | None) -> tuple[float, float]:
+        """Return the variance that a pair of such noise should have, and its degrees of freedom.
+
+        The degrees of a sum of variances are those of F. E. Satterthwaite ("An approximate distribution of estimates of
+        variance components", 1946).
+        """
+        if noise is None:
+            return self.variance, self.freedom
+        variance = max(0.0, self.variance - self.noise) + noise.variance
+        uncertainty = self.variance**2 / self.freedom + noise.variance**2 / noise.freedom
+        freedom = variance**2 / uncertainty if uncertainty else self.freedom
+        return variance, freedom
+
+
 class RoundRatios:
     """The ratios of any two of some cases, for one figure.
 
-    Noise within a trial is small, as each is measured in many short slices: what differs from round to round is how
-    each cluster start suits each case. Cases of one cluster share its start, so that their ratios vary by the cases'
-    own part only; ratios between clusters vary by both starts, too. Pairs are like one another where they are on the
-    same cluster, or both on different ones, and of the same kinds of cases. Like pairs have a pooled variance, with
-    which each pair's own variance is moderated (G. K. Smyth, "Linear models and empirical Bayes methods", 2004).
+    Two things make a ratio vary from round to round: the noise of its slices, which they show themselves, and how each
+    cluster start suits each case. Cases of one cluster share its start, so that their ratios vary by the cases' own
+    part only; ratios between clusters vary by both starts, too. Pairs are like one another where they are on the same
+    cluster, or both on different ones, and of the same kinds of cases. Like pairs have a pooled variance. With a pair's
+    own noise in place of their mean noise it moderates the pair's own variance over rounds (G. K. Smyth, "Linear models
+    and empirical Bayes methods", 2004).
     """
 
-    def __init__(self, values: Values, groups: Groups) -> None:
-        """Take values by case and round, and each case's group; a case without one is on a cluster of its own."""
+    def __init__(self, values: Values, groups: Groups, series: Series | None = None) -> None:
+        """Take values by case and round, each case's group, and the slices of cases that were measured in slices.
+
+        A case without a group is on a cluster of its own.
+        """
         self._values = values
         self._groups = {case: groups.get(case, Group(f"alone: {case}")) for case in values}
+        self._blocks = _blocks(series or {})
         self._cases = list(values)
         rounds = sorted({number for by_round in values.values() for number in by_round})
         self._logs = _logs(values, self._cases, rounds)
@@ -139,16 +177,38 @@ class RoundRatios:
         return RoundRatio(ratio, len(logs), error, freedom)
 
     def _error(self, case: str, other: str, logs: list[float]) -> tuple[float, float]:
-        """Return the standard error of a pair's mean logarithm, moderated by like pairs but never below its own."""
-        own, freedom = statistics.variance(logs), len(logs) - 1
-        like = self._spreads[_kind(self._groups[case], self._groups[other])]
-        moderated = (PRIOR_FREEDOM * like.variance + freedom * own) / (PRIOR_FREEDOM + freedom)
-        error = math.sqrt(max(own, moderated) / len(logs))
-        return error, min(PRIOR_FREEDOM + freedom, max(like.freedom, freedom))
+        """Return the standard error of a pair's mean logarithm and its degrees of freedom.
+
+        A pair whose noise is not known keeps its own variance where that is larger than what it should have.
+        """
+        own, own_freedom = statistics.variance(logs), len(logs) - 1
+        spread = self._spreads[_kind(self._groups[case], self._groups[other])]
+        noise = self._noise(case, other)
+        prior, prior_freedom = spread.expected(noise)
+        weight = PRIOR_FREEDOM if noise is None else min(SLICED_FREEDOM, prior_freedom)
+        moderated = (weight * prior + own_freedom * own) / (weight + own_freedom)
+        variance = max(own, moderated) if noise is None else moderated
+        freedom = min(weight + own_freedom, max(prior_freedom, own_freedom))
+        return math.sqrt(variance / len(logs)), freedom
+
+    def _noise(self, case: str, other: str) -> _Noise | None:
+        """Estimate a pair's noise from its slices; None where neither round has enough of them."""
+        one, two = self._blocks.get(case, {}), self._blocks.get(other, {})
+        compared = self._values[case].keys() & self._values[other].keys()
+        variances = []
+        for number in one.keys() & two.keys() & compared:
+            known = np.isfinite(one[number]) & np.isfinite(two[number])
+            differences = one[number][known] - two[number][known]
+            if len(differences) >= LEAST_BLOCKS:
+                variances.append((float(differences.var(ddof=1)) / len(differences), len(differences) - 1))
+        if not variances:
+            return None
+        return _Noise(_mean(variances), sum(freedom for _, freedom in variances))
 
     def _pooled(self) -> dict[_Kind, _Spread]:
         """Pool the variances of all pairs that are like one another."""
         kinds: dict[_Kind, list[tuple[float, int]]] = {}
+        noises: dict[_Kind, list[float]] = {}
         for place, case in enumerate(self._cases):
             differences = self._logs[place] - self._logs[place + 1 :]
             for other, row in zip(self._cases[place + 1 :], differences, strict=True):
@@ -156,7 +216,12 @@ class RoundRatios:
                 if len(logs) >= LEAST_ROUNDS:
                     kind = _kind(self._groups[case], self._groups[other])
                     kinds.setdefault(kind, []).append((float(logs.var(ddof=1)), len(logs) - 1))
-        return {kind: _Spread(_mean(variances), self._freedom(kind)) for kind, variances in kinds.items()}
+                    noise = self._noise(case, other)
+                    noises.setdefault(kind, []).append(noise.variance if noise else 0.0)
+        return {
+            kind: _Spread(_mean(variances), self._freedom(kind), statistics.fmean(noises[kind]))
+            for kind, variances in kinds.items()
+        }
 
     def _freedom(self, like: _Kind) -> int:
         """Count the degrees of freedom of residuals by case and round; between clusters by cluster and round."""
@@ -199,6 +264,27 @@ def _logs(values: Values, cases: Iterable[str], rounds: Iterable[int]) -> _Table
         for case in cases
     ]
     return np.array(rows, dtype=float).reshape(len(rows), len(numbers))
+
+
+def _blocks(series: Series) -> dict[str, dict[int, _Table]]:
+    """Return by case and round the logarithm of each block's mean; nan for a block without a value."""
+    cycles: dict[int, int] = {}
+    for by_round in series.values():
+        for number, by_cycle in by_round.items():
+            cycles[number] = max(cycles.get(number, 0), *(cycle + 1 for cycle in by_cycle))
+    return {
+        case: {number: _block_logs(by_cycle, cycles[number]) for number, by_cycle in by_round.items()}
+        for case, by_round in series.items()
+    }
+
+
+def _block_logs(by_cycle: Mapping[int, float], cycles: int) -> _Table:
+    count = min(BLOCKS, cycles)
+    places = np.array([cycle * count // cycles for cycle in by_cycle])
+    figures = np.array(list(by_cycle.values()), dtype=float)
+    sums, numbers = np.bincount(places, figures, count), np.bincount(places, minlength=count)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.log(sums / numbers))
 
 
 def _mean(variances: Iterable[tuple[float, int]]) -> float:

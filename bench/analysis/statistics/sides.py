@@ -13,6 +13,7 @@ from typing import Any
 from bench.analysis.statistics.baseline_ratios import values_by_case
 from bench.analysis.statistics.interval import by_round, paired
 from bench.analysis.statistics.round_ratios import Group, Groups, RoundRatios
+from bench.analysis.statistics.slice_series import SliceSeries
 from bench.guarantee import Guarantee
 from bench.model import ENOUGH_TRIALS, crowded
 
@@ -30,6 +31,7 @@ def sides(
     swept: Mapping[str, Sequence[str]],
     promises: Mapping[str, Guarantee | None],
     clusters: Groups,
+    slices: SliceSeries,
 ) -> dict[str, Any] | None:
     """Compare two systems at every point of the sweep that both have; None where there is none.
 
@@ -38,15 +40,16 @@ def sides(
     fewer than five valid rounds only where none has more.
 
     `trials` are rows of the table, in the order in which the points are to come; `swept` names each system's settings,
-    `promises` has what each case promises, `clusters` the cluster of each case. A ratio is the first system's value
-    over the second's, over the rounds in which both have one (round_ratios.py). Where one case stands for several, that
-    is in each round the one with the most throughput in the others: what a round itself says does not pick it.
+    `promises` has what each case promises, `clusters` the cluster of each case, `slices` what its slices came to. A
+    ratio is the first system's value over the second's, over the rounds in which both have one (round_ratios.py). Where
+    one case stands for several, that is in each round the one with the most throughput in the others: what a round
+    itself says does not pick it.
     """
     if len(swept) != 2:
         return None
     (first, settings), (second, theirs) = swept.items()
     matched = set(settings) != set(theirs)
-    figures = _Figures(trials, clusters)
+    figures = _Figures(trials, clusters, slices)
     if matched:
         points = list(_matched(trials, swept, promises, figures))
         settings = [name for name in settings if name in theirs] + [_fastest(name) for name in swept]
@@ -94,9 +97,9 @@ def _point(
 class _Figures:
     """The figures of all valid trials, which share what is known of how much ratios vary."""
 
-    def __init__(self, trials: Sequence[Row], clusters: Groups) -> None:
-        """Take the rows of `trials`, and the cluster of each case."""
-        self._clusters = clusters
+    def __init__(self, trials: Sequence[Row], clusters: Groups, slices: SliceSeries) -> None:
+        """Take the rows of `trials`, the cluster of each case, and what its slices came to."""
+        self._clusters, self._slices = clusters, slices
         valid = [row for row in trials if row["verdict"] == "valid"]
         self._values = {metric: values_by_case(valid, metric) for metric in METRICS}
 
@@ -109,7 +112,7 @@ class _Figures:
             names.append(name)
             values[name] = _by_others(members, metric)
             clusters[name] = self._clusters.get(case, Group(case))
-        ratio = RoundRatios(values, clusters).ratio(*names)
+        ratio = RoundRatios(values, clusters, self._slices.get(metric)).ratio(*names)
         interval = ratio.interval() if ratio else None
         return {
             "rounds": len(paired(values[names[0]], values[names[1]])),

@@ -14,6 +14,7 @@ from bench.analysis.statistics.baseline_ratios import values_by_case
 from bench.analysis.statistics.interval import paired, paired_ratio
 from bench.analysis.statistics.looks import level
 from bench.analysis.statistics.round_ratios import Group, Groups, RoundRatio, RoundRatios
+from bench.analysis.statistics.slice_series import SliceSeries
 from bench.analysis.verdicts.claim_forms import HELD, NOT, UNDECIDED, Form, Pairs
 from bench.model import Interval
 
@@ -28,12 +29,13 @@ class Basis:
     """What a run in which nothing was broken is judged by.
 
     `clusters` names the cluster of each case; `looks` is how often the run was evaluated, to decide whether to go on;
-    `smallest_effect` is a share: 0.05 is 5 %.
+    `smallest_effect` is a share: 0.05 is 5 %; `slices` has what the cases' slices came to.
     """
 
     clusters: Groups = field(default_factory=dict)
     looks: int = 0
     smallest_effect: float = SMALLEST_EFFECT
+    slices: SliceSeries = field(default_factory=dict)
 
     @property
     def level(self) -> float:
@@ -113,7 +115,13 @@ class Comparator:
         self._values = {side.key: rounds for side, rounds in sides.items()}
         known = basis.clusters if basis else {}
         groups = {side.key: _of_metric(known.get(side.case, Group(side.case)), side.metric) for side in sides}
-        self._ratios = RoundRatios(self._values, groups)
+        slices = basis.slices if basis else {}
+        series = {
+            side.key: slices[side.metric][side.case]
+            for side in sides
+            if side.case in slices.get(side.metric, {})
+        }
+        self._ratios = RoundRatios(self._values, groups, series)
 
     def compare(self, what: str, form: Form, left: Side, right: Side) -> Comparison:
         """Compare two sides, round by round.

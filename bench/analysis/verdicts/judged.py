@@ -13,6 +13,7 @@ from bench.analysis import tables
 from bench.analysis.clusters import clusters
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.statistics.baseline_ratios import half_widths, ratio_rows
+from bench.analysis.statistics.slice_series import slice_series
 from bench.analysis.statistics.steadiness import rounds_apart
 from bench.analysis.verdicts.comparisons import Basis
 from bench.analysis.verdicts.expectations import judge
@@ -29,17 +30,20 @@ def judgements(folder: RunFolder, found: Found, looks: int | None = None) -> lis
     says.
     """
     missing = never_run(folder)
-    basis = None if folder.broken else _basis(folder, looks)
+    basis = None if folder.broken else _basis(folder, found, looks)
     return [
         judge(expectation, [*meant(expectation, folder.trials, found), *missing], folder.settings, basis)
         for expectation in folder.manifest.expectations
     ]
 
 
-def _basis(folder: RunFolder, looks: int | None) -> Basis:
+def _basis(folder: RunFolder, found: Found, looks: int | None) -> Basis:
     manifest = folder.manifest
     return Basis(
-        clusters(folder.trials), manifest.looks if looks is None else looks, manifest.smallest_effect
+        clusters(folder.trials),
+        manifest.looks if looks is None else looks,
+        manifest.smallest_effect,
+        slice_series(found.trials, found.slices),
     )
 
 
@@ -47,7 +51,8 @@ def ratios(folder: RunFolder, found: Found) -> list[Row]:
     """Return the rows of the table `ratios`; none for a run in which something was broken."""
     if folder.broken:
         return []
-    return ratio_rows(found.trials, folder.manifest.baseline, clusters(folder.trials))
+    slices = slice_series(found.trials, found.slices)
+    return ratio_rows(found.trials, folder.manifest.baseline, clusters(folder.trials), slices)
 
 
 def write(results: Path, folder: RunFolder, found: Found) -> Row | None:
@@ -83,8 +88,8 @@ def again(run: Path) -> None:
     Its event log may be gone. Raises EventLogError for a folder that is no run.
     """
     results, folder = run / "results", read_folder(run)
-    rows = (pq.read_table(results / f"{name}.parquet").to_pylist() for name in ("trials", "faults", "errors"))
-    found = Found(*rows)
+    names = ("trials", "faults", "errors", "slices")
+    found = Found(*(pq.read_table(results / f"{name}.parquet").to_pylist() for name in names))
     undecided = write(results, folder, found)
     summary = json.loads((results / "summary.json").read_text(encoding="utf-8"))
     off = [] if folder.broken else rounds_apart(found.trials)

@@ -25,11 +25,12 @@ _BOUNDS = ("at_most", "at_least", "once_at_least")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found of a run: the rows of `trials` in the run's order, of `faults` and of `errors`."""
+    """What was found of a run: the rows of `trials` in the run's order, of `faults`, of `errors` and of `slices`."""
 
     trials: Sequence[Row]
     faults: Sequence[Row]
     errors: Sequence[Row]
+    slices: Sequence[Row] = ()
 
 
 def meant(expectation: Row, trials: Iterable[TrialRecord], found: Found) -> list[dict[str, Any]]:
