@@ -44,7 +44,7 @@ def test_equal_settings_of_another_scenario_are_compared(tmp_path: Path) -> None
     texts = [cell.text for cell in found.rows[0].cells]
     assert texts[0] == "Kafka replicas=1 min.insync.replicas=1 acks=0"
     assert texts[2] == "other"
-    assert texts[4] == "1.00\N{MULTIPLICATION SIGN}"
+    assert texts[4] == "1\N{MULTIPLICATION SIGN}"
     assert texts[5] == "brokers: 4 here, 3 there"
 
 

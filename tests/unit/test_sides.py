@@ -262,8 +262,8 @@ def test_points_come_in_the_scenarios_order_with_promises_and_there_are_none_by_
         for number, name in enumerate(reversed(cases))
     )
     trials = [
-        {**row, "acks": name.partition("=")[2], "case": name}
-        for name in reversed(cases)
+        {**row, "trial": number, "acks": name.partition("=")[2], "case": name}
+        for number, name in enumerate(reversed(cases))
         for row in rows(name.split()[0], "", [10.0])
     ]
     plan = PlanRecord(format=1, swept=swept, cases=cases)

@@ -12,6 +12,7 @@ from bench.analysis.job import _summary
 from bench.analysis.resources.bottleneck import Asked
 from bench.analysis.speed.unsent import Unsent, unsent
 from bench.analysis.trials import asked
+from bench.analysis.verdicts.meant import Found
 
 
 def record(**changed: Any) -> TrialRecord:
@@ -167,7 +168,7 @@ def test_a_run_is_broken_by_its_valid_trials(trials: list[dict[str, Any]], figur
         trials=tuple(record(**changed) for changed in trials),
     )
 
-    assert _summary(folder, [], [], 0.0)["figure"] == figure
+    assert _summary(folder, Found([], [], []), [], 0.0)["figure"] == figure
 
 
 def paced(window_s: float = 10.0, **load: Any) -> TrialRecord:
