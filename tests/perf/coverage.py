@@ -65,6 +65,8 @@ class Machine:
 
 
 MACHINES = (
+    Machine("as seen on Kafka: 9 cases, 32 slices", 9, 32, 0.10, 0.0, 0.02),
+    Machine("as seen on Pulsar: 9 cases, 32 slices", 9, 32, 0.05, 0.0, 0.01),
     Machine("6 cases, 24 slices", 6, 24, 0.15, 0.4, 0.03),
     Machine("6 cases, 60 even slices", 6, 60, 0.10, 0.3, 0.02),
     Machine("9 cases, 60 restless slices", 9, 60, 0.25, 0.6, 0.05),
