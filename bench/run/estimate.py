@@ -7,10 +7,13 @@ from bench.faults.step import Strike
 from bench.model import NANOS, Case, Load
 from bench.pacing import Schedule, sends
 
-_CLUSTER_START_S = {"kafka": 8.0, "pulsar": 16.0, "memory": 0.5}
+_CLUSTER_START_S = {"kafka": 20.0, "pulsar": 35.0, "memory": 0.5}
+"""From a cluster's start to its end without warm-up and trials: servers start, clients connect, all are stopped."""
 _WARM_UP_SHARE = 0.8
 """A warm-up takes about so much of the time that the scenario gives it at most (warming.warm_up)."""
 _TRIAL_BESIDES_S = 2.7
+_SETTLING_SLICES = 3
+"""So many slices of a trial count for nothing, more or less."""
 _SLICE_BESIDES_S = 0.03
 """A slice takes so much longer than its load: looking at everybody, handing it over, waiting for its last sends."""
 _MESSAGES_PER_S = 15_000.0
@@ -35,7 +38,9 @@ def trial_s(case: Case) -> float:
 def _sending_s(load: Load) -> float:
     if load.messages is None:
         once_s = load.warm_up_s + (load.duration_s or 0.0)
-        return once_s if load.slices is None else load.slices * (once_s + _SLICE_BESIDES_S)
+        if load.slices is None:
+            return once_s
+        return (load.slices + _SETTLING_SLICES) * (once_s + _SLICE_BESIDES_S)
     fastest_s = load.warm_up_s + load.messages / _MESSAGES_PER_S
     if (most := sends(load)) is None:
         return fastest_s

@@ -104,11 +104,15 @@ class Rig:
         What servers still have to do for it then (followers that nobody waited for, and what stands in connections
         with acks=0) would fall on the next slice.
         """
-        done = self._slicing(RunSlice(trial=trial.number, number=number), live)
+        done = self.load_slice(trial, number, live)
         if trial.case.load.consumers:
             drain = Drain(trial=trial.number, expected=done["acked_before"] + done["acked"], grace_s=_DRAIN_S)
             self.consume(drain, _TAIL_S)
         return done
+
+    def load_slice(self, trial: Trial, number: int, live: Live) -> Document:
+        """Load an open trial for one slice; its consumers may be behind. Raises LoadError, NodeDiedError."""
+        return self._slicing(RunSlice(trial=trial.number, number=number), live)
 
     def close(self, trial: Trial) -> Document:
         """Disconnect the producers of an open trial. Raises LoadError, NodeDiedError."""

@@ -32,7 +32,8 @@ def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> li
     out stays slow (seen: with acks=0 alone, acks=all took its servers twice the CPU for a message afterwards). Each
     case has many synchronous producers, since what counts is how many requests the servers see; its consumers; and its
     servers are asked for their figures once a round. All topics and connections are there all the time. Cases that
-    differ in their disk only have one turn, as no disk is emulated yet.
+    differ in their disk only have one turn, as no disk is emulated yet. A turn does not wait for consumers: with acks=0
+    they took most of the time.
 
     Returns of each round how many turns it had, their acknowledgements, the share of a core that compilers took, and
     whether that is rest. The first round is whole whatever it takes; the last one may have turns for some only.
@@ -88,15 +89,15 @@ def _loads(rig: Rig, cases: Sequence[Case], working: Path) -> Iterator[list[Call
             scraped = load is loads[0] and load.trial.case.telemetry
             if scraped:  # a server's first scrapes take it ten times the CPU
                 sampler.before(load.trial.number, load.slices, scraped=True)
-            acks: int = rig.run_slice(load.trial, load.slices, unheard)["acked"]
+            acks: int = rig.load_slice(load.trial, load.slices, unheard)["acked"]
             load.slices += 1
             return acks
 
         yield [partial(turn, load) for load in loads]
         for load in loads:
-            sent = rig.close(load.trial)["sent"]
+            rig.close(load.trial)
             if load.trial.case.load.consumers:
-                rig.catch_up(load.trial.number, sent)
+                rig.catch_up(load.trial.number, expected=0)
         rig.delete_topics([load.topic for load in loads])
 
 

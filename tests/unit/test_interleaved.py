@@ -1,7 +1,8 @@
 """The slices of all trials of one cluster start: their order, whose figures are whose, and what a failure leaves."""
 
+import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
@@ -12,7 +13,7 @@ from bench.errors import LoadError
 from bench.model import Case, Cluster, Load, Pacing, Trial
 from bench.run import interleaved
 from bench.run.folder import RunFolder, create
-from bench.run.interleaved import Interleaved
+from bench.run.interleaved import Interleaved, growth
 
 CYCLES = 10
 
@@ -51,15 +52,24 @@ class Looks:
 
 
 class Servers:
-    """Stands for a cluster and its load; `fails` and `stalls` are (trial, slice)."""
+    """Stands for a cluster and its load; `fails` and `stalls` are (trial, slice).
 
-    def __init__(self, folder: RunFolder, fails: object = None, stalls: object = None) -> None:
+    `settling_acks` has what a trial acknowledges in each settling cycle.
+    """
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        fails: object = None,
+        stalls: object = None,
+        settling_acks: Sequence[int] = (),
+    ) -> None:
         self.folder, self.seed = folder, 7
         self.events: list[Any] = []
         self.settling: list[Any] = []
         self.looks = Looks()
         self.fsync = ""
-        self._fails, self._stalls = fails, stalls
+        self._fails, self._stalls, self._settling_acks = fails, stalls, settling_acks
         self.cluster = SimpleNamespace(
             admin=SimpleNamespace(effective=lambda topic: {}),
             jvms={},
@@ -98,11 +108,15 @@ class Servers:
                 "start_ns": start_ns,
                 "end_ns": start_ns + 500,
             },
-            "acked": 5,
+            "acked": self._acked(number),
             "client": {"cpu_share": 0.1 * trial.number, "loop_lag_max_ns": number, "recorder_backlog_max": 0},
             "due_unsent": 0,
             "stalled": (trial.number, number) == self._stalls,
         }
+
+    def _acked(self, number: int) -> int:
+        cycle = (len(self.settling) - 1) // len(TRIALS)
+        return self._settling_acks[cycle] if number < 0 and self._settling_acks else 5
 
     def close(self, trial: Trial) -> dict[str, Any]:
         sent = 5 * sum(number == trial.number for number, *_ in self.events)
@@ -189,7 +203,30 @@ def test_every_trial_settles_before_any_slice_counts(folder: RunFolder) -> None:
 
     measure(servers)
 
-    assert sorted(servers.settling) == [(trial, -1, f"{trial}ms") for trial in range(3)]
+    assert sorted(set(servers.settling)) == [(trial, -1, f"{trial}ms") for trial in range(3)]
+    assert len(servers.settling) == 2 * 3  # the second cycle is no faster
+
+
+def test_trials_settle_until_a_cycle_is_hardly_faster(folder: RunFolder) -> None:
+    """Twice as fast, then 1.5 times, then 1.05 times: the fifth cycle would be one too many."""
+    servers = Servers(folder, settling_acks=[10, 20, 30, 31, 1])
+
+    measure(servers)
+
+    assert len(servers.settling) == 4 * 3
+
+
+def test_trials_do_not_settle_forever(folder: RunFolder) -> None:
+    servers = Servers(folder, settling_acks=[0, 10, 20, 40, 80, 160, 320])
+
+    measure(servers)
+
+    assert len(servers.settling) == 5 * 3
+
+
+def test_growth_is_the_mean_over_trials_of_the_ratio() -> None:
+    assert growth({0: 10, 1: 1000}, {0: 20, 1: 500}) == pytest.approx(1.0)
+    assert growth({0: 10, 1: 0}, {0: 20, 1: 500}) == math.inf
 
 
 def test_a_trial_that_stalls_while_it_settles_has_failed(folder: RunFolder) -> None:
