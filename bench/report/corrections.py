@@ -21,11 +21,12 @@ class Correction(Strict):
 
     It concerns the runs of `scenarios` (of all where there are none) and of `kind` (of both where there is none) that
     began before `runs_before`, without which they began on its `date` or earlier. A `minor` one changes no conclusion:
-    it stands at the end of a report, the others at its top.
+    it stands at the end of a report, the others at its top, without their `detail`.
     """
 
     date: date
     text: str = Field(min_length=1)
+    detail: str = ""
     scenarios: tuple[str, ...] = ()
     kind: Literal["faults", "performance"] | None = None
     runs_before: datetime | None = None

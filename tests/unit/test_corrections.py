@@ -17,7 +17,7 @@ FILE = """\
 corrections:
   - {date: 2026-11-25, scenarios: [parity], text: Of one scenario.}
   - {date: 2026-11-26, kind: faults, runs_before: 2026-11-25T14:00:00Z, minor: true, text: Of earlier faults.}
-  - {date: 2026-11-24, runs_before: 2026-11-25T14:00:00Z, text: Of all earlier runs.}
+  - {date: 2026-11-24, runs_before: 2026-11-25T14:00:00Z, text: Of all earlier runs., detail: Why.}
 """
 
 
@@ -97,16 +97,19 @@ def test_a_report_shows_corrections_at_its_top_and_minor_ones_at_its_end(file: P
     found = corrections({"scenario": "soak", "started_utc": "2026-11-24T00:00:00Z"}, broken=True, file=file)
 
     top = templates.filled("corrections.html.j2", {"corrections": found})
-    end = templates.filled("corrections_minor.html.j2", {"corrections": found})
+    end = templates.filled("corrections_section.html.j2", {"corrections": found})
 
     assert "<b>Corrected 2026-11-24:</b> Of all earlier runs." in top
+    assert '<a href="#corrections">More</a>' in top
     assert "Of earlier faults." not in top
+    assert "Why." not in top
     assert 'id="corrections"' in end
+    assert "<b>Of all earlier runs.</b> Why." in end
     assert "Of earlier faults." in end
 
 
 def test_a_report_without_corrections_shows_nothing(file: Path) -> None:
     none = corrections({"scenario": "soak", "started_utc": ""}, broken=False, file=file)
 
-    for name in ("corrections.html.j2", "corrections_minor.html.j2"):
+    for name in ("corrections.html.j2", "corrections_section.html.j2"):
         assert templates.filled(name, {"corrections": none}).strip() == ""
