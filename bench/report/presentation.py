@@ -1,6 +1,6 @@
 """What a scenario says of how its results are presented: labels, comparisons, causes, a note.
 
-All of it comes from the scenario file of today, so that a published run is presented anew without being run again.
+All of it comes from the scenario file of today, so that a published run gets new words without being run again.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ class DeclaredComparison:
     advice: Mapping[str, str] = field(default_factory=dict)
 
     def promised(self, survives: Iterable[str | None]) -> bool:
-        """Whether this is the guarantee of two configurations of which the one has it in other words than the other.
+        """Whether two configurations with the same guarantee have this one.
 
-        `survives` are those words: Kafka loses a node where Pulsar loses a bookie.
+        `survives` are both systems' words for it (Guarantee.survives): Kafka loses a node where Pulsar loses a bookie.
         """
         return bool(self.guarantee) and self.guarantee in survives
 
@@ -132,12 +132,19 @@ class DeclaredCause:
 
 @dataclass(frozen=True, slots=True)
 class Presentation:
-    """What a scenario says of how its results are presented. `note` is a sentence of the first page, or empty."""
+    """What a scenario says of how its results are presented.
+
+    `note` is a sentence of the first page, or empty. `title`, `question` and `claims` (by an expectation's id) are
+    today's words: they go before those of a run's manifest and expectations.json where they are not empty.
+    """
 
     labels: Labels = Labels()
     comparisons: tuple[DeclaredComparison, ...] = ()
     causes: tuple[DeclaredCause, ...] = ()
     note: str = ""
+    title: str = ""
+    question: str = ""
+    claims: Mapping[str, str] = field(default_factory=dict)
 
 
 def presentation(run: Path) -> Presentation:
@@ -168,6 +175,9 @@ def of_scenario(scenario: Scenario) -> Presentation:
         comparisons=tuple(_comparison(entry, metric) for entry in scenario.answer),
         causes=tuple(_cause(entry) for entry in scenario.causes),
         note=scenario.note,
+        title=scenario.title,
+        question=scenario.question,
+        claims={expectation.id: expectation.claim for expectation in scenario.expectations},
     )
 
 

@@ -70,7 +70,7 @@ class Comparison(Strict):
             yield f"advice {', '.join(sorted(misplaced))!r} fits no outcome here; allowed: {allowed}"
 
 
-class Condition(Strict):
+class Agreement(Strict):
     """What the data have to agree with: every valid trial has the metric within these bounds."""
 
     metric: Annotated[str, one_of(METRICS)]
@@ -81,7 +81,7 @@ class Condition(Strict):
     """No trial is above this."""
 
     @model_validator(mode="after")
-    def _bounded(self) -> Condition:
+    def _bounded(self) -> Agreement:
         if self.metric not in METRICS:
             raise ValueError(no_metric(self.metric, METRICS))
         if self.at_least is None and self.at_most is None:
@@ -97,7 +97,7 @@ class Cause(Strict):
     """Whose cases it explains."""
     where: dict[str, Swept] = Field(default_factory=dict)
     """Swept settings with the value, or the values, of the cases that it explains; without it all of them."""
-    when: Condition
+    when: Agreement
     """What every valid trial of these cases shows."""
     cause: Words
     """Why, in one sentence."""
