@@ -17,9 +17,17 @@ import seaborn as sns
 from matplotlib import font_manager
 
 INK, SOFT, GRID, SHADE, BAD = "#1c2430", "#5b6675", "#dfe3e8", "#eceff3", "#b3261e"
+DISK = "#b9c0ca"
+"""Ranges of typical disks."""
 SANS = "Inter"
 WIDTH_IN = 7.1
 """Width of every figure: the text width of an A4 page, so that a figure is never scaled in print."""
+HEIGHT_IN = 6.8
+"""Most height of one drawing, two thirds of an A4 page: one that goes to the next page leaves less than that white."""
+TEXT_PT, HEAD_PT = 9.1, 11.0
+"""Type sizes of figures: all text, and the name of a system above its panels. Nothing on paper is under 9 pt."""
+CHARACTER_IN, STRONG_IN, LINE_IN = 0.064, 0.069, 0.155
+"""Width of an average character of TEXT_PT, regular and semibold, and the distance of two lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +73,11 @@ def drawing() -> Iterator[None]:
     settings = {
         **sns.axes_style("ticks"),
         "font.family": [SANS, "DejaVu Sans"],
-        "font.size": 7,
-        "axes.titlesize": 7,
-        "axes.labelsize": 7,
-        "xtick.labelsize": 6.5,
-        "ytick.labelsize": 6.5,
+        "font.size": TEXT_PT,
+        "axes.titlesize": TEXT_PT,
+        "axes.labelsize": TEXT_PT,
+        "xtick.labelsize": TEXT_PT,
+        "ytick.labelsize": TEXT_PT,
         "text.color": INK,
         "axes.labelcolor": SOFT,
         "xtick.color": SOFT,
