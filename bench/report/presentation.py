@@ -134,8 +134,9 @@ class DeclaredCause:
 class Presentation:
     """What a scenario says of how its results are presented.
 
-    `note` is a sentence of the first page, or empty. `title`, `question` and `claims` (by an expectation's id) are
-    today's words: they go before those of a run's manifest and expectations.json where they are not empty.
+    `note` is a sentence of the first page, or empty. `title`, `question`, `source` and `claims` (by the id of an
+    expectation) are today's words: they go before those of a run's manifest and expectations.json where they are not
+    empty.
     """
 
     labels: Labels = Labels()
@@ -144,6 +145,7 @@ class Presentation:
     note: str = ""
     title: str = ""
     question: str = ""
+    source: str = ""
     claims: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -177,6 +179,7 @@ def of_scenario(scenario: Scenario) -> Presentation:
         note=scenario.note,
         title=scenario.title,
         question=scenario.question,
+        source=scenario.source or "",
         claims={expectation.id: expectation.claim for expectation in scenario.expectations},
     )
 
@@ -190,7 +193,7 @@ def _comparison(entry: Comparison, metric: str) -> DeclaredComparison:
         to=_as_text(entry.to),
         guarantee=entry.guarantee or "",
         at=_as_text(entry.at),
-        advice=dict(entry.advice),
+        advice={outcome: sentence for outcome, sentence in entry.advice.items()},  # noqa: C416 - literals become text
     )
 
 
