@@ -140,7 +140,7 @@ def _slices(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     alt = f"{count}, each relative to the median of its case on that cluster start. Median over all cases: {swings}"
     caption = (
         "Each dot is a slice, in a shade for each case; the line is the median over all cases in each cycle. "
-        "Where the line slopes or dips, the machine or the servers changed for all cases alike, which leaves their "
+        "Where the line slopes or dips, the machine or the servers changed for all cases at once, which leaves their "
         "ratios as they are; dots of one shade that leave the line are a change in that case alone."
         + _starts_chosen(results, parts)
     )
@@ -210,7 +210,7 @@ def _order(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
         return _drawn(figure, "order", "Every trial, round by round", alt, caption)
     caption = (
         "A slope over the run, or a round that lies apart, would mean that the machine changed meanwhile"
-        f"{', or that the faults did not do alike' if len(results.faults) else ''}.{crosses}"
+        f"{', or that the faults did not do the same' if len(results.faults) else ''}.{crosses}"
     )
     return _drawn(figure, "order", "Every trial in the order it ran", alt, caption)
 

@@ -9,15 +9,19 @@ from typing import Any
 from markupsafe import Markup
 
 from bench.report import results, style, sweep, templates
+from bench.report.answer.model import Answer
+from bench.report.corrections import corrections
 from bench.report.figures import Drawing, gallery
+from bench.report.presentation import presentation
+from bench.report.run_answer import run_answer
 from bench.report.sections import (
     certainty,
+    context,
     delivery,
     effective,
     effects,
     expectations,
     faults,
-    front,
     kept,
     manifest,
     method,
@@ -37,19 +41,22 @@ def render(run: Path) -> str:
     """Render a run's report. Raises ReportError where results or templates are missing or garbled."""
     found = results.read(run)
     parts = sweep.parts(found)
-    return templates.page("report.html.j2", _context(found, parts, gallery(found, parts)))
+    drawings = gallery(found, parts, presentation(run).labels)
+    return templates.page("report.html.j2", _context(found, parts, drawings, run_answer(found)))
 
 
 def _context(
-    found: results.Results, parts: Sequence[sweep.Part], drawings: Mapping[str, Drawing]
+    found: results.Results, parts: Sequence[sweep.Part], drawings: Mapping[str, Drawing], answer: Answer
 ) -> dict[str, Any]:
     elsewhere = kept.elsewhere(found, parts)
-    first = front.front(found, drawings, elsewhere.summary() if elsewhere else "")
     return {
         "run": found.manifest.get("run", found.run.name),
         "manifest": found.manifest,
-        "front": first,
-        "lead": first.figure.name if first.figure else "",
+        "answer": answer,
+        "corrections": corrections(found.manifest, broken=found.broken),
+        "lead": answer.figure,
+        "context": context.context(found),
+        "elsewhere": elsewhere.summary() if elsewhere else "",
         "figures": {name: (drawing, Markup(drawing.svg)) for name, drawing in drawings.items()},  # noqa: S704 - our own SVG
         "looks": {part.system: style.look(part.system) for part in parts},
         "interval": certainty.interval(found),

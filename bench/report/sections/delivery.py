@@ -184,14 +184,14 @@ def _loss(results: Results) -> Iterator[Statement]:
 
 def _unsaid(results: Results) -> Iterator[Statement]:
     if results.valid.empty:
-        yield Statement("warn", "No trial is valid, so nothing can be said about what was delivered.")
+        yield Statement("warn", "No trial is valid, so what was delivered is not known.")
     finished = results.trials[results.trials["state"] == "finished"]
     short = int((~finished["account_complete"].astype(bool)).sum())
     if short:
         yield Statement(
             "warn",
             f"In {numbers.plural(short, 'trial')} the full read did not reach the end: what is "
-            f"lost there cannot be said. {_unread(finished)}".rstrip(),
+            f"lost there is not known. {_unread(finished)}".rstrip(),
         )
 
 
@@ -207,7 +207,7 @@ def _log(results: Results) -> Iterator[Statement]:
     if disordered:
         yield Statement("warn", f"{numbers.plural(disordered, 'message')} out of order.")
     if len(results.valid) and not duplicates and not disordered:
-        yield Statement("good", "No message is there twice, none is out of order.")
+        yield Statement("good", "No message is duplicated, none is out of order.")
 
 
 def _unconfirmed(results: Results) -> Iterator[Statement]:
@@ -215,7 +215,7 @@ def _unconfirmed(results: Results) -> Iterator[Statement]:
     if present:
         yield Statement(
             "warn",
-            f"{numbers.plural(present, 'message')} that the client was told had failed "
+            f"{numbers.plural(present, 'message')} that failed for the client "
             f"{'is' if present == 1 else 'are'} in the log all the same.",
         )
 
