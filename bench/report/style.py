@@ -19,7 +19,10 @@ from matplotlib import font_manager
 INK, SOFT, GRID, SHADE, BAD = "#1c2430", "#5b6675", "#dfe3e8", "#eceff3", "#b3261e"
 DISK = "#b9c0ca"
 """Ranges of typical disks."""
+QUIET = "#6b7583"
+"""Text that only repeats the row above."""
 SANS = "Inter"
+LEAST_CONTRAST = 4.5
 WIDTH_IN = 7.1
 """Width of every figure: the text width of an A4 page, so that a figure is never scaled in print."""
 HEIGHT_IN = 6.8
@@ -39,12 +42,31 @@ class Look:
     light: str
     marker: str
 
+    @property
+    def ink(self) -> str:
+        """The colour for text: as dark as small letters on white need to be."""
+        return self.base if contrast(self.base) >= LEAST_CONTRAST else readable(self.base)
+
     def shades(self, count: int) -> list[str]:
         """As many colours of the system as there are lines, dark to light."""
         if count <= 1:
             return [self.base]
         blend = sns.blend_palette([self.dark, self.base, self.light], count)
         return [mpl.colors.to_hex(colour) for colour in blend]
+
+
+def contrast(colour: str) -> float:
+    """Return the contrast of a colour on white, 1 to 21, as the Web Content Accessibility Guidelines define it."""
+    return 1.05 / (luminance(colour) + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """Return how bright a colour is, 0 to 1: what is left of it in grey print."""
+    parts = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in mpl.colors.to_rgb(colour)
+    )
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
 
 
 def readable(colour: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
+from pypdf import PdfReader
 
 from bench.report import pdf
 from bench.report.pages import html
@@ -16,6 +17,7 @@ CHROMIUM = "/usr/bin/chromium"
 PUBLISHED = Path(__file__).parents[2] / "reports" / "published"
 RUNS = ("acks-sweep", "power-loss")
 """One in which many configurations are compared, and one in which something breaks."""
+MOST_WORDS = 250
 LEAST_PT = 9.0
 ROUNDING_PT = 0.03
 MOST_WHITE = 2 / 3
@@ -27,6 +29,12 @@ OUTSIDE = """() => {
     const scrolls = one => one.closest("figure.drawing, .long, pre");
     const parts = [...document.querySelectorAll("main *, nav *")].filter(one => !scrolls(one) && !one.closest("svg"));
     return parts.filter(one => one.getBoundingClientRect().right > edge).map(one => one.outerHTML.slice(0, 100));
+}"""
+FIRST_PAGE = """() => {
+    const front = document.querySelector("header.front").cloneNode(true);
+    front.querySelectorAll("svg, .pages").forEach(one => one.remove());
+    const nodes = [...front.querySelectorAll("*")].flatMap(one => [...one.childNodes]);
+    return nodes.filter(node => node.nodeType === 3).map(node => node.data).join(" ");
 }"""
 SMALLEST = """() => {
     const words = [...document.querySelectorAll("main *")].filter(
@@ -91,6 +99,19 @@ def test_a_figure_on_a_telephone_is_as_large_as_can_be_read_and_moves_in_its_own
 
     widths = page.evaluate("() => [...document.querySelectorAll('figure svg')].map(one => one.clientWidth)")
     assert min(widths) >= 600
+
+
+def test_the_first_page_has_at_most_250_words(browser: Browser, report: Path) -> None:
+    words = opened(browser, report, 1280).evaluate(FIRST_PAGE).split()
+
+    assert len(words) <= MOST_WORDS
+
+
+def test_on_paper_the_first_page_ends_with_the_conditions(browser: Browser, report: Path) -> None:
+    conditions = opened(browser, report, 1280).locator(".conditions").text_content() or ""
+    first = PdfReader(report / "report.pdf").pages[0].extract_text()
+
+    assert "".join(conditions.split()) in "".join(first.split())
 
 
 def test_in_print_from_the_browser_no_text_is_under_nine_points(browser: Browser, report: Path) -> None:

@@ -147,7 +147,7 @@ def _block_heads(figure: Figure, block: sweep.Panels, top: float, y_label: str) 
     look = style.look(block.part.system)
     y = 1 - (down - top + 0.14) / down
     figure.text(
-        0, y, block.part.title, fontsize=style.HEAD_PT, fontweight="semibold", color=look.base, va="center"
+        0, y, block.part.title, fontsize=style.HEAD_PT, fontweight="semibold", color=look.ink, va="center"
     )
     figure.text(
         (len(block.part.title) * 0.1 + 0.12) / across,

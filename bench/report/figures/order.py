@@ -78,5 +78,5 @@ def _names(ax: Axes, parts: Sequence[sweep.Part]) -> None:
             clip_on=False,
         )
         ax.text(
-            1.022, y, part.title, transform=ax.transAxes, va="center", color=look.base, fontweight="semibold"
+            1.022, y, part.title, transform=ax.transAxes, va="center", color=look.ink, fontweight="semibold"
         )

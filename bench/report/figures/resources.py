@@ -171,7 +171,7 @@ def _title(axes: Axes, column: Column, most: int) -> None:
 
 def _heads(axes: Axes, column: Column, table: pd.DataFrame) -> None:
     """The system above the first of its columns, and the roles in their colours."""
-    base = style.look(column.part.system).base
+    base = style.look(column.part.system).ink
     axes.annotate(
         column.part.title,
         (0, 1),

@@ -206,7 +206,7 @@ def _setting_widths(part: sweep.Part) -> list[float]:
 def _heads(ax: Axes, part: sweep.Part, widths: Sequence[float], quantities: Sequence[Quantity]) -> None:
     look = style.look(part.system)
     left = sum(widths)
-    title = {"fontsize": style.HEAD_PT, "fontweight": "semibold", "color": look.base}
+    title = {"fontsize": style.HEAD_PT, "fontweight": "semibold", "color": look.ink}
     _above(ax, part.title, -left, 44, **title)
     offset = -left
     for name, width in zip(part.settings, widths, strict=False):
@@ -240,7 +240,7 @@ def _settings(
     offset, repeats = -sum(widths), True
     for index, (value, width) in enumerate(zip(values, widths, strict=True)):
         repeats = repeats and bool(previous) and previous[index] == value
-        colour = "#8b95a3" if repeats and index < len(widths) - 1 else style.INK
+        colour = style.QUIET if repeats and index < len(widths) - 1 else style.INK
         ax.text(offset / width_in(ax), row, value, transform=side, va="center", color=colour)
         offset += width
     if previous and len(widths) > 1 and previous[0] != values[0]:

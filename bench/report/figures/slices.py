@@ -139,7 +139,7 @@ def _heading(figure: Figure, system: str, top: float, *, paced: bool) -> None:
     across, down = figure.get_size_inches()
     title, what = system.capitalize(), "median service time" if paced else "throughput"
     y = (top - 0.14) / down
-    base = style.look(system).base
+    base = style.look(system).ink
     figure.text(0, y, title, fontsize=style.HEAD_PT, fontweight="semibold", color=base, va="center")
     words = f"{what} of each slice, % of its case's median, log scale; line: all cases"
     figure.text((len(title) * 0.1 + 0.12) / across, y, words, color=style.SOFT, va="center")
