@@ -20,8 +20,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from bench.analysis.statistics.baseline_ratios import values_by_case
-from bench.analysis.statistics.round_ratios import Group, RoundRatio, RoundRatios
+from bench.statistics.interval import values_by_case
+from bench.statistics.round_ratios import Group, RoundRatio, RoundRatios
 
 METRICS = ("throughput_msgs_per_s", "service_p50_ns")
 SLOWED = "copy=slowed"
