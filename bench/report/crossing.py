@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
 
 _LEAST_ROUNDS = 3
 _LEVEL = 0.95
+_RESAMPLES, _SEED = 1000, 1
 _EXTENDED = 2.0
-"""So far, as a factor, a round's line goes on straight beyond its ends: its points lie elsewhere than the medians."""
+"""So far, as a factor, a resampled line goes on straight beyond its ends: its points lie elsewhere than the medians."""
 
 Line: TypeAlias = npt.NDArray[np.float64]
 """Rows of x and y, both above 0, by rising x."""
+_Cells: TypeAlias = npt.NDArray[np.float64]
+"""Logarithms of x and y by round and point; NaN where a round lacks a point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +36,46 @@ def crossing(one: pd.DataFrame, other: pd.DataFrame) -> Crossing | None:
     """Return where the median lines of two configurations cross; None where they do not within what both measured.
 
     Columns: round, point, x and y; `point` names what the medians are of, such as a case. Between two points a line is
-    straight on logarithmic axes. The interval is a t interval of the logarithms of the rounds' own crossings, which may
-    lie a little beyond a round's ends; there is none below three rounds, or where the lines of a round do not cross.
+    straight on logarithmic axes. The interval is a percentile bootstrap over rounds, of lines that may go on a little
+    beyond their ends; there is none below three rounds, or where more than a few of the resampled lines do not cross.
     """
     middle = _crossed(_medians(one), _medians(other))
     if middle is None:
         return None
     rounds = sorted({*one["round"]} & {*other["round"]})
-    found = [
-        _crossed(_extended(_of_round(one, number)), _extended(_of_round(other, number))) for number in rounds
-    ]
-    known = [np.log(place[0]) for place in found if place is not None]
-    if len(known) < max(_LEAST_ROUNDS, len(rounds)):
+    if len(rounds) < _LEAST_ROUNDS:
         return Crossing(*middle)
-    half = stats.t.ppf((1 + _LEVEL) / 2, len(known) - 1) * stats.sem(known)
-    centre = float(np.mean(known))
-    return Crossing(*middle, float(np.exp(centre - half)), float(np.exp(centre + half)))
+    draw = np.random.default_rng(_SEED)
+    first, second = _cells(one, rounds), _cells(other, rounds)
+    found: list[float] = []
+    for _ in range(_RESAMPLES):
+        chosen = draw.integers(0, len(rounds), len(rounds))
+        place = _crossed(_extended(_resampled(first, chosen)), _extended(_resampled(second, chosen)))
+        if place is not None:
+            found.append(place[0])
+    if len(found) < _LEVEL * _RESAMPLES:
+        return Crossing(*middle)
+    low, high = np.quantile(found, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    return Crossing(*middle, min(float(low), middle[0]), max(float(high), middle[0]))
 
 
 def _medians(trials: pd.DataFrame) -> Line:
     return _line(trials.groupby("point")[["x", "y"]].median())
 
 
-def _of_round(trials: pd.DataFrame, number: int) -> Line:
-    return _line(trials.loc[trials["round"] == number, ["x", "y"]])
+def _cells(trials: pd.DataFrame, rounds: Sequence[int]) -> _Cells:
+    """Return the logarithms of a configuration's trials: rounds, points, x and y."""
+    both = [trials.pivot_table(name, "round", "point").reindex(rounds).to_numpy(float) for name in ("x", "y")]
+    cells: _Cells = np.log(np.stack(both, axis=-1))
+    return cells
+
+
+def _resampled(cells: _Cells, chosen: npt.NDArray[np.int64]) -> Line:
+    """Return the median line of some rounds, each as often as it was chosen."""
+    medians = np.nanmedian(cells[chosen], axis=0)
+    known = medians[~np.isnan(medians).any(axis=1)]
+    ordered: Line = np.exp(known[np.argsort(known[:, 0])])
+    return ordered
 
 
 def _line(points: pd.DataFrame) -> Line:

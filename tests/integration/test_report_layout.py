@@ -107,7 +107,7 @@ def test_the_first_page_has_at_most_250_words(browser: Browser, report: Path) ->
     assert len(words) <= MOST_WORDS
 
 
-def test_on_paper_the_first_page_ends_with_the_conditions(browser: Browser, report: Path) -> None:
+def test_on_paper_the_first_page_has_the_conditions(browser: Browser, report: Path) -> None:
     conditions = opened(browser, report, 1280).locator(".conditions").text_content() or ""
     first = PdfReader(report / "report.pdf").pages[0].extract_text()
 

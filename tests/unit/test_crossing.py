@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from bench.report.crossing import crossing
 
@@ -31,25 +29,46 @@ def test_lines_are_straight_on_logarithmic_axes() -> None:
     assert (found.low, found.high) == (None, None)  # of one round there is no interval
 
 
-def test_the_interval_is_of_the_logarithms_of_the_rounds_own_crossings() -> None:
-    """A line of slope 1 crosses 1 where it is 1: in three rounds at 0.5, 1 and 2."""
+def test_the_interval_is_of_what_resampled_rounds_would_have_given() -> None:
+    """A line of slope 1 crosses 1 where it is 1: in three rounds at 0.5, 1 and 2. All of one round are 1 of 27."""
     rising = [{0.1: 0.1 / at, 10.0: 10.0 / at} for at in (0.5, 1.0, 2.0)]
 
     found = crossing(line(*rising), line(FLAT, FLAT, FLAT))
 
-    half = stats.t.ppf(0.975, 2) * np.log(2) / np.sqrt(3)
     assert found is not None
-    assert found.at == pytest.approx(1.0)
-    assert (found.low, found.high) == (pytest.approx(np.exp(-half)), pytest.approx(np.exp(half)))
+    assert (found.at, found.low, found.high) == (
+        pytest.approx(1.0),
+        pytest.approx(0.5),
+        pytest.approx(2.0),
+    )
 
 
-def test_there_is_no_interval_where_the_lines_of_a_round_do_not_cross() -> None:
-    rising = [{0.1: 0.1, 10.0: 10.0}] * 3
+def test_rounds_that_agree_have_no_width() -> None:
+    rising = [{0.1: 0.1, 10.0: 10.0}] * 5
 
-    found = crossing(line(*rising, {0.1: 2.0, 10.0: 20.0}), line(*[FLAT] * 4))
+    found = crossing(line(*rising), line(*[FLAT] * 5))
+
+    assert found is not None
+    assert (found.low, found.high) == (pytest.approx(1.0), pytest.approx(1.0))
+
+
+def test_there_is_no_interval_where_resampled_lines_often_do_not_cross() -> None:
+    rising = [{0.1: 0.1, 10.0: 10.0}] * 2
+
+    found = crossing(line(*rising, {0.1: 20.0, 10.0: 2000.0}), line(*[FLAT] * 3))
 
     assert found is not None
     assert found.low is None
+
+
+def test_a_round_without_a_point_counts_with_its_others() -> None:
+    rising = [{0.1: 0.1, 10.0: 10.0}] * 3
+    trials = line(*rising)
+
+    found = crossing(trials.drop(index=0), line(*[FLAT] * 3))
+
+    assert found is not None
+    assert found.at == pytest.approx(1.0)
 
 
 def test_lines_that_do_not_cross_where_both_were_measured_have_no_crossing() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bench.report.answer.model import Answer
-from bench.report.pages import html
+from bench.report.pages import front_page, html
 from tests.answer_sketch import answer
 from tests.report_data import build
 from tests.report_sketch import Sketch
@@ -23,6 +24,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def page(run: Path, shown: Answer, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(html, "run_answer", lambda _: shown)
+    monkeypatch.setattr(html, "compared_cases", lambda *_: [])
     return html.render(run)
 
 
@@ -40,8 +42,8 @@ def test_it_gives_the_answer_first_then_the_figure_the_table_and_the_conditions(
     order = [
         *(shown.title, shown.question, shown.alarms[0], shown.findings[0].text, shown.findings[1].text),
         *(shown.advice[0], shown.causes[0].text, shown.causes[0].prevention, shown.causes[0].source),
-        *(shown.notices[0], 'id="figure-throughput"', "any one node", "a server that stores messages"),
-        shown.conditions,
+        *(shown.notices[0], shown.conditions, 'id="figure-throughput"', "any one node"),
+        "a server that stores messages",
     ]
     places = [first.index(text) for text in order]
     assert places == sorted(places)
@@ -109,3 +111,19 @@ def test_what_stood_on_the_first_page_before_stands_behind_it(
     behind = found[found.index('<section id="context">') :]
     assert "one fsync takes 61 µs (p99 104 µs)" in behind
     assert "closed loop" in behind
+
+
+def test_what_has_no_room_stands_below_those_that_did_not_hold_go_first() -> None:
+    held, undecided = answer().expectations
+    broken = replace(held, verdict="did not hold", tone="bad")
+    terms = (("bookie", "a server that stores messages"),)
+
+    some = front_page.room(answer(expectations=(held, undecided, broken), glossary=terms))
+    many = front_page.room(answer(expectations=(held,) * 9))
+    full = front_page.room(answer(title="word " * 250, expectations=(held, broken), glossary=terms))
+
+    assert [entry.verdict for entry in some.expectations] == ["did not hold", "undecided", "held"]
+    assert (some.expectations_left, some.glossary) == (0, terms)
+    assert (len(many.expectations), many.expectations_left) == (4, 5)
+    assert (full.expectations, full.expectations_left, full.glossary) == ((broken,), 1, ())
+    assert front_page.room(answer(expectations=())).expectations == ()

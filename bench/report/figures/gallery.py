@@ -9,7 +9,20 @@ from matplotlib.figure import Figure
 
 from bench import numbers
 from bench.report import style, sweep
-from bench.report.figures import course, curves, downtime, order, price, resources, rows, slices, timeline
+from bench.report.figures import (
+    comparison_rows,
+    course,
+    curves,
+    downtime,
+    fault_timeline,
+    order,
+    price,
+    resources,
+    rows,
+    slices,
+    timeline,
+)
+from bench.report.figures.comparison_rows import Compared
 from bench.report.figures.drawing import Drawing, draw
 from bench.report.presentation import Labels
 from bench.report.results import Results
@@ -27,14 +40,36 @@ _SCRIPTED = " Dotted: something was repaired within that time, so the scenario s
 
 
 def gallery(
-    results: Results, parts: Sequence[sweep.Part], labels: Labels = _WITHOUT_OWN_WORDS
+    results: Results,
+    parts: Sequence[sweep.Part],
+    labels: Labels = _WITHOUT_OWN_WORDS,
+    compared: Sequence[Compared] = (),
 ) -> dict[str, Drawing]:
-    """Draw all figures, by name; those without data are not among them."""
+    """Draw all figures, by name; those without data are not among them.
+
+    `compared` are the cases that the answer compares: the figure `answer` shows exactly these.
+    """
     with style.drawing():
-        drawn = [_throughput(results, parts), *_latencies(results, parts), _timeline(results, parts)]
+        drawn = [
+            _answer(results, compared),
+            _throughput(results, parts),
+            *_latencies(results, parts),
+            _timeline(results, parts, labels),
+        ]
         drawn += [_course(results, parts), _resources(results, parts), _order(results, parts)]
         drawn += [_slices(results, parts), *_prices(results, parts, labels), _downtime(results, parts)]
     return {drawing.name: drawing for drawing in drawn if drawing}
+
+
+def _answer(results: Results, compared: Sequence[Compared]) -> Drawing | None:
+    one_open = price.one_send_open(results)
+    figure = comparison_rows.comparison_rows(results, compared, one_send_open=one_open)
+    alt = comparison_rows.in_words(results, compared, one_send_open=one_open)
+    caption = (
+        "Each mark is one trial. The bar is the median over trials, written at the right; the line is its 95 % "
+        "interval (where there is none, the range of the trials)."
+    )
+    return _drawn(figure, "answer", "The configurations compared", alt, caption)
 
 
 def _throughput(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
@@ -89,7 +124,9 @@ def _curves(results: Results, parts: Sequence[sweep.Part], measure: str, words: 
     return _drawn(figure, f"{measure}-curves", f"{words.capitalize()} by percentile", alt, caption)
 
 
-def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
+def _timeline(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Drawing | None:
+    if results.broken:
+        return fault_timeline.drawing(results, parts, labels)
     figure = timeline.timeline(results, parts)
     alt = "Acknowledged messages per second over the time of a trial, one line a case. " + _ranges(
         parts,
@@ -184,7 +221,7 @@ def _prices(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> li
         ("price-service", tail, "Service time at p99, by what an fsync takes"),
     ):
         panels = price.panels(results, parts, labels, shown)
-        cross = any(True for panel in panels for _ in panel.crossings)
+        cross = any(panel.crossings for panel in panels)
         words = f"{caption}{crossed if cross else ''}{flushed if _flushes(results) else ''}".strip()
         alt = f"{title}. {price.in_words(panels, shown)}"
         drawn.append(_drawn(price.price(panels, shown), name, title, alt, words))

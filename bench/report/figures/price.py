@@ -70,30 +70,30 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A guarantee, and the configurations that give it."""
+    """A guarantee, and the configurations that give it.
+
+    `crossings` are where a line of one system crosses that of another with the same settings.
+    """
 
     title: str
     lines: Sequence[Line]
-
-    @property
-    def crossings(self) -> Iterator[tuple[Line, Line, Crossing]]:
-        """Give where a line of one system crosses that of another with the same settings."""
-        for one, other in product(self.lines, self.lines):
-            if one.system < other.system and one.settings == other.settings:
-                place = crossing(one.trials, other.trials)
-                if place is not None:
-                    yield one, other, place
+    crossings: Sequence[tuple[Line, Line, Crossing]]
 
 
 def measure(results: Results) -> Measure:
     """What a send costs: ms a send where one send is open at a time, else messages/s."""
     known = _SEND in results.trials and results.valid[_SEND].notna().any()
-    if known and all(_one_send_open(file.get("load") or {}) for file in results.trial_files.values()):
+    if known and one_send_open(results):
         return Measure(_SEND, "ms a send", _MS)
     return Measure(_RATE, "acknowledged messages/s")
 
 
-def _one_send_open(load: Mapping[str, object]) -> bool:
+def one_send_open(results: Results) -> bool:
+    """Whether every trial had one producer with one send open, so that a rate is a time in other words."""
+    return all(_has_one_send_open(file.get("load") or {}) for file in results.trial_files.values())
+
+
+def _has_one_send_open(load: Mapping[str, object]) -> bool:
     return load.get("pacing") == "closed" and load.get("producers") == 1 and (load.get("window") or 1) == 1
 
 
@@ -108,7 +108,15 @@ def panels(results: Results, parts: Sequence[sweep.Part], labels: Labels, shown:
             rank, title = _promise(results, part.system, first)
             found.setdefault(title, (rank, []))[1].append(line)
     ordered = sorted(found.items(), key=lambda panel: panel[1][0])
-    return [Panel(title, lines) for title, (_, lines) in ordered]
+    return [Panel(title, lines, list(_crossings(lines))) for title, (_, lines) in ordered]
+
+
+def _crossings(lines: Sequence[Line]) -> Iterator[tuple[Line, Line, Crossing]]:
+    for one, other in product(lines, lines):
+        if one.system < other.system and one.settings == other.settings:
+            place = crossing(one.trials, other.trials)
+            if place is not None:
+                yield one, other, place
 
 
 def _points(results: Results, shown: Measure) -> pd.DataFrame:
@@ -180,7 +188,13 @@ def price(found: Sequence[Panel], shown: Measure) -> Figure | None:
         axes.set_xlabel(
             "ms an fsync, log scale; longer than the disk's own: emulated" if last else "", labelpad=2
         )
-    figure.text(0, 1 - 0.09 / total, y.label(shown.label), color=style.SOFT, va="center")
+    figure.text(
+        0,
+        1 - 0.09 / total,
+        f"{y.label(shown.label)}; grey: an fsync on typical disks",
+        color=style.SOFT,
+        va="center",
+    )
     return figure
 
 

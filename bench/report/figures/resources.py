@@ -104,7 +104,7 @@ def resources(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
                 if place == 0 or columns[place - 1].part is not column.part:
                     _heads(axes, column, table)
             if row == len(QUANTITIES) - 1:
-                axes.set_xlabel("seconds since the first send", labelpad=2)
+                axes.set_xlabel("seconds of the trial", labelpad=2)
     return figure
 
 

@@ -12,6 +12,8 @@ from bench.report import results, style, sweep, templates
 from bench.report.answer.model import Answer
 from bench.report.corrections import corrections
 from bench.report.figures import Drawing, gallery
+from bench.report.pages import front_page
+from bench.report.pages.compared_cases import compared_cases
 from bench.report.presentation import presentation
 from bench.report.run_answer import run_answer
 from bench.report.sections import (
@@ -36,12 +38,16 @@ from bench.report.sections import (
     worth,
 )
 
+_OF_EVERY_CASE = frozenset({"throughput", "service", "response", "e2e"})
+"""Figures that show every case of a run."""
+
 
 def render(run: Path) -> str:
     """Render a run's report. Raises ReportError where results or templates are missing or garbled."""
     found = results.read(run)
     parts = sweep.parts(found)
-    drawings = gallery(found, parts, presentation(run).labels)
+    shown = presentation(run)
+    drawings = gallery(found, parts, shown.labels, compared_cases(found, shown))
     return templates.page("report.html.j2", _context(found, parts, drawings, run_answer(found)))
 
 
@@ -53,8 +59,9 @@ def _context(
         "run": found.manifest.get("run", found.run.name),
         "manifest": found.manifest,
         "answer": answer,
+        "room": front_page.room(answer),
         "corrections": corrections(found.manifest, broken=found.broken),
-        "lead": answer.figure,
+        "lead": _lead(answer, drawings),
         "context": context.context(found),
         "elsewhere": elsewhere.summary() if elsewhere else "",
         "figures": {name: (drawing, Markup(drawing.svg)) for name, drawing in drawings.items()},  # noqa: S704 - our own SVG
@@ -71,7 +78,7 @@ def _context(
         "tally": expectations.tally(every),
         "undecided": certainty.undecided(found),
         "statements": delivery.statements(found),
-        "accounts": [delivery.account(part) for part in parts],
+        "accounts": [delivery.account(found, part) for part in parts],
         "counters": delivery.counters(found),
         "unfinished": delivery.unfinished(found, parts),
         "offending": offending.table(found, parts),
@@ -102,3 +109,8 @@ def _context(
         "valid": len(found.valid),
         "systems": [part.title for part in parts],
     }
+
+
+def _lead(answer: Answer, drawings: Mapping[str, Drawing]) -> str:
+    """Name the figure of the first page: exactly what the answer compares, where that is not drawn over something."""
+    return "answer" if "answer" in drawings and answer.figure in _OF_EVERY_CASE else answer.figure
