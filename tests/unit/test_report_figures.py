@@ -264,7 +264,7 @@ def test_titles_of_panels_meet_neither_each_other_nor_the_figures_edge_nor_a_pan
     titles = [title_of(cell.axes).get_window_extent() for cell in cells]
     heads = [text.get_window_extent() for text in figure.texts]
     boxes = [*titles, *heads, *(cell.axes.get_window_extent() for cell in cells)]
-    assert [title_of(cell.axes).get_text().count("\n") for cell in cells] == [1, 0, 1, 1]
+    assert [title_of(cell.axes).get_text().count("\n") for cell in cells] == [1, 1, 1, 1]
     assert all(edge.x0 <= title.x0 and title.x1 <= edge.x1 and title.y1 <= edge.y1 for title in titles)
     assert not [
         (one, other) for place, one in enumerate(boxes) for other in boxes[place + 1 :] if one.overlaps(other)

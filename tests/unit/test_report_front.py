@@ -120,7 +120,7 @@ def test_what_has_no_room_stands_below_those_that_did_not_hold_go_first() -> Non
 
     some = front_page.room(answer(expectations=(held, undecided, broken), glossary=terms))
     many = front_page.room(answer(expectations=(held,) * 9))
-    full = front_page.room(answer(title="word " * 250, expectations=(held, broken), glossary=terms))
+    full = front_page.room(answer(question="word " * 250, expectations=(held, broken), glossary=terms))
 
     assert [entry.verdict for entry in some.expectations] == ["did not hold", "undecided", "held"]
     assert (some.expectations_left, some.glossary) == (0, terms)

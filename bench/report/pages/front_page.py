@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from bench.report.answer.model import Answer, ExpectationFinding
-from bench.report.table import Table
 
 T = TypeVar("T")
 
 MOST_WORDS = 250
 _MOST_EXPECTATIONS = 4
-_RESERVE = 12
-"""Words of the page that no answer has: systems, date, and how many expectations stand below."""
+_RESERVE = 3
+"""The words that tell how many expectations stand below."""
 _GRAVITY = ("bad", "warn", "neutral", "good")
 
 
@@ -29,16 +28,17 @@ class Room:
 
 
 def room(answer: Answer) -> Room:
-    """Return what has room, so that the page has at most 250 words: one expectation in any case, and at most four.
+    """Return what has room, so that the page has at most 250 words in sentences: of expectations one, and at most four.
 
-    Those that did not hold go first, then the undecided ones; terms go before a second expectation.
+    Where the answer has more words itself, one expectation is shown all the same. Those that did not hold go first,
+    then the undecided ones; terms go before a second expectation.
     """
     words = MOST_WORDS - _RESERVE - sum(map(_count, _texts(answer)))
-    first, *others = [*sorted(answer.expectations, key=_gravity)] or [None]
-    words -= _length(first) if first else 0
+    ordered = sorted(answer.expectations, key=_gravity)[:_MOST_EXPECTATIONS]
+    words -= sum(_count(_claimed(entry)) for entry in ordered[:1])
     glossary, words = _within(answer.glossary, " ".join, words)
-    more, _ = _within(others[: _MOST_EXPECTATIONS - 1], _claimed, words)
-    shown = (first, *more) if first else ()
+    more, _ = _within(ordered[1:], _claimed, words)
+    shown = (*ordered[:1], *more)
     return Room(shown, len(answer.expectations) - len(shown), glossary)
 
 
@@ -53,10 +53,6 @@ def _within(items: Sequence[T], text: Callable[[T], str], words: int) -> tuple[t
     return tuple(shown), words
 
 
-def _length(entry: ExpectationFinding) -> int:
-    return _count(_claimed(entry))
-
-
 def _claimed(entry: ExpectationFinding) -> str:
     return f"{entry.mark} {entry.verdict} {entry.system} {entry.claim} {entry.effect}"
 
@@ -66,25 +62,12 @@ def _gravity(entry: ExpectationFinding) -> int:
 
 
 def _texts(answer: Answer) -> Iterator[str]:
-    """Give every text of an answer but its expectations and terms."""
-    yield from (answer.title, answer.question, answer.conditions)
+    """Give the sentences of an answer: not its title, table and conditions, nor its expectations and terms."""
+    yield answer.question
     yield from (finding.text for finding in answer.findings)
     yield from (*answer.advice, *answer.notices, *answer.alarms)
     for cause in answer.causes:
         yield f"Why {cause.text} {cause.prevention} {cause.source}"
-    if answer.table:
-        yield from _cells(answer.table)
-
-
-def _cells(table: Table) -> Iterator[str]:
-    columns = table.columns
-    heads: Sequence[str] = [
-        *dict.fromkeys(column.group for column in columns),
-        *(column.head for column in columns),
-    ]
-    yield from heads
-    for row in table.rows:
-        yield from (cell.text for cell in row.cells)
 
 
 def _count(text: str) -> int:
