@@ -21,6 +21,14 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Advised:
+    """A finding, and what to do about it: empty where nothing is declared for how it turned out."""
+
+    finding: Finding
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Cause:
     """Why a fault did what it did, and what prevents it, by the system's documentation (`source`)."""
 
@@ -31,7 +39,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class ExpectationFinding:
-    """An expectation's verdict, what it claims, and how large the effect is ("2.8 times, 2.5 to 3.1"; empty for none)."""
+    """An expectation's verdict, claim and effect size ("2.8 times, 2.5 to 3.1"; empty for none)."""
 
     verdict: str
     tone: str
@@ -48,7 +56,7 @@ class Answer:
 
     `findings` are at most four sentences, the most important first. `advice` says what to do about them. `table` has
     the guarantees with both systems' settings and figures. `conditions` is one line on machine, load and repetitions.
-    `notices` change the conclusion, `alarms` tell of losses that a promise covers. `figure` names the drawing that shows
+    `notices` change the conclusion, `alarms` are losses that a promise covers. `figure` names the drawing that shows
     exactly this answer.
     """
 
