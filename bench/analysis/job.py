@@ -38,7 +38,6 @@ from bench.analysis.statistics.sides import sides
 from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_part
 from bench.analysis.trials import Counted, trial_row
 from bench.analysis.verdicts import judged
-from bench.analysis.verdicts.headline import headline
 from bench.analysis.verdicts.meant import Found
 from bench.analysis.window import windows
 from bench.errors import AnalysisError
@@ -199,7 +198,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "faults", tables.table(measured.faults, tables.FAULTS))
     tables.write_table(results, "served", tables.table(measured.served, tables.SERVED))
     undecided = judged.write(results, folder, Found(trials, measured.faults, measured.errors))
-    summary = _summary(folder, trials, cases, time.monotonic() - began)
+    summary = _summary(folder, trials, time.monotonic() - began)
     tables.write_json(results, "summary", summary | {"undecided": undecided})
 
 
@@ -210,20 +209,11 @@ def _curves(counted: Counted) -> Iterator[dict[str, object]]:
             yield {"trial": trial, "measure": measure, "quantile": quantile / SCALE, "value_ns": value}
 
 
-def _summary(
-    folder: RunFolder,
-    trials: Sequence[Mapping[str, Any]],
-    cases: Sequence[Mapping[str, Any]],
-    elapsed_s: float,
-) -> dict[str, object]:
+def _summary(folder: RunFolder, trials: Sequence[Mapping[str, Any]], elapsed_s: float) -> dict[str, object]:
     closed = not any(trial.open_loop for trial in folder.trials)
     broken = folder.broken
-    promises = _promises(folder)
-    both = None if broken else _sides(folder, trials, promises)
-    hollow = {name for name, promise in promises.items() if promise and promise.nodes is None}
-    told = [{**case, "hollow": case["case"] in hollow} for case in cases]
+    both = None if broken else _sides(folder, trials, _promises(folder))
     return {
-        "headline": headline(told, trials, both, closed=closed, broken=broken),
         "rounds_apart": [] if broken else rounds_apart(trials),
         "sides": both,
         "figure": _figure(folder, closed=closed, broken=broken),
