@@ -28,11 +28,18 @@ def name(labels: Labels, part: sweep.Part, cases: Collection[str]) -> str:
     varying = [setting for setting in part.settings if len(set(_texts(part.cases, setting))) > 1]
     for count in range(1, len(varying) + 1):
         for settings in combinations(varying, count):
-            own, others = (_values(part.cases[rows], settings) for rows in (inside, ~inside))
+            own, others = (
+                {
+                    labels.label(part.system, dict(zip(settings, values, strict=True)))
+                    for values in _values(part.cases[rows], settings)
+                }
+                for rows in (inside, ~inside)
+            )
             if len(own) == 1 and not own & others:
-                return labels.label(part.system, dict(zip(settings, *own, strict=True)))
-    every = [_values(part.cases[part.cases["case"] == case], varying).pop() for case in cases]
-    names = dict.fromkeys(labels.label(part.system, dict(zip(varying, one, strict=True))) for one in every)
+                return own.pop()
+    every = [dict(zip(varying, values, strict=True)) for values in _rows(part.cases, varying)]
+    distinct = dict(zip(part.cases["case"], labels.distinct(part.system, every), strict=True))
+    names = [distinct[case] for case in cases]
     return (", or " if any("," in one for one in names) else " or ").join(names)
 
 
@@ -68,4 +75,8 @@ def _texts(cases: pd.DataFrame, setting: str) -> pd.Series[Any]:
 
 
 def _values(cases: pd.DataFrame, settings: Sequence[str]) -> set[tuple[str, ...]]:
-    return set(zip(*(_texts(cases, setting) for setting in settings), strict=True)) if settings else {()}
+    return set(_rows(cases, settings))
+
+
+def _rows(cases: pd.DataFrame, settings: Sequence[str]) -> list[tuple[str, ...]]:
+    return list(zip(*(_texts(cases, setting) for setting in settings), strict=True))

@@ -60,13 +60,13 @@ def loss_cell(outcome: Outcome) -> Cell:
     promised = _PROMISED[outcome.covered]
     tone = "bad" if outcome.broken_promise else "strong"
     if outcome.unread:
-        upper = f"at most {numbers.count(outcome.unread)}, unread"
+        upper = f"at most {numbers.count(outcome.unread)} (unread)"
         return Cell(", ".join(filter(None, (upper, promised))), tone, note=_UNREAD)
     if outcome.loss is None:
         return Cell(numbers.NOTHING, "quiet")
     if not outcome.loss.most:
         return Cell("0", "quiet")
-    parts = (words.counts(outcome.loss.counts), _span(outcome.loss), promised)
+    parts = (f"{words.counts(outcome.loss.counts)}{_span(outcome.loss)}", promised)
     return Cell(", ".join(filter(None, parts)), tone, note=outcome.survives)
 
 
@@ -74,7 +74,8 @@ _UNREAD = "Reading stopped at the first message that could not be read: what cam
 
 
 def _span(loss: Loss) -> str:
-    return "" if loss.span is Span.SOME else f"{words.times(loss.low_ns, loss.high_ns, brief=True)} of writes"
+    time = words.times(loss.low_ns, loss.high_ns, brief=True)
+    return "" if loss.span is Span.SOME else f" ({time} of writes)"
 
 
 def duplicates_cell(outcome: Outcome) -> Cell:
