@@ -89,14 +89,29 @@ def _several(found: Sequence[Course]) -> bool:
 
 
 def courses(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> list[Course]:
-    """Return the course of each configuration, at most eight of a run; those without a timeline are not among them."""
+    """Return the courses of configurations, at most eight; those with the same outcome share one."""
     found = []
     for part in parts:
-        for case in part.cases[part.cases["rounds"] > 0]["case"]:
-            name = case_groups.name(labels, part, [str(case)])
-            trials = part.trials[part.trials["case"] == case]
+        for cases in _groups(results, part):
+            name = case_groups.name(labels, part, cases)
+            trials = part.trials[part.trials["case"].isin(cases)]
             found.append(_course(results, part, f"{part.title}, {name}" if name else part.title, trials))
     return [course for course in sweep.evenly([one for one in found if one], _MOST_PANELS) if course]
+
+
+def _groups(results: Results, part: sweep.Part) -> list[list[str]]:
+    """Return the cases of a system, those together that had the same losses and outages."""
+    cases = [str(case) for case in part.cases[part.cases["rounds"] > 0]["case"]]
+    own = {case: part.trials[part.trials["case"] == case] for case in cases}
+    outages = {case: outage.writes(results, trials) for case, trials in own.items()}
+    losses = {case: loss.loss(results, trials) for case, trials in own.items()}
+    losing = {case: None if known is None else known.most > 0 for case, known in losses.items()}
+    return case_groups.grouped(
+        cases,
+        lambda one, other: (
+            losing[one] == losing[other] and case_groups.same_outage(outages[one], outages[other])
+        ),
+    )
 
 
 def _course(results: Results, part: sweep.Part, name: str, trials: pd.DataFrame) -> Course | None:
@@ -275,6 +290,7 @@ def _label(axes: Axes, name: str, at_s: float) -> None:
         textcoords="offset points",
         va="top",
         color=style.INK,
+        bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6},
         zorder=6,
     )
 
