@@ -65,16 +65,20 @@ def _medians(trials: pd.DataFrame) -> Line:
 
 def _cells(trials: pd.DataFrame, rounds: Sequence[int]) -> _Cells:
     """Return the logarithms of a configuration's trials: rounds, points, x and y."""
-    both = [trials.pivot_table(name, "round", "point").reindex(rounds).to_numpy(float) for name in ("x", "y")]
+    both = [
+        trials.pivot_table(name, "round", "point").reindex(list(rounds)).to_numpy(float)
+        for name in ("x", "y")
+    ]
     cells: _Cells = np.log(np.stack(both, axis=-1))
     return cells
 
 
 def _resampled(cells: _Cells, chosen: npt.NDArray[np.int64]) -> Line:
     """Return the median line of some rounds, each as often as it was chosen."""
-    medians = np.nanmedian(cells[chosen], axis=0)
-    known = medians[~np.isnan(medians).any(axis=1)]
-    ordered: Line = np.exp(known[np.argsort(known[:, 0])])
+    drawn = cells[chosen]
+    there = ~np.isnan(drawn).all(axis=0).any(axis=-1)
+    medians = np.nanmedian(drawn[:, there], axis=0)
+    ordered: Line = np.exp(medians[np.argsort(medians[:, 0])])
     return ordered
 
 

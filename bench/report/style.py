@@ -25,8 +25,8 @@ SANS = "Inter"
 LEAST_CONTRAST = 4.5
 WIDTH_IN = 7.1
 """Width of every figure: the text width of an A4 page, so that a figure is never scaled in print."""
-HEIGHT_IN = 6.8
-"""Most height of one drawing, two thirds of an A4 page: one that goes to the next page leaves less than that white."""
+HEIGHT_IN = 6.0
+"""Most height of one drawing: with its heading less than two thirds of a page, which is white where it has no room."""
 TEXT_PT, HEAD_PT = 9.1, 11.0
 """Type sizes of figures: all text, and the name of a system above its panels. Nothing on paper is under 9 pt."""
 CHARACTER_IN, STRONG_IN, LINE_IN = 0.064, 0.069, 0.155

@@ -164,7 +164,7 @@ def _letter_em(letter: str) -> float:
 
 def row_groups(rows: Sequence[Row]) -> list[RowGroup]:
     """Return rows by group: one begins at a heading, and where a line is drawn; long ones are several."""
-    starts = [0, *(place for place, row in enumerate(rows) if place and (row.heading or row.opens))]
+    starts = [0, *(place for place, row in enumerate(rows) if place and _begins(row, rows[place - 1]))]
     found: list[RowGroup] = []
     for start, end in pairwise([*starts, len(rows)]):
         count = max(1, -(-(end - start) // _MOST_ROWS))
@@ -172,6 +172,11 @@ def row_groups(rows: Sequence[Row]) -> list[RowGroup]:
         cuts = accumulate(sizes, initial=start)
         found += [_group(rows[one:other]) for one, other in pairwise(cuts)]
     return [group for group in found if group.rows]
+
+
+def _begins(row: Row, before: Row) -> bool:
+    """Whether a group begins with a row: not right below the heading of one."""
+    return row.heading or (row.opens and not before.heading)
 
 
 def _group(rows: Sequence[Row]) -> RowGroup:

@@ -17,7 +17,7 @@ CHROMIUM = "/usr/bin/chromium"
 PUBLISHED = Path(__file__).parents[2] / "reports" / "published"
 RUNS = ("acks-sweep", "power-loss")
 """One in which many configurations are compared, and one in which something breaks."""
-MOST_WORDS = 300
+MOST_WORDS = 320
 """In sentences; bench/report/pages/front_page.py aims at 250, and shows one expectation beyond that."""
 LEAST_PT = 9.0
 ROUNDING_PT = 0.03
@@ -122,7 +122,7 @@ def test_in_print_from_the_browser_no_text_is_under_nine_points(browser: Browser
     size_px, words = page.evaluate(SMALLEST)
     assert size_px * 0.75 >= LEAST_PT - ROUNDING_PT, words
     assert page.evaluate(OUTSIDE) == []
-    page.pdf(path=report / "browser.pdf", format="A4", margin=dict.fromkeys(("left", "right"), "15mm"))
+    page.pdf(path=report / "browser.pdf", format="A4", margin={"left": "15mm", "right": "15mm"})
     assert (report / "browser.pdf").stat().st_size > 50_000
 
 

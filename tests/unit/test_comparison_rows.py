@@ -80,7 +80,7 @@ def test_comparisons_of_other_metrics_have_axes_of_their_own(found: Results) -> 
 
     assert figure is not None
     assert [text.get_text() for text in figure.texts] == ["ms a send", "p99 time of a send, ms"]
-    dots = [len(one.get_offsets()) for axes in figure.axes for one in axes.collections]
+    dots = [len(np.asarray(one.get_offsets())) for axes in figure.axes for one in axes.collections]
     assert dots == [5, 5, 5, 5]
     (first, _) = figure.axes
     heights = {float(np.asarray(one.get_offsets())[0, 1]) for one in first.collections}

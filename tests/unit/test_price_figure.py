@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 
 from bench.report import results, style, sweep
 from bench.report.figures import price
@@ -29,7 +30,8 @@ def both(tmp_path: Path, kafka: list[float], pulsar: list[float]) -> Results:
         "kafka": {"replicas": 3, "min.insync.replicas": 2, "flush.messages": 1},
         "pulsar": {"quorums": "3-3-2"},
     }
-    rows, files = [], {}
+    rows: list[dict[str, Any]] = []
+    files: dict[int, Any] = {}
     template = found.trials.iloc[0].to_dict()
     for system, sends in {"kafka": kafka, "pulsar": pulsar}.items():
         for disk, fsync_ms, ms in zip(DISKS, (0.1, 1.0, 10.0), sends, strict=True):
@@ -124,9 +126,8 @@ def test_nothing_in_the_figure_is_under_nine_points_or_beyond_its_edges(tmp_path
         assert figure is not None
         figure.draw_without_rendering()
 
-    texts = [
-        text for text in figure.findobj(match=lambda one: hasattr(one, "get_fontsize")) if text.get_text()
-    ]
+    found_texts: list[Any] = figure.findobj(Text)
+    texts = [text for text in found_texts if text.get_text()]
     assert min(text.get_fontsize() for text in texts) >= 9
     boxes = [text.get_window_extent() for axes in figure.axes for text in axes.texts]
     assert all(box.x0 >= 0 and box.x1 <= figure.bbox.x1 + 1 for box in boxes)

@@ -76,7 +76,7 @@ def test_page_stays_small(page: str) -> None:
 def test_every_figure_says_in_words_what_it_shows(page: str) -> None:
     figures = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
 
-    assert len(figures) == 8
+    assert len(figures) >= 8
     for figure in figures:
         assert 'role="img"' in figure
         assert re.search(r"<title id=[^>]*>[^<]{10,}</title>", figure)
@@ -269,7 +269,7 @@ def test_the_first_page_says_how_the_cpu_was_the_limit(tmp_path: Path) -> None:
         "machine_cpu_share": [0.95, 0.6, 0.85],
         "bottleneck_evidence": [
             "the cores were 95% busy",
-            "1 send open at a time, and servers and load process kept 1.00 cores busy",
+            "1 send open at a time, and servers and load process used 1.00 cores",
             "1 send open at a time, and for 60% of the time something that could run waited for a core",
         ],
     }
@@ -519,7 +519,9 @@ def test_scenario_text_cannot_break_the_page(tmp_path: Path) -> None:
     run = build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500))
     manifest = run / "manifest.json"
     text = manifest.read_text().replace("What does an", "<script>alert(1)</script>")
-    manifest.write_text(text.replace('"acks-sweep"', '"of old"'))  # so that no scenario of today has its words
+    manifest.write_text(
+        text.replace('"acks-sweep"', '"of old"')
+    )  # so that no scenario of today has its words
 
     page = html.render(run)
 

@@ -27,7 +27,10 @@ def page(run: Path, *points: dict[str, Any], settings: Sequence[str] = ("level",
     unknown = dict.fromkeys(("service_p99_ns", "e2e_p99_ns"), dict.fromkeys(FOUND))
     common = {
         "throughput_msgs_per_s": FOUND,
-        "cases": ["", ""],
+        "cases": [
+            "kafka replicas=1 min.insync.replicas=1 acks=0",
+            "pulsar quorums=1-1-1 journalSyncData=true",
+        ],
         "survives": ["a", "b"],
         "go_on": [None, None],
     }

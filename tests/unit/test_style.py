@@ -35,7 +35,8 @@ APART = 0.25
 
 
 def seen(colour: str, matrix: list[list[float]]) -> npt.NDArray[np.float64]:
-    return np.clip(np.array(matrix) @ np.array(to_rgb(colour)), 0, 1)
+    linear: npt.NDArray[np.float64] = np.clip(np.array(matrix) @ np.array(to_rgb(colour)), 0, 1)
+    return linear
 
 
 @pytest.mark.parametrize("matrix", DEFICIENCIES.values(), ids=DEFICIENCIES)

@@ -65,7 +65,7 @@ def test_a_group_begins_at_a_heading_and_where_a_line_is_drawn() -> None:
     plain, opening = Row((Cell("1"),)), Row((Cell("2"),), opens=True)
     named = heading("Survives a node", opens=True)
 
-    groups = row_groups([plain, plain, opening, plain, named, plain])
+    groups = row_groups([plain, plain, opening, plain, named, opening])
 
     assert [len(group.rows) for group in groups] == [2, 2, 2]
     assert all(group.whole for group in groups)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -196,7 +197,7 @@ def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[Compared, Row],
     )
     case = results.cases[results.cases["case"] == row.case]
     median = _median(results, axis, one, row)
-    if pd.isna(median):
+    if math.isnan(median):
         axes.text(1.02, y, numbers.NOTHING, transform=side, va="center")
         return
     known = not pd.isna(case[f"{one.metric}_ci_low"].iloc[0])
