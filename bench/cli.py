@@ -20,7 +20,7 @@ from bench.run import folder as run_folder
 from bench.scenario.values import budget_s
 
 app = typer.Typer(
-    help="What does an acknowledgement cost, and what is it worth? Kafka and Pulsar, measured side by side.",
+    help="What does an acknowledgement cost, and what does it protect? Kafka and Pulsar, measured side by side.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -135,6 +135,18 @@ def report(
         outside.report_family(family, out)
     else:
         outside.report(run_folder.find(str(run), out))
+
+
+@app.command(epilog="Example:  bench explain reports/published/parity | gh pr comment 12 --body-file -")
+def explain(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or its name below --out.")],
+    out: _Out = run_folder.OUT,
+) -> None:
+    """Print a run's answer, expectations and conditions as Markdown, for a pull request or a chat.
+
+    It reads the results only, so it works for published runs too.
+    """
+    outside.explain(run_folder.find(run, out))
 
 
 @app.command(epilog="Example:  bench compare RUN_A RUN_B --threshold 5% --accept bench")

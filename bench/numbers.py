@@ -124,6 +124,12 @@ def ratio(value: float | None) -> str:
     return NOTHING if value is None or absent(value) else f"{_three(value)}\N{MULTIPLICATION SIGN}"
 
 
+def factor(value: float, like: float | None = None) -> str:
+    """How many times as much, without a sign: 1.04, 2.8, 12; in as many digits as `like`, the ratio of an interval."""
+    of = value if like is None else like
+    return f"{value:,.{2 if of < 2 else 1 if of < 10 else 0}f}"
+
+
 def between(low: float | None, high: float | None) -> str:
     """From which ratio to which an interval reaches: 1.9x - 2.1x."""
     if low is None or high is None:
@@ -152,6 +158,11 @@ def tally(words: Iterable[str]) -> str:
     if len(counts) <= 1:
         return next(iter(counts), "")
     return ", ".join(f"{word} {count}" for word, count in counts.most_common())
+
+
+def about(value: float) -> str:
+    """A count that a reader can remember: 320,000, 2.6 million."""
+    return f"{_three(round(value / 1e6, 1))} million" if value >= 1e6 else f"{value:,.0f}"
 
 
 def plural(number: int, noun: str) -> str:

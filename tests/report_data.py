@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bench.analysis.statistics.interval import level_interval, median_interval
 from bench.analysis.tables import FAULTS, TELEMETRY
 from bench.model import BROKEN, BUSY, COUNTERS, NANOS, RATES, TIMES, USAGE, Interval
+from bench.statistics.interval import level_interval, median_interval
 from tests import report_documents as documents
 from tests.report_sketch import (
     FSYNC_NS,

@@ -181,13 +181,7 @@ _CLAIMS: tuple[tuple[str, str, str, list[tuple[str, float]]], ...] = (
 
 
 def summary(sketch: Sketch, trials: pd.DataFrame) -> Row:
-    headline = [
-        "On this machine Kafka acknowledges 4,100 to 34,000 messages per second, Pulsar 360 to 1,450.",
-        "Waiting for all in-sync replicas costs Kafka a factor of 3; syncing the journal costs Pulsar 2.",
-        "Nothing that was acknowledged is missing, in any configuration of either system: no server failed.",
-    ]
     return {
-        "headline": headline,
         "undecided": _undecided(sketch) if sketch.cycles else None,
         "figure": "price" if sketch.disks else "throughput",
         "analysis_s": 41.2,

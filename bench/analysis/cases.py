@@ -9,9 +9,9 @@ from typing import Any
 
 from bench import numbers
 from bench.analysis.folder import TrialRecord
-from bench.analysis.statistics.interval import level_interval, median_interval
 from bench.guarantee import guarantee
 from bench.model import COUNTERS, ENDS, RATES, TIMES, USAGE, Interval
+from bench.statistics.interval import level_interval, median_interval
 
 Row = dict[str, Any]
 

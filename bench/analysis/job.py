@@ -35,16 +35,15 @@ from bench.analysis.speed.throughput import Tally, errors, live_tally, sends_by_
 from bench.analysis.speed.timeline import service_by_second, timeline
 from bench.analysis.speed.unsent import Unsent, unsent
 from bench.analysis.statistics.sides import sides
-from bench.analysis.statistics.slice_series import slice_series
 from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_part
 from bench.analysis.trials import Counted, trial_row
 from bench.analysis.verdicts import judged
-from bench.analysis.verdicts.headline import headline
 from bench.analysis.verdicts.meant import Found
 from bench.analysis.window import windows
 from bench.errors import AnalysisError
 from bench.guarantee import Guarantee, guarantee
 from bench.model import EMULATED_FSYNC
+from bench.statistics.slice_series import slice_series
 
 _Counted = TypeVar("_Counted", Tally, Used)
 _ROWS_PER_TASK = 400_000
@@ -201,7 +200,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "served", tables.table(measured.served, tables.SERVED))
     found = Found(trials, measured.faults, measured.errors, measured.slices)
     undecided = judged.write(results, folder, found)
-    summary = _summary(folder, found, cases, time.monotonic() - began)
+    summary = _summary(folder, found, time.monotonic() - began)
     tables.write_json(results, "summary", summary | {"undecided": undecided})
 
 
@@ -212,20 +211,11 @@ def _curves(counted: Counted) -> Iterator[dict[str, object]]:
             yield {"trial": trial, "measure": measure, "quantile": quantile / SCALE, "value_ns": value}
 
 
-def _summary(
-    folder: RunFolder,
-    found: Found,
-    cases: Sequence[Mapping[str, Any]],
-    elapsed_s: float,
-) -> dict[str, object]:
+def _summary(folder: RunFolder, found: Found, elapsed_s: float) -> dict[str, object]:
     closed = not any(trial.open_loop for trial in folder.trials)
     broken, trials = folder.broken, found.trials
-    promises = _promises(folder)
-    both = None if broken else _sides(folder, found, promises)
-    hollow = {name for name, promise in promises.items() if promise and promise.nodes is None}
-    told = [{**case, "hollow": case["case"] in hollow} for case in cases]
+    both = None if broken else _sides(folder, found, _promises(folder))
     return {
-        "headline": headline(told, trials, both, closed=closed, broken=broken),
         "rounds_apart": [] if broken else rounds_apart(trials),
         "sides": both,
         "figure": _figure(folder, closed=closed, broken=broken),

@@ -1,4 +1,4 @@
-"""Reports from a run's results: one HTML file, the same as PDF, and a table for the terminal.
+"""Reports from a run's results: one HTML file, the same as PDF, the answer for the terminal and as Markdown.
 
 The report reads results/, manifest.json, plan.json and trials/*/trial.json of a run folder, and nothing else.
 """
@@ -10,9 +10,9 @@ from pathlib import Path
 from rich.console import RenderableType
 
 from bench.report import pdf
-from bench.report.pages import html, terminal, trials
+from bench.report.pages import html, markdown, terminal, trials
 
-__all__ = ["terminal_table", "write_report"]
+__all__ = ["explain", "terminal_summary", "write_report"]
 
 
 def write_report(run: Path, *, of_trials: bool = True) -> tuple[Path, Path]:
@@ -31,6 +31,11 @@ def write_report(run: Path, *, of_trials: bool = True) -> tuple[Path, Path]:
     return on_screen.rename(run / "report.html"), on_paper.rename(run / "report.pdf")
 
 
-def terminal_table(run: Path) -> RenderableType:
-    """Return a run's cases for a rich console. Raises ReportError where results are missing or garbled."""
+def terminal_summary(run: Path) -> RenderableType:
+    """Return a run's answer and cases for a rich console. Raises ReportError where results are missing or garbled."""
     return terminal.summary(run)
+
+
+def explain(run: Path) -> str:
+    """Return a run's answer as Markdown. Raises ReportError where results are missing or garbled."""
+    return markdown.explain(run)

@@ -17,9 +17,20 @@ import seaborn as sns
 from matplotlib import font_manager
 
 INK, SOFT, GRID, SHADE, BAD = "#1c2430", "#5b6675", "#dfe3e8", "#eceff3", "#b3261e"
+DISK = "#b9c0ca"
+"""Ranges of typical disks."""
+QUIET = "#6b7583"
+"""Text that only repeats the row above."""
 SANS = "Inter"
+LEAST_CONTRAST = 4.5
 WIDTH_IN = 7.1
 """Width of every figure: the text width of an A4 page, so that a figure is never scaled in print."""
+HEIGHT_IN = 6.0
+"""Most height of one drawing: with its heading less than two thirds of a page, which is white where it has no room."""
+TEXT_PT, HEAD_PT = 9.1, 11.0
+"""Type sizes of figures: all text, and the name of a system above its panels. Nothing on paper is under 9 pt."""
+CHARACTER_IN, STRONG_IN, LINE_IN = 0.064, 0.069, 0.155
+"""Width of an average character of TEXT_PT, regular and semibold, and the distance of two lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +42,31 @@ class Look:
     light: str
     marker: str
 
+    @property
+    def ink(self) -> str:
+        """The colour for text: as dark as small letters on white need to be."""
+        return self.base if contrast(self.base) >= LEAST_CONTRAST else readable(self.base)
+
     def shades(self, count: int) -> list[str]:
         """As many colours of the system as there are lines, dark to light."""
         if count <= 1:
             return [self.base]
         blend = sns.blend_palette([self.dark, self.base, self.light], count)
         return [mpl.colors.to_hex(colour) for colour in blend]
+
+
+def contrast(colour: str) -> float:
+    """Return the contrast of a colour on white, 1 to 21, as the Web Content Accessibility Guidelines define it."""
+    return 1.05 / (luminance(colour) + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """Return how bright a colour is, 0 to 1: what is left of it in grey print."""
+    parts = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+        for part in mpl.colors.to_rgb(colour)
+    )
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
 
 
 def readable(colour: str) -> str:
@@ -65,11 +95,11 @@ def drawing() -> Iterator[None]:
     settings = {
         **sns.axes_style("ticks"),
         "font.family": [SANS, "DejaVu Sans"],
-        "font.size": 7,
-        "axes.titlesize": 7,
-        "axes.labelsize": 7,
-        "xtick.labelsize": 6.5,
-        "ytick.labelsize": 6.5,
+        "font.size": TEXT_PT,
+        "axes.titlesize": TEXT_PT,
+        "axes.labelsize": TEXT_PT,
+        "xtick.labelsize": TEXT_PT,
+        "ytick.labelsize": TEXT_PT,
         "text.color": INK,
         "axes.labelcolor": SOFT,
         "xtick.color": SOFT,

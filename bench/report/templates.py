@@ -13,7 +13,7 @@ from jinja2.exceptions import TemplateError
 from markupsafe import Markup, escape
 
 from bench.errors import ReportError
-from bench.report import fonts, sweep
+from bench.report import fonts, sweep, table_width
 
 FOLDER = Path(__file__).resolve().parents[2] / "reports" / "templates"
 
@@ -48,13 +48,27 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"breakable": _breakable, "prose": _prose}
+    environment.filters |= {
+        "breakable": _breakable,
+        "prose": _prose,
+        "fitted": table_width.fitted,
+        "linked": _linked,
+        "grouped": table_width.row_groups,
+        "wraps": table_width.wraps,
+    }
     return environment
 
 
 def _prose(text: str) -> Markup:
     """Text from a scenario: what stands between backticks is a name."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped just here
+
+
+def _linked(text: str) -> Markup:
+    """Text in which addresses of the web are links, named by their host."""
+    return Markup(  # noqa: S704 - escaped just here
+        re.sub(r"https?://([^/\s&]+)[^\s<]*[^\s<.,;)]", r'<a href="\g<0>">\1</a>', str(escape(text)))
+    )
 
 
 def _breakable(words: str) -> Markup:

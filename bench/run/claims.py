@@ -9,6 +9,7 @@ from typing import Any
 from bench.faults.step import Read, Step, read_steps
 from bench.model import BROKEN, Case, text, texts
 from bench.scenario import Loaded, Scenario
+from bench.scenario.expand import has
 from bench.scenario.expectation import Expectation
 
 _NEEDS_OPEN_LOOP = ("response_", "queue_")
@@ -25,10 +26,23 @@ def check(loaded: Loaded, cases: Sequence[Case]) -> None:
         of_cases = () if loaded.overrides else _wrong(expectation, cases)
         for message in chain(_misnamed(expectation, loaded.scenario), of_cases):
             raise loaded.error(("expectations", number), f"{expectation.id!r} {message}")
+    if loaded.profile == "standard" and not loaded.overrides:
+        for path, message in _no_case(loaded.scenario, cases):
+            raise loaded.error(path, message)
     for system, settings in loaded.scenario.baseline.items():
         of_baseline = () if loaded.overrides else _side(system, settings, "", cases)
         for message in of_baseline:
             raise loaded.error(("baseline", system), message)
+
+
+def _no_case(scenario: Scenario, cases: Sequence[Case]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Yield the sides of the answer's comparisons that are points of the sweep which cannot exist."""
+    for number, comparison in enumerate(scenario.answer):
+        for side, settings in (("of", comparison.of), ("to", comparison.to)):
+            own = [case for case in cases if case.system == comparison.system]
+            if settings and not any(has(case, settings) for case in own):
+                point = ", ".join(f"{name}={text(value)}" for name, value in settings.items())
+                yield ("answer", number, side), f"{comparison.system} cannot have a case with {point}"
 
 
 def _misnamed(expectation: Expectation, scenario: Scenario) -> Iterator[str]:

@@ -138,9 +138,9 @@ def _listen(listener: socket.socket) -> None:
 
 
 def report(folder: RunFolder) -> None:
-    """Analyse the event log, write both reports, print the table and the paths."""
+    """Analyse the event log, write both reports, print the answer, the cases and the paths."""
     from bench.analysis import analyse  # noqa: PLC0415 - Spark loads only when something is analysed
-    from bench.report import terminal_table, write_report  # noqa: PLC0415 - as above
+    from bench.report import terminal_summary, write_report  # noqa: PLC0415 - as above
 
     console = Console()
     if folder.trials.is_dir() and not folder.done():
@@ -151,8 +151,15 @@ def report(folder: RunFolder) -> None:
         analyse(folder.path)
     with console.status("drawing the report"):
         html, pdf = write_report(folder.path)
-    console.print(terminal_table(folder.path))
+    console.print(terminal_summary(folder.path))
     _show(html, pdf)
+
+
+def explain(folder: RunFolder) -> None:
+    """Print a run's answer as Markdown, from its results."""
+    from bench.report import explain as markdown  # noqa: PLC0415 - as above
+
+    print(markdown(folder.path), end="")  # noqa: T201 - a console would wrap its lines
 
 
 def _require_log(folder: RunFolder, so: str) -> None:

@@ -21,6 +21,7 @@ from bench.model import Case, Cluster, Settings, Trial, text
 from bench.run import breaking, claims, estimate, wiring
 from bench.run.folder import RunFolder
 from bench.scenario import Loaded, cases, load
+from bench.scenario.expand import has
 from bench.systems.protocols import System
 
 
@@ -189,13 +190,6 @@ def _turned(members: list[Case], number: int, rounds: int) -> list[Case]:
     first = number * count // rounds
     zigzag = ((place + 1) // 2 if place % 2 else -(place // 2) for place in range(count))
     return [members[(first + step) % count] for step in zigzag]
-
-
-def has(case: Case, settings: Settings) -> bool:
-    """Return whether a case has these values of swept settings."""
-    return all(
-        name in case.swept and text(case.swept[name]) == text(value) for name, value in settings.items()
-    )
 
 
 def cluster_key(cluster: Cluster) -> str:

@@ -8,9 +8,10 @@ from typing import Any
 
 from bench.errors import ScenarioError
 from bench.scenario.load import load
+from bench.scenario.presentation import KEYS
 
 ROOT = Path(__file__).resolve().parents[2] / "scenarios"
-_TOLD = {"title", "question", "source", "expectations", "profiles"}
+_TOLD = {"title", "question", "source", "expectations", "profiles", *KEYS}
 
 
 def names() -> dict[str, Path]:

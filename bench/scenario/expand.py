@@ -43,6 +43,13 @@ def cases(scenario: Scenario, version: Callable[[str], str]) -> list[Case]:
     return found
 
 
+def has(case: Case, settings: Settings) -> bool:
+    """Return whether a case has these values of swept settings."""
+    return all(
+        name in case.swept and text(case.swept[name]) == text(value) for name, value in settings.items()
+    )
+
+
 def _settings(scenario: Scenario, spec: SystemSpec) -> dict[Key, Scalar | list[Scalar]]:
     """Flatten everything that may be swept, in the order that names cases."""
     owners: dict[str, Mapping[str, object] | Properties] = {

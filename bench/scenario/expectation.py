@@ -15,12 +15,13 @@ _FORMS = ("decreasing", "increasing", "steady", "at_most", "at_least", "once_at_
 Bound = Annotated[float | None, Field(strict=False)]
 
 
-def _one_of(names: Iterable[str]) -> WithJsonSchema:
+def one_of(names: Iterable[str]) -> WithJsonSchema:
     """Let editors offer these; what is wrong is told more kindly by the models themselves."""
     return WithJsonSchema({"type": "string", "enum": list(names)})
 
 
-def _no_metric(name: str, known: Sequence[str], table: str = "trials") -> str:
+def no_metric(name: str, known: Sequence[str], table: str = "trials") -> str:
+    """Say that a metric is not among those of a table."""
     return f"metric {name!r} is no column of results/{table}: one of {', '.join(known)}"
 
 
@@ -31,13 +32,13 @@ class Side(Strict):
     """Whose cases."""
     where: dict[str, Swept] = Field(default_factory=dict)
     """Swept settings with the value, or the values, that they have there."""
-    metric: Annotated[str, _one_of(METRICS)] | None = None
+    metric: Annotated[str, one_of(METRICS)] | None = None
     """The column of results/trials, where it is not the expectation's own."""
 
     @model_validator(mode="after")
     def _known(self) -> Side:
         if self.metric is not None and self.metric not in METRICS:
-            raise ValueError(_no_metric(self.metric, METRICS))
+            raise ValueError(no_metric(self.metric, METRICS))
         return self
 
 
@@ -75,7 +76,7 @@ class Expectation(Strict):
     """Who claims it, and where."""
     system: SystemName | None = None
     """Whose trials decide; a `ratio` names its systems itself."""
-    metric: Annotated[str, _one_of(dict.fromkeys((*METRICS, ERRORS, STEP_NS, *FAULT_METRICS)))]
+    metric: Annotated[str, one_of(dict.fromkeys((*METRICS, ERRORS, STEP_NS, *FAULT_METRICS)))]
     """A column of results/trials; with `fault` one of results/faults; `errors`: how many sends ended with `error`;
     `step_ns`: the time from the step `since` to the step `until`."""
     error: str | None = None
@@ -143,7 +144,7 @@ class Expectation(Strict):
     def _wrong_metric(self) -> Iterator[str]:
         known = (*METRICS, ERRORS, STEP_NS) if self.fault is None else FAULT_METRICS
         if self.metric not in known:
-            yield _no_metric(self.metric, known, "trials" if self.fault is None else "faults")
+            yield no_metric(self.metric, known, "trials" if self.fault is None else "faults")
         if (self.metric == ERRORS) != (self.error is not None):
             yield f"the metric {ERRORS!r} and the name of an error go together"
         if (self.metric == STEP_NS) != (self.until is not None) or (self.until and self.since is None):

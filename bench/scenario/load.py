@@ -13,8 +13,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from bench.errors import ScenarioError
-from bench.scenario import located
+from bench.scenario import located, presentation_check
 from bench.scenario.located import Located, Path_
+from bench.scenario.presentation import KEYS
 from bench.scenario.schema import PROFILES, Scenario
 
 IN_RUN_FOLDER = "scenario"
@@ -66,6 +67,7 @@ def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -
         raise ScenarioError(message)
     document = located.read(file)
     scenario = _checked(document)
+    _check_presentation(document, scenario)
     over = scenario.profiles.get(profile, {})  # type: ignore[call-overload]
     document = located.overlaid(document, over, ("profiles", profile))
     for override in overrides:
@@ -83,6 +85,21 @@ def _checked(document: Located) -> Scenario:
         return Scenario.model_validate(document.value)
     except ValidationError as error:
         raise ScenarioError("\n".join(_sentences(document, error.errors()))) from None
+
+
+def _check_presentation(document: Located, scenario: Scenario) -> None:
+    """Refuse presentation that names what the sweep does not have, or that only one profile would have."""
+    wrong = [
+        (
+            ("profiles", profile, key),
+            "how results are presented is the same in all profiles: put it at the top",
+        )
+        for profile, over in scenario.profiles.items()
+        for key in KEYS
+        if key in over
+    ]
+    if found := [*wrong, *presentation_check.mistakes(scenario)]:
+        raise ScenarioError("\n".join(str(_error(document, path, message)) for path, message in found))
 
 
 def _sentences(document: Located, details: Sequence[ErrorDetails]) -> list[str]:
@@ -172,6 +189,9 @@ def _overridden(document: Located, override: str) -> Located:
         message = (
             f"--set {override}: the profile is already chosen; set the key itself, without profiles.NAME."
         )
+        raise ScenarioError(message)
+    if path[0] in KEYS:
+        message = f"--set {override}: it says how results are presented, not what is run: change the file"
         raise ScenarioError(message)
     top: Any = value
     for part in reversed(path):

@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from bench.model import Jit, Pacing
 from bench.scenario.expectation import Expectation, SystemName
+from bench.scenario.presentation import KEYS, MOST_ENTRIES, Cause, Comparison, Labels
 from bench.scenario.values import (
     Budget,
     Count,
@@ -318,6 +319,22 @@ class Scenario(Strict):
     question: Annotated[str, _about("The question that the report answers first.")]
     source: Annotated[str | None, _about("Whose experiment this is, and what it saw.")] = None
     expectations: list[Expectation] = Field(default_factory=list, description="Claims that the data decides.")
+    note: Annotated[
+        str, _about("One sentence that belongs on the first page, such as that a setting is an experiment.")
+    ] = ""
+    labels: Annotated[Labels, _about("Short names of configurations: by swept setting, then by value.")] = (
+        Field(default_factory=dict)
+    )
+    answer: Annotated[
+        list[Comparison],
+        Field(max_length=MOST_ENTRIES),
+        _about("What the first page compares, the most important first; at most 3."),
+    ] = Field(default_factory=list)
+    causes: Annotated[
+        list[Cause],
+        Field(max_length=MOST_ENTRIES),
+        _about("Why faults did what they did, and what prevents it; shown where the data agree; at most 3."),
+    ] = Field(default_factory=list)
     systems: Annotated[Systems, _about("What is compared: versions, nodes, settings, faults.")]
     jit: Annotated[
         Jit, Field(strict=False), _about("The servers' JIT compilers: as shipped, or C1 only (starts fast).")
@@ -377,7 +394,7 @@ class Scenario(Strict):
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of scenario files; what a step of faults may be is added in bench/faults/schema.py."""
     schema = Scenario.model_json_schema()
-    inner = {name: value for name, value in schema["properties"].items() if name != "profiles"}
+    inner = {name: value for name, value in schema["properties"].items() if name not in {"profiles", *KEYS}}
     partial = {"type": "object", "additionalProperties": False, "properties": inner}
     schema["$defs"]["Profile"] = partial
     schema["properties"]["profiles"] = {

@@ -2,7 +2,24 @@
 // "=", as a whole word, others also as parts of words. Without scripts everything is there, in the scenario's order.
 "use strict";
 (() => {
+  const headsOf = (table) => [...table.tHead.rows[table.tHead.rows.length - 1].cells];
+
+  // Name every cell by its heads: a narrow screen shows a table as a list of rows (screen.css).
+  const nameCells = (grids) => {
+    for (const grid of grids) {
+      const above = grid.tHead.rows.length > 1 ? [...grid.tHead.rows[0].cells] : [];
+      const groups = above.flatMap((cell) => Array(cell.colSpan).fill(cell.textContent));
+      const names = headsOf(grid).map((head, place) => [groups[place], head.textContent].filter(Boolean).join(", "));
+      for (const row of [...grid.tBodies].flatMap((body) => [...body.rows])) {
+        if (row.classList.contains("heading")) continue;
+        [...row.cells].forEach((cell, place) => (cell.dataset.head = names[place] ?? ""));
+      }
+      grid.classList.add("labelled");
+    }
+  };
+
   const tables = [...document.querySelectorAll("table.finds")];
+  nameCells([...document.querySelectorAll("table.grid")]);
   if (!tables.length) return;
 
   const key = (row, place) => {
@@ -17,9 +34,8 @@
   };
 
   for (const table of tables) {
-    const body = table.tBodies[0];
-    const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
-    const asWritten = [...body.rows];
+    const heads = headsOf(table);
+    const asWritten = [...table.tBodies].map((body) => [body, [...body.rows]]);
     heads.forEach((head, place) => {
       const button = document.createElement("button");
       button.type = "button";
@@ -29,16 +45,17 @@
         const next = { none: "ascending", ascending: "descending", descending: "none" }[head.ariaSort ?? "none"];
         for (const other of heads) other.ariaSort = "none";
         head.ariaSort = next;
-        const rows = [...asWritten];
+        for (const [body, own] of asWritten) body.append(...own);
         if (next !== "none") {
+          const rows = asWritten.flatMap(([, own]) => own);
           const sign = next === "ascending" ? 1 : -1;
           rows.sort((one, other) => {
             const [a, b] = [key(one, place), key(other, place)];
             return a === null || b === null ? compare(a, b) : sign * compare(a, b);
           });
+          table.tBodies[0].append(...rows);
         }
         table.classList.toggle("sorted", next !== "none");
-        body.append(...rows);
       });
     });
   }

@@ -20,8 +20,8 @@ import numpy.typing as npt
 from scipy.signal import lfilter
 
 from bench.analysis.statistics.looks import FIRST_LOOK, level
-from bench.analysis.statistics.round_ratios import Group, RoundRatios
 from bench.analysis.verdicts.claim_forms import HELD, NO_DIFFERENCE, NOT, Order
+from bench.statistics.round_ratios import Group, RoundRatios
 
 RUNS = 400
 SEED = 5

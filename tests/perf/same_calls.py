@@ -21,9 +21,9 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from bench.analysis.statistics.baseline_ratios import values_by_case
-from bench.analysis.statistics.round_ratios import Group, RoundRatio, RoundRatios
-from bench.analysis.statistics.slice_series import slice_series
+from bench.statistics.interval import values_by_case
+from bench.statistics.round_ratios import Group, RoundRatio, RoundRatios
+from bench.statistics.slice_series import slice_series
 
 METRICS = ("throughput_msgs_per_s", "service_p50_ns")
 SLOWED = "copy=slowed"

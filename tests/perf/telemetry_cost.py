@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from bench.analysis.statistics.interval import paired_ratio
+from bench.statistics.interval import paired_ratio
 
 METRICS = ("throughput_msgs_per_s", "service_p50_ns", "service_p99_ns", "service_p99_9_ns")
 _TURN = ["round", "message_bytes"]

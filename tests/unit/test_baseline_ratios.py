@@ -9,7 +9,7 @@ import pytest
 from bench.analysis.clusters import clusters
 from bench.analysis.folder import TrialRecord
 from bench.analysis.statistics.baseline_ratios import half_widths, ratio_rows
-from bench.analysis.statistics.round_ratios import Group
+from bench.statistics.round_ratios import Group
 
 Row = dict[str, Any]
 

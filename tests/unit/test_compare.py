@@ -198,7 +198,7 @@ def test_a_case_that_is_worse_by_itself_only_is_no_pass() -> None:
 
     assert not any(case.proven for case in found.cases)
     assert found.verdict == Change.UNTOLD
-    assert "by itself only" in found.together
+    assert "worse alone" in found.together
 
 
 def test_a_case_that_cannot_be_told_is_no_pass_beside_one_that_can() -> None:
@@ -208,7 +208,7 @@ def test_a_case_that_cannot_be_told_is_no_pass_beside_one_that_can() -> None:
 
     assert [case.change for case in cases] == [Change.SAME, Change.UNTOLD]
     assert judged(cases).verdict == Change.UNTOLD
-    assert judged(cases).together == "All cases together: none is worse; of 1 it can't be told."
+    assert judged(cases).together == "All cases together: none is worse; 1 undecided."
     assert judged(cases[:1]).verdict == Change.SAME
 
 
@@ -294,7 +294,7 @@ def test_a_better_case_among_many_is_better_by_itself_only() -> None:
     (alone,) = compare(rows(steady), rows([103.0, 108.0, 110.0, 112.0, 125.0]), RATE, 0.05)
 
     assert cases[0].change == alone.change == Change.BETTER
-    assert (cases[0].proven, verdict(cases[0]).text) == (False, "better, by itself")
+    assert (cases[0].proven, verdict(cases[0]).text) == (False, "better, alone")
     assert (alone.proven, verdict(alone).text) == (True, "better")
 
 
@@ -475,7 +475,7 @@ def test_a_comparison_that_tells_nothing_has_a_status_of_its_own(tmp_path: Path)
     done = CliRunner().invoke(app, ["compare", *folders, "--out", str(tmp_path)])
 
     assert done.exit_code == 3
-    assert "none is worse; of 2 it can't be told" in done.output
+    assert "none is worse; 2 undecided" in done.output
 
 
 def changed(run: Path, folder: Path, **values: Any) -> Path:

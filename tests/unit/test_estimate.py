@@ -35,7 +35,10 @@ def trial_s(folder: Path, text: str) -> float:
 @pytest.mark.parametrize(
     ("work", "seconds"),
     [
-        ("duration: 10s\n", 14.49),  # 20 slices and 3 to settle, with lead-in, each 30 ms longer than its load
+        (
+            "duration: 10s\n",
+            14.49,
+        ),  # 20 slices and 3 to settle, with lead-in, each 30 ms longer than its load
         ("warm_up: {trial: 2s}\nmessages: 30000\n", 4),  # a closed loop: 15,000 a second at most
         ("warm_up: {trial: 1s}\nmessages: 30000\nload: {rate: 5000}\n", 7),
         ("warm_up: {trial: 1s}\nmessages: 30000\nload: {rate: 5000, producers: 3}\n", 7),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.analysis.statistics.interval import level_interval, median_interval, paired_ratio, timed
+from bench.statistics.interval import level_interval, median_interval, paired_ratio, timed
 
 values = st.lists(st.floats(1, 1e6), min_size=5, max_size=12)
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.statistics.round_ratios import Group
 from bench.analysis.verdicts.claim_forms import Bounds, Order
 from bench.analysis.verdicts.comparisons import Basis
 from bench.analysis.verdicts.expectations import judge
 from bench.model import Interval
 from bench.scenario.expectation import Expectation
+from bench.statistics.round_ratios import Group
 
 Row = dict[str, Any]
 

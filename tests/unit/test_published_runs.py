@@ -37,7 +37,7 @@ def test_a_scenario_has_one_run_in_a_folder_of_its_name() -> None:
 def test_a_run_has_no_folder_a_trial_and_its_documents_can_be_read(run: Path) -> None:
     assert [path.name for path in run.iterdir() if path.is_dir()] == ["results"]
     assert results.trial_numbers(run)
-    assert results.summary(run)["headline"]
+    assert results.summary(run)["figure"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(PUBLISHED)))

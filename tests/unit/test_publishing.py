@@ -54,7 +54,7 @@ def test_what_a_report_is_made_of_is_published_and_nothing_else(run: RunFolder, 
     assert found.cases.equals(original.cases)
     assert found.trial_files == original.trial_files
     assert found.plan == original.plan
-    assert found.summary["headline"] == original.summary["headline"]
+    assert found.summary["figure"] == original.summary["figure"]
     assert {path.name for path in there.iterdir()} == {
         *("manifest.json", "plan.json.xz", "scenario.yaml", "trials.json.xz"),
         *("report.html", "report.pdf", "results"),
@@ -87,8 +87,7 @@ def test_the_index_leads_to_every_report(run: RunFolder, there: Path) -> None:
     page = index.read_text()
     assert {"acks-sweep/report.html", "acks-sweep/report.pdf"} <= set(local_links(page))
     assert all((index.parent / link).is_file() for link in local_links(page))
-    assert "Durability" in page
-    assert "memory" not in re.findall(r"<h3>.*</h3>", page)
+    assert "Durability: 1 report" in page
 
 
 def local_links(page: str) -> list[str]:
@@ -104,7 +103,7 @@ def test_a_new_run_replaces_the_one_of_its_scenario(run: RunFolder, there: Path,
 
     page = publish([run], there.parent).read_text()
 
-    assert page.count("<article") == 1
+    assert page.count('id="acks-sweep"') == 1
     assert page.count("/report.pdf") == 1
     assert results.read(there).rounds == 1
     assert [path.name for path in there.parent.iterdir() if path.is_dir()] == ["acks-sweep"]
@@ -250,14 +249,3 @@ def test_what_broke_renews_the_reports_that_show_what_became_of_promises(
     publish([RunFolder(struck)], there.parent)
 
     assert "<h1" in page.read_text()
-
-
-def test_the_index_says_in_how_many_cases_messages_were_lost_or_not_read(run: RunFolder, there: Path) -> None:
-    change(run.path / "results" / "summary.json", figure="timeline")
-    cases = run.path / "results" / "cases.parquet"
-    table = pd.read_parquet(cases)
-    table.assign(unread=[8, *[0] * (len(table) - 1)], lost=[*[0] * (len(table) - 1), 3]).to_parquet(cases)
-
-    page = publish([run], there.parent).read_text()
-
-    assert f"lost and unread in 2 of {len(table)} cases" in page

@@ -13,7 +13,7 @@ from rich.console import Console
 from bench.report import results, sweep
 from bench.report.pages import html, terminal
 from bench.report.results import Results
-from bench.report.sections import certainty, effects, evenness, expectations, front, tables
+from bench.report.sections import certainty, context, effects, evenness, expectations, tables
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -233,7 +233,7 @@ def test_an_uneven_machine_does_not_touch_ratios_of_slices(found: Results) -> No
 def test_a_quick_run_in_slices_decides_large_effects(found: Results) -> None:
     quick = replace(found, manifest={**found.manifest, "profile": "quick"})
 
-    warnings = front.front(quick, {}).warnings
+    warnings = context.context(quick).warnings
 
     assert warnings[-1].startswith("Profile `quick` decides large effects only")
 
@@ -261,11 +261,12 @@ def test_the_terminal_has_ratios_verdicts_and_what_is_undecided(run: Path) -> No
     assert "Every expectation is decided." in said
 
 
-def test_the_first_page_says_what_is_undecided_and_how_to_go_on(tmp_path: Path) -> None:
+def test_the_page_behind_the_first_says_what_is_undecided_and_how_to_go_on(tmp_path: Path) -> None:
     page = html.render(build(tmp_path / "run", Sketch(systems=("pulsar",), rounds=1, cycles=2, messages=100)))
 
-    first = page[page.index('<header class="front">') : page.index("</header>")]
-    assert "1 of 1 expectation is undecided. About 13 more minutes" in first
-    assert "<code>bench run --resume 20261121-120000-acks-sweep-standard --budget 13m</code>" in first
+    behind = page[page.index('<section id="context">') :]
+    assert "1 of 1 expectation is undecided. About 13 more minutes" in behind
+    assert "<code>bench run --resume 20261121-120000-acks-sweep-standard --budget 13m</code>" in behind
+    assert "--resume" not in page[: page.index("</header>")]
     assert "decided by the interval of their ratio" in page
     assert "sign test" not in page

@@ -1,9 +1,10 @@
-"""A family's page: the latest run of each scenario, a line a configuration."""
+"""A family's page: what each fault did to each system, in one matrix."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,15 @@ import pytest
 from pypdf import PdfReader
 
 from bench.errors import ReportError
-from bench.report import pdf, results, sweep
 from bench.report.pages import family
-from bench.report.sections import worth
+from bench.report.presentation import Presentation
+from tests.fault_sketch import Case, Trial, results
+from tests.paper import type_sizes
 from tests.report_data import build
 from tests.report_sketch import Sketch
+
+IN_SYNC = {"topic": {"replicas": 3, "min.insync.replicas": 2}}
+LANDSCAPE_PT = (842, 595)
 
 
 def run(out: Path, when: str, scenario: str, sketch: Sketch | None = None) -> Path:
@@ -32,6 +37,145 @@ def text(page: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page[page.index("<main>") :]))
 
 
+@pytest.fixture
+def of_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The entry of a made-up run that lies beside the family's folder."""
+    monkeypatch.setattr(family, "presentation", lambda run: Presentation())
+
+    def entry(name: str, *cases: Case, **manifest: Any) -> family.Entry:
+        found = results(*cases)
+        known = {**found.manifest, "scenario": name, "title": f"Title of {name}", **manifest}
+        found = replace(found, run=tmp_path / name, manifest=known)
+        return family._entry(found, tmp_path / "family-faults")
+
+    return entry
+
+
+def kafka(*trials: Trial, **settings: str) -> Case:
+    return Case("kafka", settings, trials, asked=IN_SYNC)
+
+
+def pulsar(*trials: Trial, **settings: str) -> Case:
+    return Case("pulsar", settings, trials, asked={"topic": {"quorums": "3-3-2"}})
+
+
+def page(*entries: family.Entry) -> str:
+    return family.render("faults", entries, others=[], missing=[])
+
+
+def cells(page: str, name: str) -> list[list[str]]:
+    """The texts of a scenario's rows, the title left out."""
+    body = page[page.index(f'id="{name}"') :]
+    rows = re.findall(r"<tr.*?</tr>", body[: body.index("</tbody>")], re.DOTALL)
+    return [[text(f"<main>{cell}").strip() for cell in re.findall(r"<td.*?</td>", row)] for row in rows]
+
+
+def test_a_fault_has_a_row_and_each_system_its_columns(of_run: Any) -> None:
+    entry = of_run(
+        "leader-dies", kafka(*Trial().copies(5.81, 7.79)), pulsar(Trial(writes=(13.0,), duplicates=324))
+    )
+
+    assert cells(page(entry), "leader-dies") == [["", "5.8 to 7.8 s", "0", "0", "", "13 s", "0", "324"]]
+
+
+def test_each_cell_leads_to_its_evidence(of_run: Any) -> None:
+    html = page(of_run("leader-dies", kafka(Trial())))
+
+    links = re.findall(r'href="([^"]+)"', html[html.index("<tbody") :])
+    assert links == [
+        "../leader-dies/report.html",
+        "../leader-dies/report.html#faults",
+        "../leader-dies/report.html#delivery",
+        "../leader-dies/report.html#delivery",
+    ]
+
+
+def test_configurations_have_a_row_each_where_their_outcomes_differ_and_equal_settings_share_one(
+    of_run: Any,
+) -> None:
+    entry = of_run(
+        "sessions",
+        *(
+            make(Trial(writes=(time,)), session=session)
+            for make, times in ((kafka, (6.0, 32.0)), (pulsar, (30.0, 9.0)))
+            for session, time in zip(
+                ("6 s", "30 s") if make is kafka else ("30 s", "6 s"), times, strict=True
+            )
+        ),
+    )
+
+    short, long = cells(page(entry), "sessions")
+
+    assert (short[0], short[1], short[4], short[5]) == ("session of 6 s", "6.0 s", "session of 6 s", "9.0 s")
+    assert (long[0], long[1], long[4], long[5]) == ("session of 30 s", "32 s", "session of 30 s", "30 s")
+
+
+def test_only_a_loss_that_a_promise_covers_is_red(of_run: Any) -> None:
+    lost = Trial(lost=28_000, sent=(0.0, 14.0))
+    beyond, within = (page(of_run("lossy", kafka(lost, acks=acks))) for acks in ("1", "all"))
+
+    assert 'class="bad"' not in beyond
+    assert "28,000 (14 s), not promised" in text(beyond)
+    assert 'class="bad"' in within
+    assert "28,000 (14 s), promised" in text(within)
+
+
+def test_faults_stand_by_what_breaks(of_run: Any) -> None:
+    html = page(
+        of_run("cut", replace(kafka(Trial()), kind="isolate")),
+        of_run("killed", kafka(Trial())),
+        of_run("power", replace(kafka(Trial()), kind="power-loss")),
+    )
+
+    kinds = re.findall(r'<tr class="kind"><th[^>]*>([^<]+)', html)
+    assert kinds == ["A process is killed", "The power fails", "The network cuts nodes off"]
+
+
+def test_other_versions_and_changed_runs_are_named(of_run: Any) -> None:
+    usual = {"versions": {"kafka": "4.3.1"}}
+    html = page(
+        of_run("one", kafka(Trial()), **usual),
+        of_run("two", kafka(Trial()), versions={"kafka": "3.9.2"}, profile="quick"),
+        of_run("three", kafka(Trial()), overrides=["rate=5"], **usual),
+    )
+
+    assert "on Kafka 4.3.1 where no other version is named" in text(html)
+    assert "Title of two Kafka 3.9.2, quick" in text(html)
+    assert "Title of three with rate=5" in text(html)
+    assert html.count("Kafka 4.3.1") == html.count("Kafka 3.9.2") == 1
+
+
+def many(of_run: Any) -> Mapping[str, family.Entry]:
+    """Forty scenarios with the longest cells that there are."""
+    worst = Trial(
+        writes=(33.3,), ended="healing", script=10.0, lost=28_161, sent=(0.0, 14.07), duplicates=1_921
+    )
+    aside = Trial(writes=(45.6,), other_cpu=1.0)
+    cases = [
+        make(worst, aside, acks=acks)
+        for make in (kafka, pulsar)
+        for acks in ("producer without idempotence", "idempotent producer")
+    ]
+    title = "The broker that serves the topic is cut off from the coordination service, with deduplication"
+    return {str(number): of_run(f"scenario-{number}", *cases, title=title) for number in range(40)}
+
+
+def test_on_paper_it_is_a4_landscape_with_nothing_under_9_pt(of_run: Any, tmp_path: Path) -> None:
+    from bench.report import pdf  # noqa: PLC0415 - WeasyPrint
+
+    paper = tmp_path / "matrix.pdf"
+
+    pdf.write(page(*many(of_run).values()), paper)
+
+    pages = PdfReader(paper).pages
+    assert {(round(float(one.mediabox.width)), round(float(one.mediabox.height))) for one in pages} == {
+        LANDSCAPE_PT
+    }
+    assert min(type_sizes(paper)) >= 9
+    heads = [one.extract_text().count("no writes") for one in pages]
+    assert all(count == 2 for count in heads[1:]), "each page has the heads of both systems"
+
+
 def test_the_latest_run_of_each_scenario_counts(tmp_path: Path) -> None:
     run(tmp_path, "20260101-000000", "one", Sketch(rounds=1, lost={0: 61}))
     latest = run(tmp_path, "20260102-000000", "one", Sketch(rounds=1))
@@ -39,10 +183,10 @@ def test_the_latest_run_of_each_scenario_counts(tmp_path: Path) -> None:
 
     on_screen, on_paper = family.write("faults", ["one", "two"], tmp_path)
 
-    page = on_screen.read_text()
-    assert f'href="../{latest.name}/report.html"' in page
-    assert "No run here yet: two." in text(page)
-    assert " 61 " not in text(page)
+    html = on_screen.read_text()
+    assert f'href="../{latest.name}/report.html"' in html
+    assert "No run here yet: two." in text(html)
+    assert ">61<" not in html
     assert on_paper.read_bytes().startswith(b"%PDF")
 
 
@@ -52,20 +196,9 @@ def test_a_quick_run_does_not_stand_in_for_a_longer_one(tmp_path: Path) -> None:
     (longer / "manifest.json").write_text(json.dumps(manifest))
     run(tmp_path, "20260102-000000", "one", Sketch(rounds=1))
 
-    page = family.write("faults", ["one"], tmp_path)[0].read_text()
+    html = family.write("faults", ["one"], tmp_path)[0].read_text()
 
-    assert f'href="../{longer.name}/report.html"' in page
-
-
-def test_losses_stand_out_as_a_range_over_the_trials(tmp_path: Path) -> None:
-    run(tmp_path, "20260101-000000", "one", Sketch(systems=("memory",), rounds=3))
-    plain = family.write("faults", ["one"], tmp_path)[0].read_text()
-    assert 'class="number bad"' not in plain
-
-    run(tmp_path, "20260102-000000", "one", Sketch(systems=("memory", "kafka"), rounds=3, lost={2: 60}))
-    page = family.write("faults", ["one"], tmp_path)[0].read_text()
-    assert 'class="number bad"' in page
-    assert "3/3" in text(page)
+    assert f'href="../{longer.name}/report.html"' in html
 
 
 def test_a_run_by_other_rules_is_named_and_the_others_stand(tmp_path: Path) -> None:
@@ -73,144 +206,16 @@ def test_a_run_by_other_rules_is_named_and_the_others_stand(tmp_path: Path) -> N
     older = run(tmp_path, "20260102-000000", "two", Sketch(rounds=1)) / "results" / "trials.parquet"
     pd.read_parquet(older).drop(columns="other_cpu").to_parquet(older)
 
-    page = text(family.write("faults", ["one", "two"], tmp_path)[0].read_text())
+    html = text(family.write("faults", ["one", "two"], tmp_path)[0].read_text())
 
-    assert "computes it again from its event log): two." in page
-    assert "Title of one" in page
-
-
-@pytest.mark.parametrize(("high_mm", "sheet_mm"), [(200, (420, 297)), (300, (594, 420)), (805, (1189, 841))])
-def test_a_page_is_printed_on_the_smallest_sheet_that_takes_it(
-    tmp_path: Path, high_mm: int, sheet_mm: tuple[int, int]
-) -> None:
-    """A3, A2 and A0, all of them landscape; what not even the last one takes, as here, goes on to a second."""
-
-    def page(paper: str) -> str:
-        return (
-            f"<style>@page {{ size: {paper} landscape; margin: 10mm }}</style>{paper}"
-            f"<div style='height: {high_mm}mm; width: 10mm'></div><div style='height: 20mm; width: 10mm'></div>"
-        )
-
-    html = pdf.write_poster(page, tmp_path / "page.pdf")
-
-    first, *more = PdfReader(tmp_path / "page.pdf").pages
-    assert (
-        round(float(first.mediabox.width) / 72 * 25.4),
-        round(float(first.mediabox.height) / 72 * 25.4),
-    ) == sheet_mm
-    assert len(more) == (high_mm == 805)
-    assert f"size: A{ {420: 3, 594: 2, 1189: 0}[sheet_mm[0]] } " in html
+    assert "computes it again from its event log): two." in html
+    assert "Title of one" in html
 
 
-def test_versions_are_told_once_but_for_those_that_are_not_the_usual_ones(tmp_path: Path) -> None:
-    for number, (name, kafka) in enumerate((("one", "4.3.1"), ("two", "3.9.2"), ("three", "4.3.1"))):
-        made = run(tmp_path, f"2026010{number}-000000", name, Sketch(systems=("kafka",), rounds=1))
-        manifest = json.loads((made / "manifest.json").read_text()) | {"versions": {"kafka": kafka}}
-        (made / "manifest.json").write_text(json.dumps(manifest))
+def test_a_scenario_in_which_nothing_breaks_stands_apart(tmp_path: Path) -> None:
+    run(tmp_path, "20260101-000000", "one", Sketch(rounds=1))
 
-    page = text(family.write("faults", ["one", "two", "three"], tmp_path)[0].read_text())
-
-    assert "The latest run of each scenario, on Kafka 4.3.1 where it does not say otherwise." in page
-    assert "two, Kafka 3.9.2, quick," in page
-    assert page.count("Kafka 4.3.1") == page.count("Kafka 3.9.2") == 1
-
-
-@pytest.mark.parametrize(
-    ("struck", "said"),
-    [
-        ("leader", "kill leader"),
-        (["bookie 1", "bookie 2"], "kill bookie 1 and bookie 2"),
-        (
-            {"target": "leader", "from": ["all broker", "client"]},
-            "kill leader from all broker and client",
-        ),
-    ],
-)
-def test_who_is_struck_is_said_as_people_say_it(tmp_path: Path, struck: Any, said: str) -> None:
-    made = run(tmp_path, "20260101-000000", "one", Sketch(systems=("kafka",), rounds=1))
-    for file in made.glob("trials/*/trial.json"):
-        document = json.loads(file.read_text())
-        document["case"]["configuration"]["faults"] = [{"name": "struck", "kill": struck}]
-        document["faults"] = [
-            {"name": "struck", "kind": "kill", "nodes": ["a"], "asked_ns": 1, "proven": True}
-        ]
-        file.write_text(json.dumps(document))
-
-    assert f"Kafka: {said}" in text(family.write("faults", ["one"], tmp_path)[0].read_text())
-
-
-def gaps(*after_s: tuple[float, str | None]) -> pd.DataFrame:
-    """A fault a trial, after 2,000/s and more: for so long no acknowledgement, and twice as long nothing received."""
-    rows = [
-        {
-            "trial": trial,
-            "asked_ns": 5,
-            "rate_before": 2000.0 + 100 * trial,
-            "back_ns": None if ended == "no end" else gap_s * 3e9,
-            "ack_gap_ns": gap_s * 1e9,
-            "ack_gap_ended": ended,
-            "live_gap_ns": 2 * gap_s * 1e9,
-            "live_gap_ended": None,
-        }
-        for trial, (gap_s, ended) in enumerate(after_s)
-    ]
-    return pd.DataFrame(rows)
-
-
-def cells(found: results.Results) -> dict[str, str]:
-    (part,) = sweep.parts(found)
-    line, *_ = worth.lines(found, part)
-    return dict(
-        zip(worth.HEADS, (cell.text.replace("\N{NO-BREAK SPACE}", " ") for cell in line), strict=True)
-    )
-
-
-def test_rates_and_gaps_are_of_trials_that_other_work_did_not_crowd(tmp_path: Path) -> None:
-    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=3, messages=500)))
-    first = found.cases["case"].iloc[0]
-    of_case = found.trials[found.trials["case"] == first].assign(trial=[0, 1, 2], reader_stall_ns=None)
-    faults = gaps((3.0, "healing"), (9.0, None), (4.0, "healing"))
-    found = replace(found, faults=faults, cases=found.cases[found.cases["case"] == first])
-
-    quiet = cells(replace(found, trials=of_case.assign(other_cpu=0.0)))
-    assert (quiet["trials"], quiet["acks/s before"]) == ("3/3", "2,100 (2,000 to 2,200)")
-    assert (quiet["no ack, s"], quiet["none read, s"]) == ("3.0 to 9.0, 2 till healed", "6.0 to 18.0")
-
-    one = cells(replace(found, trials=of_case.assign(other_cpu=[0.0, 0.7, 0.2])))
-    assert (one["trials"], one["acks/s before"]) == ("3/3", "2,100 (2,000 to 2,200)")
-    assert (one["no ack, s"], one["none read, s"]) == (
-        "3.0 to 4.0 (2 trials), till healed",
-        "6.0 to 8.0 (2 trials)",
-    )
-
-    every = cells(replace(found, trials=of_case.assign(other_cpu=0.7)))
-    assert every["acks/s before"] == quiet["acks/s before"]
-    assert every["no ack, s"] == "3.0 to 9.0 (beside other work), 2 till healed"
-    assert every["rate back, s"] == "9.0 to 27.0 (beside other work)"
-
-
-def test_a_rate_that_was_never_back_and_one_below_what_was_asked_for_are_told(tmp_path: Path) -> None:
-    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=3, messages=500)))
-    first = found.cases["case"].iloc[0]
-    of_case = found.trials[found.trials["case"] == first].assign(
-        trial=[0, 1, 2], reader_stall_ns=None, other_cpu=0.0
-    )
-    files = {trial: {**found.trial_files[trial], "load": {"pacing": [[1.0, 2_500.0]]}} for trial in range(3)}
-    faults = gaps((3.0, None), (9.0, "no end"), (4.0, None))
-    found = replace(
-        found,
-        faults=faults,
-        trials=of_case,
-        trial_files=files,
-        cases=found.cases[found.cases["case"] == first],
-    )
-
-    said = cells(found)
-
-    assert said["acks/s before"] == "2,100 (2,000 to 2,200), of 2,500 asked for"
-    assert said["rate back, s"] == "9.0 to 12.0, 1 not"
-    faults["back_ns"] = None
-    assert cells(found)["rate back, s"] == "not"
+    assert "Nothing breaks Title of one" in text(family.write("faults", ["one"], tmp_path)[0].read_text())
 
 
 def test_a_family_without_results_is_an_error(tmp_path: Path) -> None:

@@ -72,8 +72,7 @@ TRIALS = pd.DataFrame(
 def drawn(*quantities: Quantity) -> Any:
     """The panel of four cases: rows from 0 on, each with a dot a trial from the first round to the last."""
     part = sweep.Part("kafka", ("acks",), CASES, TRIALS)
-    figure = rows([part], Plot(quantities, "service time (ms)"))
-    assert figure is not None
+    (figure,) = rows([part], Plot(quantities, "service time (ms)"))
     (axes,) = figure.axes
     return axes
 
@@ -147,8 +146,7 @@ def test_a_tick_at_the_plots_end_does_not_meet_the_head_of_the_values(highest: f
     cases = CASES.assign(rate=highest, rate_low=highest, rate_high=highest, rate_ci_low=1.0, rate_ci_high=1.0)
     trials = TRIALS.assign(rate=[240.0, *[highest] * (len(TRIALS) - 1)])
     part = sweep.Part("kafka", ("acks",), cases, trials)
-    figure = rows([part, part], Plot((rates,), "acknowledged messages/s"))
-    assert figure is not None
+    (figure,) = rows([part, part], Plot((rates,), "acknowledged messages/s"))
 
     figure.draw_without_rendering()
 
@@ -162,7 +160,20 @@ def test_a_tick_at_the_plots_end_does_not_meet_the_head_of_the_values(highest: f
 def test_a_quantity_that_no_trial_has_makes_no_figure() -> None:
     part = sweep.Part("kafka", ("acks",), CASES, TRIALS.assign(p50_ns=None))
 
-    assert rows([part], Plot((MEDIAN,), "service time (ms)")) is None
+    assert rows([part], Plot((MEDIAN,), "service time (ms)")) == []
+
+
+def test_more_rows_than_two_thirds_of_a_page_hold_are_several_drawings_over_one_axis() -> None:
+    cases = pd.concat([CASES.assign(case=f"kafka acks={turn}") for turn in range(12)], ignore_index=True)
+    part = sweep.Part("kafka", ("acks",), cases, TRIALS)
+
+    drawings = rows([part, part], Plot((MEDIAN,), "service time (ms)"))
+
+    assert len(drawings) > 1
+    assert all(figure.get_size_inches()[1] <= style.HEIGHT_IN for figure in drawings)
+    medians = [text.get_text() for figure in drawings for axes in figure.axes for text in axes.texts]
+    assert sum(text.endswith(" ns") for text in medians) == 2 * 36  # of four cases one has no median
+    assert len({axes.get_xlim() for figure in drawings for axes in figure.axes}) == 1
 
 
 def points(number: int, measure: str, **values_ms: float) -> list[dict[str, Any]]:
@@ -253,7 +264,7 @@ def test_titles_of_panels_meet_neither_each_other_nor_the_figures_edge_nor_a_pan
     titles = [title_of(cell.axes).get_window_extent() for cell in cells]
     heads = [text.get_window_extent() for text in figure.texts]
     boxes = [*titles, *heads, *(cell.axes.get_window_extent() for cell in cells)]
-    assert [title_of(cell.axes).get_text().count("\n") for cell in cells] == [1, 0, 1, 1]
+    assert [title_of(cell.axes).get_text().count("\n") for cell in cells] == [1, 1, 1, 1]
     assert all(edge.x0 <= title.x0 and title.x1 <= edge.x1 and title.y1 <= edge.y1 for title in titles)
     assert not [
         (one, other) for place, one in enumerate(boxes) for other in boxes[place + 1 :] if one.overlaps(other)

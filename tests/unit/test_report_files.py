@@ -11,7 +11,7 @@ from pypdf import PdfReader
 from rich.console import Console
 
 from bench.errors import ReportError
-from bench.report import terminal_table, write_report
+from bench.report import terminal_summary, write_report
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -41,31 +41,35 @@ def test_pdf_has_pages_and_the_question_on_the_first(pdf: PdfReader) -> None:
     first = " ".join(pdf.pages[0].extract_text().split())
 
     assert len(pdf.pages) > 3
-    assert "How do throughput and latency change" in first
+    assert "What does each acknowledgement setting cost" in first
     assert f"1 / {len(pdf.pages)}" in first
 
 
-def test_what_the_machines_limit_means_stands_before_the_figure_on_the_first_sheet(tmp_path: Path) -> None:
+def test_what_the_machines_limit_means_stands_before_all_figures_behind_the_first_page(
+    tmp_path: Path,
+) -> None:
     run = build(tmp_path / "run", Sketch(rounds=5, messages=500))
     table = run / "results" / "trials.parquet"
     trials = pd.read_parquet(table)
     trials.assign(bottleneck="cpu", machine_cpu_share=0.95, bottleneck_evidence="busy").to_parquet(table)
 
-    html, paper = write_report(run, of_trials=False)
+    html, _ = write_report(run, of_trials=False)
 
     page = html.read_text()
     limit = page.index("they are not what brokers on machines of their own would carry")
-    assert page.index('class="answer"') < limit < page.index('class="drawing"')
-    assert page.index('class="drawing"') < page.index("Where the CPU was the limit: in ")
-    first = " ".join(PdfReader(paper).pages[0].extract_text().split())
-    assert "they are not what brokers on machines of their own would carry" in first
-    assert "Throughput of every case." in first
+    behind = page.index('<section id="context">')
+    assert (
+        behind
+        < limit
+        < page.index("Where the CPU was the limit: in ")
+        < page.index('class="drawing"', behind)
+    )
 
 
 def test_pdf_is_titled_and_has_an_outline(pdf: PdfReader) -> None:
     assert pdf.metadata is not None
     assert pdf.metadata.title is not None
-    assert pdf.metadata.title.startswith("What does an acknowledgement cost?")
+    assert pdf.metadata.title.startswith("What an acknowledgement costs")
     assert len(pdf.outline) > 0
 
 
@@ -127,10 +131,10 @@ def test_terminal_table_shows_settings_medians_and_loss(tmp_path: Path) -> None:
 
 def test_terminal_table_needs_results(tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="is missing"):
-        terminal_table(tmp_path)
+        terminal_summary(tmp_path)
 
 
 def _printed(run: Path) -> str:
     stream = StringIO()
-    Console(file=stream, width=160).print(terminal_table(run))
+    Console(file=stream, width=160).print(terminal_summary(run))
     return stream.getvalue()

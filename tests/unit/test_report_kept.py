@@ -217,8 +217,8 @@ def test_the_first_page_says_whether_promises_were_kept_where_something_broke(tm
 
     broken(tmp_path / "20261122-1-kill", fault("kill", *BOOKIES))
     assert summary() == (
-        "Where nodes that keep messages broke, in other runs, within what is promised here: "
-        "Pulsar lost nothing in 10 trials of 1 scenario (nodes came back in all)."
+        "In other runs nodes that store messages broke within what is promised here: "
+        "Pulsar lost nothing in 10 trials of 1 scenario, in all of which nodes came back."
     )
 
     broken(tmp_path / "20261122-1b-slow", fault("slow-disk", *BOOKIES), lost=dict.fromkeys(range(12), 61))
@@ -226,7 +226,9 @@ def test_the_first_page_says_whether_promises_were_kept_where_something_broke(tm
     assert "Pulsar lost nothing in 10 trials of 1 scenario" in summary()  # no bookie was away
 
     broken(tmp_path / "20261122-2-power", fault("power-loss", *BOOKIES), lost=dict.fromkeys(range(12), 61))
-    assert "Pulsar lost messages in 5 of 15 configurations in 15 trials of 2 scenarios (" in summary()
+    assert (
+        "Pulsar lost messages in 5 of 15 configurations in 15 trials of 2 scenarios, of which " in summary()
+    )
 
 
 def test_where_nothing_that_both_promise_was_broken_the_first_page_warns(tmp_path: Path) -> None:
@@ -338,15 +340,15 @@ def test_what_could_not_be_read_is_not_passed_over(tmp_path: Path) -> None:
     known = elsewhere(found, sweep.parts(found))
     assert known is not None
     said = known.summary()
-    assert ": Pulsar in 10 trials left 4,000 of " in said
-    assert said.endswith(" acknowledged messages unread, lost or not.")
+    assert ": Pulsar lost at most 4,000 of " in said
+    assert said.endswith(" messages in 10 trials of `20261122-1-kill`, where reading stopped early.")
 
     broken(tmp_path / "20261122-2-kill", fault("kill", *BOOKIES))
     known = elsewhere(found, sweep.parts(found))
     assert known is not None
     said = known.summary()
     assert (
-        ": Pulsar lost nothing in 10 trials of 1 scenario (nodes came back in all), and in 10 more left 4,000 of "
+        ": Pulsar lost nothing in 10 trials of 1 scenario, in all of which nodes came back, and at most 4,000 of "
         in said
     )
 
@@ -362,7 +364,7 @@ def test_what_is_known_of_a_sum_of_losses_is_not_passed_over(tmp_path: Path) -> 
     part = sweep.parts(found)[0]
     (evidence,) = told(tmp_path) or []
 
-    for table in (guarantees(found, part), account(part), evidence):
+    for table in (guarantees(found, part), account(found, part), evidence):
         place = [column.head for column in table.columns].index("lost")
         assert {row.cells[place].text for row in table.rows if not row.heading} == {"at least 7"}
 

@@ -46,16 +46,16 @@ def troubled(tmp_path_factory: pytest.TempPathFactory) -> str:
 def test_first_page_gives_question_answer_and_figure(page: str) -> None:
     front = page[page.index('<header class="front">') : page.index("</header>")]
 
-    assert "What does an acknowledgement cost?" in front
-    assert "what a producer waits for?" in front
-    assert "Kafka acknowledges 4,100 to 34,000 messages per second" in front
-    assert 'id="figure-throughput"' in front
-    assert "✓ held" in front
+    assert "What an acknowledgement costs" in front
+    assert "What does each acknowledgement setting cost" in front
+    assert re.search(r'<p class="finding', front)
+    assert 'id="figure-answer"' in front
+    assert '<span class="chip' in front
 
 
-def test_first_page_names_what_limits_the_numbers(page: str) -> None:
+def test_the_page_names_what_limits_the_numbers(page: str) -> None:
     assert "2 cores shared by servers and clients" in page
-    assert "one fsync costs 61 µs (p99 104 µs)" in page
+    assert "one fsync takes 61 µs (p99 104 µs)" in page
     assert "closed loop" in page
     assert "default JIT" in page
 
@@ -76,7 +76,7 @@ def test_page_stays_small(page: str) -> None:
 def test_every_figure_says_in_words_what_it_shows(page: str) -> None:
     figures = re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL)
 
-    assert len(figures) == 7
+    assert len(figures) >= 8
     for figure in figures:
         assert 'role="img"' in figure
         assert re.search(r"<title id=[^>]*>[^<]{10,}</title>", figure)
@@ -95,8 +95,8 @@ def test_price_is_drawn_over_what_an_fsync_was_measured_to_cost(tmp_path: Path) 
     front = page[page.index('<header class="front">') : page.index("</header>")]
     assert 'id="figure-price"' in front
     assert 'id="figure-price-service"' in page[page.index("</header>") :]
-    assert "Throughput over the cost of an fsync. Pulsar: from" in page
-    assert ", as is 60 µs behind the gate that emulates longer ones" in front
+    assert "What a send takes, by what an fsync takes. Survives" in page
+    assert ", unmodified 60 µs behind the gate that emulates longer ones" in page
 
 
 def test_price_is_not_drawn_where_no_disk_was_emulated(page: str) -> None:
@@ -132,10 +132,10 @@ def test_axes_carry_their_unit(page: str, label: str) -> None:
 
 
 def test_tables_hold_every_case_of_both_systems(page: str) -> None:
-    kafka = re.findall(r'<table class="grid measured wide finds".*?</table>', page, flags=re.DOTALL)
-    pulsar = re.findall(r'<table class="grid measured finds".*?</table>', page, flags=re.DOTALL)
+    tables = re.findall(r'<table class="grid measured finds".*?</table>', page, flags=re.DOTALL)
 
-    assert [table.count("<tr") for table in (*kafka, *pulsar)] == [2 + 18, 2 + 12]
+    rows = {re.findall(r'data-find="(\w+)', table)[0]: table.count("<tr") for table in tables}
+    assert rows == {"kafka": 2 + 18, "pulsar": 2 + 12}
 
 
 def test_five_rounds_give_an_interval(page: str) -> None:
@@ -252,7 +252,7 @@ def test_sends_that_were_due_and_never_made_stand_on_the_first_page_from_a_fifti
 
     assert unserved.warning(found) is None
     assert unserved.warning(short) == (
-        "The rate asked for was not kept in 1 of 2 configurations: 2% of the sends that were due were never made "
+        "The rate asked for was not reached in 1 of 2 configurations: 2% of the sends that were due were never made "
         f"({worst}), as so many were open already. Response times count them as the longest."
     )
     (part,) = sweep.parts(short)
@@ -269,7 +269,7 @@ def test_the_first_page_says_how_the_cpu_was_the_limit(tmp_path: Path) -> None:
         "machine_cpu_share": [0.95, 0.6, 0.85],
         "bottleneck_evidence": [
             "the cores were 95% busy",
-            "1 send open at a time, and servers and load process kept 1.00 cores busy",
+            "1 send open at a time, and servers and load process used 1.00 cores",
             "1 send open at a time, and for 60% of the time something that could run waited for a core",
         ],
     }
@@ -295,10 +295,10 @@ def test_the_first_page_says_how_the_cpu_was_the_limit(tmp_path: Path) -> None:
     assert "in 2 trials servers and client were busy for about as long as sends were open: work" in said(
         0, 1, 2
     )
-    assert said(0, 1, 2).endswith("in 2 trials work beside the open sends kept further cores busy.")
+    assert said(0, 1, 2).endswith("in 2 trials work beside the open sends had further cores busy.")
     assert (
         said(2)
-        == "Where the CPU was the limit: in 6 trials work beside the open sends kept further cores busy."
+        == "Where the CPU was the limit: in 6 trials work beside the open sends had further cores busy."
     )
 
 
@@ -410,7 +410,7 @@ def test_failed_trial_is_listed_with_its_reason(troubled: str) -> None:
 def test_loss_is_flagged_on_the_first_page_and_in_the_account(troubled: str) -> None:
     sentence = "60 acknowledged messages lost, in 1 trial of 1 case"
 
-    assert f'<p class="warning">{sentence}' in troubled
+    assert f'<p class="notice">{sentence}' in troubled
     assert f'<li class="bad">{sentence}' in troubled
     assert "Nothing lost" not in troubled
 
@@ -489,7 +489,7 @@ def test_other_work_beside_a_run_is_said(page: str, troubled: str) -> None:
 
 
 def test_flagged_trials_are_counted_on_the_first_page_and_listed(page: str, troubled: str) -> None:
-    assert '<p class="warning">1 of 5 valid trials flagged (1 as trend): see Repeatability.' in troubled
+    assert '<p class="notice">1 of 5 valid trials flagged (1 as trend): see Repeatability.' in troubled
     assert "<h3>Flagged trials</h3>" in troubled
     assert "+31%" in troubled
     assert "Flagged trials" not in page
@@ -518,7 +518,10 @@ def test_run_without_a_valid_trial_still_reports(tmp_path: Path) -> None:
 def test_scenario_text_cannot_break_the_page(tmp_path: Path) -> None:
     run = build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500))
     manifest = run / "manifest.json"
-    manifest.write_text(manifest.read_text().replace("What does an", "<script>alert(1)</script>"))
+    text = manifest.read_text().replace("What does an", "<script>alert(1)</script>")
+    manifest.write_text(
+        text.replace('"acks-sweep"', '"of old"')
+    )  # so that no scenario of today has its words
 
     page = html.render(run)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.analysis.statistics.round_ratios import Group, RoundRatio, RoundRatios, relative_half_width
+from bench.statistics.round_ratios import Group, RoundRatio, RoundRatios, relative_half_width
 
 
 def values(**cases: list[float]) -> dict[str, dict[int, float]]:

@@ -11,14 +11,11 @@ import pytest
 from bench.analysis import job
 from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder, Window
 from bench.analysis.statistics.sides import sides
-from bench.analysis.verdicts.between import between
 from bench.analysis.verdicts.meant import Found
 from bench.guarantee import Guarantee
 from tests.unit.test_cases import record
 
 Row = dict[str, Any]
-
-TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def rows(system: str, level: str, rates: list[float], **others: Any) -> list[Row]:
@@ -103,14 +100,6 @@ def test_a_system_alone_is_not_compared() -> None:
     assert sides(rows("kafka", "a", [1.0]), BOTH, {}, {}, {}) is None
 
 
-NO_INTERVAL = {"rounds": 1, "low": None, "high": None}
-
-
-def twice(point: Row) -> Row:
-    rate = point["throughput_msgs_per_s"]
-    return point | {"throughput_msgs_per_s": rate | {"ratio": 2 * rate["ratio"]}}
-
-
 def test_systems_that_sweep_other_things_are_matched_by_what_they_promise() -> None:
     """Of what survives one node Kafka's b (30) and Pulsar's y (20) are the fastest; nothing of Pulsar promises as c."""
     node, copy, two = Guarantee("broker", nodes=1), Guarantee("broker", nodes=0), Guarantee("broker", nodes=2)
@@ -150,25 +139,6 @@ def test_systems_that_sweep_other_things_are_matched_by_what_they_promise() -> N
         pytest.approx(1.5),
         pytest.approx(0.8),
     ]
-    opening = "Throughput of Kafka over Pulsar, of each the fastest configuration that survives the same: "
-    node_words, alone_words = (
-        "the loss of any one node, not a power cut of all nodes",
-        "neither the loss of its node nor a power cut",
-    )
-    first = f"1.5{TIMES} (1.5{TIMES} to 1.5{TIMES}) where that is {node_words}"
-    second = f"0.8{TIMES} (0.8{TIMES} to 0.8{TIMES}) where that is {alone_words}"
-    assert between(found, {}) == [f"{opening}{first}; {second}. See Side by side."]
-    spanned = between(found | {"points": [one_node, twice(one_node)]}, {})
-    assert spanned == [
-        f"{opening}1.5{TIMES} to 3{TIMES} at 2 points where that is {node_words}. See Side by side."
-    ]
-    few, wide = (
-        one_node["throughput_msgs_per_s"] | told for told in (NO_INTERVAL, {"low": 0.9, "high": 2.0})
-    )
-    (said,) = between(found | {"points": [one_node | {"throughput_msgs_per_s": few}]}, {})
-    assert f"same: 1.5{TIMES} (in 1 round, no interval) where that is {node_words}." in said
-    (said,) = between(found | {"points": [one_node | {"throughput_msgs_per_s": wide}]}, {})
-    assert f"1.5{TIMES} (0.9{TIMES} to 2{TIMES}), so no difference can be told, where that is" in said
 
 
 def test_no_round_picks_the_configuration_that_stands_for_it() -> None:

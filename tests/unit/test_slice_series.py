@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.analysis.statistics.slice_series import slice_series
+from bench.statistics.slice_series import slice_series
 
 
 def test_slices_of_valid_trials_are_sorted_by_case_round_and_cycle() -> None:

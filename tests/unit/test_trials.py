@@ -168,7 +168,7 @@ def test_a_run_is_broken_by_its_valid_trials(trials: list[dict[str, Any]], figur
         trials=tuple(record(**changed) for changed in trials),
     )
 
-    assert _summary(folder, Found([], [], []), [], 0.0)["figure"] == figure
+    assert _summary(folder, Found([], [], []), 0.0)["figure"] == figure
 
 
 def paced(window_s: float = 10.0, **load: Any) -> TrialRecord:

@@ -220,4 +220,4 @@ def _write(fresh: Path, trials: Sequence[TrialRecord], rows: Sequence[Row]) -> N
     for name, fields in tables.OTHERS.items():
         tables.write_table(fresh, name, tables.table([], fields))
     tables.write_json(fresh, "expectations", [])
-    tables.write_json(fresh, "summary", {"headline": [], "rounds_needed": None, "figure": "throughput"})
+    tables.write_json(fresh, "summary", {"rounds_needed": None, "figure": "throughput"})

@@ -6,9 +6,9 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.statistics.interval import by_round
-from bench.analysis.statistics.round_ratios import Groups, RoundRatio, RoundRatios, relative_half_width
-from bench.analysis.statistics.slice_series import SliceSeries
+from bench.statistics.interval import values_by_case
+from bench.statistics.round_ratios import Groups, RoundRatio, RoundRatios, relative_half_width
+from bench.statistics.slice_series import SliceSeries
 
 Row = Mapping[str, Any]
 
@@ -57,14 +57,6 @@ def _metrics(rows: Iterable[Row], case: str) -> list[str]:
     open_loop = any(row["case"] == case and row.get("due_unsent") is not None for row in rows)
     absent = _CLOSED if open_loop else _OPEN
     return [metric for metric in METRICS if metric not in absent]
-
-
-def values_by_case(rows: Iterable[Row], metric: str) -> dict[str, dict[int, float]]:
-    """Return a column of the table `trials` by case and round, of the trials that have a value."""
-    cases: dict[str, list[Row]] = {}
-    for row in rows:
-        cases.setdefault(row["case"], []).append(row)
-    return {case: by_round(members, metric) for case, members in cases.items()}
 
 
 def half_widths(ratios: Iterable[Row]) -> dict[str, float]:

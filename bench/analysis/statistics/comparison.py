@@ -13,8 +13,8 @@ import numpy as np
 
 from bench import numbers
 from bench.analysis.statistics import together
-from bench.analysis.statistics.interval import LEVEL, timed
 from bench.model import ENOUGH_TRIALS, RATES, TIMES, Change, Compared, Interval
+from bench.statistics.interval import LEVEL, timed
 
 Row = Mapping[str, Any]
 Cases = Mapping[tuple[str, str], Sequence[Row]]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, stats
 
-from bench.analysis.statistics.interval import LEVEL
+from bench.statistics.interval import LEVEL
 
 FIRST_LOOK = 2
 """The first look is after so many rounds: one round has no interval."""

@@ -10,12 +10,11 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.statistics.baseline_ratios import values_by_case
-from bench.analysis.statistics.interval import by_round, paired
-from bench.analysis.statistics.round_ratios import Group, Groups, RoundRatios
-from bench.analysis.statistics.slice_series import SliceSeries
 from bench.guarantee import Guarantee
 from bench.model import ENOUGH_TRIALS, crowded
+from bench.statistics.interval import by_round, paired, values_by_case
+from bench.statistics.round_ratios import Group, Groups, RoundRatios
+from bench.statistics.slice_series import SliceSeries
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from bench.analysis.statistics.interval import ratios
 from bench.model import Interval
+from bench.statistics.interval import ratios
 
 HELD, NOT, NO_DIFFERENCE, UNDECIDED = "held", "did not hold", "no difference", "undecided"
 

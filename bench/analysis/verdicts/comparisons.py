@@ -10,13 +10,12 @@ from typing import Any
 from scipy import stats
 
 from bench import numbers
-from bench.analysis.statistics.baseline_ratios import values_by_case
-from bench.analysis.statistics.interval import paired, paired_ratio
 from bench.analysis.statistics.looks import level
-from bench.analysis.statistics.round_ratios import Group, Groups, RoundRatio, RoundRatios
-from bench.analysis.statistics.slice_series import SliceSeries
 from bench.analysis.verdicts.claim_forms import HELD, NOT, UNDECIDED, Form, Pairs
 from bench.model import Interval
+from bench.statistics.interval import paired, paired_ratio, values_by_case
+from bench.statistics.round_ratios import Group, Groups, RoundRatio, RoundRatios
+from bench.statistics.slice_series import SliceSeries
 
 Row = Mapping[str, Any]
 

@@ -8,7 +8,6 @@ from itertools import pairwise, product
 from typing import Any, NamedTuple
 
 from bench import numbers
-from bench.analysis.statistics.interval import timed
 from bench.analysis.verdicts.claim_forms import HELD, NO_DIFFERENCE, NOT, UNDECIDED, Bounds, Form, Order
 from bench.analysis.verdicts.comparisons import (
     CHANCE,
@@ -20,6 +19,7 @@ from bench.analysis.verdicts.comparisons import (
     refuted,
 )
 from bench.model import COUNTERS, ENOUGH_TRIALS, ERRORS, crowded, text, texts
+from bench.statistics.interval import timed
 
 Row = Mapping[str, Any]
 

@@ -13,12 +13,12 @@ from bench.analysis import tables
 from bench.analysis.clusters import clusters
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.statistics.baseline_ratios import half_widths, ratio_rows
-from bench.analysis.statistics.slice_series import slice_series
 from bench.analysis.statistics.steadiness import rounds_apart
 from bench.analysis.verdicts.comparisons import Basis
 from bench.analysis.verdicts.expectations import judge
 from bench.analysis.verdicts.meant import Found, meant, never_run
 from bench.analysis.verdicts.outlook import outlook, seconds_per_round
+from bench.statistics.slice_series import slice_series
 
 Row = dict[str, Any]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -14,7 +15,10 @@ from bench.report.figures.compact_svg import compact
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """One figure of the report. `name` is unique in it; `alt` says in words what the figure shows."""
+    """One figure of the report. `name` is unique in it; `alt` says in words what the figure shows.
+
+    `svg` has one drawing below the other where the figure is higher than two thirds of a page.
+    """
 
     name: str
     title: str
@@ -23,11 +27,20 @@ class Drawing:
     svg: str
 
 
-def draw(figure: Figure, *, name: str, title: str, alt: str, caption: str) -> Drawing:
-    """Turn a figure into inline SVG."""
+def draw(figures: Figure | Sequence[Figure], *, name: str, title: str, alt: str, caption: str) -> Drawing:
+    """Turn a figure, or its several drawings, into inline SVG."""
+    drawings = [figures] if isinstance(figures, Figure) else figures
+    svg = "".join(
+        _inline(_svg(figure), f"{name}-{number}" if number else name, title, alt)
+        for number, figure in enumerate(drawings)
+    )
+    return Drawing(name, title, alt, caption, svg)
+
+
+def _svg(figure: Figure) -> str:
     stream = io.StringIO()
     figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None}, transparent=True)
-    return Drawing(name, title, alt, caption, _inline(stream.getvalue(), name, title, alt))
+    return stream.getvalue()
 
 
 def _inline(text: str, name: str, title: str, alt: str) -> str:

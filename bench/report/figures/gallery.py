@@ -9,8 +9,22 @@ from matplotlib.figure import Figure
 
 from bench import numbers
 from bench.report import style, sweep
-from bench.report.figures import course, curves, order, price, resources, rows, slices, timeline
+from bench.report.figures import (
+    comparison_rows,
+    course,
+    curves,
+    downtime,
+    fault_timeline,
+    order,
+    price,
+    resources,
+    rows,
+    slices,
+    timeline,
+)
+from bench.report.figures.comparison_rows import Compared
 from bench.report.figures.drawing import Drawing, draw
+from bench.report.presentation import Labels
 from bench.report.results import Results
 
 MEASURES = {
@@ -21,15 +35,41 @@ MEASURES = {
 """What is timed: a send until it is acknowledged; the same from when it was due; until a consumer has it."""
 
 _MS = 1e-6
+_WITHOUT_OWN_WORDS = Labels()
+_SCRIPTED = " Dotted: something was repaired within that time, so the scenario set how long it was."
 
 
-def gallery(results: Results, parts: Sequence[sweep.Part]) -> dict[str, Drawing]:
-    """Draw all figures, by name; those without data are not among them."""
+def gallery(
+    results: Results,
+    parts: Sequence[sweep.Part],
+    labels: Labels = _WITHOUT_OWN_WORDS,
+    compared: Sequence[Compared] = (),
+) -> dict[str, Drawing]:
+    """Draw all figures, by name; those without data are not among them.
+
+    `compared` are the cases that the answer compares: the figure `answer` shows exactly these.
+    """
     with style.drawing():
-        drawn = [_throughput(results, parts), *_latencies(results, parts), _timeline(results, parts)]
+        drawn = [
+            _answer(results, compared),
+            _throughput(results, parts),
+            *_latencies(results, parts),
+            _timeline(results, parts, labels),
+        ]
         drawn += [_course(results, parts), _resources(results, parts), _order(results, parts)]
-        drawn += [_slices(results, parts), *_prices(results, parts)]
+        drawn += [_slices(results, parts), *_prices(results, parts, labels), _downtime(results, parts)]
     return {drawing.name: drawing for drawing in drawn if drawing}
+
+
+def _answer(results: Results, compared: Sequence[Compared]) -> Drawing | None:
+    one_open = price.one_send_open(results)
+    figure = comparison_rows.comparison_rows(results, compared, one_send_open=one_open)
+    alt = comparison_rows.in_words(results, compared, one_send_open=one_open)
+    caption = (
+        "Each mark is one trial. The bar is the median over trials, written at the right; the line is its 95 % "
+        "interval (where there is none, the range of the trials)."
+    )
+    return _drawn(figure, "answer", "The configurations compared", alt, caption)
 
 
 def _throughput(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
@@ -84,7 +124,9 @@ def _curves(results: Results, parts: Sequence[sweep.Part], measure: str, words: 
     return _drawn(figure, f"{measure}-curves", f"{words.capitalize()} by percentile", alt, caption)
 
 
-def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
+def _timeline(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Drawing | None:
+    if results.broken:
+        return fault_timeline.drawing(results, parts, labels)
     figure = timeline.timeline(results, parts)
     alt = "Acknowledged messages per second over the time of a trial, one line a case. " + _ranges(
         parts,
@@ -102,6 +144,17 @@ def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     caption += bad if timeline.unhappy(inside).any() else ""
     caption += _panels_chosen(parts)
     return _drawn(figure, "timeline", "Throughput over time", alt, caption)
+
+
+def _downtime(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
+    courses = downtime.courses(results, parts)
+    alt = f"Seconds without acknowledgements, added up. {'. '.join(course.words for course in courses)}."
+    scripted = any(outage.scripted for course in courses for outage in course.outages)
+    caption = (
+        "Each mark is a fault; from there a line rises for as long as a partition had no acknowledgement, and is flat "
+        f"while all had.{_SCRIPTED if scripted else ''}"
+    )
+    return _drawn(downtime.downtime(courses), "downtime", "Total time without acknowledgements", alt, caption)
 
 
 def _course(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
@@ -124,7 +177,7 @@ def _slices(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     alt = f"{count}, each relative to the median of its case on that cluster start. Median over all cases: {swings}"
     caption = (
         "Each dot is a slice, in a shade for each case; the line is the median over all cases in each cycle. "
-        "Where the line slopes or dips, the machine or the servers changed for all cases alike, which leaves their "
+        "Where the line slopes or dips, the machine or the servers changed for all cases at once, which leaves their "
         "ratios as they are; dots of one shade that leave the line are a change in that case alone."
         + _starts_chosen(results, parts)
     )
@@ -145,37 +198,40 @@ def _resources(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     return _drawn(figure, "resources", "What it took over time", alt, caption)
 
 
-def _prices(results: Results, parts: Sequence[sweep.Part]) -> list[Drawing | None]:
-    """What configurations cost by what an fsync does, where that was swept."""
-    rate, late = "throughput_msgs_per_s", "service_p99_ns"
+def _prices(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> list[Drawing | None]:
+    """What a send costs by what an fsync takes, where that was swept."""
     caption = (
-        "Each dot is one trial, at what an fsync was measured to cost on its servers; lines join the medians of cases "
-        "that differ in nothing else. Fsyncs longer than the disk's own are emulated: each is held before the "
-        "kernel carries it out. Look up your own disk: bench doctor DIR measures what an fsync costs on it. With "
-        "flush.messages=1 Kafka also syncs its two index files, which change every 4 KiB: a message of 1 kB waits for "
-        "1.5 syncs on average, and for up to 3 on a disk to which an unchanged file's are as dear (method.md)."
-        + _panels_chosen([price.but_for_the_disk(part) for part in parts])
+        "Each dot is one trial, at the fsync latency measured on its servers; lines join the medians of a "
+        "configuration. Fsync latencies above the disk's own are emulated: each fsync is held before the kernel "
+        "carries it out. `bench doctor DIR` measures the fsync latency of your own disk; grey: typical disks "
+        "(sources in docs/method.md). "
     )
-    throughput = price.price(results, parts, rate, "acknowledged messages/s")
-    service = price.price(results, parts, late, "service time at p99 (ms)", _MS)
-    said = _ranges(parts, rate, lambda value: f"{numbers.rate(value)} messages/s")
-    waited = _ranges(parts, late, lambda value: f"{numbers.duration(value)} at p99")
-    return [
-        _drawn(
-            throughput,
-            "price",
-            "Throughput by what an fsync costs",
-            f"Throughput over the cost of an fsync. {said}",
-            caption,
-        ),
-        _drawn(
-            service,
-            "price-service",
-            "Service time by what an fsync costs",
-            f"Service time over the cost of an fsync. {waited}",
-            caption,
-        ),
-    ]
+    crossed = (
+        "The dark line marks where the lines of both systems cross, with its 95 % interval. "
+        "Left of it the one system is ahead, right of it the other. "
+    )
+    flushed = (
+        "With flush.messages=1 Kafka also syncs its two index files, which change every 4 KiB: a message of 1 kB "
+        "waits for 1.5 fsyncs on average (method.md)."
+    )
+    tail = price.Measure("service_p99_ns", "service time at p99 (ms)", _MS)
+    drawn: list[Drawing | None] = []
+    for name, shown, title in (
+        ("price", price.measure(results), "What a send takes, by what an fsync takes"),
+        ("price-service", tail, "Service time at p99, by what an fsync takes"),
+    ):
+        panels = price.panels(results, parts, labels, shown)
+        cross = any(panel.crossings for panel in panels)
+        words = f"{caption}{crossed if cross else ''}{flushed if _flushes(results) else ''}".strip()
+        alt = f"{title}. {price.in_words(panels, shown)}"
+        drawn.append(_drawn(price.price(panels, shown), name, title, alt, words))
+    return drawn
+
+
+def _flushes(results: Results) -> bool:
+    """Whether a configuration of Kafka syncs each message."""
+    configurations = (file["case"].get("configuration") or {} for file in results.trial_files.values())
+    return any("flush.messages" in (one.get("topic") or {}) for one in configurations)
 
 
 def _order(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
@@ -191,12 +247,14 @@ def _order(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
         return _drawn(figure, "order", "Every trial, round by round", alt, caption)
     caption = (
         "A slope over the run, or a round that lies apart, would mean that the machine changed meanwhile"
-        f"{', or that the faults did not do alike' if len(results.faults) else ''}.{crosses}"
+        f"{', or that the faults did not do the same' if len(results.faults) else ''}.{crosses}"
     )
     return _drawn(figure, "order", "Every trial in the order it ran", alt, caption)
 
 
-def _drawn(figure: Figure | None, name: str, title: str, alt: str, caption: str) -> Drawing | None:
+def _drawn(
+    figure: Figure | Sequence[Figure] | None, name: str, title: str, alt: str, caption: str
+) -> Drawing | None:
     return draw(figure, name=name, title=title, alt=alt, caption=caption) if figure else None
 
 

@@ -5,7 +5,6 @@ All panels of a figure share both axes. Lines are named at their right end, so t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -16,16 +15,16 @@ from matplotlib.figure import Figure
 from bench.report import style, sweep
 from bench.report.figures.scale import DOWN_IN, Scale
 
-_LEFT_IN, _TITLE_IN, _BLOCK_IN, _FOOT_IN, _CHARACTER_IN, _GAP_IN = 0.52, 0.2, 0.3, 0.38, 0.052, 0.1
-_COLUMNS, _FLAT_IN, _TIGHT_IN, _LINE_IN = 3, 0.68, 0.08, 0.12
+_LEFT_IN, _TITLE_IN, _BLOCK_IN, _FOOT_IN, _GAP_IN = 0.6, 0.25, 0.34, 0.44, 0.1
+_COLUMNS, _FLAT_IN, _TIGHT_IN = 3, 0.72, 0.1
 
 Ends: TypeAlias = Mapping[str, tuple[float, float]]
 """Where each case's line ends, in the panel's coordinates."""
 
 
-_LEAST_IN = 0.9
+_LEAST_IN = 1.1
 """Narrower panels stand below each other."""
-_LABEL_MOST = 48
+_LABEL_MOST = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ def grid(
     y: Scale,
     *,
     flat: bool = False,
-    most_in: float = math.inf,
+    most_in: float = style.HEIGHT_IN,
 ) -> tuple[Figure, list[Cell]]:
     """Lay the panels out, x and y labelled; the caller draws the lines and calls `name_lines`.
 
@@ -65,11 +64,11 @@ def grid(
     longest = max(
         (len(_named(label)) for block in blocks for panel in block.shown for label in panel.lines), default=0
     )
-    right = longest * _CHARACTER_IN + 0.12
+    right = longest * style.STRONG_IN + 0.12
     panels = min(_COLUMNS, max(len(block.shown) for block in blocks))
     columns = next((count for count in range(panels, 1, -1) if _width(count, right) >= _LEAST_IN), 1)
     flat = flat and len(blocks) > 1
-    titles, above = _titles(blocks, int((_width(columns, right) + right) / _CHARACTER_IN))
+    titles, above = _titles(blocks, int((_width(columns, right) + right) / style.STRONG_IN))
     feet = [_TIGHT_IN if flat and block is not blocks[-1] else _FOOT_IN for block in blocks]
     rows = [-(-len(block.shown) // columns) for block in blocks]
     beside = sum(feet) + len(blocks) * _BLOCK_IN + sum(rows) * above
@@ -85,7 +84,7 @@ def grid(
         for index, axes in enumerate(_block_axes(figure, block, room, top - _BLOCK_IN)):
             last = index + columns >= len(block.shown) and foot == _FOOT_IN
             _set_up(axes, y, labels[0] if last else "", left=index % columns == 0)
-            axes.set_title(names[index], loc="left", color=style.INK, pad=3, fontsize=6.8)
+            axes.set_title(names[index], loc="left", color=style.INK, pad=3)
             cells.append(_cell(block.shown[index], axes))
         top -= _BLOCK_IN + foot + count * (height + above)
     return figure, cells
@@ -99,7 +98,7 @@ def name_lines(cell: Cell, ends: Ends) -> None:
     labels = {case: label for label, case in cell.panel.lines.items() if case in ends}
     inside = {case: min(max(ends[case][1], low), high) for case in labels}
     wanted = {case: float(place.transform((right, y))[1]) for case, y in inside.items()}
-    for case, at in _apart(wanted, 0.105 / height_in(cell.axes)).items():
+    for case, at in _apart(wanted, 0.14 / height_in(cell.axes)).items():
         colour, (x, y) = cell.colours[case], ends[case]
         cell.axes.plot([x, right], [y, y], color=colour, linewidth=0.6, linestyle=(0, (1, 2)))
         cell.axes.annotate(
@@ -147,9 +146,11 @@ def _block_heads(figure: Figure, block: sweep.Panels, top: float, y_label: str) 
     across, down = figure.get_size_inches()
     look = style.look(block.part.system)
     y = 1 - (down - top + 0.14) / down
-    figure.text(0, y, block.part.title, fontsize=9.5, fontweight="semibold", color=look.base, va="center")
     figure.text(
-        (len(block.part.title) * 0.088 + 0.12) / across,
+        0, y, block.part.title, fontsize=style.HEAD_PT, fontweight="semibold", color=look.ink, va="center"
+    )
+    figure.text(
+        (len(block.part.title) * 0.1 + 0.12) / across,
         y,
         _about(block, y_label),
         color=style.SOFT,
@@ -184,7 +185,7 @@ def _titles(blocks: Sequence[sweep.Panels], most: int) -> tuple[list[list[str]],
     """Return every panel's title by block, in lines of `most` characters, and how high the highest is, in inches."""
     titles = [[_in_lines(panel.title, most) for panel in block.shown] for block in blocks]
     breaks = max((title.count("\n") for block in titles for title in block if title), default=None)
-    return titles, _TIGHT_IN if breaks is None else _TITLE_IN + breaks * _LINE_IN
+    return titles, _TIGHT_IN if breaks is None else _TITLE_IN + breaks * style.LINE_IN
 
 
 def _in_lines(title: str, most: int) -> str:

@@ -21,8 +21,8 @@ def order(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     )
     if results.rounds < 2 or trials["share"].isna().all():
         return None
-    figure = Figure(figsize=(style.WIDTH_IN, 1.55))
-    ax = figure.add_axes((0.085, 0.245, 0.825, 0.62))
+    figure = Figure(figsize=(style.WIDTH_IN, 2.0))
+    ax = figure.add_axes((0.1, 0.24, 0.79, 0.63))
     _frame(ax, trials, "trial" if results.sliced else "trial, in the order run")
     for part in parts:
         _dots(ax, part, trials[trials["system"] == part.system])
@@ -40,7 +40,6 @@ def _frame(ax: Axes, trials: pd.DataFrame, x_label: str) -> None:
             xy=(first, 1),
             xycoords=("data", "axes fraction"),
             color=style.SOFT,
-            fontsize=6.2,
             va="bottom",
         )
     ax.set_xlim(trials["trial"].min() - 0.5, trials["trial"].max() + 0.5)
@@ -79,5 +78,5 @@ def _names(ax: Axes, parts: Sequence[sweep.Part]) -> None:
             clip_on=False,
         )
         ax.text(
-            1.022, y, part.title, transform=ax.transAxes, va="center", color=look.base, fontweight="semibold"
+            1.022, y, part.title, transform=ax.transAxes, va="center", color=look.ink, fontweight="semibold"
         )

@@ -1,104 +1,367 @@
-"""What a configuration costs by what an fsync does: a line a configuration, over the cost measured on its servers."""
+"""What a send takes by what an fsync takes: a panel a guarantee, with the configurations that give it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from bench import guarantee as promises
+from bench import numbers
 from bench.model import EMULATED_FSYNC
-from bench.report import sweep
-from bench.report.figures import multiples
-from bench.report.figures.scale import ACROSS_IN, fitting
+from bench.report import style, sweep
+from bench.report.crossing import Crossing, crossing
+from bench.report.figures.disks import TYPICAL
+from bench.report.figures.multiples import height_in
+from bench.report.figures.scale import ACROSS_IN, DOWN_IN, Scale, fitting
+from bench.report.presentation import Labels
 from bench.report.results import Results
 
 _MS = 1e-6
-_MOST_IN = 3.54
-"""So high it stands on a report's first sheet, below the answer and a warning."""
+_SEND, _RATE = "service_mean_ns", "throughput_msgs_per_s"
+_LEFT_IN, _TOP_IN, _STRIP_IN, _TITLE_IN, _FOOT_IN, _AIR_IN = 0.62, 0.22, 0.18, 0.26, 0.44, 0.12
+_STRIPS = 2
+"""Rows of typical disks above the panels."""
+_LEAST_IN, _MOST_IN, _GAP_IN = 0.62, 1.15, 0.04
+_LABEL_CHARACTERS = 27
+_MOST_FIGURE_IN = 3.6
+"""So high it stands on a report's first page, beside the answer and its table; higher where names need more."""
+_NOTHING = "Survives nothing that breaks: nothing is promised"
 
 
-def price(
-    results: Results, parts: Sequence[sweep.Part], column: str, y_label: str, factor: float = 1.0
-) -> Figure | None:
-    """Draw a column of trials over the cost of an fsync; None where they all had one and the same.
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is drawn over what an fsync takes: a column of trials, times `factor`, under a label of its axis."""
 
-    A dot is a trial, a line joins the medians of the cases that differ in the disk only.
+    column: str
+    label: str
+    factor: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A configuration: all its cases, which differ in the disk only.
+
+    `trials` has the columns round, point (the case), x (ms an fsync) and y. `settings` are the swept ones but the disk.
     """
+
+    system: str
+    label: str
+    settings: Mapping[str, str]
+    trials: pd.DataFrame
+
+    @property
+    def medians(self) -> pd.DataFrame:
+        """The medians of x and y of each case, by rising x."""
+        return self.trials.groupby("point")[["x", "y"]].median().sort_values("x")
+
+    @property
+    def name(self) -> list[str]:
+        """System and label, in lines."""
+        system = self.system.capitalize()
+        words = system if self.label == system else f"{system}: {self.label}"
+        return textwrap.wrap(words, _LABEL_CHARACTERS)
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A guarantee, and the configurations that give it.
+
+    `crossings` are where a line of one system crosses that of another with the same settings.
+    """
+
+    title: str
+    lines: Sequence[Line]
+    crossings: Sequence[tuple[Line, Line, Crossing]]
+
+
+def measure(results: Results) -> Measure:
+    """What a send costs: ms a send where one send is open at a time, else messages/s."""
+    known = _SEND in results.trials and results.valid[_SEND].notna().any()
+    if known and one_send_open(results):
+        return Measure(_SEND, "ms a send", _MS)
+    return Measure(_RATE, "acknowledged messages/s")
+
+
+def one_send_open(results: Results) -> bool:
+    """Whether every trial had one producer with one send open, so that a rate is a time in other words."""
+    return all(_has_one_send_open(file.get("load") or {}) for file in results.trial_files.values())
+
+
+def _has_one_send_open(load: Mapping[str, object]) -> bool:
+    return load.get("pacing") == "closed" and load.get("producers") == 1 and (load.get("window") or 1) == 1
+
+
+def panels(results: Results, parts: Sequence[sweep.Part], labels: Labels, shown: Measure) -> list[Panel]:
+    """Return a panel a guarantee, the weakest first; none where all trials had one and the same disk."""
     if EMULATED_FSYNC not in results.trials or len(results.trials[EMULATED_FSYNC].unique()) == 1:
+        return []
+    points = _points(results, shown)
+    found: dict[str, tuple[tuple[bool, int, str], list[Line]]] = {}
+    for part in parts:
+        for line, first in _lines(part, labels, points):
+            rank, title = _promise(results, part.system, first)
+            found.setdefault(title, (rank, []))[1].append(line)
+    ordered = sorted(found.items(), key=lambda panel: panel[1][0])
+    return [Panel(title, lines, list(_crossings(lines))) for title, (_, lines) in ordered]
+
+
+def _crossings(lines: Sequence[Line]) -> Iterator[tuple[Line, Line, Crossing]]:
+    for one, other in product(lines, lines):
+        if one.system < other.system and one.settings == other.settings:
+            place = crossing(one.trials, other.trials)
+            if place is not None:
+                yield one, other, place
+
+
+def _points(results: Results, shown: Measure) -> pd.DataFrame:
+    table = results.valid
+    known = table[table["fsync_ns"].notna() & table[shown.column].notna()]
+    x = pd.to_numeric(known["fsync_ns"]).astype(float) * _MS
+    y = pd.to_numeric(known[shown.column]).astype(float) * shown.factor
+    points = known.assign(x=x, y=y, point=known["case"])[["round", "point", "x", "y"]]
+    return points[(points["x"] > 0) & (points["y"] > 0)]
+
+
+def _lines(part: sweep.Part, labels: Labels, points: pd.DataFrame) -> Iterator[tuple[Line, str]]:
+    """Give the configurations of a system, each with the name of its first case."""
+    others = [name for name in part.settings if name != EMULATED_FSYNC]
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for _, case in part.cases.iterrows():
+        key = tuple(numbers.text(case[name]) for name in others)
+        groups.setdefault(key, []).append(str(case["case"]))
+    settings = [dict(zip(others, key, strict=True)) for key in groups]
+    varying = [name for name in others if len({one[name] for one in settings}) > 1]
+    named = labels.distinct(part.system, [{name: one[name] for name in varying} for one in settings])
+    for label, own, cases in zip(named, settings, groups.values(), strict=True):
+        trials = points[points["point"].isin(cases)]
+        if len(trials):
+            yield Line(part.system, label, own, trials), cases[0]
+
+
+def _promise(results: Results, system: str, case: str) -> tuple[tuple[bool, int, str], str]:
+    """Return what a case's acknowledgement promises: a rank, the weakest first, and in words."""
+    document = next(file["case"] for file in results.trial_files.values() if file["case"]["name"] == case)
+    stated = promises.guarantee(system, document.get("settings") or {}, document.get("configuration") or {})
+    if stated is None or stated.nodes is None:
+        return (False, -1, ""), _NOTHING
+    words = stated.survives.replace("bookie", "node")
+    return (stated.power, stated.nodes, stated.condition), f"Survives {words}"
+
+
+def price(found: Sequence[Panel], shown: Measure) -> Figure | None:
+    """Draw the panels, one below the other over one axis; None without any.
+
+    A dot is a trial, a line joins the medians of a configuration's cases. Above the panels stand typical disks, whose
+    ranges are shaded in all of them.
+    """
+    every = [line.trials for panel in found for line in panel.lines]
+    y = fitting(value for trials in every for value in trials["y"])
+    if y is None:
         return None
-    line = _line_of(parts)
-    points = _points(results, column, factor).assign(line=lambda known: known["case"].map(line))
-    blocks = [block for part in parts if (block := sweep.panels(but_for_the_disk(part))).shown]
-    x, y = fitting(points["fsync_ms"]), fitting(points["y"])
-    if x is None or y is None or not blocks:
-        return None
-    figure, cells = multiples.grid(
-        blocks,
-        (x.label("one fsync (ms; longer than the disk's own: emulated)"), y_label),
-        y,
-        most_in=_MOST_IN,
+    x = Scale(
+        min(TYPICAL[0].low_ms, *(trials["x"].min() for trials in every)) * 0.8,
+        max(TYPICAL[-1].high_ms, *(trials["x"].max() for trials in every)) * 1.1,
+        log=True,
     )
-    for cell in cells:
-        if x.log:
-            cell.axes.set_xscale("log")
-        cell.axes.set_xlim(x.low, x.high)
-        x.apply(cell.axes.xaxis, multiples.width_in(cell.axes) / ACROSS_IN)
-        multiples.name_lines(cell, _lines(cell, points, line))
+    names = [line.name for panel in found for line in panel.lines]
+    right = max(len(words) for name in names for words in name) * style.STRONG_IN + _AIR_IN
+    heights = _heights(found)
+    top = _TOP_IN + _STRIP_IN * _STRIPS
+    total = top + sum(heights) + _TITLE_IN * len(found) + _FOOT_IN
+    figure = Figure(figsize=(style.WIDTH_IN, total))
+    width = style.WIDTH_IN - _LEFT_IN - right
+    strip = _axes(figure, (_LEFT_IN, total - top, width, top - _TOP_IN), x)
+    _disks(strip)
+    at = total - top
+    for panel, height in zip(found, heights, strict=True):
+        at -= _TITLE_IN + height
+        axes = _axes(figure, (_LEFT_IN, at, width, height), x)
+        last = panel is found[-1]
+        _panel(axes, panel, y)
+        axes.tick_params(labelbottom=last)
+        axes.set_xlabel(
+            "ms an fsync, log scale; longer than the disk's own: emulated" if last else "", labelpad=2
+        )
+    figure.text(
+        0,
+        1 - 0.09 / total,
+        f"{y.label(shown.label)}; grey: an fsync on typical disks",
+        color=style.SOFT,
+        va="center",
+    )
     return figure
 
 
-def _points(results: Results, column: str, factor: float) -> pd.DataFrame:
-    table = results.valid
-    known = table[table["fsync_ns"].notna() & table[column].notna()]
-    return known.assign(
-        fsync_ms=pd.to_numeric(known["fsync_ns"]).astype(float) * _MS,
-        y=pd.to_numeric(known[column]).astype(float) * factor,
+def _heights(found: Sequence[Panel]) -> list[float]:
+    """Return how high each panel is, in inches: as high as its names need, and higher where there is room."""
+    least = [
+        max(_LEAST_IN, sum(len(line.name) * style.LINE_IN + _GAP_IN for line in panel.lines))
+        for panel in found
+    ]
+    beside = _TOP_IN + _STRIP_IN * _STRIPS + _TITLE_IN * len(found) + _FOOT_IN
+    spare = (_MOST_FIGURE_IN - beside - sum(least)) / len(found)
+    return [max(height, min(_MOST_IN, height + spare)) for height in least]
+
+
+def _axes(figure: Figure, box: tuple[float, float, float, float], x: Scale) -> Axes:
+    across, down = figure.get_size_inches()
+    left, bottom, width, height = box
+    axes = figure.add_axes((left / across, bottom / down, width / across, height / down))
+    axes.set_xscale("log")
+    axes.set_xlim(x.low, x.high)
+    x.apply(axes.xaxis, width / ACROSS_IN)
+    return axes
+
+
+def _disks(strip: Axes) -> None:
+    """Draw the range of each typical disk as a bar with its name."""
+    strip.set_ylim(_STRIPS - 0.5, -0.5)
+    strip.set_axis_off()
+    for disk in TYPICAL:
+        strip.barh(
+            disk.row, disk.high_ms - disk.low_ms, 0.72, left=disk.low_ms, color=style.DISK, linewidth=0
+        )
+        strip.annotate(
+            disk.name,
+            (disk.high_ms if disk.named_right else disk.low_ms, disk.row),
+            xytext=(4 if disk.named_right else -4, 0),
+            textcoords="offset points",
+            va="center",
+            ha="left" if disk.named_right else "right",
+            color=style.SOFT,
+            annotation_clip=False,
+        )
+
+
+def _panel(axes: Axes, panel: Panel, y: Scale) -> None:
+    if y.log:
+        axes.set_yscale("log")
+    axes.set_ylim(y.low, y.high)
+    y.apply(axes.yaxis, height_in(axes) / DOWN_IN)
+    axes.grid(visible=True, axis="both")
+    axes.set_title(panel.title, loc="left", color=style.INK, pad=4)
+    for disk in TYPICAL:
+        axes.axvspan(disk.low_ms, disk.high_ms, color=style.DISK, alpha=0.3, linewidth=0, zorder=0)
+    ends: dict[int, float] = {}
+    colours = _colours(panel)
+    for number, line in enumerate(panel.lines):
+        _draw(axes, line, colours[number], _dash(panel, line))
+        ends[number] = float(line.medians["y"].iloc[-1])
+    for _, _, place in panel.crossings:
+        _mark(axes, place)
+    _name(axes, panel, ends, colours)
+
+
+def _colours(panel: Panel) -> list[str]:
+    """Return a shade of its system for each line."""
+    found: list[str] = []
+    for line in panel.lines:
+        own = [other for other in panel.lines if other.system == line.system]
+        shades = style.look(line.system).shades(len(own))
+        found.append(shades[next(place for place, other in enumerate(own) if other is line)])
+    return found
+
+
+def _dash(panel: Panel, line: Line) -> object:
+    own = [other for other in panel.lines if other.system == line.system]
+    place = next(number for number, other in enumerate(own) if other is line)
+    return style.LINES[place % len(style.LINES)]
+
+
+def _draw(axes: Axes, line: Line, colour: str, dash: object) -> None:
+    middle, marker = line.medians, style.look(line.system).marker
+    axes.scatter(line.trials["x"], line.trials["y"], s=6, color=colour, alpha=0.45, linewidth=0)
+    axes.plot(
+        middle["x"], middle["y"], color=colour, linestyle=dash, linewidth=1.4, marker=marker, markersize=3.5
     )
 
 
-def _others(part: sweep.Part) -> list[str]:
-    return [name for name in part.settings if name != EMULATED_FSYNC]
+def _mark(axes: Axes, place: Crossing) -> None:
+    """Mark where two lines cross, with its interval."""
+    if place.low is not None and place.high is not None:
+        axes.axvspan(place.low, place.high, color=style.INK, alpha=0.18, linewidth=0, zorder=1)
+        words = f"cross at {place.at:.2g} ms ({place.low:.2g} to {place.high:.2g})"
+    else:
+        words = f"cross at {place.at:.2g} ms"
+    axes.axvline(place.at, color=style.INK, linewidth=0.9, zorder=2)
+    axes.plot(
+        [place.at], [place.y], marker="o", markersize=6, markerfacecolor="none", color=style.INK, zorder=4
+    )
+    axes.annotate(
+        words,
+        (place.low or place.at, 0.97),
+        xycoords=axes.get_xaxis_transform(),
+        xytext=(-4, 0),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        color=style.INK,
+        fontweight="semibold",
+    )
 
 
-def but_for_the_disk(part: sweep.Part) -> sweep.Part:
-    """Keep one case of all that differ in the disk only."""
-    counted = part.cases[part.cases["rounds"] > 0]
-    others = _others(part)
-    one = counted.drop_duplicates(subset=others) if others else counted.head(1)
-    return replace(part, settings=tuple(others), cases=one)
-
-
-def _line_of(parts: Sequence[sweep.Part]) -> dict[str, str]:
-    """Give each case the first of those that differ from it in the disk only: they share a line."""
-    first: dict[tuple[str, ...], str] = {}
-    return {
-        str(case["case"]): first.setdefault(
-            (part.system, *(str(case[name]) for name in _others(part))), str(case["case"])
-        )
-        for part in parts
-        for _, case in part.cases.iterrows()
+def _name(axes: Axes, panel: Panel, ends: Mapping[int, float], colours: Sequence[str]) -> None:
+    """Write each line's name at the right of its end, pushed apart where they would touch."""
+    place = axes.transScale + axes.transLimits
+    right = axes.get_xlim()[1]
+    panel_in = height_in(axes)
+    heights = {
+        number: (len(panel.lines[number].name) * style.LINE_IN + _GAP_IN) / panel_in for number in ends
     }
-
-
-def _lines(cell: multiples.Cell, points: pd.DataFrame, line: Mapping[str, str]) -> multiples.Ends:
-    ends: dict[str, tuple[float, float]] = {}
-    for case in cell.panel.lines.values():
-        trials = points[points["line"] == line[case]]
-        if trials.empty:
-            continue
-        colour = cell.colours[case]
-        cell.axes.scatter(trials["fsync_ms"], trials["y"], s=5, color=colour, alpha=0.45, linewidth=0)
-        middle = trials.groupby("case")[["fsync_ms", "y"]].median().sort_values("fsync_ms")
-        cell.axes.plot(
-            middle["fsync_ms"],
-            middle["y"],
-            color=colour,
-            linestyle=cell.dashes[case],
-            linewidth=1.2,
-            marker="o",
-            markersize=2.5,
+    wanted = {number: float(place.transform((right, y))[1]) for number, y in ends.items()}
+    for number, at in _apart(wanted, heights).items():
+        line, colour = panel.lines[number], colours[number]
+        end = line.medians.iloc[-1]
+        axes.plot([end["x"], right], [end["y"], end["y"]], color=colour, linewidth=0.6, linestyle=(0, (1, 2)))
+        axes.annotate(
+            "\n".join(line.name),
+            (1, at),
+            xycoords="axes fraction",
+            xytext=(5, 0),
+            textcoords="offset points",
+            va="center",
+            linespacing=1.1,
+            color=style.readable(colour),
+            fontweight="semibold",
+            annotation_clip=False,
         )
-        ends[case] = (float(middle["fsync_ms"].iloc[-1]), float(middle["y"].iloc[-1]))
-    return ends
+
+
+def _apart(wanted: Mapping[int, float], heights: Mapping[int, float]) -> dict[int, float]:
+    """Return the middles of names of these heights, as near as they can be to where they are wanted, within 0 to 1."""
+    order = sorted(wanted, key=wanted.__getitem__)
+    bottoms: dict[int, float] = {}
+    floor = 0.0
+    for number in order:
+        bottoms[number] = max(wanted[number] - heights[number] / 2, floor)
+        floor = bottoms[number] + heights[number]
+    ceiling = 1.0
+    for number in reversed(order):
+        bottoms[number] = min(bottoms[number], ceiling - heights[number])
+        ceiling = bottoms[number]
+    return {number: bottoms[number] + heights[number] / 2 for number in order}
+
+
+def in_words(found: Sequence[Panel], shown: Measure) -> str:
+    """Say what the figure shows: each line's first and last median, and where lines cross."""
+    said = []
+    for panel in found:
+        ends = "; ".join(_ends(line, shown) for line in panel.lines)
+        said.append(f"{panel.title}: {ends}.")
+        said += [
+            f"{one.system.capitalize()} and {other.system.capitalize()} cross at {place.at:.2g} ms an fsync."
+            for one, other, place in panel.crossings
+        ]
+    return " ".join(said)
+
+
+def _ends(line: Line, shown: Measure) -> str:
+    middle = line.medians
+    first, last = (numbers.rate(float(middle["y"].iloc[place])) for place in (0, -1))
+    return f"{' '.join(line.name)}: from {first} to {last} {shown.label}"

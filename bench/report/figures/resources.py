@@ -19,10 +19,9 @@ from bench.report.results import Results
 _MB = 1e6
 _CLIENT, _SUITE, _MACHINE, _OTHERS = "client", "suite", "machine", "others"
 _GREYS = {_CLIENT: "#8b95a3", _MACHINE: "#8b95a3", _SUITE: "#b3bac4", _OTHERS: "#d3d8de"}
-_LEFT_IN, _GAP_IN, _TOP_IN, _ROW_IN, _BETWEEN_IN, _FOOT_IN = 0.52, 0.16, 0.7, 0.92, 0.14, 0.36
-_CHARACTER_IN = 0.049
+_LEFT_IN, _GAP_IN, _TOP_IN, _ROW_IN, _BETWEEN_IN, _FOOT_IN = 0.62, 0.16, 1.02, 1.0, 0.14, 0.44
 IN_SLICES = " Each value is the mean over a slice; between slices other cases were measured."
-_TITLE_LINES = 2
+_TITLE_LINES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +100,11 @@ def resources(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
             if place == 0:
                 axes.set_ylabel(quantity.label, labelpad=3)
             if row == 0:
-                _title(axes, column, round(width / _CHARACTER_IN))
+                _title(axes, column, round(width / style.CHARACTER_IN))
                 if place == 0 or columns[place - 1].part is not column.part:
                     _heads(axes, column, table)
             if row == len(QUANTITIES) - 1:
-                axes.set_xlabel("seconds since the first send", labelpad=2)
+                axes.set_xlabel("seconds of the trial", labelpad=2)
     return figure
 
 
@@ -127,7 +126,7 @@ def stack(axes: Axes, system: str, table: pd.DataFrame, *, names: bool = False) 
         axes.fill_between(table.index, floor, level, color=colour, linewidth=0)
         floor = level
         if names:
-            name(axes, role, colour, 0.06 + 0.16 * number)
+            name(axes, role, colour, 0.02 + 0.16 * number)
     axes.grid(visible=True, axis="y")
     axes.set_ylim(bottom=0)
     axes.set_xlim(0, max(1, int(table.index.max())) if len(table) else 1)
@@ -144,7 +143,6 @@ def name(axes: Axes, role: str, colour: str, height: float) -> None:
         xycoords="axes fraction",
         textcoords="offset points",
         color=style.readable(colour),
-        fontsize=6.4,
         fontweight="semibold",
     )
 
@@ -157,32 +155,31 @@ def colours(system: str, table: pd.DataFrame) -> dict[str, str]:
 
 
 def _title(axes: Axes, column: Column, most: int) -> None:
-    """The case above a column, in two lines where one is too short."""
+    """The case above a column, in up to three lines."""
     lines = textwrap.wrap(column.title, most, break_long_words=False, break_on_hyphens=False)
     if len(lines) > _TITLE_LINES:
-        lines = [lines[0], style.shortened(" ".join(lines[1:]), most)]
+        lines = [*lines[: _TITLE_LINES - 1], style.shortened(" ".join(lines[_TITLE_LINES - 1 :]), most)]
     axes.annotate(
         "\n".join(style.shortened(line, most) for line in lines),
         (0, 1),
-        (0, 17),
+        (0, 19),
         xycoords="axes fraction",
         textcoords="offset points",
         va="bottom",
-        fontsize=6.5,
     )
 
 
 def _heads(axes: Axes, column: Column, table: pd.DataFrame) -> None:
     """The system above the first of its columns, and the roles in their colours."""
-    base = style.look(column.part.system).base
+    base = style.look(column.part.system).ink
     axes.annotate(
         column.part.title,
         (0, 1),
-        (0, 37),
+        (0, 56),
         xycoords="axes fraction",
         textcoords="offset points",
         color=base,
-        fontsize=8.5,
+        fontsize=style.HEAD_PT,
         fontweight="semibold",
     )
     at = 0.0
@@ -194,7 +191,6 @@ def _heads(axes: Axes, column: Column, table: pd.DataFrame) -> None:
             xycoords="axes fraction",
             textcoords="offset points",
             color=style.readable(colour),
-            fontsize=6.2,
             fontweight="semibold",
         )
-        at += 3.9 * len(role) + 5
+        at += 4.9 * len(role) + 6

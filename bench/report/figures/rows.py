@@ -5,8 +5,9 @@ All panels of a figure have the same x axis, so that positions compare across sy
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -20,12 +21,12 @@ from bench.report import style, sweep
 from bench.report.figures.multiples import width_in
 from bench.report.figures.scale import ACROSS_IN, Scale, fitting
 
-_HEAD_IN, _ROW_IN, _FOOT_IN, _GAP_IN, _PT = 0.66, 0.165, 0.08, 0.3, 72
-_AIR_IN, _CHARACTER_IN, _VALUE_IN, _MOST_ROWS = 0.08, 0.047, 0.44, 56
-_CLEAR_IN = 0.06
-_SETTINGS_MOST = 96
+_HEAD_IN, _ROW_IN, _FOOT_IN, _GAP_IN, _PT = 0.86, 0.17, 0.1, 0.3, 72
+_AIR_IN, _VALUE_IN, _MOST_ROWS = 0.08, 0.58, 56
+_CLEAR_IN = 0.12
+_SETTINGS_MOST = 72
 """So many characters of settings stand beside a plot."""
-_LEAST_IN = 1.2
+_LEAST_IN = 1.3
 """Narrower plots of two systems stand one below the other."""
 
 
@@ -52,21 +53,64 @@ class Plot:
     axis_label: str
 
 
-def rows(parts: Sequence[sweep.Part], plot: Plot) -> Figure | None:
-    """Draw the figure; None where no trial has any of the quantities."""
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """Rows of a system in one drawing, with the widths of its columns of settings, in inches."""
+
+    part: sweep.Part
+    cases: Sequence[pd.Series[Any]]
+    widths: Sequence[float]
+
+
+def rows(parts: Sequence[sweep.Part], plot: Plot) -> list[Figure]:
+    """Draw the figure, in several where it is higher than two thirds of a page; none where no trial has a quantity."""
     counted = [part.trials for part in parts if len(part.trials)]
     values = [quantity.of(trials) for quantity in plot.quantities for trials in counted]
     scale = fitting(value for series in values for value in series)
     if scale is None:
-        return None
-    columns = min(2, len(parts)) if _plot_in(parts[:2], plot) >= _LEAST_IN else 1
-    bands = [parts[index : index + columns] for index in range(0, len(parts), columns)]
-    heights = [_HEAD_IN + _FOOT_IN + _ROW_IN * max(len(_shown(part)) for part in band) for band in bands]
-    figure = Figure(figsize=(style.WIDTH_IN, sum(heights)))
-    top = sum(heights)
-    for band, height in zip(bands, heights, strict=True):
+        return []
+    panels = [_Panel(part, _shown(part), _setting_widths(part)) for part in parts]
+    columns = min(2, len(panels)) if _plot_in(panels[:2], plot) >= _LEAST_IN else 1
+    bands = [
+        part_of_band
+        for index in range(0, len(panels), columns)
+        for part_of_band in _in_heights(panels[index : index + columns])
+    ]
+    return [_figure(drawn, plot, scale) for drawn in _in_figures(bands)]
+
+
+def _in_heights(band: Sequence[_Panel]) -> Iterator[Sequence[_Panel]]:
+    """Split panels that are higher than one drawing may be, into parts of about equal height."""
+    most = max(len(panel.cases) for panel in band)
+    count = math.ceil(most / math.floor((style.HEIGHT_IN - _HEAD_IN - _FOOT_IN) / _ROW_IN))
+    each = math.ceil(most / count) if count else 1
+    for first in range(0, most, each):
+        cut = (replace(panel, cases=panel.cases[first : first + each]) for panel in band)
+        yield [panel for panel in cut if panel.cases]
+
+
+def _in_figures(bands: Sequence[Sequence[_Panel]]) -> Iterator[list[Sequence[_Panel]]]:
+    """Put bands below each other as long as a drawing has room for them."""
+    drawn: list[Sequence[_Panel]] = []
+    for band in bands:
+        if drawn and sum(map(_height, [*drawn, band])) > style.HEIGHT_IN:
+            yield drawn
+            drawn = []
+        drawn.append(band)
+    if drawn:
+        yield drawn
+
+
+def _height(band: Sequence[_Panel]) -> float:
+    return _HEAD_IN + _FOOT_IN + _ROW_IN * max(len(panel.cases) for panel in band)
+
+
+def _figure(bands: Sequence[Sequence[_Panel]], plot: Plot, scale: Scale) -> Figure:
+    top = sum(map(_height, bands))
+    figure = Figure(figsize=(style.WIDTH_IN, top))
+    for band in bands:
         _band(figure, band, plot, scale, top)
-        top -= height
+        top -= _height(band)
     return figure
 
 
@@ -75,23 +119,22 @@ def chosen(part: sweep.Part) -> tuple[int, int]:
     return len(_shown(part)), len(part.cases)
 
 
-def _band(figure: Figure, band: Sequence[sweep.Part], plot: Plot, scale: Scale, top: float) -> None:
+def _band(figure: Figure, band: Sequence[_Panel], plot: Plot, scale: Scale, top: float) -> None:
     """Draw the panels of one band side by side; their plots are equally wide."""
     right = _VALUE_IN * len(plot.quantities)
-    lefts = [sum(_setting_widths(part)) for part in band]
     width = _plot_in(band, plot)
     x = 0.0
-    for part, left in zip(band, lefts, strict=True):
-        height = _ROW_IN * len(_shown(part))
+    for panel in band:
+        left, height = sum(panel.widths), _ROW_IN * len(panel.cases)
         ax = _axes(figure, (x + left, top - _HEAD_IN - height, width, height))
-        _panel(ax, part, plot, scale)
+        _panel(ax, panel, plot, scale)
         x += left + width + right + _GAP_IN
 
 
-def _plot_in(band: Sequence[sweep.Part], plot: Plot) -> float:
+def _plot_in(band: Sequence[_Panel], plot: Plot) -> float:
     """How wide each plot of a band is, beside its settings and values."""
     values = _VALUE_IN * len(plot.quantities) * len(band)
-    settings = sum(sum(_setting_widths(part)) for part in band)
+    settings = sum(sum(panel.widths) for panel in band)
     return (style.WIDTH_IN - settings - values - _GAP_IN * (len(band) - 1)) / len(band)
 
 
@@ -105,9 +148,8 @@ def _shown(part: sweep.Part) -> list[Any]:
     return sweep.evenly([case for _, case in part.cases.iterrows()], _MOST_ROWS)
 
 
-def _panel(ax: Axes, part: sweep.Part, plot: Plot, scale: Scale) -> None:
-    cases = _shown(part)
-    widths = _setting_widths(part)
+def _panel(ax: Axes, panel: _Panel, plot: Plot, scale: Scale) -> None:
+    part, cases, widths = panel.part, panel.cases, panel.widths
     ax.set_ylim(len(cases) - 0.5, -0.5)
     _x_axis(ax, scale, scale.label(plot.axis_label))
     _heads(ax, part, widths, plot.quantities)
@@ -157,24 +199,22 @@ def _setting_widths(part: sweep.Part) -> list[float]:
         part.settings, zip(*(_told(part, case) for case in _shown(part)), strict=True), strict=False
     ):
         longest = max(len(text) for text in (*values, *sweep.wrapped(name)))
-        widths.append(longest * _CHARACTER_IN + 0.1)
+        widths.append(longest * style.CHARACTER_IN + 0.1)
     return [*widths[:-1], *(width + _AIR_IN for width in widths[-1:])]
 
 
-def _heads(ax: Axes, part: sweep.Part, widths: list[float], quantities: Sequence[Quantity]) -> None:
+def _heads(ax: Axes, part: sweep.Part, widths: Sequence[float], quantities: Sequence[Quantity]) -> None:
     look = style.look(part.system)
     left = sum(widths)
-    title = {"fontsize": 9.5, "fontweight": "semibold", "color": look.base}
-    _above(ax, part.title, -left, 35, **title)
+    title = {"fontsize": style.HEAD_PT, "fontweight": "semibold", "color": look.ink}
+    _above(ax, part.title, -left, 44, **title)
     offset = -left
     for name, width in zip(part.settings, widths, strict=False):
-        _above(
-            ax, "\n".join(sweep.wrapped(name)), offset, 4, color=style.SOFT, fontsize=6.2, linespacing=1.05
-        )
+        _above(ax, "\n".join(sweep.wrapped(name)), offset, 4, color=style.SOFT, linespacing=1.05)
         offset += width
     for index, quantity in enumerate(quantities):
         x = width_in(ax) + _VALUE_IN * (index + 1) - 0.02
-        _above(ax, quantity.name, x, 4, color=style.SOFT, fontsize=6.2, ha="right")
+        _above(ax, quantity.name, x, 4, color=style.SOFT, ha="right")
 
 
 def _above(ax: Axes, text: str, x_in: float, y_pt: float, **look: Any) -> None:  # noqa: ANN401 - Matplotlib's own
@@ -191,7 +231,7 @@ def _above(ax: Axes, text: str, x_in: float, y_pt: float, **look: Any) -> None: 
 
 
 def _settings(
-    ax: Axes, part: sweep.Part, widths: list[float], row: int, cases: Sequence[pd.Series[Any]]
+    ax: Axes, part: sweep.Part, widths: Sequence[float], row: int, cases: Sequence[pd.Series[Any]]
 ) -> None:
     """Write the last case's settings left of its row; values that only repeat the case before are light."""
     side = blended_transform_factory(ax.transAxes, ax.transData)
@@ -200,7 +240,7 @@ def _settings(
     offset, repeats = -sum(widths), True
     for index, (value, width) in enumerate(zip(values, widths, strict=True)):
         repeats = repeats and bool(previous) and previous[index] == value
-        colour = "#8b95a3" if repeats and index < len(widths) - 1 else style.INK
+        colour = style.QUIET if repeats and index < len(widths) - 1 else style.INK
         ax.text(offset / width_in(ax), row, value, transform=side, va="center", color=colour)
         offset += width
     if previous and len(widths) > 1 and previous[0] != values[0]:
@@ -226,14 +266,14 @@ def _values(ax: Axes, row: int, case: pd.Series[Any], quantities: Sequence[Quant
             fontweight="semibold" if not index else "normal",
         )
     if not case["rounds"]:
-        ax.text(0.02, row, "no valid trial", transform=side, va="center", color=style.BAD, fontsize=6.2)
+        ax.text(0.02, row, "no valid trial", transform=side, va="center", color=style.BAD)
 
 
 def _trials(ax: Axes, part: sweep.Part, row: int, case: pd.Series[Any], plot: Plot) -> None:
     look = style.look(part.system)
     trials = part.trials[part.trials["case"] == case["case"]]
     valid = trials["verdict"] == "valid"
-    size = 260 * _ROW_IN**2
+    size = 250 * _ROW_IN**2
     for quantity in plot.quantities:
         values = quantity.of(trials)
         heights = row + _offsets(trials["round"])

@@ -12,7 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from bench import numbers
 
 _LOG_FROM = 20.0
-ACROSS_IN, DOWN_IN = 0.3, 0.14
+ACROSS_IN, DOWN_IN = 0.4, 0.18
 """The room that a label takes along an axis, for those that lie and those that stand."""
 
 

@@ -17,7 +17,7 @@ from bench.report import style, sweep
 from bench.report.figures.dots import dots
 from bench.report.results import Results
 
-_LEFT_IN, _GAP_IN, _HEAD_IN, _TITLE_IN, _PANEL_IN, _FOOT_IN = 0.52, 0.12, 0.3, 0.2, 1.05, 0.4
+_LEFT_IN, _GAP_IN, _HEAD_IN, _TITLE_IN, _PANEL_IN, _FOOT_IN = 0.6, 0.14, 0.34, 0.25, 1.05, 0.46
 _COLUMNS, _MOST_PANELS = 3, 9
 _INSIDE = (0.005, 0.995)
 """The axis holds the slices between these quantiles; those beyond lie at its edge."""
@@ -82,19 +82,21 @@ def slices(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
         return None
     columns = min(_COLUMNS, max(map(len, blocks)))
     rows = [-(-len(block) // columns) for block in blocks]
-    height = sum(_HEAD_IN + count * (_PANEL_IN + _TITLE_IN) + _FOOT_IN for count in rows)
+    beside = sum(_HEAD_IN + count * _TITLE_IN + _FOOT_IN for count in rows)
+    panel = min(_PANEL_IN, (style.HEIGHT_IN - beside) / sum(rows))
+    height = beside + panel * sum(rows)
     figure = Figure(figsize=(style.WIDTH_IN, height))
     limits, right = _limits(blocks), max(start.slices["minutes"].max() for block in blocks for start in block)
     top = height
     for block, count in zip(blocks, rows, strict=True):
         _heading(figure, block[0].system, top, paced=open_loop(results))
-        for place, axes in enumerate(_axes(figure, len(block), columns, top - _HEAD_IN)):
+        for place, axes in enumerate(_axes(figure, len(block), (columns, panel), top - _HEAD_IN)):
             _panel(axes, block[place], limits)
             axes.set_xlim(0, right * 1.01)
             axes.tick_params(labelleft=place % columns == 0, labelbottom=place + columns >= len(block))
             if place + columns >= len(block):
                 axes.set_xlabel("minutes since the cluster's first slice", labelpad=2)
-        top -= _HEAD_IN + count * (_PANEL_IN + _TITLE_IN) + _FOOT_IN
+        top -= _HEAD_IN + count * (panel + _TITLE_IN) + _FOOT_IN
     return figure
 
 
@@ -137,20 +139,22 @@ def _heading(figure: Figure, system: str, top: float, *, paced: bool) -> None:
     across, down = figure.get_size_inches()
     title, what = system.capitalize(), "median service time" if paced else "throughput"
     y = (top - 0.14) / down
-    base = style.look(system).base
-    figure.text(0, y, title, fontsize=9.5, fontweight="semibold", color=base, va="center")
-    words = f"{what} of each slice, % of its case's median, log scale; line: median over all cases"
-    figure.text((len(title) * 0.088 + 0.12) / across, y, words, color=style.SOFT, va="center")
+    base = style.look(system).ink
+    figure.text(0, y, title, fontsize=style.HEAD_PT, fontweight="semibold", color=base, va="center")
+    words = f"{what} of each slice, % of its case's median, log scale; line: all cases"
+    figure.text((len(title) * 0.1 + 0.12) / across, y, words, color=style.SOFT, va="center")
 
 
-def _axes(figure: Figure, count: int, columns: int, top: float) -> Iterator[Axes]:
+def _axes(figure: Figure, count: int, room: tuple[int, float], top: float) -> Iterator[Axes]:
+    """Place panels; `room`: how many stand side by side, and how high each is, in inches."""
+    columns, height = room
     across, down = figure.get_size_inches()
     width = (style.WIDTH_IN - _LEFT_IN - (columns - 1) * _GAP_IN - 0.08) / columns
     for place in range(count):
         row, column = divmod(place, columns)
         x = _LEFT_IN + column * (width + _GAP_IN)
-        y = top - (row + 1) * (_PANEL_IN + _TITLE_IN)
-        yield figure.add_axes((x / across, y / down, width / across, _PANEL_IN / down))
+        y = top - (row + 1) * (height + _TITLE_IN)
+        yield figure.add_axes((x / across, y / down, width / across, height / down))
 
 
 def _panel(axes: Axes, start: ClusterStart, limits: tuple[float, float]) -> None:
@@ -164,7 +168,7 @@ def _panel(axes: Axes, start: ClusterStart, limits: tuple[float, float]) -> None
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.grid(visible=True, axis="y")
     axes.axhline(1.0, color=style.SOFT, linewidth=0.6, zorder=1)
-    axes.set_title(start.title, loc="left", color=style.INK, pad=3, fontsize=6.8)
+    axes.set_title(start.title, loc="left", color=style.INK, pad=3)
     look = style.look(start.system)
     cases = list(dict.fromkeys(start.slices["case"]))
     for case, colour in zip(cases, look.shades(len(cases)), strict=True):

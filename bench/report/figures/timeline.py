@@ -127,11 +127,9 @@ def _name(axes: Axes, words: str, at: tuple[float, float]) -> None:
         words,
         at,
         xycoords=axes.get_xaxis_transform(),
-        xytext=(1.5, 0),
+        xytext=(2, 0),
         textcoords="offset points",
-        rotation=90,
         va="top",
-        fontsize=5,
         color=style.BAD,
     )
 

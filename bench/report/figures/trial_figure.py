@@ -19,7 +19,7 @@ from bench.report.figures.drawing import Drawing, draw
 from bench.report.results import Results
 
 _MS = 1e-6
-_PANEL_IN, _LOW_IN, _GAP_IN, _LEFT_IN, _RIGHT_IN, _FOOT_IN = 0.95, 0.6, 0.24, 0.62, 0.75, 0.36
+_PANEL_IN, _LOW_IN, _GAP_IN, _LEFT_IN, _RIGHT_IN, _FOOT_IN = 1.0, 0.65, 0.3, 0.68, 0.95, 0.42
 
 _CAPTION = "Grey: warm-up, not counted. Red: something was broken. The last second is cut short."
 _SLICES = "Each dot is a slice, or a look at its end; between slices other cases were measured."
@@ -130,7 +130,7 @@ def _panels(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
 
 
 def _title(axes: Axes, words: str) -> None:
-    axes.set_title(words, loc="left", color=style.SOFT, pad=3, fontsize=7)
+    axes.set_title(words, loc="left", color=style.SOFT, pad=3)
 
 
 def _line(axes: Axes, course: _Course, values: pd.Series[float], colour: str, width: float) -> None:

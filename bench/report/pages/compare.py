@@ -91,8 +91,8 @@ class Comparison:
         alone = self.counts[Change.WORSE] - len(self._proven)
         said = [
             f"{len(self._proven)} worse" if self._proven else "none is worse",
-            f"{alone} worse by itself only, as so many cases bring by chance" if alone else "",
-            f"of {self.counts[Change.UNTOLD]} it can't be told" if self.counts[Change.UNTOLD] else "",
+            f"{alone} worse alone, as so many cases bring by chance" if alone else "",
+            f"{self.counts[Change.UNTOLD]} undecided" if self.counts[Change.UNTOLD] else "",
         ]
         return f"All cases together: {'; '.join(filter(None, said))}."
 
@@ -187,7 +187,7 @@ def _factor(value: float) -> str:
 def verdict(case: Compared) -> Cell:
     """The word on a case; one that is worse or better by itself only is no more than suspect."""
     if case.change in {Change.WORSE, Change.BETTER} and not case.proven:
-        return Cell(f"{case.change}, by itself", "warn")
+        return Cell(f"{case.change}, alone", "warn")
     return Cell(f"{case.change}{case.reason and f': {case.reason}'}", _TONES.get(case.change, "plain"))
 
 

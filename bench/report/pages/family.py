@@ -1,52 +1,85 @@
-"""A family of scenarios on one page: what each fault cost each configuration, from the latest run of each."""
+"""A family of scenarios as one matrix: what each fault did to each system, from the latest run of each scenario."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import zip_longest
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, zip_longest
 from pathlib import Path
-from typing import Any
 
 from bench import numbers
 from bench.errors import OutdatedError, ReportError
-from bench.report import beside, pdf, results, style, sweep, templates
+from bench.report import beside, case_groups, pdf, results, style, sweep, templates
+from bench.report.presentation import Labels, presentation
 from bench.report.results import Results
-from bench.report.sections import expectations, method, servers, worth
+from bench.report.sections import fault_cells, fault_outcome
+from bench.report.sections.fault_outcome import Outcome
 from bench.report.table import Cell
 from bench.scenario import catalogue
+
+_KINDS = {
+    "kill": "A process is killed",
+    "stop": "A process is stopped",
+    "pause": "A process stands still",
+    "power-loss": "The power fails",
+    "isolate": "The network cuts nodes off",
+    "unstable-network": "The network loses packets",
+    "full-disk": "A disk is full",
+    "slow-disk": "A disk is slow",
+    "slow-network": "The network is slow",
+}
+_NOTHING_BROKE = "Nothing breaks"
+_ANCHORS = ("faults", "delivery", "delivery")
+"""The section of a report with the evidence of each of fault_cells.HEADS."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A configuration's label, empty for all of a system's, and its cells, each with the link to its evidence."""
+
+    label: str
+    cells: tuple[tuple[Cell, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One scenario's latest run; `link` leads to its report.
 
-    `versions` are the servers', by system. `lines` holds a line a configuration, by system: cells under worth.HEADS.
+    `kind` is what breaks in it. `versions` are the servers', by system. `lines` holds a line for each of a system's
+    outcomes.
     """
 
     name: str
     title: str
+    kind: str
     link: str
-    run: str
     about: str
     versions: Mapping[str, str]
-    claims: tuple[tuple[str, str], ...]
-    lines: Mapping[str, Sequence[tuple[Cell, ...]]]
+    lines: Mapping[str, Sequence[Line]]
 
-    def other_than(self, usual: Mapping[str, str]) -> list[str]:
-        """Name the servers whose version is not the usual one."""
-        return [
-            _named(system, version) for system, version in self.versions.items() if usual[system] != version
+    def remarks(self, usual: Mapping[str, str]) -> str:
+        """Name what sets the run apart: servers of another version than the usual one, a quick or changed run."""
+        others = [
+            f"{system.capitalize()} {version}"
+            for system, version in self.versions.items()
+            if usual[system] != version
         ]
+        return ", ".join(filter(None, (*others, self.about)))
 
-    def rows(self, systems: Sequence[str]) -> list[tuple[tuple[Cell, ...] | None, ...]]:
-        """Lines side by side, by system; None where a system has fewer."""
-        return list(zip_longest(*(self.lines.get(system, ()) for system in systems)))
+    def rows(self, systems: Sequence[str]) -> list[tuple[Line | None, ...]]:
+        """Lines side by side, by system: those of one label beside each other where all systems have the same."""
+        every = [list(self.lines.get(system, ())) for system in systems]
+        labels = [sorted(line.label for line in lines) for lines in every]
+        if all(one == labels[0] for one in labels):
+            order = [line.label for line in every[0]]
+            every = [sorted(lines, key=lambda line: order.index(line.label)) for lines in every]
+        return list(zip_longest(*every))
 
 
 def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]:
-    """Write the family's page below `out`/family-<name>/, as HTML and as a PDF of one sheet; return their paths.
+    """Write the family's page below `out`/family-<name>/, as HTML and as a PDF; return their paths.
 
     Of each scenario the latest run with results below `out` counts; one by other rules is named. Raises ReportError
     when there is none.
@@ -65,76 +98,102 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
         raise ReportError(
             f"{out}: there is no run with results of family {family!r}; run one of its scenarios first."
         )
-    systems = sweep.in_order(system for entry in entries for system in entry.lines)
     missing = [name for name in scenarios if name not in runs]
-    usual = _usual(entries)
-    context = {
-        "family": family,
-        "entries": entries,
-        "systems": systems,
-        "heads": worth.HEADS,
-        "usual": usual,
-        "versions": [_named(system, version) for system, version in usual.items()],
-        "looks": {system: style.look(system) for system in systems},
-        "others": others,
-        "missing": missing,
-    }
+    page = render(family, entries, others=others, missing=missing)
     folder.mkdir(parents=True, exist_ok=True)
     on_screen, on_paper = folder / "report.html", folder / "report.pdf"
-    page = pdf.write_poster(
-        lambda paper: templates.page("family.html.j2", {**context, "paper": paper}), on_paper
-    )
+    pdf.write(page, on_paper)
     on_screen.write_text(page, encoding="utf-8")
     return on_screen, on_paper
 
 
+def render(family: str, entries: Sequence[Entry], *, others: Sequence[str], missing: Sequence[str]) -> str:
+    """Return the page over these entries; `others` were computed by other rules, `missing` have no run."""
+    systems = sweep.in_order(system for entry in entries for system in entry.lines)
+    usual = _usual(entries)
+    return templates.page(
+        "family.html.j2",
+        {
+            "family": family,
+            "groups": _by_kind(entries),
+            "systems": systems,
+            "heads": fault_cells.HEADS,
+            "usual": usual,
+            "versions": [f"{system.capitalize()} {version}" for system, version in usual.items()],
+            "looks": {system: style.look(system) for system in systems},
+            "others": others,
+            "missing": missing,
+        },
+    )
+
+
+def _by_kind(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
+    """Group entries by what breaks, in the order of _KINDS."""
+    order = [*_KINDS.values(), _NOTHING_BROKE]
+    placed = sorted(entries, key=lambda entry: order.index(entry.kind))
+    return [(kind, list(group)) for kind, group in groupby(placed, key=lambda entry: entry.kind)]
+
+
 def _entry(found: Results, folder: Path) -> Entry:
     manifest = found.manifest
-    begun = str(manifest.get("started_utc", ""))[:10]
-    beside_it = _strikes(found), servers.patience(found), _crowded(found)
-    profile = str(manifest.get("profile") or "standard")
-    changed = catalogue.has_changed(found.run / "scenario.yaml", str(manifest["scenario"]), profile)
-    said = (
-        profile,
-        begun,
-        *beside_it,
-        f"with {changes}" if (changes := beside.changes(manifest)) else "",
-        f"cut short, {missing} trials never run" if (missing := found.never_run) else "",
-        "the scenario has changed since" if changed else "",
-    )
+    beside_it = folder.parent == found.run.parent
+    link = str(Path("..") / found.run.name / "report.html") if beside_it else ""
+    words = presentation(found.run)
+    outcomes = {part.system: _outcomes(found, part, words.labels) for part in sweep.parts(found)}
     return Entry(
         name=str(manifest["scenario"]),
-        title=str(manifest.get("title") or manifest["scenario"]),
-        link=str(Path("..") / found.run.name / "report.html") if folder.parent == found.run.parent else "",
-        run=found.run.name,
-        about=", ".join(filter(None, said)),
+        title=words.title or str(manifest.get("title") or manifest["scenario"]),
+        kind=_kind(found, outcomes),
+        link=link,
+        about=", ".join(_apart(found)),
         versions=_versions(found),
-        claims=expectations.claims(found.expectations),
-        lines={part.system: worth.lines(found, part) for part in sweep.parts(found)},
+        lines={system: [_line(found, one, link) for one in own] for system, own in outcomes.items()},
     )
 
 
-def _strikes(found: Results) -> str:
-    """Name what strikes whom on each system, as the scenario says it."""
-    said: dict[str, dict[str, None]] = {}
-    for trial in found.trial_files.values():
-        kinds = {step["kind"] for step in trial.get("faults") or () if "proven" in step}
-        for step in (trial["case"].get("configuration") or {}).get("faults") or ():
-            for kind in sorted(kinds & step.keys()):
-                said.setdefault(trial["case"]["system"], {})[f"{kind} {_whom(step[kind])}"] = None
-    return "; ".join(f"{system.capitalize()}: {', '.join(strikes)}" for system, strikes in said.items())
+def _outcomes(found: Results, part: sweep.Part, labels: Labels) -> list[Outcome]:
+    """Return the outcomes of a system: configurations with the same one together."""
+    every = fault_outcome.outcomes(found, part, labels)
+    return fault_outcome.joined(found, part, labels, case_groups.grouped(every, _same))
 
 
-def _whom(struck: Any) -> str:  # noqa: ANN401 - a scenario's YAML
-    """Name a target, or several, as a step gives them, and what lies between it and whom."""
-    if isinstance(struck, Mapping):
-        return " from ".join(_whom(struck[name]) for name in ("target", "from") if name in struck)
-    return " and ".join(map(str, struck)) if isinstance(struck, list) else str(struck)
+def _same(one: Outcome, other: Outcome) -> bool:
+    repeated = [max(outcome.duplicates, default=0) > 0 for outcome in (one, other)]
+    return (
+        one.fate == other.fate
+        and case_groups.same_outage(one.writes, other.writes)
+        and repeated[0] == repeated[1]
+    )
 
 
-def _crowded(found: Results) -> str:
-    those = len(method.crowded(found.trials))
-    return f"other work in {those} of {numbers.plural(len(found.trials), 'trial')}" if those else ""
+def _line(found: Results, outcome: Outcome, link: str) -> Line:
+    anchored = [f"{link}#{anchor}" if link and found.broken else link for anchor in _ANCHORS]
+    cells = (replace(cell, text=_brief(cell.text)) for cell in fault_cells.cells(outcome))
+    return Line(outcome.label, tuple(zip(cells, anchored, strict=True)))
+
+
+def _brief(text: str) -> str:
+    """Shorten a cell's text as the page's head explains it, and keep numbers with their units."""
+    return re.sub(r"(\d) (s|min)\b", "\\1\N{NO-BREAK SPACE}\\2", text.replace(" of writes", ""))
+
+
+def _kind(found: Results, outcomes: Mapping[str, Sequence[Outcome]]) -> str:
+    kinds = [kind for own in outcomes.values() for one in own for kind in one.kinds]
+    return _KINDS[kinds[0]] if found.broken and kinds and kinds[0] in _KINDS else _NOTHING_BROKE
+
+
+def _apart(found: Results) -> Iterator[str]:
+    """Name what sets a run apart from one of the scenario of today in its standard profile."""
+    manifest = found.manifest
+    profile = str(manifest.get("profile") or "standard")
+    if profile != "standard":
+        yield profile
+    if changes := beside.changes(manifest):
+        yield f"with {changes}"
+    if found.never_run:
+        yield f"cut short, {numbers.plural(found.never_run, 'trial')} never ran"
+    if catalogue.has_changed(found.run / "scenario.yaml", str(manifest["scenario"]), profile):
+        yield "the scenario has changed since"
 
 
 def _versions(found: Results) -> dict[str, str]:
@@ -150,7 +209,3 @@ def _usual(entries: Sequence[Entry]) -> dict[str, str]:
         for system, version in entry.versions.items():
             counted.setdefault(system, Counter())[version] += 1
     return {system: counted[system].most_common(1)[0][0] for system in sweep.in_order(counted)}
-
-
-def _named(system: str, version: str) -> str:
-    return f"{system.capitalize()} {version}"

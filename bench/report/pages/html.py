@@ -9,15 +9,21 @@ from typing import Any
 from markupsafe import Markup
 
 from bench.report import results, style, sweep, templates
+from bench.report.answer.model import Answer
+from bench.report.corrections import corrections
 from bench.report.figures import Drawing, gallery
+from bench.report.pages import front_page
+from bench.report.pages.compared_cases import compared_cases
+from bench.report.presentation import presentation
+from bench.report.run_answer import run_answer
 from bench.report.sections import (
     certainty,
+    context,
     delivery,
     effective,
     effects,
     expectations,
     faults,
-    front,
     kept,
     manifest,
     method,
@@ -33,24 +39,32 @@ from bench.report.sections import (
     worth,
 )
 
+_OF_EVERY_CASE = frozenset({"throughput", "service", "response", "e2e"})
+"""Figures that show every case of a run."""
+
 
 def render(run: Path) -> str:
     """Render a run's report. Raises ReportError where results or templates are missing or garbled."""
     found = results.read(run)
     parts = sweep.parts(found)
-    return templates.page("report.html.j2", _context(found, parts, gallery(found, parts)))
+    shown = presentation(run)
+    drawings = gallery(found, parts, shown.labels, compared_cases(found, shown))
+    return templates.page("report.html.j2", _context(found, parts, drawings, run_answer(found)))
 
 
 def _context(
-    found: results.Results, parts: Sequence[sweep.Part], drawings: Mapping[str, Drawing]
+    found: results.Results, parts: Sequence[sweep.Part], drawings: Mapping[str, Drawing], answer: Answer
 ) -> dict[str, Any]:
     elsewhere = kept.elsewhere(found, parts)
-    first = front.front(found, drawings, elsewhere.summary() if elsewhere else "")
     return {
         "run": found.manifest.get("run", found.run.name),
         "manifest": found.manifest,
-        "front": first,
-        "lead": first.figure.name if first.figure else "",
+        "answer": answer,
+        "room": front_page.room(answer),
+        "corrections": corrections(found.manifest, broken=found.broken),
+        "lead": _lead(answer, drawings),
+        "context": context.context(found),
+        "elsewhere": elsewhere.summary() if elsewhere else "",
         "figures": {name: (drawing, Markup(drawing.svg)) for name, drawing in drawings.items()},  # noqa: S704 - our own SVG
         "looks": {part.system: style.look(part.system) for part in parts},
         "interval": certainty.interval(found),
@@ -65,7 +79,7 @@ def _context(
         "tally": expectations.tally(every),
         "undecided": certainty.undecided(found),
         "statements": delivery.statements(found),
-        "accounts": [delivery.account(part) for part in parts],
+        "accounts": [delivery.account(found, part) for part in parts],
         "counters": delivery.counters(found),
         "unfinished": delivery.unfinished(found, parts),
         "offending": offending.table(found, parts),
@@ -97,3 +111,8 @@ def _context(
         "valid": len(found.valid),
         "systems": [part.title for part in parts],
     }
+
+
+def _lead(answer: Answer, drawings: Mapping[str, Drawing]) -> str:
+    """Name the figure of the first page: exactly what the answer compares, where that is not drawn over something."""
+    return "answer" if "answer" in drawings and answer.figure in _OF_EVERY_CASE else answer.figure

@@ -1,39 +1,47 @@
-"""The index over published runs: a static page, which works from a disk and from any host of files."""
+"""The front page of the published reports: questions with their answers, on one static page.
+
+It works from a disk and from any host of files: all links are relative, and nothing is loaded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from bench import numbers
-from bench.model import EMULATED_FSYNC
+from bench.errors import OutdatedError
 from bench.report import beside, results, sweep, templates
+from bench.report.answer.model import Answer
+from bench.report.corrections import RunCorrections, corrections
+from bench.report.questions import FrontPage, front_page
 from bench.report.results import Json
-from bench.report.sections import expectations, method
-from bench.report.table import Cell, Column, Row, Table, known_lost
+from bench.report.run_answer import run_answer
+from bench.report.sections import expectations
 from bench.scenario import catalogue
-from bench.scenario.values import AS_IS
 
 _OTHERS = "others"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """One published run, from its small files."""
+class Report:
+    """A published report. `answer` is None where this version of the suite cannot read its results.
+
+    `verdicts` counts its expectations in words, each with its tone. `trials` says how many there are and count.
+    `changed` tells whether the scenario asks for something else today, `versions` the server version of each system.
+    """
 
     folder: str
     manifest: Json
-    never_run: int
-    """How many planned trials left nothing behind."""
-    summary: Json
-    claims: tuple[tuple[str, str], ...]
+    answer: Answer | None
+    verdicts: tuple[tuple[str, str], ...]
+    trials: str
     changed: bool
-    """Whether the scenario asks for something else today."""
-    cases: pd.DataFrame
-    trials: pd.DataFrame
+    versions: Mapping[str, str]
+    corrections: RunCorrections
 
     @property
     def scenario(self) -> str:
@@ -41,158 +49,187 @@ class Run:
         return str(self.manifest["scenario"])
 
     @property
-    def broken(self) -> bool:
-        """Whether something broke in it on purpose, so that what counts is what became of messages."""
-        return results.breaks(self.summary)
+    def title(self) -> str:
+        """The report's title."""
+        return self.answer.title if self.answer else str(self.manifest.get("title") or self.scenario)
+
+    @property
+    def page(self) -> str:
+        """Where the front page finds the report."""
+        return f"{self.folder}/report.html"
+
+    @property
+    def paper(self) -> str:
+        """Where the front page finds the report as PDF."""
+        return f"{self.folder}/report.pdf"
+
+    @property
+    def line(self) -> str:
+        """The answer in one line."""
+        return self.answer.line if self.answer else ""
+
+    @property
+    def about(self) -> str:
+        """The run in one line: date, profile, server versions, trials, and whether the scenario has changed."""
+        profile, changes = str(self.manifest.get("profile") or ""), beside.changes(self.manifest)
+        parts = (
+            str(self.manifest.get("started_utc") or "")[:10],
+            f"{profile} with {changes}" if changes else profile,
+            *(f"{system.capitalize()} {version}" for system, version in self.versions.items()),
+            self.trials,
+            "the scenario has changed since" if self.changed else "",
+        )
+        return ", ".join(filter(None, parts))
+
+    def sentence(self, number: int) -> str:
+        """A sentence of the answer by its number, from 1; empty where it has no such sentence."""
+        findings = self.answer.findings if self.answer else ()
+        return findings[number - 1].text if number <= len(findings) else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A scenario: its run, and a table of one row with what the run measured."""
+class Lead:
+    """A key finding: its subject, the sentence with the report that shows it, and what to do about it."""
 
-    run: Run
-    overview: Table
+    about: str
+    text: str
+    advice: str
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A question with its answer, the report that gives it, and other reports on the same question."""
+
+    question: str
+    line: str
+    report: Report
+    others: tuple[Report, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A family of scenarios. `older` reports are of another server version, or of a scenario that has changed since."""
+
+    family: str
+    current: tuple[Report, ...]
+    older: tuple[Report, ...]
+    matrix: bool
+
+    @property
+    def size(self) -> int:
+        """How many reports it has."""
+        return len(self.current) + len(self.older)
 
 
 def write(folder: Path, families: Mapping[str, Sequence[str]]) -> Path:
-    """Write index.html over all runs in a folder; return its path. Raises ReportError where a template fails."""
-    runs = [_read(path.parent) for path in sorted(folder.glob("[!.]*/manifest.json"))]
-    chapters = [(name, list(_entries(runs, scenarios))) for name, scenarios in families.items()]
-    known = {scenario for scenarios in families.values() for scenario in scenarios}
-    chapters.append(
-        (
-            _OTHERS,
-            list(_entries(runs, dict.fromkeys(run.scenario for run in runs if run.scenario not in known))),
-        )
-    )
-    page = templates.page(
-        "published.html.j2",
-        {
-            "chapters": [(name, entries) for name, entries in chapters if entries],
-            "families": {name for name in families if (folder / f"family-{name}" / "report.html").is_file()},
-            "runs": len(runs),
-            "looks": {},
-        },
-    )
+    """Write index.html over all runs in a folder; return its path.
+
+    Raises ReportError where a run's results, the questions or the corrections cannot be read.
+    """
     hidden = folder / ".index.html"
-    hidden.write_text(page, encoding="utf-8")
+    hidden.write_text(render(folder, families), encoding="utf-8")
     return hidden.rename(folder / "index.html")
 
 
-def _read(run: Path) -> Run:
+def render(folder: Path, families: Mapping[str, Sequence[str]]) -> str:
+    """Return the front page over all runs in a folder. Raises ReportError as `write` does."""
+    reports = {
+        report.scenario: report
+        for report in (_report(path.parent) for path in sorted(folder.glob("[!.]*/manifest.json")))
+    }
+    front = front_page()
+    return templates.page(
+        "published.html.j2",
+        {
+            "leads": list(_leads(front, reports)),
+            "topics": list(_topics(front, reports)),
+            "chapters": list(_chapters(folder, families, reports)),
+            "count": numbers.plural(len(reports), "report"),
+        },
+    )
+
+
+def _report(run: Path) -> Report:
     manifest = results.document(run / "manifest.json")
-    return Run(
+    try:
+        found = results.read(run)
+    except OutdatedError:
+        found = None
+    trials = pd.read_parquet(run / "results" / "trials.parquet", columns=["system", "verdict"])
+    versions = manifest.get("versions") or {}
+    return Report(
         folder=run.name,
         manifest=manifest,
-        never_run=beside.never_run(run),
-        summary=results.summary(run),
-        claims=expectations.claims(results.expectations(run)),
+        answer=run_answer(found) if found else None,
+        verdicts=expectations.claims(results.expectations(run)),
+        trials=_trials(list(trials["verdict"]), beside.never_run(run)),
         changed=catalogue.has_changed(
             run / "scenario.yaml", str(manifest["scenario"]), str(manifest.get("profile") or "standard")
         ),
-        cases=pd.read_parquet(run / "results" / "cases.parquet"),
-        trials=pd.read_parquet(run / "results" / "trials.parquet"),
+        versions={
+            system: str(versions[system])
+            for system in sweep.in_order(trials["system"])
+            if versions.get(system)
+        },
+        corrections=corrections(manifest, broken=results.breaks(results.summary(run))),
     )
 
 
-def _entries(runs: Iterable[Run], scenarios: Iterable[str]) -> Iterable[Entry]:
-    by_scenario = {run.scenario: run for run in runs}
-    for scenario in scenarios:
-        if run := by_scenario.get(scenario):
-            yield Entry(run, _overview(run))
+def _trials(verdicts: Sequence[str], missing: int) -> str:
+    """How many trials count, of how many; `missing` ones were planned and never run."""
+    there = f"{verdicts.count('valid')} of {numbers.plural(len(verdicts), 'trial')} valid"
+    return f"{there}, cut short: {len(verdicts) + missing} planned" if missing else there
 
 
-def _profile(run: Run) -> str:
-    """A run's profile, and what the command line changed of it."""
-    profile, changes = str(run.manifest.get("profile") or numbers.NOTHING), beside.changes(run.manifest)
-    return f"{profile} with {changes}" if changes else profile
+def _leads(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[Lead]:
+    """The key findings whose scenario is published with such a sentence."""
+    for lead in front.findings:
+        report = reports.get(lead.scenario)
+        if report and report.answer and (text := report.sentence(lead.finding)):
+            yield Lead(lead.about, text, _advice(report.answer) if lead.finding == 1 else "", report)
 
 
-def _overview(run: Run) -> Table:
-    """Return a table of one row: the report, how the run was made, and what it measured of each system."""
-    systems = sweep.in_order(run.cases["system"])
-    results_by_head = (
-        {"lost": _found} if run.broken else {"messages/s, least to most": _found, "limited by": _limits}
-    )
-    columns = (
-        Column("run", "links"),
-        Column("profile", "name"),
-        Column("valid trials"),
-        *(
-            Column(head, "name" if head == "limited by" else "number", system.capitalize())
-            for system in systems
-            for head in results_by_head
-        ),
-        *(Column("version", "name", system.capitalize()) for system in systems),
-        Column("machine", "name"),
-        Column("claims", "name"),
-    )
-    report = ((_begun(run)[:10], f"{run.folder}/report.html"), ("PDF", f"{run.folder}/report.pdf"))
-    valid = (run.trials["verdict"] == "valid").sum()
-    machine = run.manifest.get("machine") or {}
-    versions = run.manifest.get("versions") or {}
-    cells = (
-        Cell("", links=report),
-        Cell(f"{_profile(run)}{', the scenario has changed since' if run.changed else ''}"),
-        Cell(f"{valid} / {_of_trials(run)}", sort=int(valid)),
-        *(cell(run, system) for system in systems for cell in results_by_head.values()),
-        *(Cell(str(versions.get(system) or numbers.NOTHING)) for system in systems),
-        Cell(f"{machine.get('cpus', '?')} cores, {machine.get('virtual') or 'not virtual'}{_shared(run)}"),
-        Cell(", ".join(words for words, _ in run.claims) or numbers.NOTHING),
-    )
-    return Table("", columns, (Row(cells, find=f"{run.scenario} {run.manifest.get('title')}"),))
+def _advice(answer: Answer) -> str:
+    """What to do about the first finding: the first advice, or what prevents the first cause."""
+    return next(iter((*answer.advice, *(cause.prevention for cause in answer.causes))), "")
 
 
-def _begun(run: Run) -> str:
-    return str(run.manifest.get("started_utc") or "")
+def _topics(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[Topic]:
+    """The questions of which a scenario is published; the first that is published answers."""
+    for asked in front.questions:
+        published = [reports[name] for name in asked.scenarios if name in reports]
+        if published:
+            first, *others = published
+            line = first.sentence(asked.finding) if first.scenario == asked.scenarios[0] else ""
+            yield Topic(asked.question, line or first.line, first, tuple(others))
 
 
-def _of_trials(run: Run) -> str:
-    """How many trials there are, and of how many planned ones where it was cut short."""
-    there = len(run.trials)
-    return f"{there}, cut short: {there + run.never_run} planned" if run.never_run else str(there)
+def _chapters(
+    folder: Path, families: Mapping[str, Sequence[str]], reports: Mapping[str, Report]
+) -> Iterator[Chapter]:
+    known = {name for names in families.values() for name in names}
+    usual = _usual_versions(reports.values())
+    for family, names in {**families, _OTHERS: [name for name in reports if name not in known]}.items():
+        own = [reports[name] for name in names if name in reports]
+        if own:
+            older = [report for report in own if report.changed or not _is_usual(report, usual)]
+            yield Chapter(
+                family=family,
+                current=tuple(report for report in own if report not in older),
+                older=tuple(older),
+                matrix=(folder / f"family-{family}" / "report.html").is_file(),
+            )
 
 
-def _shared(run: Run) -> str:
-    """Say whether other work crowded any of its trials."""
-    return ", shared with other work" if len(method.crowded(run.trials)) else ""
+def _usual_versions(reports: Iterable[Report]) -> dict[str, str]:
+    """Return the version of each system that most reports are of."""
+    counts: dict[str, Counter[str]] = {}
+    for report in reports:
+        for system, version in report.versions.items():
+            counts.setdefault(system, Counter())[version] += 1
+    return {system: count.most_common(1)[0][0] for system, count in counts.items()}
 
 
-def _limits(run: Run, system: str) -> Cell:
-    """What limited a system's valid trials."""
-    if not _limits_known(run):
-        return Cell("by an older rule", "quiet")
-    own = run.trials[(run.trials["system"] == system) & (run.trials["verdict"] == "valid")]
-    return Cell(numbers.tally(own["bottleneck"].dropna()) or numbers.NOTHING)
-
-
-def _limits_known(run: Run) -> bool:
-    """Whether what limited its trials was told by today's rule, which counts copies made at the same time once."""
-    return "keepers_cpu" in run.trials.columns
-
-
-def _found(run: Run, system: str) -> Cell:
-    """What a run found of a system: what was lost, or the least and the most of its cases' throughput."""
-    own = run.cases[run.cases["system"] == system]
-    if run.broken:
-        lost = [case["case"] for _, case in own.iterrows() if known_lost(case)]
-        unread = own.loc[own["unread"] > 0, "case"]
-        hurt = len({*lost, *unread})
-        if not hurt:
-            untold = int(own["lost"].isna().sum())
-            said = f"none; not known in {untold} of {numbers.plural(len(own), 'case')}" if untold else "none"
-            return Cell(said, sort=0)
-        words = " and ".join(word for word, those in (("lost", lost), ("unread", unread)) if len(those))
-        return Cell(f"{words} in {hurt} of {numbers.plural(len(own), 'case')}", "bad", sort=hurt)
-    real = own[own[EMULATED_FSYNC] == AS_IS] if EMULATED_FSYNC in own else own
-    if real.empty and len(own):
-        return Cell("on emulated disks only", "quiet")
-    rates = [rate for rate in real["throughput_msgs_per_s"].dropna() if rate > 0]
-    if not rates:
-        return Cell(numbers.NOTHING)
-    left = "" if len(real) == len(own) else "; without those of emulated disks"
-    return Cell(
-        f"{numbers.rate(min(rates))} to {numbers.rate(max(rates))}",
-        note=f"medians of {len(rates)} cases{left}",
-        sort=min(rates),
-    )
+def _is_usual(report: Report, usual: Mapping[str, str]) -> bool:
+    return all(usual[system] == version for system, version in report.versions.items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Group, RenderableType
@@ -10,7 +11,9 @@ from rich.text import Text
 
 from bench import numbers
 from bench.report import results, sweep
-from bench.report.sections import certainty, delivery, effects, expectations, tables
+from bench.report.answer.model import Answer, ExpectationFinding
+from bench.report.run_answer import run_answer
+from bench.report.sections import certainty, delivery, effects, tables
 from bench.report.table import Cell, Column, number_cell
 
 STYLES = {
@@ -45,30 +48,56 @@ _IN_PLACE_OF = {
 
 
 def summary(run: Path) -> RenderableType:
-    """Every system's cases with throughput, latency, loss and trials. Raises ReportError without results."""
+    """A run's answer, then every system's cases with throughput, latency, loss and trials.
+
+    Raises ReportError without results.
+    """
     found = results.read(run)
     parts = sweep.parts(found)
-    drawn = [_table(found, part) for part in parts]
-    said = [Text(statement.text, STYLES[statement.tone]) for statement in delivery.statements(found)]
+    answer = run_answer(found)
+    statements = [Text(statement.text, STYLES[statement.tone]) for statement in delivery.statements(found)]
     about = [effects.baselines(found, parts), certainty.interval(found)]
     return Group(
-        *drawn,
+        *_answer(answer),
+        *(_table(found, part) for part in parts),
         *(Text(words, "dim") for words in about if words),
         Text(),
-        *said,
-        *map(_expectation, expectations.expectations(found)),
-        Text(certainty.undecided(found).replace("`", "")),
+        *statements,
+        *map(_expectation, answer.expectations),
+        Text(_plain(certainty.undecided(found))),
     )
 
 
-def _expectation(entry: expectations.Expectation) -> Text:
+def _answer(answer: Answer) -> Iterator[Text]:
+    """Question, findings, advice and causes; then losses in red, and what changes the conclusion in yellow."""
+    yield Text(_plain(answer.question), "dim")
+    for number, finding in enumerate(answer.findings):
+        yield Text(_plain(finding.text), "bold" if number == 0 else "")
+    for sentence in answer.advice:
+        yield Text(f"What to do: {_plain(sentence)}")
+    for cause in answer.causes:
+        yield Text(f"Why: {_plain(' '.join(filter(None, (cause.text, cause.prevention))))}")
+    for alarm in answer.alarms:
+        yield Text(_plain(alarm), STYLES["bad"])
+    for notice in answer.notices:
+        yield Text(_plain(notice), STYLES["warn"])
+    yield Text(_plain(answer.conditions), "dim")
+
+
+def _expectation(expectation: ExpectationFinding) -> Text:
     """Write a verdict in its colour, the claim, and how large the effect is."""
-    system = f"{entry.system}: " if entry.system else ""
-    effect = f" ({entry.counted})" if entry.counted else ""
-    claim = entry.claim.replace("`", "")
+    system = f"{expectation.system}: " if expectation.system else ""
+    effect = f" ({expectation.effect})" if expectation.effect else ""
     return Text.assemble(
-        (f"{entry.mark} {entry.verdict}", STYLES[entry.tone]), f"  {system}{claim}", (effect, "dim")
+        (f"{expectation.mark} {expectation.verdict}", STYLES.get(expectation.tone, "")),
+        f"  {system}{_plain(expectation.claim)}",
+        (effect, "dim"),
     )
+
+
+def _plain(text: str) -> str:
+    """Text without the backticks around names."""
+    return text.replace("`", "")
 
 
 def _table(found: results.Results, part: sweep.Part) -> RichTable:

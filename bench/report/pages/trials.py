@@ -87,7 +87,7 @@ def _facts(row: pd.Series[Any], document: Json) -> Iterator[Fact]:
     )
     yield Fact(
         "Full read",
-        f"lost {numbers.count(row['lost'])}, twice {numbers.count(row['duplicates'])}, "
+        f"lost {numbers.count(row['lost'])}, duplicated {numbers.count(row['duplicates'])}, "
         f"out of order {numbers.count(row['out_of_order'])}",
     )
     yield Fact("Begun", str(document.get("started_utc") or numbers.NOTHING))

@@ -120,6 +120,20 @@ def of_case(files: Iterable[Json], case: str) -> Tried:
     return Tried(promise(own[0]) if own else None, own, valid)
 
 
+def breaks_promise(found: Results, case: str) -> bool:
+    """Whether a case that loses a message breaks its promise by that.
+
+    What an application between two topics loses, it loses by when it settles, of which no promise speaks.
+    """
+    tried = of_case(found.trial_files.values(), case)
+    return tried.judged is Covered.WITHIN and not any(settles(trial) for trial in tried.trials)
+
+
+def settles(trial: Json) -> bool:
+    """Whether an application lies between the topic that is written to and the one that is read in full."""
+    return bool((trial["case"].get("configuration") or {}).get("processor"))
+
+
 def faults(trial: Json) -> list[Json]:
     """Return the faults of a trial.json that are seen to have struck; its other steps break nothing."""
     return [step for step in trial.get("faults") or () if step.get("proven")]

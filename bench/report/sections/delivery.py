@@ -11,9 +11,10 @@ import pandas as pd
 from bench import numbers
 from bench.report import sweep
 from bench.report.results import Results
+from bench.report.sections import covered
 from bench.report.table import Cell, Column, Row, Table, case_table, lost_cell, number_cell
 
-_TONES = ("bad", "warn", "good")
+_TONES = ("bad", "warn", "neutral", "good")
 _COLUMNS = (
     ("sent", "sends", "plain"),
     ("acked", "sends", "plain"),
@@ -24,8 +25,8 @@ _COLUMNS = (
     ("fail_present", "failed", "warn"),
     ("unknown_present", "unknown", "plain"),
     ("unknown_absent", "unknown", "plain"),
-    ("duplicates", "in the log", "warn"),
-    ("out_of_order", "in the log", "warn"),
+    ("duplicates", "in the log", "plain"),
+    ("out_of_order", "in the log", "plain"),
 )
 _HEADS = {
     "fail_present": "present",
@@ -39,7 +40,7 @@ _HEADS = {
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence of the account; `tone` is good, warn or bad."""
+    """One sentence of the account; `tone` is good, neutral, warn or, of a broken promise, bad."""
 
     tone: str
     text: str
@@ -51,12 +52,14 @@ def statements(results: Results) -> list[Statement]:
     return sorted(every, key=lambda statement: _TONES.index(statement.tone))
 
 
-def account(part: sweep.Part) -> Table:
-    """Counters by case: sums over its valid trials."""
+def account(results: Results, part: sweep.Part) -> Table:
+    """Counters by case: sums over its valid trials. A loss that no promise covers is not red."""
     columns = [Column(_HEADS.get(name, name), "number", group) for name, group, _ in _COLUMNS]
     cells = [
         [
-            lost_cell(case) if name == "lost" else number_cell(case.get(name), tone=tone)
+            lost_cell(case, tone=_loss_tone(results, str(case["case"])))
+            if name == "lost"
+            else number_cell(case.get(name), tone=tone)
             for name, _, tone in _COLUMNS
         ]
         for _, case in part.cases.iterrows()
@@ -92,10 +95,10 @@ def counters(results: Results) -> Table | None:
                     Cell(str(trial["case"])),
                     number_cell(trial["round"] + 1),
                     *map(number_cell, counts),
-                    number_cell(_missing(trial), tone="bad"),
+                    number_cell(_missing(trial), tone=_loss_tone(results, str(trial["case"]))),
                     number_cell(stray, tone="warn"),
-                    number_cell(trial["out_of_order"], tone="warn"),
-                    number_cell(trial["duplicates"], tone="warn"),
+                    number_cell(trial["out_of_order"]),
+                    number_cell(trial["duplicates"]),
                 )
             )
         )
@@ -116,6 +119,10 @@ def unfinished(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     return (
         Table("Unfinished reads", (*heads, Column("where it stopped", "text")), tuple(rows)) if rows else None
     )
+
+
+def _loss_tone(results: Results, case: str) -> str:
+    return "bad" if covered.breaks_promise(results, case) else "strong"
 
 
 def _missing(trial: pd.Series[Any]) -> float | None:
@@ -158,8 +165,9 @@ def _loss(results: Results) -> Iterator[Statement]:
     if total:
         affected = valid.loc[lost > 0]
         trials, cases = len(affected), affected["case"].nunique()
+        broken = any(covered.breaks_promise(results, str(case)) for case in affected["case"].unique())
         yield Statement(
-            "bad",
+            "bad" if broken else "warn",
             f"{numbers.plural(total, 'acknowledged message')} lost, in "
             f"{numbers.plural(trials, 'trial')} of {numbers.plural(cases, 'case')}; "
             f"{numbers.count(acked)} were acknowledged in all valid trials.",
@@ -175,8 +183,10 @@ def _loss(results: Results) -> Iterator[Statement]:
     others = results.trials[results.trials["verdict"] != "valid"]
     uncounted = int(pd.to_numeric(others["lost"]).sum())
     if uncounted:
+        cases = others.loc[pd.to_numeric(others["lost"]) > 0, "case"].unique()
+        broken = any(covered.breaks_promise(results, str(case)) for case in cases)
         yield Statement(
-            "bad",
+            "bad" if broken else "warn",
             f"Trials that do not count miss {numbers.plural(uncounted, 'more acknowledged message')}; "
             "they are not in the table below.",
         )
@@ -184,14 +194,14 @@ def _loss(results: Results) -> Iterator[Statement]:
 
 def _unsaid(results: Results) -> Iterator[Statement]:
     if results.valid.empty:
-        yield Statement("warn", "No trial is valid, so nothing can be said about what was delivered.")
+        yield Statement("warn", "No trial is valid, so what was delivered is not known.")
     finished = results.trials[results.trials["state"] == "finished"]
     short = int((~finished["account_complete"].astype(bool)).sum())
     if short:
         yield Statement(
             "warn",
             f"In {numbers.plural(short, 'trial')} the full read did not reach the end: what is "
-            f"lost there cannot be said. {_unread(finished)}".rstrip(),
+            f"lost there is not known. {_unread(finished)}".rstrip(),
         )
 
 
@@ -203,11 +213,11 @@ def _unread(trials: pd.DataFrame) -> str:
 def _log(results: Results) -> Iterator[Statement]:
     duplicates, disordered = (int(results.valid[name].sum()) for name in ("duplicates", "out_of_order"))
     if duplicates:
-        yield Statement("warn", f"{numbers.plural(duplicates, 'duplicate')} in the log.")
+        yield Statement("neutral", f"{numbers.plural(duplicates, 'duplicate')} in the log.")
     if disordered:
-        yield Statement("warn", f"{numbers.plural(disordered, 'message')} out of order.")
+        yield Statement("neutral", f"{numbers.plural(disordered, 'message')} out of order.")
     if len(results.valid) and not duplicates and not disordered:
-        yield Statement("good", "No message is there twice, none is out of order.")
+        yield Statement("good", "No message is duplicated, none is out of order.")
 
 
 def _unconfirmed(results: Results) -> Iterator[Statement]:
@@ -215,7 +225,7 @@ def _unconfirmed(results: Results) -> Iterator[Statement]:
     if present:
         yield Statement(
             "warn",
-            f"{numbers.plural(present, 'message')} that the client was told had failed "
+            f"{numbers.plural(present, 'message')} that failed for the client "
             f"{'is' if present == 1 else 'are'} in the log all the same.",
         )
 

@@ -98,8 +98,8 @@ def _counted(entry: Json) -> str:
     """
     comparisons, verdict = entry.get("comparisons") or (), _word(entry.get("verdict"))
     if _bounds(comparisons):
-        kept, every = (sum(int(one[name]) for one in comparisons) for name in ("rounds_for", "rounds"))
-        return f"kept in {kept} of {numbers.plural(every, 'trial')}" if kept < every else ""
+        held, every = (sum(int(one[name]) for one in comparisons) for name in ("rounds_for", "rounds"))
+        return f"held in {held} of {numbers.plural(every, 'trial')}" if held < every else ""
     ratios = _effect(entry) or _ratios(comparisons)
     if verdict in TONES or not ratios:
         return ratios

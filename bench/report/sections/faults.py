@@ -21,9 +21,9 @@ _GROUPS = (
     ("since the first send", ("asked", "in force", "healed")),
     (
         "producers, since it was asked for",
-        ("first failed", "first acked", "no ack", "of it served", "rate", "dip", "held up", "back"),
+        ("first failed", "first acked", "no ack", "thereof served", "rate", "dip", "held up", "back"),
     ),
-    ("consumers, likewise", ("first", "none", "of it served", "dip", "held up", "back")),
+    ("consumers, likewise", ("first", "none", "thereof served", "dip", "held up", "back")),
     ("copies, likewise", ("back",)),
 )
 """The numbers of a fault, by what they are of."""

@@ -49,8 +49,8 @@ class Elsewhere:
     tried: Sequence[_Tried]
     broke: bool
 
-    def said(self, system: str, promises: Collection[str]) -> str:
-        """Say in few words whether a system kept what these promise to survive, where nodes that keep messages broke.
+    def evidence(self, system: str, promises: Collection[str]) -> str:
+        """Return in few words what a system lost within these promises, where nodes that store messages broke.
 
         Empty where none did within any of these.
         """
@@ -64,55 +64,54 @@ class Elsewhere:
         ]
         if not those:
             return ""
-        told = [one for one in those if not _untold(one)]
-        rest = [one for one in those if _untold(one)]
-        said = [*([_outcome(told)] if told else []), *([_left(rest, more=bool(told))] if rest else [])]
-        return f"{system.capitalize()} {', and '.join(said)}"
+        read = [one for one in those if not _unknown(one)]
+        unread = [one for one in those if _unknown(one)]
+        words = [_outcome(read) if read else "lost", _upper_bound(unread) if unread else ""]
+        return f"{system.capitalize()} {(', and ' if read else ' ').join(filter(None, words))}"
 
     def summary(self) -> str:
-        """Say it of all promises, for the first page."""
-        said = [
-            self.said(system, {one.survives for one in promises})
+        """Return it for all promises."""
+        systems = [
+            self.evidence(system, {one.survives for one in promises})
             for system, promises in self.promised.items()
         ]
-        words = "; ".join(filter(None, said))
+        words = "; ".join(filter(None, systems))
         return (
-            f"Where nodes that keep messages broke, in other runs, within what is promised here: {words}."
+            f"In other runs nodes that store messages broke within what is promised here: {words}."
             if words
             else ""
         )
 
 
-def _untold(one: _Tried) -> bool:
+def _unknown(one: _Tried) -> bool:
     """Whether nobody knows of any message that is lost, nor that none is."""
     return numbers.absent(one.case["lost"]) and not known_lost(one.case)
 
 
 def _outcome(tried: Sequence[_Tried]) -> str:
-    """Say what became of messages in trials that were all read."""
+    """State what trials lost that were all read, and how many of them destroyed a copy."""
     lost = sum(known_lost(one.case) > 0 for one in tried)
     runs = numbers.plural(len({one.other.path for one in tried}), "scenario")
     of = f"lost messages in {lost} of {numbers.plural(len(tried), 'configuration')}"
     trials = numbers.plural(_trials(tried), "trial")
-    return f"{of if lost else 'lost nothing'} in {trials} of {runs} ({_how(tried)})"
+    return f"{of if lost else 'lost nothing'} in {trials} of {runs}, {_how(tried)}"
 
 
 def _how(tried: Sequence[_Tried]) -> str:
-    """Say in how many trials a node was gone for good, and all were without power: in the others nodes came back."""
+    """State in how many trials a node never came back, and all were without power: in the others nodes came back."""
     gone, cut = (sum(getattr(one.tried, name) for one in tried) for name in ("lost_nodes", "cut_power"))
-    said = (
-        f"a node's copies gone for good in {gone}" if gone else "",
-        f"the power of all cut in {cut}" if cut else "",
-    )
-    return ", ".join(filter(None, said)) or "nodes came back in all"
+    words = (f"{gone} destroyed a copy" if gone else "", f"{cut} cut the power of all nodes" if cut else "")
+    known = " and ".join(filter(None, words))
+    return f"of which {known}" if known else "in all of which nodes came back"
 
 
-def _left(tried: Sequence[_Tried], *, more: bool) -> str:
-    """Say of how many messages nobody knows whether they are lost, as a full read did not reach its end."""
+def _upper_bound(tried: Sequence[_Tried]) -> str:
+    """State how many messages are lost at most where full reads did not reach their end, and in which scenarios."""
     counts = ([one.case.get(name) for one in tried] for name in ("unread", "acked"))
     unread, acked = (int(pd.to_numeric(pd.Series(those, dtype=object)).sum()) for those in counts)
-    where = f"in {_trials(tried)} more" if more else f"in {numbers.plural(_trials(tried), 'trial')}"
-    return f"{where} left {unread:,} of {acked:,} acknowledged messages unread, lost or not"
+    scenarios = ", ".join(dict.fromkeys(f"`{one.other.manifest.get('scenario')}`" for one in tried))
+    trials = numbers.plural(_trials(tried), "trial")
+    return f"at most {unread:,} of {acked:,} messages in {trials} of {scenarios}, where reading stopped early"
 
 
 def _trials(tried: Sequence[_Tried]) -> int:

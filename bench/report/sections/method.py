@@ -16,7 +16,7 @@ from bench.scenario.values import AS_IS
 
 _INTERLEAVED = (
     "The slices of all cases of a cluster alternate, in a new random order in each cycle, so that slow phases and "
-    "drift meet all cases alike."
+    "drift meet all cases to the same extent."
 )
 
 

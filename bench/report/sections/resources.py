@@ -21,8 +21,8 @@ _WORDS = {
     "disk": "the disk",
     "network": "the network",
     "broker": "the time in the broker, its waiting for followers or bookies included",
-    "none": "nothing: the rate asked for was kept",
-    "unknown": "not to be told",
+    "none": "nothing: the rate asked for was reached",
+    "unknown": "not known",
 }
 _TONES = {"client": "warn", "cpu": "warn", "unknown": "quiet"}
 
@@ -136,7 +136,7 @@ def busy(results: Results) -> str | None:
         f"all of the {method.cores(results)} were busy": int(full.sum()),
         "servers and client were busy for about as long as sends were open: work on these for the most part, one step "
         "after the other, for which further cores would be idle": int(turns.sum()),
-        "work beside the open sends kept further cores busy": int((~full & ~turns).sum()),
+        "work beside the open sends had further cores busy": int((~full & ~turns).sum()),
     }
     said = [f"in {numbers.plural(count, 'trial')} {way}" for way, count in ways.items() if count]
     return f"Where the CPU was the limit: {', '.join(said)}."

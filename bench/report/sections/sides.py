@@ -79,7 +79,7 @@ def _kept(point: Json, systems: Sequence[str], elsewhere: Elsewhere | None) -> s
     if elsewhere is None or point["same"] is None:
         return ""
     said = [
-        elsewhere.said(system, {survives})
+        elsewhere.evidence(system, {survives})
         for system, survives in zip(systems, point["survives"], strict=True)
     ]
     words = ", ".join(filter(None, said))

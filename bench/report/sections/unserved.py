@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -32,8 +32,17 @@ def some(results: Results) -> bool:
     return any(share(case) for _, case in results.cases.iterrows())
 
 
-def warning(results: Results) -> str | None:
-    """Say on the first page that much of what was due was never sent, which throughput alone does not show."""
+class Worst(NamedTuple):
+    """The case that sent the least of what was due; of how many (`every`) so many (`cases`) left out much of it."""
+
+    case: str
+    share: float
+    cases: int
+    every: int
+
+
+def worst(results: Results) -> Worst | None:
+    """Return which case did not send the largest share of what was due; None where no case left out much of it."""
     shares = {
         str(case["case"]): _never(case) / due
         for _, case in results.cases.iterrows()
@@ -42,12 +51,19 @@ def warning(results: Results) -> str | None:
     those = {case: one for case, one in shares.items() if one >= _MUCH}
     if not those:
         return None
-    worst = max(those, key=lambda case: those[case])
-    many = len(those) > 1
+    case = max(those, key=lambda name: those[name])
+    return Worst(case, those[case], len(those), len(shares))
+
+
+def warning(results: Results) -> str | None:
+    """Say on the first page that much of what was due was never sent, which throughput alone does not show."""
+    found = worst(results)
+    if found is None:
+        return None
     return (
-        f"The rate asked for was not kept in {len(those)} of {numbers.plural(len(shares), 'configuration')}: "
-        f"{'up to ' if many else ''}{numbers.share(those[worst])} of the sends that were due were never made"
-        f" ({worst}), as so many were open already. Response times count them as the longest."
+        f"The rate asked for was not reached in {found.cases} of {numbers.plural(found.every, 'configuration')}: "
+        f"{'up to ' if found.cases > 1 else ''}{numbers.share(found.share)} of the sends that were due were never made"
+        f" ({found.case}), as so many were open already. Response times count them as the longest."
     )
 
 

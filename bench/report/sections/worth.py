@@ -11,10 +11,10 @@ from bench import numbers
 from bench.model import HEALING, NO_END, RESTART, text
 from bench.report import sweep
 from bench.report.results import Results
-from bench.report.sections import method
+from bench.report.sections import covered, method
 from bench.report.table import Cell, Column, Row, Table
 
-_COUNTS = (("lost", "bad"), ("duplicates", "warn"), ("out_of_order", "warn"))
+_COUNTS = ("lost", "duplicates", "out_of_order")
 _BASE = {
     "kafka": (
         *(("producer", "acks"), ("producer", "enable.idempotence")),
@@ -32,8 +32,8 @@ HEADS = (
     "trials",
     "acks/s before",
     "lost",
-    "twice",
-    "disordered",
+    "duplicated",
+    "out of order",
     "no ack, s",
     "rate back, s",
     "none read, s",
@@ -70,10 +70,11 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell,
     alone, of = method.alone(valid)
     faults = found.faults[found.faults["trial"].isin(alone["trial"])]
     before = _before(faults)
-    lost, *others = (_count(valid[name], tone) for name, tone in _COUNTS)
+    tone = "bad" if covered.breaks_promise(found, str(case["case"])) else "strong"
+    lost, *others = (_count(valid[name], tone if name == "lost" else "plain") for name in _COUNTS)
     if valid["unread"].any():
         known = "" if lost.text in {"0", numbers.NOTHING} else f"{lost.text}, "
-        lost = Cell(f"{known}{_span(valid['unread'], numbers.count)} unread", "bad")
+        lost = Cell(f"{known}{_span(valid['unread'], numbers.count)} unread", tone)
     return (
         Cell(_label(found, part, case, trials), "plain"),
         counted,

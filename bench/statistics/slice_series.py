@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from bench.analysis.statistics.round_ratios import Series
+from bench.statistics.round_ratios import Series
 
 Row = Mapping[str, Any]
 

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
-from bench.analysis.statistics.interval import LEVEL, paired, paired_ratio
 from bench.model import Interval
+from bench.statistics.interval import LEVEL, paired, paired_ratio
 
 Values = Mapping[str, Mapping[int, float]]
 """One figure by case and round."""

@@ -90,6 +90,14 @@ def by_round(rows: Iterable[Mapping[str, Any]], metric: str) -> dict[int, float]
     return {number: value for number, value in values.items() if value is not None}
 
 
+def values_by_case(rows: Iterable[Mapping[str, Any]], metric: str) -> dict[str, dict[int, float]]:
+    """Return a column of the table `trials` by case and round, of the trials that have a value."""
+    cases: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        cases.setdefault(row["case"], []).append(row)
+    return {case: by_round(members, metric) for case, members in cases.items()}
+
+
 def timed(row: Mapping[str, Any], metric: str) -> float | None:
     """Return a trial's figure: None where nothing was measured, infinity for a time among what never came."""
     return math.inf if metric in TIMES and numbers.endless(row, metric) else row.get(metric)

@@ -1,0 +1,105 @@
+"""The findings that compare: what a scenario declares, else both systems at equal guarantees, else each one alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bench import numbers
+from bench.report.answer import guarantees
+from bench.report.answer.configurations import RATE, Configurations, Measure, section, words
+from bench.report.answer.model import Advised, Finding
+from bench.report.answer.sentences import sentence
+from bench.report.presentation import DeclaredComparison
+
+
+def comparisons(cases: Configurations, declared: tuple[DeclaredComparison, ...]) -> list[Advised]:
+    """Return the findings of every declared comparison that the run has; without any, what every run allows."""
+    found = [
+        advised
+        for before, one in zip((None, *declared), declared, strict=False)
+        for advised in _declared(cases, one, before)
+    ]
+    return found or _undeclared(cases)
+
+
+def leading_metric(cases: Configurations, declared: tuple[DeclaredComparison, ...] = ()) -> str:
+    """Return the metric that a run answers with: that of its first comparison.
+
+    Without any, throughput of closed loops and p99 response time of open ones.
+    """
+    for comparison in declared:
+        if cases.names and cases.measure(cases.names[0], comparison.metric):
+            return comparison.metric
+    return "response_p99_ns" if cases.found.summary.get("figure") == "response" else RATE
+
+
+def _declared(
+    cases: Configurations, declared: DeclaredComparison, before: DeclaredComparison | None
+) -> Iterator[Advised]:
+    if declared.change:
+        return _change(cases, declared)
+    again = before is not None and (before.guarantee, before.metric) == (declared.guarantee, declared.metric)
+    return guarantees.declared(cases, declared, again=again)
+
+
+def _change(cases: Configurations, declared: DeclaredComparison) -> Iterator[Advised]:
+    """State what a change of one system's configuration does; nothing where the run lacks one of the two cases."""
+    of, to = (cases.case(declared.system, settings) for settings in (declared.of, declared.to))
+    if of is None or to is None or (measure := cases.measure(of, declared.metric)) is None:
+        return
+    effect = cases.effect(of, to, declared.metric)
+    outcome = effect.outcome(cases.smallest)
+    slots = {
+        "change": declared.change,
+        "system": declared.system.capitalize(),
+        "measure": measure,
+        "what": words(declared.metric),
+        "outcome": outcome,
+        "effect": effect.upward.slots,
+        "smallest": cases.smallest_words,
+        "of": cases.figure(of, declared.metric),
+        "to": cases.figure(to, declared.metric),
+    }
+    finding = Finding(sentence("change", slots), outcome.decided, section(declared.metric))
+    yield Advised(finding, declared.advice.get(outcome, ""))
+
+
+def _undeclared(cases: Configurations) -> list[Advised]:
+    metric = leading_metric(cases)
+    by_guarantee: dict[tuple[str, ...], list[guarantees.Point]] = {}
+    for point in guarantees.points(cases):
+        by_guarantee.setdefault(point.survives, []).append(point)
+    found = [
+        advised
+        for survives, points in by_guarantee.items()
+        for advised in guarantees.at_guarantee(
+            cases, points, DeclaredComparison(metric, guarantee=survives[0])
+        )
+    ]
+    return found or list(_spreads(cases, metric))
+
+
+def _spreads(cases: Configurations, metric: str) -> Iterator[Advised]:
+    """State each system's fastest and slowest configuration of those that promise something."""
+    for part in cases.parts:
+        measured = [
+            case
+            for case in map(str, part.cases["case"])
+            if not numbers.absent(cases.row(case).get(metric)) and not cases.hollow(case)
+        ]
+        ordered = sorted(measured, key=lambda case: float(cases.row(case)[metric]))
+        if not ordered or (measure := cases.measure(ordered[0], metric)) is None:
+            continue
+        if measure is not Measure.TIME:
+            ordered.reverse()
+        slots = {
+            "system": part.title,
+            "measure": measure,
+            "what": words(metric),
+            "count": len(ordered),
+            "fastest": cases.label(ordered[0]),
+            "slowest": cases.label(ordered[-1]) if len(ordered) > 1 else "",
+            "best": cases.figure(ordered[0], metric),
+            "worst": cases.figure(ordered[-1], metric),
+        }
+        yield Advised(Finding(sentence("spread", slots), anchor=section(metric)))

@@ -1,0 +1,246 @@
+"""The cases of a run as an answer speaks of them: their labels, what they promise, their figures and effects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+
+from bench import numbers
+from bench.guarantee import Guarantee, chosen
+from bench.model import EMULATED_FSYNC, NANOS, TIMES
+from bench.report import sweep
+from bench.report.answer.effect import Effect
+from bench.report.presentation import Labels
+from bench.report.results import Json, Results
+from bench.report.sections import covered, effects
+from bench.scenario.values import AS_IS
+from bench.statistics.groups import group
+from bench.statistics.interval import values_by_case
+from bench.statistics.round_ratios import RoundRatio, RoundRatios
+
+RATE, BYTES = "throughput_msgs_per_s", "throughput_bytes_per_s"
+_POINTS = {"p50": "median", "p90": "p90", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "mean": "mean"}
+_MEASURES = {
+    "service": "time of a send",
+    "response": "response time",
+    "queue": "time in the queue",
+    "e2e": "end-to-end time",
+}
+_SECTIONS = {"service": "service", "response": "response", "e2e": "end-to-end"}
+
+
+class Measure(StrEnum):
+    """How a figure is stated: as the time of a send in a loop that has one open, as a rate, or as a time."""
+
+    SEND = "send"
+    RATE = "rate"
+    BYTES = "bytes"
+    TIME = "time"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A case's figures as sentences have them; the one that the measure needs is filled."""
+
+    ms: str = ""
+    rate: str = ""
+    bytes: str = ""
+    time: str = ""
+
+
+class Configurations:
+    """The cases of a run."""
+
+    def __init__(self, found: Results, labels: Labels) -> None:
+        """Take a run's results and the words of its scenario."""
+        self.found = found
+        self._labels = labels
+        self._rows = {str(case["case"]): case for _, case in found.cases.iterrows()}
+        self._documents = {str(file["case"]["name"]): file for file in found.trial_files.values()}
+        self._ratios: dict[str, RoundRatios] = {}
+        self.parts = sweep.parts(found)
+
+    @property
+    def smallest(self) -> float:
+        """The smallest effect that matters, as a share."""
+        return effects.smallest(self.found)
+
+    @property
+    def smallest_words(self) -> str:
+        """The same as sentences have it: 5 %."""
+        return f"{self.smallest * 100:.3g} %"
+
+    @property
+    def names(self) -> list[str]:
+        """The cases, in the scenario's order, system by system."""
+        return [str(name) for part in self.parts for name in part.cases["case"]]
+
+    def row(self, case: str) -> pd.Series[Any]:
+        """Return a case's row of results/cases."""
+        return self._rows[case]
+
+    def case(self, system: str, settings: Mapping[str, str]) -> str | None:
+        """Return the case of a system with these settings; of several the one on the unmodified disk; None for none."""
+        those = [
+            str(case["case"])
+            for _, case in self.found.cases.iterrows()
+            if case["system"] == system and _has(case, settings)
+        ]
+        unmodified = [
+            name for name in those if numbers.text(self._rows[name].get(EMULATED_FSYNC, AS_IS)) == AS_IS
+        ]
+        known = those if len(those) == 1 else unmodified
+        return known[0] if len(known) == 1 else None
+
+    def label(self, case: str) -> str:
+        """Name a case by the settings that differ between the cases of its system."""
+        return self._names.get(case, case)
+
+    def named(self, case: str) -> str:
+        """Name a case with its system: Kafka (4 replicas, wait for all)."""
+        system, label = str(self._rows[case]["system"]).capitalize(), self.label(case)
+        return system if label == system else f"{system} ({label})"
+
+    @cached_property
+    def _names(self) -> dict[str, str]:
+        names: dict[str, str] = {}
+        for part in self.parts:
+            varied = [name for name in part.settings if len({*part.cases[name].map(numbers.text)}) > 1]
+            cases = [
+                {
+                    name: value
+                    for name, value in zip(part.settings, part.values(case), strict=True)
+                    if name in varied
+                }
+                for _, case in part.cases.iterrows()
+            ]
+            labels = self._labels.distinct(part.system, cases)
+            names.update(zip(map(str, part.cases["case"]), labels, strict=True))
+        return names
+
+    def value(self, system: str, setting: str, value: str) -> str:
+        """Name one value of a setting; empty where it says nothing."""
+        return self._labels.value(system, setting, value)
+
+    def promise(self, case: str) -> Guarantee | None:
+        """Return what a case promises of an acknowledged message; None where nothing is known."""
+        document = self._documents.get(case)
+        return covered.promise(document) if document else None
+
+    def hollow(self, case: str) -> bool:
+        """Whether a case promises nothing."""
+        promise = self.promise(case)
+        return promise is not None and promise.nodes is None
+
+    def configured(self, case: str) -> dict[str, str]:
+        """Return every setting that a case asks for, by its own name, as text."""
+        document = self._documents.get(case)
+        if not document:
+            return {}
+        return chosen(document["case"]["settings"], document["case"].get("configuration") or {})
+
+    def load(self, case: str) -> Json:
+        """Return the load of a case."""
+        load: Json = (self._documents.get(case) or {}).get("load") or {}
+        return load
+
+    def measure(self, case: str, metric: str) -> Measure | None:
+        """Return how a metric of a case is stated; None for one that this does not know."""
+        if metric in TIMES:
+            return Measure.TIME
+        if metric == BYTES:
+            return Measure.BYTES
+        if metric != RATE:
+            return None
+        load = self.load(case)
+        one_open = (
+            load.get("pacing") == "closed" and load.get("producers") == 1 and (load.get("window") or 1) == 1
+        )
+        return Measure.SEND if one_open else Measure.RATE
+
+    def figure(self, case: str, metric: str) -> Figure:
+        """Return a case's median as sentences have it."""
+        return figure(self._rows[case].get(metric), metric)
+
+    def effect(self, case: str, other: str, metric: str) -> Effect:
+        """Return a case's value over another's.
+
+        From the table `ratios` where that has the pair; else from the rounds of both, by the same rule.
+        """
+        return (
+            self._stated(case, other, metric)
+            or self._inverse(self._stated(other, case, metric))
+            or _of_rounds(self._of(metric).ratio(case, other))
+        )
+
+    def _stated(self, case: str, baseline: str, metric: str) -> Effect | None:
+        table = self.found.ratios
+        own = table[(table["case"] == case) & (table["baseline"] == baseline) & (table["metric"] == metric)]
+        if own.empty:
+            return None
+        row = own.iloc[0]
+        low, high = (None if numbers.absent(row[end]) else float(row[end]) for end in ("low", "high"))
+        return Effect(float(row["ratio"]), low, high, int(row["rounds"]))
+
+    @staticmethod
+    def _inverse(effect: Effect | None) -> Effect | None:
+        return effect.inverse if effect else None
+
+    def _of(self, metric: str) -> RoundRatios:
+        """Return the ratios of a metric between any two cases, over the rounds of the valid trials."""
+        if metric not in self._ratios:
+            valid = self.found.valid
+            rows = [
+                {name: None if numbers.absent(value) else value for name, value in row.items()}
+                for row in valid.to_dict("records")
+            ]
+            groups = {
+                name: group(
+                    file["case"]["system"], file["case"]["settings"], file["case"].get("configuration") or {}
+                )
+                for name, file in self._documents.items()
+            }
+            self._ratios[metric] = RoundRatios(values_by_case(rows, metric), groups)
+        return self._ratios[metric]
+
+
+def figure(value: float | None, metric: str) -> Figure:
+    """Return a value as sentences have it."""
+    if metric == BYTES:
+        return Figure(bytes=numbers.size(value))
+    if metric != RATE:
+        return Figure(time=numbers.duration(value))
+    known = value is not None and not numbers.absent(value) and value > 0
+    return Figure(
+        ms=numbers.ms(NANOS / value) if value and known else numbers.NOTHING, rate=numbers.rate(value)
+    )
+
+
+def words(metric: str) -> str:
+    """Name a time: the median time of a send. A rate is that time in other words where one send is open."""
+    if metric not in TIMES:
+        return "the time of a send"
+    measure, _, point = metric.removesuffix("_ns").partition("_")
+    return f"the {_POINTS.get(point, point)} {_MEASURES.get(measure, measure)}"
+
+
+def section(metric: str) -> str:
+    """Return the section of the report that has a metric's figures."""
+    return _SECTIONS.get(metric.partition("_")[0], "throughput")
+
+
+def _has(case: pd.Series[Any], settings: Mapping[str, str]) -> bool:
+    return all(name in case and numbers.text(case[name]) == value for name, value in settings.items())
+
+
+def _of_rounds(ratio: RoundRatio | None) -> Effect:
+    if ratio is None:
+        return Effect(None, None, None, 0)
+    interval = ratio.interval()
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return Effect(ratio.ratio, low, high, ratio.rounds)

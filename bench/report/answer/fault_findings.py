@@ -1,0 +1,251 @@
+"""What faults did, in sentences: what was lost, how long nobody could write or read, and what is there again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench import numbers
+from bench.model import ENOUGH_TRIALS
+from bench.report import case_groups, sweep
+from bench.report import fault_words as words
+from bench.report.answer.model import Finding
+from bench.report.answer.sentences import sentence
+from bench.report.loss import Loss, Span
+from bench.report.outage import BUSY_MACHINE, Outage
+from bench.report.presentation import Labels
+from bench.report.results import Results
+from bench.report.sections import fault_outcome
+from bench.report.sections.fault_outcome import Outcome
+
+_MOST, _MOST_WORDS = 4, 110
+_OUTLIER = 3.0
+"""An outage so many times as long as the next one is given apart from the others."""
+_EVENTS = {
+    "kill": "kill",
+    "stop": "stop",
+    "pause": "freeze",
+    "power-loss": "power cut",
+    "isolate": "isolation",
+    "full-disk": "disk failure",
+}
+"""What happens at a fault, by its kind."""
+_NEAR_NS = 5e8
+_ALIKE_NS, _ALIKE = 1e9, 1.25
+"""Outages of writes and reads that differ by no more than this are given as one."""
+
+
+@dataclass(frozen=True)
+class Struck:
+    """A run in which something broke: the outcome of each case, system by system."""
+
+    results: Results
+    labels: Labels
+    parts: Sequence[sweep.Part]
+    outcomes: Sequence[Sequence[Outcome]]
+
+    @property
+    def every(self) -> list[Outcome]:
+        """All outcomes."""
+        return [one for outcomes in self.outcomes for one in outcomes]
+
+    @property
+    def event(self) -> str:
+        """What the first fault did, as a noun; "first kill" where more follow."""
+        kinds = [kind for one in self.every for kind in one.kinds]
+        noun = _EVENTS.get(kinds[0], "fault") if kinds else "fault"
+        most = self.results.faults.groupby("trial").size().max() if len(self.results.faults) else 0
+        return f"first {noun}" if most > 1 else noun
+
+    @property
+    def decided(self) -> bool:
+        """Whether each case has as many valid trials as a verdict takes."""
+        return all(one.valid >= ENOUGH_TRIALS for one in self.every)
+
+    @property
+    def length(self) -> str:
+        """How long a trial lasted."""
+        return numbers.seconds(float(self.results.valid["window_s"].astype(float).median()))
+
+    def grouped(self, same: Callable[[Outcome, Outcome], bool]) -> list[Outcome]:
+        """Return one outcome for those of a system that are the same."""
+        return [
+            one
+            for part, outcomes in zip(self.parts, self.outcomes, strict=True)
+            for one in fault_outcome.joined(
+                self.results, part, self.labels, case_groups.grouped(outcomes, same)
+            )
+        ]
+
+
+def struck(results: Results, labels: Labels) -> Struck:
+    """Return the outcomes of a run."""
+    parts = sweep.parts(results)
+    return Struck(results, labels, parts, [fault_outcome.outcomes(results, part, labels) for part in parts])
+
+
+def findings(run: Struck) -> tuple[Finding, ...]:
+    """Return the findings, the most important first: at most four, of at most 110 words together."""
+    if not run.every:
+        return (Finding(sentence("no-valid-trial"), decided=False, anchor="left-out"),)
+    shown: list[Finding] = []
+    count = 0
+    for finding in _every(run):
+        count += len(finding.text.split())
+        if len(shown) == _MOST or (shown and count > _MOST_WORDS):
+            break
+        shown.append(finding)
+    return tuple(shown)
+
+
+def _every(run: Struck) -> Iterator[Finding]:
+    fates = run.grouped(lambda one, other: one.fate == other.fate)
+    survivors = [_subject(one) for one in fates if one.fate == "none lost"]
+    lost, unread = [one for one in fates if one.fate == "lost"], [one for one in run.every if one.unread]
+    if lost:
+        slots = {"losses": [_loss(run, one) for one in lost], "survivors": [] if unread else survivors}
+        yield _finding(run, "fault-loss", slots, "delivery")
+    if unread:
+        yield _finding(
+            run,
+            "fault-unread",
+            {"unread": [_unread(one) for one in unread], "survivors": survivors},
+            "delivery",
+        )
+    yield from _outages(run, safe=not lost and not unread)
+    if repeats := [_repeats(one) for one in run.grouped(_same_repeats) if _has_repeats(one)]:
+        yield _finding(run, "fault-repeats", {"repeats": repeats}, "delivery")
+
+
+def _finding(run: Struck, kind: str, slots: dict[str, Any], anchor: str) -> Finding:
+    return Finding(sentence(kind, slots), decided=run.decided, anchor=anchor)
+
+
+def _subject(outcome: Outcome) -> dict[str, Any]:
+    return {"system": outcome.title, "label": outcome.label}
+
+
+def _loss(run: Struck, outcome: Outcome) -> dict[str, Any]:
+    loss = outcome.loss
+    if loss is None:  # an outcome without a known loss is no one that lost messages
+        raise ValueError(outcome.cases)
+    script_ns = outcome.writes.script_ns if outcome.writes else None
+    reads_ns = outcome.reads.script_ns if outcome.reads else None
+    left_ns = script_ns if script_ns is not None else reads_ns
+    return _subject(outcome) | {
+        "span": str(loss.span),
+        "time": words.times(loss.low_ns, loss.high_ns, brief=True),
+        "count": words.counts(loss.losing),
+        "losing": len(loss.losing),
+        "trials": len(loss.counts),
+        "event": run.event,
+        "scripted": loss.scripted and (loss.span is Span.BEFORE or left_ns is not None),
+        "script": words.time(left_ns) if left_ns is not None else "",
+        "start": words.time(-loss.low_ns) if _begins_before(loss) else "",
+        "end": words.time(loss.high_ns) if loss.high_ns else "",
+    }
+
+
+def _begins_before(loss: Loss) -> bool:
+    return loss.span is Span.SOME and loss.low_ns < -_NEAR_NS
+
+
+def _unread(outcome: Outcome) -> dict[str, Any]:
+    return _subject(outcome) | {
+        "count": numbers.count(outcome.unread),
+        "acked": numbers.count(outcome.acked),
+    }
+
+
+def _outages(run: Struck, *, safe: bool) -> Iterator[Finding]:
+    """Give the times without writes, and without reads where these differ."""
+    written = run.grouped(lambda one, other: case_groups.same_outage(one.writes, other.writes))
+    together = all(_same_reads(one) for one in run.every) and any(one.reads for one in run.every)
+    if any(one.writes for one in written):
+        yield _outage(run, written, "writes", together=together, safe=safe)
+    if not together and any(one.reads for one in run.every):
+        yield _outage(run, _other_reads(run), "reads", together=False, safe=False)
+
+
+def _other_reads(run: Struck) -> list[Outcome]:
+    """Return the outcomes in which reads stopped for another time than writes."""
+    groups = run.grouped(
+        lambda one, other: (
+            _same_reads(one) == _same_reads(other) and case_groups.same_outage(one.reads, other.reads)
+        )
+    )
+    return [one for one in groups if one.reads and not _same_reads(one)]
+
+
+def _same_reads(outcome: Outcome) -> bool:
+    writes, reads = outcome.writes, outcome.reads
+    if writes is None or reads is None:
+        return reads is None
+    ends = ((writes.low_ns, reads.low_ns), (writes.high_ns, reads.high_ns))
+    return all(max(pair) - min(pair) <= max(_ALIKE_NS, (_ALIKE - 1) * min(pair)) for pair in ends)
+
+
+def _outage(run: Struck, outcomes: Sequence[Outcome], what: str, *, together: bool, safe: bool) -> Finding:
+    partitions = (
+        (trial["case"].get("configuration") or {}).get("partitions") or 1
+        for trial in run.results.trial_files.values()
+    )
+    slots = {
+        "safe": safe,
+        "some": what == "reads" and any(one.reads and _same_reads(one) for one in run.every),
+        "what": "writes and reads" if together else what,
+        "partition": any(count != 1 for count in partitions),
+        "settings": list(_settings(run, outcomes, what)),
+    }
+    return _finding(run, "fault-outage", slots, "faults")
+
+
+def _settings(run: Struck, outcomes: Sequence[Outcome], what: str) -> Iterator[dict[str, Any]]:
+    """Give outages of both systems together where their configurations have the same label."""
+    labels = dict.fromkeys(one.label for one in outcomes)
+    for label in labels:
+        same = [one for one in outcomes if one.label == label]
+        shared = bool(label) and len(same) > 1
+        shown = [
+            _outage_slots(run, one, outage, label="" if shared else label)
+            for one in same
+            if (outage := one.writes if what == "writes" else one.reads)
+        ]
+        if shown:
+            yield {"label": label if shared else "", "outages": shown}
+
+
+def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) -> dict[str, Any]:
+    strikes = sorted(outage.strikes_ns)
+    apart = len(strikes) > 2 and strikes[-1] > _OUTLIER * strikes[-2]
+    others = strikes[:-1] if apart else strikes
+    return {
+        "system": outcome.title,
+        "label": label,
+        "time": words.times(outage.low_ns, outage.high_ns, brief=outage.endless or bool(strikes)),
+        "endless": outage.endless,
+        "strikes": round(len(strikes) / len(outage.times_ns)),
+        "event": run.event.removeprefix("first "),
+        "length": run.length,
+        "worst": words.time(strikes[-1]) if apart else "",
+        "others": words.times(others[0], others[-1]) if others else "",
+        "script": words.time(outage.script_ns) if outage.script_ns is not None else "",
+        "aside": words.time(outage.aside_ns) if outage.aside_ns is not None else "",
+        "busy": outage.aside == BUSY_MACHINE,
+    }
+
+
+def _has_repeats(outcome: Outcome) -> bool:
+    return max((*outcome.duplicates, *outcome.disordered), default=0) > 0
+
+
+def _same_repeats(one: Outcome, other: Outcome) -> bool:
+    return _has_repeats(one) == _has_repeats(other)
+
+
+def _repeats(outcome: Outcome) -> dict[str, Any]:
+    most = (("duplicates", outcome.duplicates, "duplicate"), ("disordered", outcome.disordered, "message"))
+    return _subject(outcome) | {
+        name: numbers.plural(max(counts), noun) if any(counts) else "" for name, counts, noun in most
+    }

@@ -1,0 +1,93 @@
+"""What changes the conclusion of a run in which something broke, the gravest first, and what breaks a promise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bench import numbers
+from bench.model import ENOUGH_TRIALS
+from bench.report import beside
+from bench.report import fault_words as words
+from bench.report.answer.fault_findings import Struck
+from bench.report.answer.sentences import sentence
+from bench.report.loss import Span
+from bench.report.sections import covered
+
+_MOST = 3
+_FEW = 2
+"""So few trials of each configuration stand in the box; more than that only leave findings undecided."""
+
+
+def notices(run: Struck, note: str) -> tuple[str, ...]:
+    """Return what changes the conclusion, at most three, then how many more there are.
+
+    A scenario's own `note` takes the place of what the script decides.
+    """
+    first = [note] if note else [*_few_trials(run), *_scripted_losses(run)]
+    every = [*first, *_every(run)]
+    more = len(every) - _MOST
+    return (*every[:_MOST], sentence("notice-more", {"more": more})) if more > 0 else tuple(every)
+
+
+def _every(run: Struck) -> Iterator[str]:
+    results = run.results
+    yield from _unequal(run)
+    if changes := beside.changes(results.manifest):
+        yield sentence("notice-changed", {"changes": changes})
+    if uncounted := len(results.trials) - len(results.valid):
+        slots = {"uncounted": uncounted, "trials": numbers.plural(len(results.trials), "trial")}
+        yield sentence("notice-uncounted", slots)
+    if results.never_run:
+        yield sentence("notice-cut-short", {"trials": numbers.plural(results.never_run, "planned trial")})
+    if beside.is_quick(results.manifest):
+        yield sentence("notice-quick", {"sliced": results.sliced})
+
+
+def _few_trials(run: Struck) -> Iterator[str]:
+    fewest = min((one.valid for one in run.every), default=ENOUGH_TRIALS)
+    if 0 < fewest <= _FEW:
+        slots = {"trials": numbers.plural(fewest, "trial"), "length": run.length}
+        yield sentence("fault-few-trials", slots)
+
+
+def _scripted_losses(run: Struck) -> Iterator[str]:
+    """Where all that had been sent was lost: a longer load would have lost more."""
+    losses = [one for one in run.every if one.loss and one.loss.scripted and one.loss.span is Span.BEFORE]
+    if losses:
+        slots = {
+            "systems": " and ".join(dict.fromkeys(one.title for one in losses)),
+            "event": run.event,
+            "time": words.time(max(one.loss.high_ns for one in losses if one.loss)),
+        }
+        yield sentence("fault-loss-scripted", slots)
+
+
+def _unequal(run: Struck) -> Iterator[str]:
+    """Where messages are gone, and no configuration of one system promises what one of the other does."""
+    if all(one.fate == "none lost" for one in run.every):
+        return
+    promises = list(covered.promises(run.results, run.parts).values())
+    if len(promises) != 2 or not all(promises):
+        return
+    first, second = promises
+    if any(one.same(other) for one in first for other in second):
+        return
+    one, other = (system[0].survives if len(system) == 1 else "" for system in promises)
+    slots = {"first": run.parts[0].title, "second": run.parts[1].title, "one": one, "other": other}
+    yield sentence("fault-unequal", slots)
+
+
+def alarms(run: Struck) -> Iterator[str]:
+    """Give each loss, and each duplicate, that a promise of the configuration covers."""
+    for one in run.every:
+        slots = {"one": {"system": one.title, "label": one.label}, "survives": one.survives}
+        if one.broken_promise:
+            count = one.unread if one.fate == "unread" else one.lost
+            yield sentence("fault-alarm", slots | {"what": one.fate, "count": _messages(count)})
+        if one.repeated_promise:
+            count = numbers.plural(max(one.duplicates), "duplicate")
+            yield sentence("fault-alarm", slots | {"what": "duplicated", "count": count})
+
+
+def _messages(count: int) -> str:
+    return numbers.plural(count, "acknowledged message")

@@ -1,0 +1,56 @@
+"""The table of a fault's first page: each configuration with its settings, outages, losses and duplicates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bench.report import case_groups, sweep
+from bench.report.answer.fault_findings import Struck
+from bench.report.sections import fault_cells, fault_outcome, fault_settings
+from bench.report.sections.fault_outcome import Outcome
+from bench.report.table import Cell, Column, Row, Table, heading
+
+_MOST = 8
+_COLUMNS = (
+    Column("configuration", "name"),
+    Column("settings", "name"),
+    Column("no writes"),
+    Column("no reads"),
+    Column("lost in a trial"),
+    Column("duplicated"),
+)
+
+
+def table(run: Struck) -> Table | None:
+    """Return a row a configuration, at most eight; those with the same outcome share one where there are more."""
+    outcomes = run.outcomes if len(run.every) <= _MOST else [_joined(run, *one) for one in _by_part(run)]
+    rows = [
+        row
+        for part, every in zip(run.parts, outcomes, strict=True)
+        for row in _rows(run, part, every, opens=part is not run.parts[0])
+    ]
+    return Table("What the fault did", _COLUMNS, tuple(rows)) if rows else None
+
+
+def _by_part(run: Struck) -> Iterator[tuple[sweep.Part, Sequence[Outcome]]]:
+    return zip(run.parts, run.outcomes, strict=True)
+
+
+def _joined(run: Struck, part: sweep.Part, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    groups = case_groups.grouped(outcomes, same)
+    return fault_outcome.joined(run.results, part, run.labels, groups)
+
+
+def same(one: Outcome, other: Outcome) -> bool:
+    """Whether two configurations of a system had the same outcome: fate of messages, and about the same outage."""
+    return one.fate == other.fate and case_groups.same_outage(one.writes, other.writes)
+
+
+def _rows(run: Struck, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: bool) -> Iterator[Row]:
+    if outcomes:
+        yield heading(part.title, opens=opens)
+    for one in outcomes:
+        writes, lost, duplicated = fault_cells.cells(one)
+        reads = fault_cells.outage_cell(one.reads)
+        settings = fault_settings.settings(run.results, part, one.cases)
+        yield Row((Cell(one.label or part.title), Cell(settings), writes, reads, lost, duplicated))

@@ -1,0 +1,62 @@
+"""The answer of a run in which something broke: how long nobody could write or read, and what was lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bench.report.answer.conditions import conditions
+from bench.report.answer.expected import expected
+from bench.report.answer.fault_findings import Struck, findings, struck
+from bench.report.answer.fault_notices import alarms, notices
+from bench.report.answer.fault_table import table
+from bench.report.answer.glossary import glossary
+from bench.report.answer.model import Answer, Cause
+from bench.report.presentation import Presentation
+from bench.report.results import Results
+from bench.report.table import Table
+
+_MOST_CAUSES = 3
+_MANY_STRIKES = 5
+"""From so many faults in a trial on the figure of their total outage shows the answer, not one of seconds."""
+
+
+def answer(results: Results, presentation: Presentation) -> Answer:
+    """Return the answer of a run in which something broke on purpose. Raises ReportError."""
+    run = struck(results, presentation.labels)
+    manifest = results.manifest
+    shown, found = table(run), findings(run)
+    amber, red = notices(run, presentation.note), tuple(alarms(run))
+    causes = tuple(_causes(run, presentation))[:_MOST_CAUSES]
+    texts = [*(one.text for one in found), *amber, *red, *_texts(shown)]
+    texts += [f"{cause.text} {cause.prevention}" for cause in causes]
+    return Answer(
+        title=presentation.title or str(manifest.get("title") or results.run.name),
+        question=presentation.question or str(manifest.get("question") or ""),
+        findings=found,
+        conditions=conditions(results),
+        causes=causes,
+        table=shown,
+        glossary=glossary(" ".join(texts)),
+        notices=amber,
+        alarms=red,
+        expectations=expected(results, presentation.claims),
+        figure="downtime" if _strikes_often(run) else "timeline",
+    )
+
+
+def _causes(run: Struck, presentation: Presentation) -> Iterator[Cause]:
+    """Give the declared causes with which all valid trials of their cases agree, each once."""
+    shown: set[str] = set()
+    for cause in presentation.causes:
+        if cause.cause not in shown and cause.agrees(run.results.trials):
+            shown.add(cause.cause)
+            yield Cause(cause.cause, cause.prevention, cause.source)
+
+
+def _strikes_often(run: Struck) -> bool:
+    outages = [one.writes for one in run.every if one.writes]
+    return any(len(outage.strikes_ns) >= _MANY_STRIKES * len(outage.times_ns) for outage in outages)
+
+
+def _texts(shown: Table | None) -> Sequence[str]:
+    return [cell.text for row in shown.rows for cell in row.cells] if shown else []

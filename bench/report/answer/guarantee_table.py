@@ -1,0 +1,179 @@
+"""The table of an answer: guarantees with both systems' settings and figures, else each system's configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench import numbers
+from bench.model import EMULATED_FSYNC
+from bench.report import sweep
+from bench.report.answer import guarantees
+from bench.report.answer.configurations import Configurations, Figure, Measure, words
+from bench.report.answer.effect import Effect, Outcome
+from bench.report.answer.guarantees import Point, Standing
+from bench.report.table import Cell, Column, Row, Table, without_empty
+from bench.scenario.values import AS_IS
+
+MOST_ROWS = 8
+_NAMED = {
+    "kafka": ("replicas", "min.insync.replicas", "acks"),
+    "pulsar": ("quorums", "journalSyncData"),
+}
+"""The settings that decide what an acknowledgement promises; they are named where a case asks for them."""
+_NAMED_IF = (
+    ("flush.messages", "1"),
+    ("journalWriteData", "false"),
+    ("enable.idempotence", "true"),
+    ("brokerDeduplicationEnabled", "true"),
+)
+"""Settings that are named where they differ from what the systems ship."""
+_HEADS = {Measure.SEND: "ms a send (messages/s)", Measure.RATE: "messages/s", Measure.BYTES: "bytes/s"}
+
+
+def table(cases: Configurations, metric: str) -> Table | None:
+    """Return the table of an answer, at most eight rows; None where the run has measured nothing."""
+    those = _shown(guarantees.points(cases))
+    return _of_guarantees(cases, those, metric) if those else _of_cases(cases, metric)
+
+
+def _shown(every: Sequence[Point]) -> list[Point]:
+    """Return the points on the machine's own disk, and those on slower ones that wait for it where there is room."""
+    own_disk = guarantees.unmodified(every)
+    waiting = [point for point in every if point.entry.get("power") and point not in own_disk]
+    return [*own_disk, *waiting] if len(own_disk) + len(waiting) <= MOST_ROWS else own_disk
+
+
+def _of_guarantees(cases: Configurations, those: Sequence[Point], metric: str) -> Table:
+    shown = sweep.evenly(those, MOST_ROWS)
+    head = _head(cases, shown[0].cases[0], metric)
+    one, other = (shown[0].title(side) for side in (0, 1))
+    columns = (
+        Column("a message survives", "text"),
+        Column("at", "text"),
+        Column(f"{one} settings", "name"),
+        Column(f"{other} settings", "name"),
+        Column(one, "number", head),
+        Column(other, "number", head),
+        Column("ahead", "text"),
+    )
+    rows, above = [], ""
+    for point in shown:
+        rows.append(_row(cases, point, metric, above))
+        above = _guarantee(point)
+    return without_empty(Table("Equal guarantees", columns, tuple(rows)))
+
+
+def _row(cases: Configurations, point: Point, metric: str, above: str) -> Row:
+    guarantee = _guarantee(point)
+    figures = guarantees.side_figures(cases, point, metric)
+    return Row(
+        (
+            Cell("" if guarantee == above else guarantee),
+            Cell(_at(cases, point)),
+            *(Cell(settings(cases, case)) for case in point.cases),
+            *(Cell(_text(cases, case, metric, one)) for case, one in zip(point.cases, figures, strict=True)),
+            _ahead(cases, point, guarantees.standing(cases, point, metric)),
+        ),
+        opens=bool(above) and guarantee != above,
+    )
+
+
+def _guarantee(point: Point) -> str:
+    """What both survive, and where writes go on in one of them only with a node gone."""
+    one, other = point.entry["go_on"]
+    if one is None or other is None or one == other:
+        return guarantees.short(point.survives[0])
+    return f"{guarantees.short(point.survives[0])}; with one node gone only {point.title(0 if one else 1)} takes writes"
+
+
+def _at(cases: Configurations, point: Point) -> str:
+    """Name the point of settings that both sweep; not which configuration is the fastest there."""
+    chosen = point.entry.get("chosen") or ()
+    named = {
+        name: value
+        for name, value in point.values.items()
+        if name not in chosen and (name, value) != (EMULATED_FSYNC, AS_IS)
+    }
+    said = (cases.value(point.systems[0], setting, str(value)) for setting, value in named.items())
+    return ", ".join(filter(None, said)) or numbers.NOTHING
+
+
+def settings(cases: Configurations, case: str) -> str:
+    """Name what decides the guarantee of a case: replicas=3, min.insync.replicas=2, acks=all."""
+    configured, system = cases.configured(case), str(cases.row(case)["system"])
+    named = [(name, configured[name]) for name in _NAMED.get(system, ()) if name in configured]
+    named += [(name, value) for name, value in _NAMED_IF if configured.get(name) == value]
+    return (
+        ", ".join(value if name == "quorums" else f"{name}={value}" for name, value in named)
+        or numbers.NOTHING
+    )
+
+
+def _ahead(cases: Configurations, point: Point, standing: Standing) -> Cell:
+    effect = standing.effect.upward
+    if standing.ahead is not None:
+        return Cell(f"{point.title(standing.ahead)} {_times(effect)}", "strong")
+    if standing.outcome is Outcome.SAME:
+        return Cell(f"none by more than {cases.smallest_words}", "neutral")
+    return Cell("no difference can be told", "quiet", _times(effect))
+
+
+def _times(effect: Effect) -> str:
+    """Write an effect as a factor with its interval: 2.5 times (2.4 to 2.6)."""
+    slots = effect.slots
+    interval = f" ({slots.low} to {slots.high})" if slots.low else ""
+    return f"{slots.factor} times{interval}" if slots.factor else numbers.NOTHING
+
+
+def _of_cases(cases: Configurations, metric: str) -> Table | None:
+    """Return a row a case of the systems that the run has; those without a figure are left out."""
+    measured = [case for case in cases.names if not numbers.absent(cases.row(case).get(metric))]
+    if not measured:
+        return None
+    columns = (
+        Column("configuration", "text"),
+        Column("settings", "name"),
+        Column(_head(cases, measured[0], metric)),
+        Column("against the baseline", "text"),
+    )
+    rows = tuple(
+        Row(
+            (
+                Cell(cases.named(case)),
+                Cell(settings(cases, case)),
+                Cell(_text(cases, case, metric, cases.figure(case, metric))),
+                _against(cases, case, metric),
+            )
+        )
+        for case in sweep.evenly(measured, MOST_ROWS)
+    )
+    return without_empty(Table("Configurations", columns, rows))
+
+
+def _against(cases: Configurations, case: str, metric: str) -> Cell:
+    """Write how many times the baseline's figure a case has: more or less throughput, or time."""
+    baseline = (cases.found.manifest.get("baseline") or {}).get(cases.row(case)["system"])
+    if baseline is None or baseline not in cases.names:
+        return Cell(numbers.NOTHING, "quiet")
+    if case == baseline:
+        return Cell("baseline", "quiet")
+    effect = cases.effect(case, baseline, metric)
+    outcome = effect.outcome(cases.smallest)
+    if not outcome.differs:
+        return Cell("no difference can be told" if outcome is Outcome.UNDECIDED else "no difference", "quiet")
+    slower = (outcome is Outcome.MORE) == (cases.measure(case, metric) is Measure.TIME)
+    slots = effect.upward.slots
+    interval = f" ({slots.low} to {slots.high})" if slots.low else ""
+    return Cell(f"{slots.factor} times as {'slow' if slower else 'fast'}{interval}", "strong")
+
+
+def _head(cases: Configurations, case: str, metric: str) -> str:
+    measure = cases.measure(case, metric)
+    return _HEADS.get(measure, words(metric).removeprefix("the ")) if measure else metric
+
+
+def _text(cases: Configurations, case: str, metric: str, figure: Figure) -> str:
+    """Write a figure: of a send its time, with the rate behind it."""
+    if cases.measure(case, metric) is Measure.SEND:
+        return f"{figure.ms} ({figure.rate})"
+    return figure.rate or figure.bytes or figure.time

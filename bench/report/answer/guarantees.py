@@ -1,0 +1,267 @@
+"""Both systems at equal guarantees: who is ahead, at one point of the sweep, at several, and on slower disks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from bench import numbers
+from bench.model import EMULATED_FSYNC
+from bench.report.answer.configurations import Configurations, Figure, Measure, figure, words
+from bench.report.answer.effect import CONFIDENT, Effect, Outcome
+from bench.report.answer.model import Advised, Finding
+from bench.report.answer.sentences import sentence
+from bench.report.presentation import DeclaredComparison
+from bench.report.results import Json
+from bench.report.sections import certainty
+from bench.scenario.values import AS_IS
+
+_SIDES, _PRICE = "sides", "price"
+
+
+class Point(NamedTuple):
+    """Both systems at one guarantee and one point of settings, as results/summary.json has it (`sides`)."""
+
+    systems: tuple[str, str]
+    cases: tuple[str, str]
+    values: Mapping[str, str]
+    survives: tuple[str, ...]
+    entry: Json
+
+    @property
+    def disk(self) -> str:
+        """What an fsync was made to take; `as is` where none was emulated."""
+        return str(self.values.get(EMULATED_FSYNC, AS_IS))
+
+    @property
+    def apart_from_disk(self) -> dict[str, str]:
+        """The values of the other settings."""
+        return {name: str(value) for name, value in self.values.items() if name != EMULATED_FSYNC}
+
+    def title(self, side: int) -> str:
+        """Return the name of the first system (0) or the second (1)."""
+        return self.systems[side].capitalize()
+
+
+class Standing(NamedTuple):
+    """Which of two systems is ahead, 0 or 1, None for neither; `effect` is the first one's value over the second's."""
+
+    ahead: int | None
+    effect: Effect
+    outcome: Outcome
+
+
+def points(cases: Configurations) -> list[Point]:
+    """Return the points at which both systems promise the same of an acknowledged message."""
+    sides: Mapping[str, Any] = cases.found.summary.get("sides") or {}
+    first, second = sides.get("systems") or ("", "")
+    return [
+        Point(
+            (first, second),
+            (entry["cases"][0], entry["cases"][1]),
+            entry["values"],
+            tuple(entry["survives"]),
+            entry,
+        )
+        for entry in sides.get("points") or ()
+        if entry["same"]
+    ]
+
+
+def short(guarantee: str) -> str:
+    """Return a guarantee without the words that a table can do without: a power cut is one of all nodes."""
+    return guarantee.removesuffix(" of all nodes")
+
+
+def shortest(guarantee: str) -> str:
+    """Return what a guarantee covers, without what it does not cover."""
+    return short(guarantee).removesuffix(", not a power cut")
+
+
+def unmodified(every: Sequence[Point]) -> list[Point]:
+    """Return the points on the machine's own disk; all where there is none."""
+    return [point for point in every if point.disk == AS_IS] or list(every)
+
+
+def standing(cases: Configurations, point: Point, metric: str) -> Standing:
+    """Return which system is ahead at a point: by more throughput, or by less time."""
+    effect = side_effect(cases, point, metric)
+    outcome = effect.outcome(cases.smallest)
+    if not outcome.differs:
+        return Standing(None, effect, outcome)
+    more_is_better = cases.measure(point.cases[0], metric) is not Measure.TIME
+    return Standing(0 if (outcome is Outcome.MORE) == more_is_better else 1, effect, outcome)
+
+
+def side_effect(cases: Configurations, point: Point, metric: str) -> Effect:
+    """Return the first system's value over the second's; from the rounds of both where `sides` lacks the metric."""
+    entry = point.entry.get(metric)
+    if entry is None:
+        return cases.effect(*point.cases, metric)
+    name = CONFIDENT if certainty.over_rounds(cases.found) else "interval"
+    return Effect(entry["ratio"], entry["low"], entry["high"], int(entry["rounds"]), name)
+
+
+def side_figures(cases: Configurations, point: Point, metric: str) -> tuple[Figure, Figure]:
+    """Return both systems' medians as sentences have them."""
+    entry = point.entry.get(metric)
+    if entry is None:
+        first, second = (cases.figure(case, metric) for case in point.cases)
+    else:
+        first, second = (figure(entry[side], metric) for side in ("first", "second"))
+    return first, second
+
+
+def declared(
+    cases: Configurations, comparison: DeclaredComparison, *, again: bool = False
+) -> Iterator[Advised]:
+    """State who is ahead at a declared guarantee; nothing where the run has no such point.
+
+    `again`: the sentence before names the same guarantee.
+    """
+    those = [
+        point
+        for point in points(cases)
+        if comparison.promised(point.survives)
+        and all(str(point.values.get(name)) == value for name, value in comparison.at.items())
+    ]
+    yield from at_guarantee(cases, those, comparison, again=again)
+
+
+def at_guarantee(
+    cases: Configurations, those: Sequence[Point], comparison: DeclaredComparison, *, again: bool = False
+) -> Iterator[Advised]:
+    """State who is ahead at these points of one guarantee, and on slower disks."""
+    own_disk = unmodified(those)
+    if not own_disk or cases.measure(own_disk[0].cases[0], comparison.metric) is None:
+        return
+    if len(own_disk) > 1:
+        yield _at_several(cases, own_disk, comparison)
+        return
+    yield _at_one(cases, own_disk[0], comparison, again=again)
+    slower = [
+        point
+        for point in those
+        if point.disk != AS_IS
+        and point.apart_from_disk == own_disk[0].apart_from_disk
+        and point != own_disk[0]
+    ]
+    if slower and own_disk[0].entry.get("power"):
+        yield _on_slower_disks(cases, own_disk[0], slower, comparison.metric)
+
+
+def _at_one(cases: Configurations, point: Point, comparison: DeclaredComparison, *, again: bool) -> Advised:
+    metric = comparison.metric
+    measure, figures = cases.measure(point.cases[0], metric), side_figures(cases, point, metric)
+    ahead, effect, outcome = standing(cases, point, metric)
+    larger = 1 if effect.ratio is not None and effect.ratio < 1 else 0
+    first = larger if ahead is None else ahead
+    at = _at(cases, point, comparison)
+    slots = {
+        "guarantee": shortest(comparison.guarantee),
+        "at": at,
+        "again": again and bool(at),
+        "measure": measure,
+        "what": words(metric),
+        "outcome": outcome if ahead is None else "decided",
+        "effect": effect.upward.slots,
+        "smallest": cases.smallest_words,
+        "first": point.title(first),
+        "second": point.title(1 - first),
+        "of": figures[larger],
+        "to": figures[1 - larger],
+    }
+    faster = outcome.value if ahead is None else point.systems[ahead]
+    finding = Finding(sentence("guarantee", slots), outcome.decided, _SIDES)
+    return Advised(finding, comparison.advice.get(faster, ""))
+
+
+def _at(cases: Configurations, point: Point, comparison: DeclaredComparison) -> str:
+    """Name the declared point of settings: those that tell it from other points with that guarantee.
+
+    The machine's own disk needs no words.
+    """
+    others = [other for other in points(cases) if comparison.promised(other.survives)]
+    named = {
+        name: value
+        for name, value in comparison.at.items()
+        if (name, value) != (EMULATED_FSYNC, AS_IS)
+        and any(str(other.values.get(name)) != value for other in others)
+    }
+    return ", ".join(filter(None, (cases.value(point.systems[0], *setting) for setting in named.items())))
+
+
+def _on_slower_disks(cases: Configurations, point: Point, slower: Sequence[Point], metric: str) -> Advised:
+    """State who is ahead where each fsync takes longer; of many disks where one leads, the least and the most."""
+    standings = [standing(cases, other, metric) for other in slower]
+    leaders = {one.ahead for one in standings}
+    leader = leaders.pop() if len(leaders) == 1 else None
+    disks = list(zip(slower, standings, strict=True))
+    shown = [disks[0], disks[-1]] if leader is not None and len(disks) > 2 else disks
+    slots = {
+        "ahead": "" if leader is None else point.title(leader),
+        "stays": leader == standing(cases, point, metric).ahead,
+        "disks": [
+            {
+                "added": _spaced(other.disk),
+                "first": "" if one.ahead is None else point.title(one.ahead),
+                "effect": one.effect.upward.slots,
+            }
+            for other, one in shown
+        ],
+    }
+    decided = all(one.outcome.decided for one in standings)
+    return Advised(Finding(sentence("slower-disks", slots), decided, _PRICE))
+
+
+def _spaced(length: str) -> str:
+    """Write 1ms as 1 ms."""
+    number = length.rstrip("abcdefghijklmnopqrstuvwxyzµ")
+    return f"{number} {length.removeprefix(number)}"
+
+
+def _at_several(cases: Configurations, those: Sequence[Point], comparison: DeclaredComparison) -> Advised:
+    """State at how many points who is ahead, by how much at the least and at the most."""
+    standings = [standing(cases, point, comparison.metric) for point in those]
+    by_side = [[one.effect.upward for one in standings if one.ahead == side] for side in (0, 1)]
+    first = 0 if len(by_side[0]) >= len(by_side[1]) else 1
+    open_points = len(those) - len(by_side[0]) - len(by_side[1])
+    low, high = _ends(by_side[first])
+    behind_low, behind_high = _ends(by_side[1 - first])
+    slots = {
+        "guarantee": shortest(comparison.guarantee),
+        "outcome": "decided" if len(by_side[first]) == len(those) else "mixed",
+        "measure": cases.measure(those[0].cases[0], comparison.metric),
+        "what": words(comparison.metric),
+        "first": those[0].title(first),
+        "second": those[0].title(1 - first),
+        "low": low,
+        "high": high,
+        "behind_low": behind_low,
+        "behind_high": behind_high,
+        "ahead": len(by_side[first]),
+        "behind": len(by_side[1 - first]),
+        "open_points": open_points,
+        "points": len(those),
+        "along": _along(those),
+    }
+    faster = "same" if open_points == len(those) else those[0].systems[first]
+    advice = comparison.advice.get(faster, "") if len(by_side[first]) == len(those) else ""
+    return Advised(Finding(sentence("guarantee-range", slots), not open_points, _SIDES), advice)
+
+
+def _ends(factors: Sequence[Effect]) -> tuple[str, str]:
+    """Return the least and the most of some factors as text; empty without any."""
+    ratios = [effect.ratio for effect in factors if effect.ratio is not None]
+    return (numbers.factor(min(ratios)), numbers.factor(max(ratios))) if ratios else ("", "")
+
+
+def _along(those: Sequence[Point]) -> str:
+    """Name the settings by which points differ; not which configuration is the fastest there."""
+    chosen = {name for point in those for name in point.entry.get("chosen") or ()}
+    names = [
+        name.replace("_", " ")
+        for name in those[0].values
+        if name not in {EMULATED_FSYNC, *chosen} and len({point.values[name] for point in those}) > 1
+    ]
+    return " and ".join(names) or "the sweep"

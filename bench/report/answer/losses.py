@@ -1,0 +1,95 @@
+"""What acknowledged messages were lost where nothing failed: the finding, and the alarms where a promise covers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from bench import numbers
+from bench.report.answer.configurations import Configurations
+from bench.report.answer.model import Finding
+from bench.report.answer.sentences import sentence
+
+_DELIVERY = "delivery"
+
+
+def loss(cases: Configurations) -> Finding:
+    """State what was lost of the messages that a configuration promises to keep, and of the others."""
+    valid = cases.found.valid
+    read = valid[pd.to_numeric(valid["lost"]).notna()]
+    if read.empty:
+        return Finding(sentence("loss-unknown"), decided=False, anchor=_DELIVERY)
+    hollow = read["case"].map(cases.hollow).astype(bool)
+    promised, unpromised = (read, read[:0]) if hollow.all() else (read[~hollow], read[hollow])
+    lost, unpromised_lost = (_sum(trials, "lost") for trials in (promised, unpromised))
+    slots = {
+        "acknowledged": numbers.about(_sum(promised, "acked")),
+        "trials": numbers.plural(len(promised), "trial"),
+        "unpromised": numbers.about(_sum(unpromised, "acked")) if _sum(unpromised, "acked") else "",
+        "lost": numbers.count(unpromised_lost),
+        "unread": numbers.plural(len(valid) - len(read), "trial") if len(read) < len(valid) else "",
+    }
+    if lost:
+        return Finding(sentence("loss", _lost(cases, promised)), anchor=_DELIVERY)
+    kind = "loss-unpromised" if unpromised_lost else "loss-none"
+    return Finding(sentence(kind, slots), anchor=_DELIVERY)
+
+
+def _lost(cases: Configurations, promised: pd.DataFrame) -> dict[str, Any]:
+    """Return the slots of the sentence on a loss: how much, in how many configurations, and where most."""
+    cases_lost = {
+        str(case): (_sum(trials, "lost"), _sum(trials, "acked"))
+        for case, trials in promised.groupby("case", sort=False)
+    }
+    losing = {case: counts for case, counts in cases_lost.items() if counts[0]}
+    worst = max(losing, key=lambda case: losing[case][0] / max(losing[case][1], 1))
+    most, of = losing[worst]
+    return {
+        "lost": numbers.count(_sum(promised, "lost")),
+        "acknowledged": numbers.count(_sum(promised, "acked")),
+        "losing": len(losing),
+        "configurations": numbers.plural(len(cases_lost), "configuration"),
+        "worst": cases.named(worst),
+        "most": numbers.count(most),
+        "of": numbers.count(of),
+    }
+
+
+def alarms(cases: Configurations) -> Iterator[str]:
+    """Give each loss that a promise covers: all where nothing failed, but for configurations that promise nothing.
+
+    A trial that does not count may still have lost messages.
+    """
+    for case in cases.names:
+        trials = cases.found.trials[cases.found.trials["case"] == case]
+        promise = cases.promise(case)
+        if promise is None or promise.nodes is None:
+            continue
+        for what in ("lost", "unread"):
+            if count := _sum(trials, what):
+                yield _alarm(cases, case, what, count)
+        if _exactly_once(cases.configured(case)) and (count := _sum(trials, "duplicates")):
+            yield _alarm(cases, case, "duplicated", count)
+
+
+def _exactly_once(configured: dict[str, str]) -> bool:
+    """Whether a configuration promises that no message is written twice: idempotence, or deduplication."""
+    names = ("enable.idempotence", "brokerDeduplicationEnabled", "deduplicationEnabled")
+    return any(configured.get(name) == "true" for name in names)
+
+
+def _alarm(cases: Configurations, case: str, what: str, count: int) -> str:
+    trials = cases.found.trials[cases.found.trials["case"] == case]
+    slots = {
+        "name": cases.named(case),
+        "what": what,
+        "count": numbers.count(count),
+        "acknowledged": numbers.count(_sum(trials, "acked")),
+    }
+    return sentence("alarm", slots)
+
+
+def _sum(trials: pd.DataFrame, column: str) -> int:
+    return int(pd.to_numeric(trials[column]).sum())

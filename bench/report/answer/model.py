@@ -1,0 +1,79 @@
+"""What the first page of a report says, as plain values that pages, terminal and Markdown show alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bench.report.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence of an answer.
+
+    `decided` tells whether the run decides it; `anchor` is the section of the report that holds its evidence, empty for
+    none.
+    """
+
+    text: str
+    decided: bool = True
+    anchor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Advised:
+    """A finding, and what to do about it: empty where nothing is declared for how it turned out."""
+
+    finding: Finding
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a fault did what it did, and what prevents it, by the system's documentation (`source`)."""
+
+    text: str
+    prevention: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectationFinding:
+    """An expectation's verdict, claim and effect size ("2.8 times, 2.5 to 3.1"; empty for none)."""
+
+    verdict: str
+    tone: str
+    mark: str
+    system: str
+    claim: str
+    effect: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A run's answer.
+
+    `findings` are at most four sentences, the most important first. `advice` says what to do about them. `table` has
+    the guarantees with both systems' settings and figures. `conditions` is one line on machine, load and repetitions.
+    `notices` change the conclusion, `alarms` are losses that a promise covers. `figure` names the drawing that shows
+    exactly this answer.
+    """
+
+    title: str
+    question: str
+    findings: tuple[Finding, ...]
+    conditions: str
+    advice: tuple[str, ...] = ()
+    causes: tuple[Cause, ...] = ()
+    table: Table | None = None
+    glossary: tuple[tuple[str, str], ...] = ()
+    notices: tuple[str, ...] = ()
+    alarms: tuple[str, ...] = ()
+    expectations: tuple[ExpectationFinding, ...] = ()
+    figure: str = ""
+
+    @property
+    def line(self) -> str:
+        """The answer in one line: its first finding."""
+        return self.findings[0].text if self.findings else ""

@@ -1,0 +1,124 @@
+"""What changes the conclusion of a run in which nothing broke: the amber box of its first page, the gravest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from bench import numbers
+from bench.model import BUSY, CROWDED, ENOUGH_TRIALS
+from bench.report import beside
+from bench.report.answer import guarantees
+from bench.report.answer.configurations import Configurations
+from bench.report.answer.sentences import sentence
+from bench.report.results import Results
+from bench.report.sections import certainty, evenness, method, unserved
+
+MOST = 3
+"""So many notices are shown; how many more there are is the last line."""
+_FEW = 0.05
+"""Below this share of trials beside other work a median hardly moves."""
+
+
+def notices(cases: Configurations, note: str) -> tuple[str, ...]:
+    """Return what changes the conclusion, at most three, then how many more the report has."""
+    every = [*([note] if note else []), *_every(cases)]
+    more = len(every) - MOST
+    return (*every[:MOST], sentence("notice-more", {"more": more})) if more > 0 else tuple(every)
+
+
+def _every(cases: Configurations) -> Iterator[str]:
+    found = cases.found
+    yield from _unequal(cases)
+    if changes := beside.changes(found.manifest):
+        yield sentence("notice-changed", {"changes": changes})
+    yield from _limits(found)
+    yield from _uncounted(found)
+    yield from _other_work(found)
+    yield from _rate_not_reached(cases)
+    if beside.is_quick(found.manifest):
+        yield sentence("notice-quick", {"sliced": found.sliced})
+    yield from _few_rounds(found)
+    yield from _uneven(found)
+
+
+def _unequal(cases: Configurations) -> Iterator[str]:
+    """Where two systems are measured, and no configuration of the one promises what one of the other does."""
+    if len(cases.parts) != 2 or guarantees.points(cases):
+        return
+    known = [[cases.promise(str(case)) for case in part.cases["case"]] for part in cases.parts]
+    if any(promise is None for promises in known for promise in promises):
+        return
+    surviving = [{promise.survives for promise in promises if promise} for promises in known]
+    alone = all(len(promises) == 1 for promises in surviving)
+    one, other = (guarantees.short(min(promises)) if alone else "" for promises in surviving)
+    first, second = (part.title for part in cases.parts)
+    slots = {"first": first, "second": second, "one": one, "other": other}
+    yield sentence("notice-unequal", slots)
+
+
+def _limits(found: Results) -> Iterator[str]:
+    """Where the rates are not the servers' own: the load process limited most trials, or all cores were busy."""
+    for system, trials in found.valid.groupby("system", sort=False):
+        by_client = int((trials["bottleneck"] == "client").sum())
+        if by_client * 2 > len(trials):
+            slots = {"system": str(system).capitalize(), "limited": by_client, "trials": len(trials)}
+            yield sentence("notice-client", slots)
+    full = pd.to_numeric(found.valid["machine_cpu_share"]) >= BUSY
+    if int(full.sum()) * 2 > len(found.valid):
+        slots = {"full": int(full.sum()), "trials": len(found.valid), "cores": method.cores(found)}
+        yield sentence("notice-cores", slots)
+
+
+def _uncounted(found: Results) -> Iterator[str]:
+    uncounted = len(found.trials) - len(found.valid)
+    if uncounted:
+        slots = {"uncounted": uncounted, "trials": numbers.plural(len(found.trials), "trial")}
+        yield sentence("notice-uncounted", slots)
+    if found.never_run:
+        yield sentence("notice-cut-short", {"trials": numbers.plural(found.never_run, "planned trial")})
+
+
+def _other_work(found: Results) -> Iterator[str]:
+    those = method.crowded(found.valid)
+    if len(those) and len(those) >= _FEW * len(found.valid):
+        slots = {
+            "those": len(those),
+            "trials": numbers.plural(len(found.valid), "trial"),
+            "least": f"{CROWDED:g}",
+            "cores": method.cores(found),
+        }
+        yield sentence("notice-other-work", slots)
+
+
+def _rate_not_reached(cases: Configurations) -> Iterator[str]:
+    """Where much of what an open loop was to send was never sent."""
+    if (worst := unserved.worst(cases.found)) is not None:
+        slots = {
+            "name": cases.named(worst.case),
+            "share": numbers.share(worst.share),
+            "cases": worst.cases,
+            "every": numbers.plural(worst.every, "configuration"),
+        }
+        yield sentence("notice-rate", slots)
+
+
+def _few_rounds(found: Results) -> Iterator[str]:
+    least = 2 if certainty.over_rounds(found) else ENOUGH_TRIALS
+    counts = [int(rounds) for rounds in found.cases["rounds"] if rounds > 0]
+    few = sum(count < least for count in counts)
+    if few:
+        slots = {"few": few, "cases": numbers.plural(len(counts), "configuration"), "least": least}
+        yield sentence("notice-rounds", slots)
+
+
+def _uneven(found: Results) -> Iterator[str]:
+    """Where the machine's speed differed between trials, and these were not measured in alternating slices."""
+    probes = evenness.probed(found.valid, "machine_probe_ns")
+    if found.sliced or len(probes) < 2:
+        return
+    spread = float(probes.max() / probes.min())
+    _, _, matters = evenness.PROBES[0]
+    if spread >= matters:
+        yield sentence("notice-uneven", {"factor": numbers.factor(spread)})

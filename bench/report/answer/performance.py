@@ -1,0 +1,82 @@
+"""The answer of a run in which nothing broke: what was compared, what was lost, and what changes the conclusion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from bench.report.answer.comparisons import comparisons, leading_metric
+from bench.report.answer.conditions import conditions
+from bench.report.answer.configurations import Configurations
+from bench.report.answer.expected import expected
+from bench.report.answer.glossary import glossary
+from bench.report.answer.guarantee_table import table
+from bench.report.answer.losses import alarms, loss
+from bench.report.answer.model import Advised, Answer, Finding
+from bench.report.answer.notices import notices
+from bench.report.answer.sentences import sentence
+from bench.report.presentation import Presentation
+from bench.report.results import Results
+from bench.report.table import Table
+
+MOST_FINDINGS, MOST_WORDS, MOST_ADVICE = 4, 110, 2
+
+
+def answer(found: Results, presentation: Presentation) -> Answer:
+    """Return the answer of a run in which nothing broke. Raises ReportError."""
+    cases = Configurations(found, presentation.labels)
+    advised = _findings(cases, presentation)
+    findings = tuple(one.finding for one in advised)
+    shown = table(cases, leading_metric(cases, presentation.comparisons))
+    amber, red = notices(cases, presentation.note), tuple(alarms(cases))
+    page = " ".join((*(finding.text for finding in findings), *_texts(shown), *amber, *red))
+    return Answer(
+        title=presentation.title or str(found.manifest.get("title") or found.run.name),
+        question=presentation.question or str(found.manifest.get("question") or ""),
+        findings=findings,
+        advice=tuple(dict.fromkeys(one.advice for one in advised if one.advice))[:MOST_ADVICE],
+        table=shown,
+        glossary=glossary(page),
+        conditions=conditions(found),
+        notices=amber,
+        alarms=red,
+        expectations=expected(found, presentation.claims),
+        figure=str(found.summary.get("figure") or "throughput"),
+    )
+
+
+def _findings(cases: Configurations, presentation: Presentation) -> list[Advised]:
+    """Return what was compared, then what was lost; a loss goes first. At most four, and 110 words together."""
+    if cases.found.valid.empty:
+        return [Advised(Finding(sentence("no-valid-trial"), decided=False))]
+    lost = Advised(loss(cases))
+    compared = comparisons(cases, presentation.comparisons)
+    shown = _within(compared, MOST_FINDINGS - 1, MOST_WORDS - _words(lost))
+    return [lost, *shown] if any(alarms(cases)) else [*shown, lost]
+
+
+def _within(every: Sequence[Advised], most: int, words: int) -> list[Advised]:
+    """Return the first findings that have room; the first of all in any case."""
+    shown: list[Advised] = []
+    for advised in every[:most]:
+        if shown and sum(map(_words, [*shown, advised])) > words:
+            break
+        shown.append(advised)
+    return shown
+
+
+def _words(advised: Advised) -> int:
+    """Count the words of a finding; a sign such as % is none."""
+    return sum(any(map(str.isalnum, word)) for word in advised.finding.text.split())
+
+
+def _texts(shown: Table | None) -> Iterable[str]:
+    """Give every text of a table."""
+    if shown is not None:
+        yield from _cells(shown)
+
+
+def _cells(shown: Table) -> Iterator[str]:
+    for column in shown.columns:
+        yield f"{column.group} {column.head}"
+    for row in shown.rows:
+        yield from (cell.text for cell in row.cells)

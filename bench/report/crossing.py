@@ -1,0 +1,123 @@
+"""Where the lines of two configurations cross: below that fsync latency the one is ahead, above it the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+_LEAST_ROUNDS = 3
+_LEVEL = 0.95
+_RESAMPLES, _SEED = 1000, 1
+_EXTENDED = 2.0
+"""So far, as a factor, a resampled line goes on straight beyond its ends: its points lie elsewhere than the medians."""
+
+Line: TypeAlias = npt.NDArray[np.float64]
+"""Rows of x and y, both above 0, by rising x."""
+_Cells: TypeAlias = npt.NDArray[np.float64]
+"""Logarithms of x and y by round and point; NaN where a round lacks a point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """Where two lines cross, on both axes; `low` and `high` are the 95 % interval of `at`, None where there is none."""
+
+    at: float
+    y: float
+    low: float | None = None
+    high: float | None = None
+
+
+def crossing(one: pd.DataFrame, other: pd.DataFrame) -> Crossing | None:
+    """Return where the median lines of two configurations cross; None where they do not within what both measured.
+
+    Columns: round, point, x and y; `point` names what the medians are of, such as a case. Between two points a line is
+    straight on logarithmic axes. The interval is a percentile bootstrap over rounds, of lines that may go on a little
+    beyond their ends; there is none below three rounds, or where more than a few of the resampled lines do not cross.
+    """
+    middle = _crossed(_medians(one), _medians(other))
+    if middle is None:
+        return None
+    rounds = sorted({*one["round"]} & {*other["round"]})
+    if len(rounds) < _LEAST_ROUNDS:
+        return Crossing(*middle)
+    draw = np.random.default_rng(_SEED)
+    first, second = _cells(one, rounds), _cells(other, rounds)
+    found: list[float] = []
+    for _ in range(_RESAMPLES):
+        chosen = draw.integers(0, len(rounds), len(rounds))
+        place = _crossed(_extended(_resampled(first, chosen)), _extended(_resampled(second, chosen)))
+        if place is not None:
+            found.append(place[0])
+    if len(found) < _LEVEL * _RESAMPLES:
+        return Crossing(*middle)
+    low, high = np.quantile(found, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    return Crossing(*middle, min(float(low), middle[0]), max(float(high), middle[0]))
+
+
+def _medians(trials: pd.DataFrame) -> Line:
+    return _line(trials.groupby("point")[["x", "y"]].median())
+
+
+def _cells(trials: pd.DataFrame, rounds: Sequence[int]) -> _Cells:
+    """Return the logarithms of a configuration's trials: rounds, points, x and y."""
+    both = [
+        trials.pivot_table(name, "round", "point").reindex(list(rounds)).to_numpy(float)
+        for name in ("x", "y")
+    ]
+    cells: _Cells = np.log(np.stack(both, axis=-1))
+    return cells
+
+
+def _resampled(cells: _Cells, chosen: npt.NDArray[np.int64]) -> Line:
+    """Return the median line of some rounds, each as often as it was chosen."""
+    drawn = cells[chosen]
+    there = ~np.isnan(drawn).all(axis=0).any(axis=-1)
+    medians = np.nanmedian(drawn[:, there], axis=0)
+    ordered: Line = np.exp(medians[np.argsort(medians[:, 0])])
+    return ordered
+
+
+def _line(points: pd.DataFrame) -> Line:
+    ordered: Line = points.sort_values("x").drop_duplicates("x").to_numpy(dtype=np.float64)
+    return ordered
+
+
+def _extended(line: Line) -> Line:
+    """Go on straight at both ends, on logarithmic axes."""
+    if len(line) < 2:
+        return line
+    logs = np.log(line)
+    step = np.array([np.log(_EXTENDED), 0.0])
+
+    def beyond(end: Line, inner: Line, sign: float) -> Line:
+        slope = (end[1] - inner[1]) / (end[0] - inner[0])
+        moved: Line = end + sign * step + np.array([0.0, sign * step[0] * slope])
+        return moved
+
+    longer: Line = np.exp(np.vstack([beyond(logs[0], logs[1], -1.0), logs, beyond(logs[-1], logs[-2], 1.0)]))
+    return longer
+
+
+def _crossed(one: Line, other: Line) -> tuple[float, float] | None:
+    """Return x and y of the first crossing of two lines where both are known."""
+    if min(len(one), len(other)) < 2:
+        return None
+    left, right = max(one[0, 0], other[0, 0]), min(one[-1, 0], other[-1, 0])
+    if left >= right:
+        return None
+    places = np.concatenate([one[:, 0], other[:, 0], [left, right]])
+    at = np.unique(np.log(places[(places >= left) & (places <= right)]))
+    first, second = (np.interp(at, np.log(line[:, 0]), np.log(line[:, 1])) for line in (one, other))
+    apart = first - second
+    turns = np.flatnonzero(np.sign(apart[:-1]) * np.sign(apart[1:]) < 0)
+    if not len(turns):
+        return None
+    place = int(turns[0])
+    share = apart[place] / (apart[place] - apart[place + 1])
+    x = at[place] + share * (at[place + 1] - at[place])
+    return float(np.exp(x)), float(np.exp(np.interp(x, at, first)))

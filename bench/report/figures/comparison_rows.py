@@ -1,0 +1,211 @@
+"""The cases that an answer compares, a row each: every trial as a dot, the median as a bar, its value in figures."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.transforms import blended_transform_factory
+
+from bench import numbers
+from bench.report import style
+from bench.report.figures.multiples import width_in
+from bench.report.figures.scale import ACROSS_IN, Scale, fitting
+from bench.report.results import Results
+
+_RATE, _BYTES = "throughput_msgs_per_s", "throughput_bytes_per_s"
+_MS, _MB, _SECOND_MS = 1e-6, 1e-6, 1e3
+_ROW_IN, _TITLE_IN, _HEAD_IN, _FOOT_IN, _VALUE_IN, _AIR_IN = 0.21, 0.25, 0.26, 0.24, 0.62, 0.12
+_LABEL_CHARACTERS, _TITLE_CHARACTERS = 50, 95
+_POINTS = {"p50": "median", "p99_9": "p99.9"}
+_TIMES = {
+    "service": "time of a send",
+    "response": "response time",
+    "queue": "time in the queue",
+    "e2e": "end-to-end time",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A case as a row: its system, its label and its full name."""
+
+    system: str
+    label: str
+    case: str
+
+    @property
+    def name(self) -> str:
+        """System and label, once where they are the same."""
+        system = self.system.capitalize()
+        words = system if self.label == system else f"{system}: {self.label}"
+        return words if len(words) <= _LABEL_CHARACTERS else f"{words[: _LABEL_CHARACTERS - 1]}…"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Cases that are compared by a column of trials, under a title."""
+
+    title: str
+    metric: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """How a metric is shown: its label; `inverse` where ms a send stand for a rate, else times `factor`."""
+
+    label: str
+    factor: float = 1.0
+    inverse: bool = False
+    time: bool = False
+
+    def of(self, values: pd.Series[Any]) -> pd.Series[float]:
+        known = pd.to_numeric(values).astype(float)
+        return _SECOND_MS / known.where(known > 0) if self.inverse else known * self.factor
+
+    def text(self, value: float) -> str:
+        return numbers.ms(value / _MS) if self.time or self.inverse else numbers.rate(value)
+
+
+def comparison_rows(results: Results, compared: Sequence[Compared], *, one_send_open: bool) -> Figure | None:
+    """Draw the comparisons, those of one metric over one axis; None where no trial has any of them."""
+    blocks = [
+        (_axis(metric, one_send_open=one_send_open), list(those))
+        for metric, those in groupby(compared, key=lambda one: one.metric)
+    ]
+    known = [(axis, those, scale) for axis, those in blocks if (scale := _scale(results, axis, those))]
+    if not known:
+        return None
+    longest = max(len(row.name) for one in compared for row in one.rows)
+    left = longest * style.CHARACTER_IN + _AIR_IN
+    heights = [_HEAD_IN + _FOOT_IN + sum(map(_height, those)) for _, those, _ in known]
+    figure = Figure(figsize=(style.WIDTH_IN, sum(heights)))
+    top = sum(heights)
+    for (axis, those, scale), height in zip(known, heights, strict=True):
+        inner = height - _HEAD_IN - _FOOT_IN
+        box = (left, top - _HEAD_IN - inner, style.WIDTH_IN - left - _VALUE_IN, inner)
+        axes = _axes(figure, box, axis, scale)
+        at = 0.0
+        for one in those:
+            _comparison(axes, results, axis, one, at)
+            at += _height(one)
+        top -= height
+    return figure
+
+
+def in_words(results: Results, compared: Sequence[Compared], *, one_send_open: bool) -> str:
+    """Say what the figure shows: the median of each case."""
+    said = []
+    for one in compared:
+        axis = _axis(one.metric, one_send_open=one_send_open)
+        rows = [f"{row.name} {axis.text(_median(results, axis, one, row))} {axis.label}" for row in one.rows]
+        said.append(f"{one.title}: {'; '.join(rows)}.")
+    return " ".join(said)
+
+
+def _axis(metric: str, *, one_send_open: bool) -> _Axis:
+    if metric == _RATE:
+        return _Axis("ms a send", inverse=True) if one_send_open else _Axis("acknowledged messages/s")
+    if metric == _BYTES:
+        return _Axis("acknowledged MB/s", _MB)
+    measure, _, point = metric.removesuffix("_ns").partition("_")
+    return _Axis(f"{_POINTS.get(point, point)} {_TIMES.get(measure, measure)}, ms", _MS, time=True)
+
+
+def _scale(results: Results, axis: _Axis, compared: Sequence[Compared]) -> Scale | None:
+    return fitting(
+        value
+        for one in compared
+        for row in one.rows
+        for value in axis.of(_trials(results, row)[one.metric]).dropna()
+    )
+
+
+def _trials(results: Results, row: Row) -> pd.DataFrame:
+    return results.valid[results.valid["case"] == row.case]
+
+
+def _median(results: Results, axis: _Axis, one: Compared, row: Row) -> float:
+    return float(axis.of(results.cases.loc[results.cases["case"] == row.case, one.metric]).iloc[0])
+
+
+def _height(one: Compared) -> float:
+    return _TITLE_IN + _ROW_IN * len(one.rows)
+
+
+def _axes(figure: Figure, box: tuple[float, float, float, float], axis: _Axis, scale: Scale) -> Axes:
+    """Place axes by a box in inches: left, bottom, width, height; y is in inches from the top."""
+    across, down = figure.get_size_inches()
+    left, bottom, width, height = box
+    axes = figure.add_axes((left / across, bottom / down, width / across, height / down))
+    if scale.log:
+        axes.set_xscale("log")
+    axes.set_xlim(scale.low, scale.high)
+    scale.apply(axes.xaxis, width / ACROSS_IN)
+    axes.set_ylim(height, 0)
+    axes.set_yticks([])
+    axes.grid(visible=True, axis="x")
+    axes.spines["left"].set_visible(False)
+    figure.text(
+        left / across, (bottom + height + 0.13) / down, scale.label(axis.label), color=style.SOFT, va="center"
+    )
+    return axes
+
+
+def _comparison(axes: Axes, results: Results, axis: _Axis, one: Compared, at: float) -> None:
+    """Draw a title and its rows from `at` inches below the top."""
+    start = axes.get_position().x0 * style.WIDTH_IN
+    side = blended_transform_factory(axes.transAxes, axes.transData)
+    axes.text(
+        -start / width_in(axes),
+        at + 0.6 * _TITLE_IN,
+        textwrap.shorten(one.title, _TITLE_CHARACTERS, placeholder=" …"),
+        transform=side,
+        va="center",
+        color=style.INK,
+        fontweight="semibold",
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
+    )
+    for number, row in enumerate(one.rows):
+        _row(axes, results, axis, (one, row), at + _TITLE_IN + (number + 0.5) * _ROW_IN)
+
+
+def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[Compared, Row], y: float) -> None:
+    one, row = shown
+    look = style.look(row.system)
+    side = blended_transform_factory(axes.transAxes, axes.transData)
+    start = axes.get_position().x0 * style.WIDTH_IN / width_in(axes)
+    axes.text(-start, y, row.name, transform=side, va="center", color=look.ink)
+    values = axis.of(_trials(results, row)[one.metric]).dropna()
+    axes.scatter(
+        values,
+        [y] * len(values),
+        s=16,
+        marker=look.marker,
+        color=look.base,
+        linewidth=0,
+        alpha=0.55,
+        zorder=3,
+    )
+    case = results.cases[results.cases["case"] == row.case]
+    median = _median(results, axis, one, row)
+    if math.isnan(median):
+        axes.text(1.02, y, numbers.NOTHING, transform=side, va="center")
+        return
+    known = not pd.isna(case[f"{one.metric}_ci_low"].iloc[0])
+    names = ("ci_low", "ci_high") if known else ("low", "high")
+    ends = [float(axis.of(case[f"{one.metric}_{name}"]).iloc[0]) for name in names]
+    axes.plot(ends, [y, y], color=look.base, linewidth=1.0, alpha=0.6, zorder=2)
+    axes.plot(
+        [median] * 2, [y - 0.075, y + 0.075], color=look.dark, linewidth=2.0, solid_capstyle="butt", zorder=4
+    )
+    right = 1 + (_VALUE_IN - 0.02) / width_in(axes)
+    axes.text(right, y, axis.text(median), transform=side, va="center", ha="right", fontweight="semibold")

@@ -1,0 +1,324 @@
+"""What a fault did to acknowledgements, second by second: a panel a configuration, cropped to the event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from bench import numbers
+from bench.model import NANOS
+from bench.report import case_groups, loss, outage, style, sweep
+from bench.report import fault_words as words
+from bench.report.figures.drawing import Drawing, draw
+from bench.report.loss import Loss, Span
+from bench.report.outage import Outage
+from bench.report.presentation import Labels
+from bench.report.results import Results
+
+TITLE = "Acknowledged messages per second around the fault"
+_MOST_PANELS = 8
+_PANEL_IN, _LEAST_IN, _TITLE_IN, _FOOT_IN, _TOP_IN, _LEFT_IN, _RIGHT_IN = (
+    0.62,
+    0.46,
+    0.26,
+    0.44,
+    0.04,
+    0.62,
+    0.1,
+)
+_MOST_TITLE = 46
+_BEFORE_S, _MARGIN = 3.0, 0.12
+_PEAK = 2.5
+"""The axis reaches to so many times the rate before the fault: what was held up and comes at once may go beyond it."""
+_LABEL_ROOM_S = 0.12
+"""A lost span that takes less than this share of the axis has its number at its right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A configuration's trials around the fault.
+
+    `seconds` has trial, at_s (since the first fault) and acked; `shown` is the trial that is drawn strongly. `faults`
+    are that trial's, in seconds since the first: name, at_s, repaired_s (NaN where it was not). `lost_s` is when that
+    trial's first and last lost messages were sent, None where it lost none, and `lost` how many.
+    """
+
+    system: str
+    name: str
+    words: str
+    seconds: pd.DataFrame
+    shown: int
+    faults: pd.DataFrame
+    lost_s: tuple[float, float] | None
+    lost: int
+    end_s: float
+    rate: float
+
+
+def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Drawing | None:
+    """Draw the figure with its words; None where no valid trial has a timeline."""
+    found = courses(results, parts, labels)
+    if not found:
+        return None
+    alt = f"{TITLE}. {' '.join(f'{course.name}: {course.words}.' for course in found)}"
+    trials = "thin lines: the other valid trials" if _several(found) else ""
+    parts_of_caption = (
+        "Strong line: the median trial",
+        trials,
+        "light grey: seconds without an acknowledgement",
+        "dark area: acknowledged messages that were lost" if any(one.lost_s for one in found) else "",
+        "solid vertical line: the fault; dashed: repaired",
+        "peaks after an outage are sends that had waited, and may go beyond the axis",
+    )
+    return draw(
+        timeline(found),
+        name="timeline",
+        title=TITLE,
+        alt=alt,
+        caption=f"{'; '.join(filter(None, parts_of_caption))}.",
+    )
+
+
+def _several(found: Sequence[Course]) -> bool:
+    return any(len(set(course.seconds["trial"])) > 1 for course in found)
+
+
+def courses(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> list[Course]:
+    """Return the courses of configurations, at most eight; those with the same outcome share one."""
+    found = []
+    for part in parts:
+        for cases in _groups(results, part):
+            name = case_groups.name(labels, part, cases)
+            trials = part.trials[part.trials["case"].isin(cases)]
+            found.append(_course(results, part, f"{part.title}, {name}" if name else part.title, trials))
+    return [course for course in sweep.evenly([one for one in found if one], _MOST_PANELS) if course]
+
+
+def _groups(results: Results, part: sweep.Part) -> list[list[str]]:
+    """Return the cases of a system, those together that had the same losses and outages."""
+    cases = [str(case) for case in part.cases[part.cases["rounds"] > 0]["case"]]
+    own = {case: part.trials[part.trials["case"] == case] for case in cases}
+    outages = {case: outage.writes(results, trials) for case, trials in own.items()}
+    losses = {case: loss.loss(results, trials) for case, trials in own.items()}
+    losing = {case: None if known is None else known.most > 0 for case, known in losses.items()}
+    return case_groups.grouped(
+        cases,
+        lambda one, other: (
+            losing[one] == losing[other] and case_groups.same_outage(outages[one], outages[other])
+        ),
+    )
+
+
+def _course(results: Results, part: sweep.Part, name: str, trials: pd.DataFrame) -> Course | None:
+    valid = trials[trials["verdict"] == "valid"]
+    first = outage.first_faults(results)
+    known = valid[valid["trial"].isin(results.timeline["trial"]) & valid["trial"].isin(first.index)]
+    if known.empty:
+        return None
+    shown = representative(known)
+    row = known[known["trial"] == shown].iloc[0]
+    times = row.reindex(["lost_first_ns", "lost_last_ns"]).astype(float) / NANOS
+    writes, losses = outage.writes(results, trials), loss.loss(results, trials)
+    return Course(
+        system=part.system,
+        name=name,
+        words=", ".join(filter(None, (_outage_words(writes), _loss_words(losses)))),
+        seconds=_seconds(results, first.loc[known["trial"], "asked_ns"].astype(float) / NANOS),
+        shown=shown,
+        faults=_faults(results, shown),
+        lost_s=None if times.isna().any() else (float(times.iloc[0]), float(times.iloc[1])),
+        lost=0 if numbers.absent(row["lost"]) else int(row["lost"]),
+        end_s=_end(results, known, losses),
+        rate=float(first.loc[known["trial"], "rate_before"].astype(float).median()),
+    )
+
+
+def representative(valid: pd.DataFrame) -> int:
+    """Return the trial of the median loss, or where nothing was lost of the median outage: the lower one of two."""
+    quiet = outage.undisturbed(valid)
+    lost = pd.to_numeric(quiet["lost"])
+    key = "lost" if lost.fillna(0).any() else "unavailable_ns"
+    order = quiet.assign(key=pd.to_numeric(quiet[key])).sort_values(["key", "trial"])["trial"]
+    return int(order.iloc[(len(order) - 1) // 2])
+
+
+def _seconds(results: Results, asked_s: pd.Series[float]) -> pd.DataFrame:
+    """Return the seconds up to each trial's window's end, counted from its first fault."""
+    table = results.timeline[results.timeline["trial"].isin(asked_s.index)]
+    inside = table["second"].where(table["in_window"].astype(bool))
+    last = inside.groupby(table["trial"]).transform("max").fillna(table["second"])
+    table = table[table["second"] <= last].sort_values(["trial", "second"])
+    at_s = table["second"] - table["trial"].map(asked_s)
+    return pd.DataFrame({"trial": table["trial"], "at_s": at_s, "acked": table["acked"].astype(float)})
+
+
+def _faults(results: Results, trial: int) -> pd.DataFrame:
+    own = results.faults[results.faults["trial"] == trial].sort_values("asked_ns")
+    begin_ns = float(own["asked_ns"].min())
+    return pd.DataFrame(
+        {
+            "name": own["fault"].astype(str),
+            "at_s": (own["asked_ns"].astype(float) - begin_ns) / NANOS,
+            "repaired_s": (own["healed_ns"].astype(float) - begin_ns) / NANOS,
+        }
+    )
+
+
+def _end(results: Results, trials: pd.DataFrame, losses: Loss | None) -> float:
+    """Return when the event was over in the last of the trials, in seconds since the first fault."""
+    own = results.faults[results.faults["trial"].isin(trials["trial"])]
+    begin_ns = own.groupby("trial")["asked_ns"].transform("min").astype(float)
+    asked_ns = own["asked_ns"].astype(float) - begin_ns
+    after = [asked_ns + own[name].astype(float) for name in ("ack_gap_ns", "live_gap_ns", "first_acked_ns")]
+    end_ns = pd.concat([own["healed_ns"].astype(float) - begin_ns, *after]).max()
+    lost_ns = losses.high_ns if losses and losses.most and losses.span is not Span.BEFORE else 0.0
+    return max(0.0 if pd.isna(end_ns) else float(end_ns), lost_ns) / NANOS
+
+
+def _outage_words(writes: Outage | None) -> str:
+    if writes is None:
+        return ""
+    time = words.times(writes.low_ns, writes.high_ns)
+    return (
+        f"no writes for {'at least ' if writes.endless else ''}{time}{' in all' if writes.strikes_ns else ''}"
+    )
+
+
+def _loss_words(losses: Loss | None) -> str:
+    if losses is None:
+        return "loss unknown"
+    return f"{words.counts(losses.counts)} lost in a trial" if losses.most else "nothing lost"
+
+
+def timeline(found: Sequence[Course]) -> Figure:
+    """Draw a panel a configuration, one below the other along one axis of time."""
+    room = style.HEIGHT_IN - _FOOT_IN - _TOP_IN
+    panel_in = max(_LEAST_IN, min(_PANEL_IN, room / len(found) - _TITLE_IN))
+    total = _TOP_IN + _FOOT_IN + len(found) * (panel_in + _TITLE_IN)
+    figure = Figure(figsize=(style.WIDTH_IN, total))
+    width = style.WIDTH_IN - _LEFT_IN - _RIGHT_IN
+    left, right = span(found)
+    top = _PEAK * max((course.rate for course in found if course.rate > 0), default=1.0)
+    highest = max(float(course.seconds["acked"].max()) for course in found)
+    for number, course in enumerate(found):
+        bottom = total - _TOP_IN - (number + 1) * (panel_in + _TITLE_IN)
+        place = (_LEFT_IN, bottom, width, panel_in)
+        axes = figure.add_axes(
+            (place[0] / style.WIDTH_IN, place[1] / total, place[2] / style.WIDTH_IN, place[3] / total)
+        )
+        axes.set_xlim(left, right)
+        axes.set_ylim(0, min(top, 1.08 * highest) or 1.0)
+        _panel(axes, course, last=number == len(found) - 1)
+    return figure
+
+
+def span(found: Sequence[Course]) -> tuple[float, float]:
+    """Return from when to when the axis goes: around the event, with some air."""
+    end = max(course.end_s for course in found)
+    first_lost = min((course.lost_s[0] for course in found if course.lost_s), default=0.0)
+    air = max(_BEFORE_S, _MARGIN * end)
+    begin = min(-air, first_lost - 1)
+    known = pd.concat([course.seconds["at_s"] for course in found])
+    return max(begin, float(known.min())), min(end + air, float(known.max()) + 1)
+
+
+def _panel(axes: Axes, course: Course, *, last: bool) -> None:
+    look = style.look(course.system)
+    _background(axes, course)
+    for trial, own in course.seconds.groupby("trial"):
+        strong = trial == course.shown
+        at_s, acked = _steps(own)
+        axes.step(
+            at_s,
+            acked,
+            where="post",
+            color=look.base,
+            linewidth=1.3 if strong else 0.5,
+            alpha=1.0 if strong else 0.35,
+            zorder=4 if strong else 3,
+        )
+    axes.set_title(
+        style.shortened(course.name, _MOST_TITLE), loc="left", color=look.base, fontweight="semibold", pad=3
+    )
+    axes.set_title(course.words, loc="right", color=style.SOFT, pad=3)
+    axes.xaxis.set_major_locator(MaxNLocator(9, integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(2))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: numbers.count(value)))
+    axes.grid(visible=True, axis="y")
+    axes.tick_params(labelbottom=last)
+    if last:
+        axes.set_xlabel(
+            "seconds since the first fault" if len(course.faults) > 1 else "seconds since the fault"
+        )
+
+
+def _steps(own: pd.DataFrame) -> tuple[list[float], list[float]]:
+    """Return when each second begins and its level, and the last level's end: a second is as wide as it lasts."""
+    at_s, acked = list(own["at_s"]), list(own["acked"])
+    return [*at_s, at_s[-1] + 1], [*acked, acked[-1]]
+
+
+def _background(axes: Axes, course: Course) -> None:
+    """Shade silent seconds and lost sends, and mark faults and repairs."""
+    own = course.seconds[course.seconds["trial"] == course.shown]
+    for begin in own.loc[(own["acked"] == 0) & (own["at_s"] > -1), "at_s"]:
+        axes.axvspan(begin, begin + 1, color=style.SHADE, zorder=0, linewidth=0)
+    if course.lost_s is not None:
+        _lost(axes, course, own)
+    named: set[str] = set()
+    for _, fault in course.faults.iterrows():
+        axes.axvline(fault["at_s"], color=style.INK, linewidth=0.9, zorder=5)
+        if pd.notna(fault["repaired_s"]):
+            axes.axvline(fault["repaired_s"], color=style.INK, linewidth=0.7, linestyle=(0, (3, 2)), zorder=5)
+        name = str(fault["name"]).partition(",")[0]
+        if name not in named:
+            named.add(name)
+            _label(axes, name, float(fault["at_s"]))
+
+
+def _label(axes: Axes, name: str, at_s: float) -> None:
+    axes.annotate(
+        name,
+        (at_s, 1),
+        xycoords=axes.get_xaxis_transform(),
+        xytext=(3, -2),
+        textcoords="offset points",
+        va="top",
+        color=style.INK,
+        bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6},
+        zorder=6,
+    )
+
+
+def _lost(axes: Axes, course: Course, own: pd.DataFrame) -> None:
+    """Fill the area below the line over the time in which lost messages were sent, and write how many they are."""
+    if course.lost_s is None:
+        return
+    first, last = course.lost_s
+    at_s, acked = _steps(own)
+    levels = pd.Series(acked, index=at_s)
+    inside = levels[(levels.index > first) & (levels.index < last)]
+    before = levels[levels.index <= first]
+    begin = float(before.iloc[-1]) if len(before) else float(inside.iloc[0]) if len(inside) else 0.0
+    times = [first, *inside.index, last]
+    heights = [begin, *inside, float(inside.iloc[-1]) if len(inside) else begin]
+    axes.fill_between(times, heights, step="post", color=style.INK, alpha=0.3, linewidth=0, zorder=2)
+    left, right = axes.get_xlim()
+    wide = last - first >= _LABEL_ROOM_S * (right - left)
+    axes.annotate(
+        f"{numbers.count(course.lost)} lost",
+        ((first + last) / 2 if wide else last, 0),
+        xycoords=axes.get_xaxis_transform(),
+        xytext=(0 if wide else 3, 3),
+        textcoords="offset points",
+        ha="center" if wide else "left",
+        va="bottom",
+        color=style.INK,
+        fontweight="semibold",
+        zorder=6,
+    )

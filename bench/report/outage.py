@@ -1,0 +1,206 @@
+"""For how long nobody could write, or read, after a fault: over a configuration's trials, and what set that time."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+import pandas as pd
+
+from bench import numbers
+from bench.model import CROWDED, HEALING, NANOS, NEXT, NO_END
+from bench.report.results import Json, Results
+
+_NUMBERED = r", \d+$"
+"""What follows the name of a fault that strikes several times."""
+_NEAR_NS = NANOS // 2
+"""A repair that begins so soon after an outage's time counts as within it: both are measured from different starts."""
+_WORSE = 1.05
+"""A trial that was set aside is the longest where it took so many times as long as all counted ones."""
+_SAME_OUTAGE = 0.9
+"""A fault with so much of the longest outage of its trial is the one that began it."""
+BUSY_MACHINE, DOES_NOT_COUNT = "beside other work", "does not count"
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """Times without an acknowledgement, or without a message at consumers: the longest of each counted trial.
+
+    Where a fault strikes again and again a trial's time is the sum over all strikes, and `strikes_ns` holds the time
+    after each. `aside_ns` is the longest of the trials that were set aside, where it is longer than all counted ones,
+    and `aside` says why. `endings` counts what may have ended the times, as docs/results.md names it. `script_ns` is
+    for how long the script itself left servers away, None where it repaired nothing within these times.
+    """
+
+    times_ns: tuple[float, ...]
+    strikes_ns: tuple[float, ...] = ()
+    aside_ns: float | None = None
+    aside: str = ""
+    endings: Mapping[str, int] = field(default_factory=dict)
+    script_ns: float | None = None
+
+    @property
+    def low_ns(self) -> float:
+        """The shortest time."""
+        return min(self.times_ns)
+
+    @property
+    def high_ns(self) -> float:
+        """The longest time."""
+        return max(self.times_ns)
+
+    @property
+    def median_ns(self) -> float:
+        """The median over the trials."""
+        return median(self.times_ns)
+
+    @property
+    def endless(self) -> bool:
+        """Whether a time had no end before the load's: it is a lower bound."""
+        return NO_END in self.endings
+
+
+@dataclass(frozen=True, slots=True)
+class _TrialOutage:
+    """A trial's time, what may have ended it, and the fault that began it; `strikes_ns` as Outage has it."""
+
+    time_ns: float
+    ending: str | None
+    fault: str = ""
+    strikes_ns: tuple[float, ...] = ()
+
+
+def writes(results: Results, trials: pd.DataFrame) -> Outage | None:
+    """Return the times without an acknowledgement in trials of one configuration; None where none is known."""
+    found = _after_faults(results, trials, "ack_gap")
+    for _, trial in trials.dropna(subset="unavailable_ns").iterrows():
+        number = int(trial["trial"])
+        known = found.get(number)
+        if known is None or not known.strikes_ns:
+            fault = known.fault if known else ""
+            ending = None if numbers.absent(trial["unavailable_ended"]) else str(trial["unavailable_ended"])
+            found[number] = _TrialOutage(float(trial["unavailable_ns"]), ending, fault)
+    return _outage(results, trials, found)
+
+
+def reads(results: Results, trials: pd.DataFrame) -> Outage | None:
+    """Return the times without a message at consumers, or at a reader that a step began; None where none is known."""
+    found = _after_faults(results, trials, "live_gap")
+    for _, trial in trials.dropna(subset="reader_stall_ns").iterrows():
+        number, stalled_ns = int(trial["trial"]), float(trial["reader_stall_ns"])
+        if number not in found or stalled_ns > found[number].time_ns:
+            ending = trial.get("reader_stall_ended")
+            found[number] = _TrialOutage(stalled_ns, None if numbers.absent(ending) else str(ending))
+    return _outage(results, trials, found)
+
+
+def undisturbed(valid: pd.DataFrame) -> pd.DataFrame:
+    """Return the valid trials that other work on the machine did not disturb; all where it disturbed each."""
+    quiet = valid[~(pd.to_numeric(valid["other_cpu"]) >= CROWDED)]
+    return valid if quiet.empty else quiet
+
+
+def script_ns(steps: Sequence[Json], name: str, within_ns: float = math.inf) -> float | None:
+    """Return how long after a fault the script began its last repair within this time; None where it began none.
+
+    Until then what the fault took away was away by the script's will.
+    """
+    fault = next((step for step in steps if step["name"] == name and "proven" in step), None)
+    if fault is None or fault.get("asked_ns") is None:
+        return None
+    after = [time_ns - fault["asked_ns"] for time_ns in _repairs_ns(steps)]
+    times = [min(time_ns, within_ns) for time_ns in after if 0 < time_ns <= within_ns + _NEAR_NS]
+    return float(max(times)) if times else None
+
+
+def _repairs_ns(steps: Sequence[Json]) -> list[int]:
+    """Return when the script began each repair: by a step that undid a fault, or as a fault's own healing."""
+    undone = [step.get("asked_ns") for step in steps if step["kind"] == "undo"]
+    healed = [step.get("heal_asked_ns") for step in steps if step.get("heal") != "never"]
+    return [int(time_ns) for time_ns in (*undone, *healed) if time_ns is not None]
+
+
+def repeats(faults: pd.DataFrame) -> bool:
+    """Whether one fault struck a trial several times."""
+    names = faults["fault"].astype(str)
+    numbered = names[names.str.contains(_NUMBERED)].str.replace(_NUMBERED, "", regex=True)
+    return bool(numbered.duplicated().any())
+
+
+def _after_faults(results: Results, trials: pd.DataFrame, name: str) -> dict[int, _TrialOutage]:
+    """Return each trial's longest time after a fault, or the sum of all where one fault repeats, by trial."""
+    own = results.faults[results.faults["trial"].isin(trials["trial"])].dropna(subset=f"{name}_ns")
+    return {int(str(trial)): _of_trial(faults, name) for trial, faults in own.groupby("trial")}
+
+
+def _of_trial(faults: pd.DataFrame, name: str) -> _TrialOutage:
+    times_ns, endings = faults[f"{name}_ns"].astype(float), faults[f"{name}_ended"]
+    longest = times_ns.idxmax()
+    ending = None if numbers.absent(endings[longest]) else str(endings[longest])
+    if repeats(faults):
+        whole = times_ns[endings != NEXT]  # one that goes on past the next strike counts whole there
+        unended = NO_END if (endings == NO_END).any() else None
+        return _TrialOutage(float(whole.sum()), unended, strikes_ns=tuple(whole))
+    began = times_ns[times_ns >= _SAME_OUTAGE * times_ns[longest]].index[0]
+    return _TrialOutage(float(times_ns[longest]), ending, str(faults.loc[began, "fault"]))
+
+
+def _outage(results: Results, trials: pd.DataFrame, found: Mapping[int, _TrialOutage]) -> Outage | None:
+    valid = trials[trials["verdict"] == "valid"]
+    counted = [number for number in map(int, undisturbed(valid)["trial"]) if number in found]
+    if not counted:
+        return None
+    shown = [found[number] for number in counted]
+    times_ns = tuple(one.time_ns for one in shown)
+    aside_ns, aside = _set_aside(trials, found, counted, max(times_ns))
+    return Outage(
+        times_ns=times_ns,
+        strikes_ns=tuple(time_ns for one in shown for time_ns in one.strikes_ns),
+        aside_ns=aside_ns,
+        aside=aside,
+        endings=Counter(one.ending for one in shown if one.ending),
+        script_ns=_script(results, {number: found[number] for number in counted}),
+    )
+
+
+def _set_aside(
+    trials: pd.DataFrame, found: Mapping[int, _TrialOutage], counted: Sequence[int], longest_ns: float
+) -> tuple[float | None, str]:
+    """Return the longest time of the trials that are not counted, and why not; none where it is no longer."""
+    others = trials[~trials["trial"].isin(counted) & trials["trial"].isin(list(found))]
+    times = {int(trial): found[int(trial)].time_ns for trial in others["trial"]}
+    worst = max(times, key=lambda trial: times[trial], default=None)
+    if worst is None or times[worst] < _WORSE * longest_ns:
+        return None, ""
+    valid = others.set_index("trial").loc[worst, "verdict"] == "valid"
+    return times[worst], BUSY_MACHINE if valid else DOES_NOT_COUNT
+
+
+def _script(results: Results, counted: Mapping[int, _TrialOutage]) -> float | None:
+    """Return for how long the script left nodes away, the median, where a repair lies within the time of each trial."""
+    held: list[float] = []
+    for trial, outage in counted.items():
+        steps = results.trial_files.get(trial, {}).get("faults") or ()
+        left_ns = script_ns(steps, outage.fault, outage.time_ns)
+        if outage.ending != HEALING or left_ns is None:
+            return None
+        held.append(left_ns)
+    return median(held)
+
+
+def first_faults(results: Results) -> pd.DataFrame:
+    """Return the first fault of each trial, by trial."""
+    table: pd.DataFrame = results.faults.sort_values("asked_ns").groupby("trial").first()
+    return table
+
+
+def kinds(results: Results, trials: pd.DataFrame) -> list[str]:
+    """Return the kinds of faults that struck these trials, in the order in which they came."""
+    own: Any = results.faults[results.faults["trial"].isin(trials["trial"])].sort_values(
+        ["trial", "asked_ns"]
+    )
+    return list(dict.fromkeys(map(str, own["kind"])))

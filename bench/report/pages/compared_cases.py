@@ -1,0 +1,98 @@
+"""Which cases the figure of an answer shows: the declared comparisons, else both systems at equal guarantees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bench import numbers
+from bench.report import sweep
+from bench.report.answer import guarantees
+from bench.report.answer.comparisons import leading_metric
+from bench.report.answer.configurations import Configurations
+from bench.report.answer.guarantees import Point
+from bench.report.figures.comparison_rows import Compared, Row
+from bench.report.presentation import DeclaredComparison, Presentation
+from bench.report.results import Results
+
+_MOST_POINTS = 3
+
+
+def compared_cases(found: Results, presentation: Presentation) -> list[Compared]:
+    """Return what the figure of a run's answer shows; nothing where something broke, or nothing is compared."""
+    if found.broken or found.valid.empty:
+        return []
+    cases = Configurations(found, presentation.labels)
+    declared = [one for comparison in presentation.comparisons for one in _declared(cases, comparison)]
+    return declared or list(_undeclared(cases))
+
+
+def _declared(cases: Configurations, comparison: DeclaredComparison) -> Iterator[Compared]:
+    if not comparison.change:
+        points = [
+            point
+            for point in guarantees.points(cases)
+            if comparison.promised(point.survives)
+            and all(str(point.values.get(name)) == value for name, value in comparison.at.items())
+        ]
+        yield from _of_points(cases, points, comparison.metric)
+        return
+    of, to = (cases.case(comparison.system, settings) for settings in (comparison.of, comparison.to))
+    if of is not None and to is not None:
+        yield from _change(cases, comparison, (of, to))
+
+
+def _change(
+    cases: Configurations, comparison: DeclaredComparison, pair: tuple[str, str]
+) -> Iterator[Compared]:
+    """Give two cases of a system under the names of what differs; what they share stands in the title."""
+    metric, system = comparison.metric, comparison.system
+    if any(numbers.absent(cases.row(case).get(metric)) for case in pair):
+        return
+    part = next(part for part in cases.parts if part.system == system)
+    settings = [dict(zip(part.settings, part.values(cases.row(case)), strict=True)) for case in pair]
+    first, second = settings
+    varied = [name for name in part.settings if part.cases[name].map(numbers.text).nunique() > 1]
+    differing = [name for name in varied if first[name] != second[name]]
+    shared = _words(cases, system, {name: first[name] for name in varied if name not in differing})
+    labels = [_words(cases, system, {name: own[name] for name in differing}) for own in settings]
+    title = f"{numbers.sentence(comparison.change)}{f' ({shared})' if shared else ''}"
+    rows = (Row(system, label, case) for label, case in zip(labels, pair, strict=True))
+    yield Compared(title, metric, tuple(rows))
+
+
+def _words(cases: Configurations, system: str, settings: Mapping[str, str]) -> str:
+    """Name some settings in short words; empty for none."""
+    return ", ".join(filter(None, (cases.value(system, name, value) for name, value in settings.items())))
+
+
+def _undeclared(cases: Configurations) -> Iterator[Compared]:
+    by_guarantee: dict[tuple[str, ...], list[Point]] = {}
+    for point in guarantees.points(cases):
+        by_guarantee.setdefault(point.survives, []).append(point)
+    for points in by_guarantee.values():
+        yield from _of_points(cases, points, leading_metric(cases))
+
+
+def _of_points(cases: Configurations, points: Sequence[Point], metric: str) -> Iterator[Compared]:
+    """Give both systems at points of one guarantee, on the unmodified disk."""
+    own_disk = guarantees.unmodified(points)
+    for point in sweep.evenly(own_disk, _MOST_POINTS):
+        where = _where(cases, point) if len(own_disk) > 1 else ""
+        title = f"Survives {point.survives[0]}{f': {where}' if where else ''}"
+        yield from _measured(cases, title, metric, list(zip(point.systems, point.cases, strict=True)))
+
+
+def _where(cases: Configurations, point: Point) -> str:
+    """Name the settings of a point, but for those by which the fastest configurations were chosen."""
+    chosen = set(point.entry.get("chosen") or ())
+    named = {name: value for name, value in point.apart_from_disk.items() if name not in chosen}
+    return ", ".join(filter(None, (cases.value(point.systems[0], *setting) for setting in named.items())))
+
+
+def _measured(
+    cases: Configurations, title: str, metric: str, those: Sequence[tuple[str, str]]
+) -> Iterator[Compared]:
+    """Give a comparison where every case has the metric."""
+    if all(not numbers.absent(cases.row(case).get(metric)) for _, case in those):
+        rows = tuple(Row(system, cases.label(case), case) for system, case in those)
+        yield Compared(title, metric, rows)

@@ -1,0 +1,239 @@
+"""What a scenario says of how its results are presented: labels, comparisons, causes, a note.
+
+All of it comes from the scenario file of today, so that a published run gets new words without being run again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from bench import numbers
+from bench.errors import ReportError, ScenarioError
+from bench.model import text, texts
+from bench.report import results
+from bench.scenario import Scenario, catalogue, load
+from bench.scenario.presentation import Cause, Comparison
+
+_WORDS = Path(__file__).with_name("labels.yaml")
+_EVERY_SYSTEM, _WITHOUT_EFFECT = "every system", "without effect"
+_THROUGHPUT = "throughput_msgs_per_s"
+
+Words = Mapping[str, Mapping[str, str]]
+"""By setting, then by value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Short names of configurations. `own` are the words of the scenario, which go before those of labels.yaml."""
+
+    own: Words = field(default_factory=dict)
+
+    def label(self, system: str, settings: Mapping[str, str]) -> str:
+        """Name a configuration by the settings given: "4 replicas, wait for all"; without any the system's title.
+
+        Give only settings whose values differ between the cases of the system. A setting without effect beside the
+        others (min.insync.replicas with acks=1) is left out.
+        """
+        return self._joined(system, {name: settings[name] for name in _effective(system, settings)})
+
+    def distinct(self, system: str, cases: Sequence[Mapping[str, str]]) -> list[str]:
+        """Name several configurations of a system; where two labels are the same, settings without effect are named."""
+        labels = [self.label(system, settings) for settings in cases]
+        return [
+            self._joined(system, settings) if labels.count(label) > 1 else label
+            for label, settings in zip(labels, cases, strict=True)
+        ]
+
+    def value(self, system: str, setting: str, value: str) -> str:
+        """Name one value of a setting; empty where it says nothing."""
+        own = self.own.get(setting, {})
+        return own[value] if value in own else _default_words(system, setting, value)
+
+    def _joined(self, system: str, settings: Mapping[str, str]) -> str:
+        words = (self.value(system, name, value) for name, value in settings.items())
+        return ", ".join(filter(None, words)) or system.capitalize()
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredComparison:
+    """A comparison of the first page, in one of two forms.
+
+    With `change`: the case `of` of `system` over its case `to`. Both are swept settings with values as results have
+    them, and pick one case of the scenario's standard profile. A run that sweeps more (`full` adds emulated fsyncs) has
+    several such cases: the one on the unmodified disk counts. With `guarantee`: both systems, each by its fastest
+    configuration that promises it, `at` these settings. `metric` is a column of results/trials. `advice` is a sentence
+    by outcome: more, less, same; or the faster system's name, same.
+    """
+
+    metric: str
+    change: str = ""
+    system: str = ""
+    of: Mapping[str, str] = field(default_factory=dict)
+    to: Mapping[str, str] = field(default_factory=dict)
+    guarantee: str = ""
+    at: Mapping[str, str] = field(default_factory=dict)
+    advice: Mapping[str, str] = field(default_factory=dict)
+
+    def promised(self, survives: Iterable[str | None]) -> bool:
+        """Whether two configurations with the same guarantee have this one.
+
+        `survives` are both systems' words for it (Guarantee.survives): Kafka loses a node where Pulsar loses a bookie.
+        """
+        return bool(self.guarantee) and self.guarantee in survives
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredCause:
+    """Why a fault did what it did to the cases of `system` that have one of the values of `where`.
+
+    It may be shown only where the data agree (`agrees`).
+    """
+
+    system: str
+    where: Mapping[str, tuple[str, ...]]
+    metric: str
+    at_least: float | None
+    at_most: float | None
+    cause: str
+    prevention: str
+    source: str
+
+    def explained(self, trials: pd.DataFrame) -> pd.DataFrame:
+        """Return the valid trials of the cases that it explains; `trials` as in results/trials."""
+        chosen = trials[(trials["verdict"] == "valid") & (trials["system"] == self.system)]
+        for name, values in self.where.items():
+            if name not in chosen:
+                return chosen.iloc[:0]
+            chosen = chosen[chosen[name].map(numbers.text).isin(values)]
+        return chosen
+
+    def agrees(self, trials: pd.DataFrame) -> bool:
+        """Whether there are valid trials of these cases, and the metric of each is known and within the bounds."""
+        chosen = self.explained(trials)
+        if chosen.empty or self.metric not in chosen:
+            return False
+        return all(self._within(value) for value in chosen[self.metric])
+
+    def _within(self, value: object) -> bool:
+        if numbers.absent(value):
+            return False
+        number = float(value)  # type: ignore[arg-type]  # a cell of a column of numbers
+        low, high = self.at_least, self.at_most
+        return (low is None or number >= low) and (high is None or number <= high)
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """What a scenario says of how its results are presented.
+
+    `note` is a sentence of the first page, or empty. `title`, `question`, `source` and `claims` (by the id of an
+    expectation) are today's words: they go before those of a run's manifest and expectations.json where they are not
+    empty.
+    """
+
+    labels: Labels = Labels()
+    comparisons: tuple[DeclaredComparison, ...] = ()
+    causes: tuple[DeclaredCause, ...] = ()
+    note: str = ""
+    title: str = ""
+    question: str = ""
+    source: str = ""
+    claims: Mapping[str, str] = field(default_factory=dict)
+
+
+def presentation(run: Path) -> Presentation:
+    """Return what the scenario file of a run's name says today; without one what the run's own copy says.
+
+    Of a run that was read in from elsewhere, or whose copy is no scenario any more, only the default words of labels.
+    Raises ReportError where the manifest or today's scenario file cannot be read.
+    """
+    name = str(results.document(run / "manifest.json").get("scenario"))
+    today = catalogue.names().get(name)
+    if today is not None:
+        try:
+            return of_scenario(load(today).scenario)
+        except ScenarioError as error:
+            raise ReportError(f"{run}: its scenario file cannot be read: {error}") from error
+    copy = run / "scenario.yaml"
+    try:
+        return of_scenario(load(copy).scenario) if copy.is_file() else Presentation()
+    except ScenarioError:
+        return Presentation()
+
+
+def of_scenario(scenario: Scenario) -> Presentation:
+    """Return what a scenario says of how its results are presented."""
+    metric = scenario.expectations[0].metric if scenario.expectations else _THROUGHPUT
+    return Presentation(
+        labels=Labels(scenario.labels),
+        comparisons=tuple(_comparison(entry, metric) for entry in scenario.answer),
+        causes=tuple(_cause(entry) for entry in scenario.causes),
+        note=scenario.note,
+        title=scenario.title,
+        question=scenario.question,
+        source=scenario.source or "",
+        claims={expectation.id: expectation.claim for expectation in scenario.expectations},
+    )
+
+
+def _comparison(entry: Comparison, metric: str) -> DeclaredComparison:
+    return DeclaredComparison(
+        metric=entry.metric or metric,
+        change=entry.change or "",
+        system=entry.system or "",
+        of=_as_text(entry.of),
+        to=_as_text(entry.to),
+        guarantee=entry.guarantee or "",
+        at=_as_text(entry.at),
+        advice={outcome: sentence for outcome, sentence in entry.advice.items()},  # noqa: C416 - literals become text
+    )
+
+
+def _cause(entry: Cause) -> DeclaredCause:
+    return DeclaredCause(
+        system=entry.system,
+        where={name: tuple(texts(values)) for name, values in entry.where.items()},
+        metric=entry.when.metric,
+        at_least=entry.when.at_least,
+        at_most=entry.when.at_most,
+        cause=entry.cause,
+        prevention=entry.prevention or "",
+        source=entry.source,
+    )
+
+
+def _as_text(settings: Mapping[str, Any]) -> dict[str, str]:
+    return {name: text(value) for name, value in settings.items()}
+
+
+def _effective(system: str, settings: Mapping[str, str]) -> list[str]:
+    """Name the settings that have an effect beside the others."""
+    without: Mapping[str, Mapping[str, Sequence[str]]] = _default_labels()[_WITHOUT_EFFECT].get(system, {})
+    return [
+        name
+        for name in settings
+        if not any(settings.get(other) in values for other, values in without.get(name, {}).items())
+    ]
+
+
+def _default_words(system: str, setting: str, value: str) -> str:
+    _, _, without_owner = setting.partition(".")
+    for words in (_default_labels().get(system, {}), _default_labels()[_EVERY_SYSTEM]):
+        for pattern, phrase in (words.get(setting) or words.get(without_owner) or {}).items():
+            if match := re.fullmatch(pattern, value):
+                return match.expand(phrase)
+    return value if " " in value else f"{setting}={value}"
+
+
+@cache
+def _default_labels() -> Mapping[str, Mapping[str, Any]]:
+    labels: Mapping[str, Mapping[str, Any]] = yaml.safe_load(_WORDS.read_text(encoding="utf-8"))
+    return labels

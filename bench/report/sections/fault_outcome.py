@@ -1,0 +1,144 @@
+"""What faults did to configurations: outages, losses, duplicates, and which of these their promises cover."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from bench.model import text
+from bench.report import case_groups, loss, outage, sweep
+from bench.report.loss import Loss
+from bench.report.outage import Outage
+from bench.report.presentation import Labels
+from bench.report.results import Results
+from bench.report.sections import covered
+from bench.report.sections.covered import Covered
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of `cases` of a system, called `label` among all of its cases (empty for all of them).
+
+    `trials` and `valid` count trials. `unread` are the acknowledged messages, of `acked`, that a full read which broke
+    off did not reach. `duplicates` and `disordered` hold the counts of each valid trial. `covered` tells whether what
+    broke is within what the configuration promises, which is to survive `survives`; `once` whether it promises that
+    each message is there once.
+    """
+
+    system: str
+    label: str
+    cases: tuple[str, ...]
+    trials: int
+    valid: int
+    writes: Outage | None
+    reads: Outage | None
+    loss: Loss | None
+    unread: int
+    acked: int
+    duplicates: tuple[int, ...]
+    disordered: tuple[int, ...]
+    covered: Covered
+    survives: str
+    once: bool
+    kinds: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The system's name."""
+        return self.system.capitalize()
+
+    @property
+    def lost(self) -> int:
+        """The most messages that a trial is known to have lost."""
+        return self.loss.most if self.loss else 0
+
+    @property
+    def fate(self) -> str:
+        """What happened to acknowledged messages: lost, unread, none lost, or unknown."""
+        if self.unread:
+            return "unread"
+        if self.loss is None:
+            return "unknown"
+        return "lost" if self.loss.most else "none lost"
+
+    @property
+    def broken_promise(self) -> bool:
+        """Whether messages are gone, or may be, that the configuration promises to keep."""
+        return self.fate in {"lost", "unread"} and self.covered is Covered.WITHIN
+
+    @property
+    def repeated_promise(self) -> bool:
+        """Whether messages are there more than once though the configuration promises that they are not."""
+        return self.once and max(self.duplicates, default=0) > 0
+
+
+def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[str]) -> Outcome:
+    """Return the outcome of some of a system's cases, over all of their trials."""
+    trials = part.trials[part.trials["case"].isin(set(cases))]
+    valid = trials[trials["verdict"] == "valid"]
+    tried = [covered.of_case(results.trial_files.values(), case) for case in cases]
+    judged = {one.judged for one in tried}
+    settles = any(covered.settles(trial) for one in tried for trial in one.trials)
+    promised = dict.fromkeys(one.promise.survives for one in tried if one.promise)
+    return Outcome(
+        system=part.system,
+        label=case_groups.name(labels, part, cases),
+        cases=tuple(cases),
+        trials=len(trials),
+        valid=len(valid),
+        writes=outage.writes(results, trials),
+        reads=outage.reads(results, trials),
+        loss=loss.loss(results, trials),
+        unread=int(pd.to_numeric(valid["unread"]).sum()),
+        acked=int(pd.to_numeric(valid["acked"]).sum()),
+        duplicates=tuple(map(int, valid["duplicates"].dropna())),
+        disordered=tuple(map(int, valid["out_of_order"].dropna())),
+        covered=judged.pop() if len(judged) == 1 and not settles else Covered.OPEN,
+        survives=" or ".join(promised),
+        once=bool(tried) and not settles and all(_once(one.trials) for one in tried),
+        kinds=tuple(outage.kinds(results, trials)),
+    )
+
+
+def outcomes(results: Results, part: sweep.Part, labels: Labels) -> list[Outcome]:
+    """Return the outcome of each case of a system that has a valid trial, in the scenario's order."""
+    cases = part.cases[part.cases["rounds"] > 0]["case"]
+    return [outcome(results, part, labels, [str(case)]) for case in cases]
+
+
+def joined(
+    results: Results, part: sweep.Part, labels: Labels, groups: Sequence[Sequence[Outcome]]
+) -> list[Outcome]:
+    """Return one outcome for each group of outcomes of a system."""
+    return [
+        group[0]
+        if len(group) == 1
+        else outcome(results, part, labels, [case for one in group for case in one.cases])
+        for group in groups
+    ]
+
+
+def _configuration(trial: Any) -> Any:  # noqa: ANN401 - JSON
+    return trial["case"].get("configuration") or {}
+
+
+def _once(trials: Sequence[Any]) -> bool:
+    """Whether a case's producer is idempotent, or its brokers drop what they have had."""
+    return bool(trials) and all(
+        "true" in {text(value) for value in _deduplicating(trial) if value is not None} for trial in trials
+    )
+
+
+def _deduplicating(trial: Any) -> list[Any]:  # noqa: ANN401 - JSON
+    effective = (trial.get("effective") or {}).get("producer") or {}
+    configuration = _configuration(trial)
+    broker = (configuration.get("cluster_settings") or {}).get("broker") or {}
+    topic = configuration.get("topic") or {}
+    return [
+        effective.get("enable.idempotence"),
+        broker.get("brokerDeduplicationEnabled"),
+        topic.get("deduplicationEnabled"),
+    ]

@@ -1,0 +1,49 @@
+"""The settings of configurations by their property names, also those that a scenario asks for and does not sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bench import numbers
+from bench.model import text
+from bench.report import sweep
+from bench.report.results import Results
+
+_NAMING = {
+    "kafka": (
+        *(("producer", "acks"), ("producer", "enable.idempotence")),
+        *(("topic", "replicas"), ("topic", "min.insync.replicas")),
+        *(("topic", "flush.messages"), ("cluster_settings", "broker", "log.flush.interval.messages")),
+    ),
+    "pulsar": (
+        *(("topic", "quorums"), ("cluster_settings", "bookie", "journalSyncData")),
+        ("cluster_settings", "broker", "brokerDeduplicationEnabled"),
+    ),
+}
+"""What names a configuration where it was asked for: keys of trial.json, by system."""
+
+
+def settings(results: Results, part: sweep.Part, cases: Sequence[str]) -> str:
+    """Write the settings of some of a system's cases: `acks=all, replicas=3`; values side by side where they differ."""
+    every = [_of_case(results, part, case) for case in cases]
+    names = dict.fromkeys(name for one in every for name in one)
+    values = {name: numbers.side_by_side(one.get(name) for one in every) for name in names}
+    return ", ".join(f"{name}={value}" for name, value in values.items())
+
+
+def _of_case(results: Results, part: sweep.Part, case: str) -> dict[str, str]:
+    row = part.cases[part.cases["case"] == case].iloc[0]
+    swept = dict(zip(part.settings, part.values(row), strict=True))
+    document: Any = next((one for one in results.trial_files.values() if one["case"]["name"] == case), {})
+    configuration = (document.get("case") or {}).get("configuration") or {}
+    base = {path[-1]: _at(configuration, path) for path in _NAMING.get(part.system, ())}
+    return {
+        name: text(value) for name, value in base.items() if value is not None and name not in swept
+    } | swept
+
+
+def _at(document: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON
+    for name in path:
+        document = document.get(name, {})
+    return document if document != {} else None

@@ -1,0 +1,162 @@
+"""What a scenario says of its presentation, held against its sweep: what names no case of it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from bench.guarantee import Guarantee, guarantee
+from bench.model import BROKEN, Case, Scalar, text, texts
+from bench.scenario.expand import cases, has
+from bench.scenario.located import Path_
+from bench.scenario.presentation import Cause, Comparison
+from bench.scenario.schema import Scenario
+
+Mistake = tuple[Path_, str]
+"""Where in the file, and what is wrong there."""
+
+
+def mistakes(scenario: Scenario) -> Iterator[Mistake]:
+    """Yield what labels, answer and causes name that the sweep of this scenario, without a profile, does not have."""
+    if not (scenario.labels or scenario.answer or scenario.causes):
+        return
+    swept = cases(scenario, lambda _system: "")
+    yield from _labels(scenario.labels, swept)
+    for number, comparison in enumerate(scenario.answer):
+        yield from _comparison(("answer", number), comparison, scenario, swept)
+    for number, cause in enumerate(scenario.causes):
+        yield from _cause(("causes", number), cause, scenario, swept)
+
+
+def _labels(labels: Mapping[str, Mapping[str, str]], swept: Sequence[Case]) -> Iterator[Mistake]:
+    for name, words in labels.items():
+        known = _values(swept, name)
+        if not known:
+            yield ("labels", name), f"no system sweeps {name!r}{_sweep(swept)}"
+            continue
+        for value in words:
+            if value not in known:
+                yield (
+                    ("labels", name, value),
+                    f"no case has {name}={value}; the values are {', '.join(known)}",
+                )
+
+
+def _comparison(
+    path: Path_, comparison: Comparison, scenario: Scenario, swept: Sequence[Case]
+) -> Iterator[Mistake]:
+    if comparison.system is not None:
+        yield from _change(path, comparison, comparison.system, scenario, swept)
+    else:
+        yield from _guarantee(path, comparison, swept)
+
+
+def _change(
+    path: Path_, comparison: Comparison, system: str, scenario: Scenario, swept: Sequence[Case]
+) -> Iterator[Mistake]:
+    if system not in scenario.systems.chosen():
+        yield (*path, "system"), _no_system(system, scenario)
+        return
+    own = [case for case in swept if case.system == system]
+    picked = []
+    for side, settings in (("of", comparison.of), ("to", comparison.to)):
+        unknown = list(_unknown((*path, side), system, settings, own))
+        yield from unknown
+        found = [] if unknown else [case.name for case in own if has(case, settings)]
+        picked.append(found)
+        if len(found) > 1:
+            left = [name for name in own[0].swept if name not in settings]
+            yield (*path, side), f"{len(found)} cases have these settings: name {', '.join(left)} too"
+    if picked[0] and picked[0] == picked[1]:
+        yield (*path, "to"), "`of` and `to` are the same case"
+
+
+def _guarantee(path: Path_, comparison: Comparison, swept: Sequence[Case]) -> Iterator[Mistake]:
+    systems = list(dict.fromkeys(case.system for case in swept))
+    if len(systems) != 2:
+        yield (
+            (*path, "guarantee"),
+            f"a guarantee compares two systems; this scenario has {', '.join(systems)}",
+        )
+        return
+    wrong = [
+        mistake
+        for system in systems
+        for mistake in _unknown(
+            (*path, "at"), system, comparison.at, [case for case in swept if case.system == system]
+        )
+    ]
+    yield from wrong
+    shared = _shared_promises([case for case in swept if has(case, comparison.at)], systems)
+    if not wrong and comparison.guarantee not in shared:
+        said = "; ".join(shared) or "none"
+        yield (
+            (*path, "guarantee"),
+            f"the systems do not share the guarantee {comparison.guarantee!r}; shared: {said}",
+        )
+
+
+def _shared_promises(swept: Sequence[Case], systems: Sequence[str]) -> list[str]:
+    """Return what messages survive on both systems, in the words of each."""
+    promises: dict[str, list[Guarantee]] = {system: [] for system in systems}
+    for case in swept:
+        if promise := _promise(case):
+            promises[case.system].append(promise)
+    ours, theirs = promises.values()
+    pairs = [(one, other) for one in ours for other in theirs if one.same(other)]
+    return list(dict.fromkeys(promise.survives for pair in pairs for promise in pair))
+
+
+def _promise(case: Case) -> Guarantee | None:
+    configuration: dict[str, Any] = {
+        "nodes": case.cluster.nodes,
+        "cluster_settings": case.cluster.settings,
+        "topic": case.topic,
+        "producer": case.producer,
+        "consumer": case.consumer,
+        "disk": case.disk,
+    }
+    return guarantee(case.system, case.swept, configuration)
+
+
+def _cause(path: Path_, cause: Cause, scenario: Scenario, swept: Sequence[Case]) -> Iterator[Mistake]:
+    if cause.system not in scenario.systems.chosen():
+        yield (*path, "system"), _no_system(cause.system, scenario)
+        return
+    own = [case for case in swept if case.system == cause.system]
+    yield from _unknown((*path, "where"), cause.system, cause.where, own)
+    if cause.when.metric in BROKEN and not any(case.faults for case in own):
+        yield (
+            (*path, "when", "metric"),
+            f"only faults set {cause.when.metric}, and {cause.system} has no faults",
+        )
+
+
+def _unknown(
+    path: Path_, system: str, settings: Mapping[str, Scalar | list[Scalar]], own: Sequence[Case]
+) -> Iterator[Mistake]:
+    """Yield the settings that a system does not sweep, and values that no case of it has."""
+    for name, values in settings.items():
+        known = _values(own, name)
+        if not known:
+            yield (*path, name), f"{system} does not sweep {name!r}{_sweep(own)}"
+            continue
+        absent = [value for value in texts(values) if value not in known]
+        if absent:
+            yield (
+                (*path, name),
+                f"{system} has no case with {name}={', '.join(absent)}; the values are {', '.join(known)}",
+            )
+
+
+def _values(swept: Sequence[Case], name: str) -> Collection[str]:
+    return dict.fromkeys(text(case.swept[name]) for case in swept if name in case.swept)
+
+
+def _sweep(swept: Sequence[Case]) -> str:
+    names = dict.fromkeys(name for case in swept for name in case.swept)
+    return f"; swept: {', '.join(names)}" if names else "; nothing is swept"
+
+
+def _no_system(system: str, scenario: Scenario) -> str:
+    return f"this scenario does not run {system}; it runs {', '.join(scenario.systems.chosen())}"

@@ -1,0 +1,37 @@
+"""Which cases share their cluster, as a round measures them on the same start, and which vary in the same way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from bench.guarantee import chosen, kafka_acks
+from bench.model import Settings
+from bench.statistics.round_ratios import Group
+
+_SERVERS = ("version", "nodes", "heap_mib", "jit", "cluster_settings")
+"""What of a case's configuration needs other server processes when it changes (bench.model.Cluster)."""
+_EQUIPMENT = ("processor", "disk")
+"""What servers are started with, or without, whatever its settings are."""
+
+
+def group(system: str, settings: Settings, configuration: Mapping[str, Any]) -> Group:
+    """Return a case's group: its cluster, as a text that is equal for cases with equal servers, and its kind.
+
+    `settings` are the swept ones, `configuration` the whole (trial.json, `case`).
+    """
+    return Group(_cluster(system, configuration), _kind(system, settings, configuration))
+
+
+def _kind(system: str, settings: Settings, configuration: Mapping[str, Any]) -> str:
+    """Name the system, and with acks=0 that nobody waits: such sends go no further than the client's connection."""
+    nobody_waits = kafka_acks(chosen(settings, configuration)) == "0"
+    return f"{system}, acks=0" if nobody_waits else system
+
+
+def _cluster(system: str, configuration: Mapping[str, Any]) -> str:
+    servers = {key: configuration.get(key) for key in _SERVERS}
+    equipment = {key: bool(configuration.get(key)) for key in _EQUIPMENT}
+    fault_kinds = sorted({kind for step in configuration.get("faults") or () for kind in step})
+    return json.dumps([system, servers, equipment, fault_kinds], sort_keys=True)

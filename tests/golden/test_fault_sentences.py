@@ -1,0 +1,275 @@
+"""What the first page of a fault says, in whole sentences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bench.report.answer.fault_findings import findings, struck
+from bench.report.answer.fault_notices import alarms, notices
+from bench.report.presentation import Labels
+from bench.report.results import Results
+from tests.fault_sketch import Case, Trial, results
+
+WAIT_ALL, WAIT_LEADER = {"acks": "all"}, {"acks": "1"}
+TWO_IN_SYNC = {"topic": {"replicas": 3, "min.insync.replicas": 2}}
+TWO_OF_THREE = {"topic": {"quorums": "3-3-2"}}
+
+
+def texts(found: Results) -> list[str]:
+    return [finding.text for finding in findings(struck(found, Labels()))]
+
+
+def boxed(found: Results, note: str = "") -> tuple[str, ...]:
+    return notices(struck(found, Labels()), note)
+
+
+def kafka(*trials: Trial, **settings: str) -> Case:
+    return Case("kafka", settings, trials, asked=TWO_IN_SYNC)
+
+
+def pulsar(*trials: Trial, **settings: str) -> Case:
+    return Case("pulsar", settings, trials, asked=TWO_OF_THREE)
+
+
+def test_a_fault_without_loss_says_for_how_long_nobody_could_write_on_each_system() -> None:
+    found = results(
+        kafka(*Trial().copies(5.81, 7.79, 6.8, 6.79, 7.76)), pulsar(*Trial().copies(13, 12.9, 7.02, 13, 13))
+    )
+
+    assert texts(found) == [
+        "Nothing was lost; writes and reads stopped for 5.8 to 7.8 s on Kafka and for 7.0 to 13 s on Pulsar."
+    ]
+
+
+def test_systems_stand_beside_each_other_at_equal_settings() -> None:
+    found = results(
+        kafka(*Trial().copies(5.81, 7.79, 6.8, 6.79, 7.76), session="6 s"),
+        kafka(*Trial().copies(31.7, 33.9, 32.7, 33.8, 33.9), session="30 s"),
+        pulsar(*Trial().copies(13.0, 12.9, 7.02, 13.0, 12.8), session="6 s"),
+        pulsar(*Trial().copies(81.1, 77.5, 30.3, 30.6, 30.4), session="30 s"),
+    )
+
+    (text,) = texts(found)
+
+    assert text == (
+        "Nothing was lost; writes and reads stopped for 5.8 to 7.8 s on Kafka and for 7.0 to 13 s on Pulsar "
+        "(session of 6 s), for 32 to 34 s on Kafka and for 30 to 81 s on Pulsar (session of 30 s)."
+    )
+
+
+def test_reads_are_named_apart_where_they_stop_for_another_time() -> None:
+    found = results(kafka(*[Trial(writes=(6.0,))] * 5), pulsar(*[Trial(writes=(30.0,), reads=(49.0,))] * 5))
+
+    assert texts(found) == [
+        "Nothing was lost; writes stopped for 6.0 s on Kafka and for 30 s on Pulsar.",
+        "Reads stopped for as long as writes, but for 49 s on Pulsar.",
+    ]
+
+
+def test_a_loss_is_a_span_of_writes_and_a_count_a_trial_and_the_scripts_part_is_named() -> None:
+    lossy = Trial(writes=(0.2,), reads=(14.0,), ended="healing", script=12.0)
+    isolated = [
+        replace(lossy, lost=lost, sent=(0.0, end))
+        for lost, end in ((30319, 15.17), (28161, 14.07), (27866, 13.93), (25561, 12.78), (25937, 12.94))
+    ]
+    waiting = Trial(ended="healing", script=12.0).copies(15.4, 14.1, 14.2, 14.2, 15.2)
+    found = results(
+        replace(kafka(*waiting, **WAIT_ALL), kind="isolate"),
+        replace(kafka(*isolated, **WAIT_LEADER), kind="isolate"),
+        replace(pulsar(*Trial(disordered=3).copies(1.7, 1.4, 0.84, 3.7, 0.78)), kind="isolate"),
+    )
+
+    loss, writes, reads, order = texts(found)
+
+    assert loss == (
+        "Kafka (wait for the leader) lost 13 to 15 s of writes after the isolation, which the script ended after 12 s: "
+        "about 28,000 messages in each trial. Kafka (wait for all) and Pulsar lost nothing."
+    )
+    assert writes == (
+        "Writes stopped for 14 to 15 s on Kafka (wait for all; 12 s of it set by the script), for 0.2 s on Kafka (wait "
+        "for the leader), for 0.78 to 3.7 s on Pulsar."
+    )
+    assert reads == (
+        "Reads stopped for as long as writes, but for 14 s on Kafka (wait for the leader; 12 s of it set by the "
+        "script)."
+    )
+    assert order == "A trial had up to 3 messages out of order on Pulsar."
+
+
+def test_all_that_was_sent_before_a_power_cut_is_named_so() -> None:
+    cut = Trial(writes=(14.0,), ended="healing", script=1.1, lost=15900, sent=(-8.0, -0.02))
+    short = replace(cut, writes=(28.0,), script=10.0, lost=1700, sent=(-0.85, -0.01))
+    found = results(
+        replace(kafka(*[cut] * 5, **{"flush.messages": "never"}), kind="power-loss"),
+        replace(kafka(*[replace(cut, lost=0)] * 5, **{"flush.messages": "1"}), kind="power-loss"),
+        replace(pulsar(*[short] * 5), kind="power-loss"),
+    )
+
+    loss, outage = texts(found)
+
+    assert loss == (
+        "Kafka (no forced fsync) lost all writes since the first send, 8.0 s before the power cut: 16,000 messages in "
+        "each trial; Pulsar lost the last 0.85 s of writes before the power cut: 1,700 messages in each trial. Kafka "
+        "(fsync every message) lost nothing."
+    )
+    assert outage == (
+        "Writes and reads stopped for 14 s on Kafka (1.1 s of it set by the script) and for 28 s on Pulsar (10 s of it "
+        "set by the script)."
+    )
+    (script,) = boxed(found)
+    assert script == (
+        "The script decides how much Kafka loses: the power cut comes 8.0 s after the first send, and a longer run "
+        "would lose more."
+    )
+
+
+def test_where_messages_are_gone_unequal_promises_are_named() -> None:
+    safe, lossy = (
+        results(kafka(*[Trial(lost=lost, sent=(0, 9))] * 5), pulsar(*[Trial()] * 5)) for lost in (0, 9)
+    )
+
+    assert boxed(safe) == ()
+    assert " ".join(boxed(lossy)) == (
+        "Kafka and Pulsar do not promise the same: a message survives the loss of any one node, not a power cut of all "
+        "nodes on Kafka, the loss of any one bookie, and a power cut of all nodes on Pulsar."
+    )
+
+
+def test_a_loss_here_and_there_names_its_time_and_in_how_many_trials() -> None:
+    some = Trial(lost=113, sent=(-0.03, 12.1))
+    found = results(
+        kafka(some, replace(some, lost=2956), Trial(), some, some, **WAIT_LEADER),
+        kafka(*[Trial()] * 5, **WAIT_ALL),
+    )
+
+    assert texts(found)[0] == (
+        "Kafka (wait for the leader) lost 110 to 3,000 messages, sent within 12 s of the kill, in 4 of 5 trials. "
+        "Kafka (wait for all) lost nothing."
+    )
+
+
+def test_what_could_not_be_read_is_an_upper_bound_of_the_loss() -> None:
+    unread = Trial(lost=None, unread=12_000)
+    found = results(
+        kafka(*[unread] * 5, replicas="1"), kafka(*[Trial()] * 5, replicas="2"), pulsar(*[Trial()] * 5)
+    )
+
+    assert texts(found)[0] == (
+        "Reading stopped at a message that no server could give: at most 60,000 of 300,000 acknowledged messages are "
+        "lost on Kafka (1 replica); the true number is not known. Kafka (2 replicas) and Pulsar lost nothing."
+    )
+
+
+def test_where_a_fault_repeats_the_times_are_added_up() -> None:
+    kills = (7.31, 6.52, 5.93, 7.65, 6.73, 6.05, 7.13, 5.56, 5.87, 7.25, 6.04)
+    mostly_short = (0.24, 0.06, 0.24, 0.18, 0.22, 0.08, 0.1, 0.71, 14.75, 0.84, 0.12)
+    found = results(kafka(Trial(writes=kills)), pulsar(Trial(writes=mostly_short)), window_s=480)
+
+    (finding,) = findings(struck(found, Labels()))
+
+    assert finding.text == (
+        "Nothing was lost; writes and reads stopped for 72 s in all on Kafka (11 kills in 8 min, 5.6 to 7.7 s each) "
+        "and for 18 s in all on Pulsar (11 kills in 8 min: 15 s at one, at most 0.84 s at the others)."
+    )
+    assert not finding.decided
+    assert boxed(found) == ("Each configuration has 1 trial of 8 min: another run may differ.",)
+    assert boxed(found, "A note.") == ("A note.",)
+
+
+def test_a_trial_that_was_set_aside_is_named_where_it_is_the_worst() -> None:
+    disturbed = Trial(writes=(45.6,), other_cpu=1.0)
+    uncounted = Trial(writes=(43.1,), verdict="invalid")
+    found = results(
+        kafka(*Trial().copies(27.4, 33.3, 29, 30, 30.3), disturbed),
+        pulsar(*Trial().copies(27, 28, 29, 26, 30), uncounted),
+    )
+
+    (text,) = texts(found)
+
+    assert text == (
+        "Nothing was lost; writes and reads stopped for 27 to 33 s on Kafka (46 s beside other work) and for 26 to "
+        "30 s on Pulsar (43 s in a trial that does not count)."
+    )
+    assert boxed(found) == ("1 of 12 trials do not count; the report lists why.",)
+
+
+def test_an_outage_without_an_end_is_a_lower_bound() -> None:
+    found = results(kafka(*Trial(ended="no end").copies(44.9, 45.2, 45, 45, 45)))
+
+    assert texts(found) == ["Nothing was lost; writes and reads stopped for at least 45 s on Kafka."]
+
+
+def test_configurations_with_like_outages_share_a_name_that_only_they_have() -> None:
+    fast, slow = Trial(writes=(0.3,)), Trial(writes=(12.0,))
+    found = results(
+        kafka(*[slow] * 5, acks="all", **{"min.insync.replicas": "1"}),
+        kafka(*[slow] * 5, acks="all", **{"min.insync.replicas": "2"}),
+        kafka(*[fast] * 5, acks="1", **{"min.insync.replicas": "1"}),
+        kafka(*[fast] * 5, acks="1", **{"min.insync.replicas": "2"}),
+    )
+
+    (text,) = texts(found)
+
+    assert text == (
+        "Nothing was lost; writes and reads stopped for 12 s on Kafka (wait for all), for 0.3 s on Kafka (wait for the "
+        "leader)."
+    )
+
+
+def test_duplicates_and_disorder_are_counted_a_trial() -> None:
+    found = results(
+        kafka(Trial(duplicates=104, disordered=36), *[Trial()] * 4),
+        pulsar(Trial(duplicates=1), *[Trial()] * 4),
+    )
+
+    assert texts(found)[1] == (
+        "A trial had up to 104 duplicates and up to 36 messages out of order on Kafka, up to 1 duplicate on Pulsar."
+    )
+
+
+def test_a_run_without_a_valid_trial_answers_nothing() -> None:
+    found = results(kafka(Trial(verdict="invalid")))
+
+    assert texts(found) == [
+        "No trial of this run is valid, so it answers nothing; the reasons are listed below."
+    ]
+
+
+def test_the_box_has_at_most_three_notices_and_how_many_more_there_are() -> None:
+    found = results(kafka(Trial(), Trial(verdict="invalid")), profile="quick", overrides=["rate=5"])
+
+    assert boxed(found, "A note.")[-1] == "And 1 more below."
+    assert len(boxed(found, "A note.")) == 4
+
+
+ALL_PROMISED = (
+    "its configuration promises that a message survives the loss of any one node, "
+    "not a power cut of all nodes."
+)
+ALARMS = (
+    f"Kafka lost up to 5 acknowledged messages in a trial, although {ALL_PROMISED}",
+    f"Kafka: 35 acknowledged messages could not be read at the end, although {ALL_PROMISED}",
+)
+
+
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        (kafka(Trial(lost=5, sent=(0, 1)), **WAIT_ALL), ALARMS[:1]),
+        (kafka(Trial(lost=None, unread=35), **WAIT_ALL), ALARMS[1:]),
+        (kafka(Trial(lost=5, sent=(0, 1)), **WAIT_LEADER), ()),
+        (kafka(Trial(), **WAIT_ALL), ()),
+    ],
+)
+def test_only_a_loss_that_a_promise_covers_is_an_alarm(case: Case, expected: tuple[str, ...]) -> None:
+    assert tuple(alarms(struck(results(case), Labels()))) == expected
+
+
+def test_duplicates_are_an_alarm_where_the_producer_is_idempotent() -> None:
+    found = results(replace(kafka(Trial(duplicates=7)), effective={"enable.idempotence": "true"}))
+
+    assert list(alarms(struck(found, Labels()))) == [
+        "Kafka has up to 7 duplicates in a trial, although its configuration promises each message once."
+    ]

@@ -1,0 +1,342 @@
+"""The answer of a run in which nothing broke, from made-up results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.report import results
+from bench.report.answer import answer
+from bench.report.answer.configurations import Configurations
+from bench.report.answer.effect import Effect
+from bench.report.answer.expected import expected
+from bench.report.answer.glossary import glossary
+from bench.report.answer.losses import alarms, loss
+from bench.report.answer.notices import notices
+from bench.report.presentation import DeclaredComparison, Labels, Presentation
+from bench.report.results import Results
+from tests.report_data import build
+from tests.report_sketch import Sketch
+
+RATE = "throughput_msgs_per_s"
+ALL = {"replicas": "4", "min.insync.replicas": "2", "acks": "all"}
+LEADER = ALL | {"acks": "1"}
+ALL_CASE = "kafka replicas=4 min.insync.replicas=2 acks=all"
+LEADER_CASE = "kafka replicas=4 min.insync.replicas=2 acks=1"
+WAITING = DeclaredComparison(
+    RATE,
+    change="waiting for all four replicas instead of only the leader",
+    system="kafka",
+    of=ALL,
+    to=LEADER,
+    advice={"less": "Wait where a loss costs more.", "same": "Wait."},
+)
+NODE = "the loss of any one node, not a power cut of all nodes"
+BOOKIE = "the loss of any one bookie, not a power cut of all nodes"
+EQUAL = DeclaredComparison(
+    RATE, guarantee=NODE, advice={"kafka": "Choose Kafka.", "same": "Choose by other needs."}
+)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    return made(tmp_path_factory.mktemp("run"), cycles=3)
+
+
+@pytest.fixture(scope="module")
+def cases(found: Results) -> Configurations:
+    return Configurations(found, Labels())
+
+
+def made(folder: Path, **sketch: Any) -> Results:
+    return results.read(build(folder / "run", Sketch(messages=50, **sketch)))
+
+
+def rated(found: Results, rates: Mapping[str, list[float]]) -> Results:
+    """Give cases these throughputs, round by round."""
+    trials = found.trials.copy()
+    for case, values in rates.items():
+        for number, value in enumerate(values):
+            trials.loc[(trials["case"] == case) & (trials["round"] == number), RATE] = value
+    return replace(found, trials=trials)
+
+
+def point(
+    ratio: float, low: float, high: float, *, disk: str = "as is", power: bool = False
+) -> dict[str, Any]:
+    figures = {
+        "first": 1000.0 * ratio,
+        "second": 1000.0,
+        "rounds": 5,
+        "ratio": ratio,
+        "low": low,
+        "high": high,
+    }
+    return {
+        "values": {"emulated_fsync": disk},
+        "cases": [ALL_CASE, "pulsar quorums=2-2-2 journalSyncData=false"],
+        "survives": [NODE, BOOKIE],
+        "same": True,
+        "power": power,
+        "go_on": [True, True],
+        RATE: figures,
+    }
+
+
+def beside(found: Results, *points: dict[str, Any]) -> Results:
+    sides = {
+        "systems": ["kafka", "pulsar"],
+        "settings": ["emulated_fsync"],
+        "matched": False,
+        "points": points,
+    }
+    return replace(found, summary={**found.summary, "sides": sides})
+
+
+def texts(found: Results, *declared: DeclaredComparison) -> list[str]:
+    return [finding.text for finding in answer(found, Presentation(comparisons=declared)).findings]
+
+
+def test_a_declared_change_is_a_ratio_over_rounds(found: Results) -> None:
+    """Each round has 2000 over 4000: a send takes 2 times as long, without any doubt."""
+    steady = rated(found, {ALL_CASE: [2000.0] * 5, LEADER_CASE: [4000.0] * 5})
+
+    effect = Configurations(steady, Labels()).effect(ALL_CASE, LEADER_CASE, RATE)
+
+    assert effect.ratio == pytest.approx(0.5)
+    assert effect.low is not None
+    assert effect.low < 0.5 < (effect.high or 0.0)
+    assert texts(steady, WAITING)[0].startswith(
+        "On Kafka, waiting for all four replicas instead of only the leader made a send take 2.0 times as long "
+        "(95 % interval "
+    )
+
+
+def test_a_ratio_to_the_baseline_is_that_of_the_table(found: Results, cases: Configurations) -> None:
+    row = found.ratios[found.ratios["metric"] == RATE].iloc[0]
+    same = Effect(row["ratio"], row["low"], row["high"], int(row["rounds"]))
+
+    assert cases.effect(row["case"], row["baseline"], RATE) == same
+    assert cases.effect(row["baseline"], row["case"], RATE) == same.inverse
+
+
+def test_advice_is_that_of_the_outcome(found: Results) -> None:
+    steady = rated(found, {ALL_CASE: [2000.0] * 5, LEADER_CASE: [4000.0] * 5})
+
+    assert answer(steady, Presentation(comparisons=(WAITING,))).advice == ("Wait where a loss costs more.",)
+
+
+def test_a_comparison_that_the_run_lacks_is_left_out(found: Results) -> None:
+    """Then each system's fastest and slowest configuration are named, without a ratio; acks=0 promises nothing."""
+    lacking = replace(WAITING, of={**ALL, "replicas": "7"})
+
+    kafka, pulsar, lost = texts(found, lacking)
+    assert kafka.startswith("On Kafka a send took ")
+    assert "wait for nobody" not in kafka
+    assert "the ends of 12 configurations" in kafka
+    assert pulsar.startswith("On Pulsar a send took ")
+    assert lost.startswith("No acknowledged message was lost (")
+
+
+def test_both_systems_at_a_declared_guarantee(found: Results) -> None:
+    ahead, *_ = answer(beside(found, point(2.5, 2.4, 2.6)), Presentation(comparisons=(EQUAL,))).findings
+
+    assert ahead.text == (
+        "Where a message survives the loss of any one node, a send was 2.5 times as fast on Kafka as "
+        "on Pulsar (95 % interval 2.4 to 2.6): 0.400 against 1.00 ms (2,500 and 1,000 messages/s)."
+    )
+    assert (ahead.decided, ahead.anchor) == (True, "sides")
+
+
+def test_the_slower_system_is_named_second(found: Results) -> None:
+    (first, *_) = texts(beside(found, point(0.5, 0.4, 0.625)), EQUAL)
+
+    assert "2.0 times as fast on Pulsar as on Kafka (95 % interval 1.6 to 2.5): 1.00 against 2.00 ms" in first
+
+
+def test_a_tie_has_no_winner(found: Results) -> None:
+    told = answer(beside(found, point(1.04, 0.97, 1.12)), Presentation(comparisons=(EQUAL,)))
+
+    assert (
+        "no difference can be told between Kafka and Pulsar "
+        "(1.04 times, 95 % interval 0.97 to 1.12)" in told.line
+    )
+    assert not told.findings[0].decided
+    assert told.advice == ()
+
+
+def test_slower_disks_follow_a_guarantee_that_waits_for_them(found: Results) -> None:
+    points = (
+        point(1.15, 1.14, 1.25, power=True),
+        point(0.58, 0.56, 0.61, disk="1ms", power=True),
+        point(0.4, 0.39, 0.42, disk="5ms", power=True),
+        point(0.37, 0.35, 0.38, disk="10ms", power=True),
+    )
+
+    _, slower, _ = texts(beside(found, *points), EQUAL)
+
+    assert slower == (
+        "On slower disks Pulsar was ahead: 1.72 times (95 % interval 1.64 to 1.79) with 1 ms more an fsync, "
+        "2.7 times (2.6 to 2.9) with 10 ms."
+    )
+
+
+def test_an_older_run_calls_a_bootstrap_interval_only_interval(tmp_path: Path) -> None:
+    told = answer(beside(made(tmp_path), point(2.5, 2.4, 2.6)), Presentation(comparisons=(EQUAL,)))
+
+    assert "(interval 2.4 to 2.6)" in told.line
+    assert "5 rounds; an interval without a percentage is a bootstrap (at most 94 %)" in told.conditions
+
+
+def test_an_answer_has_at_most_four_findings_and_110_words(found: Results) -> None:
+    long = replace(WAITING, change=" ".join(["waiting"] * 60))
+
+    shown = texts(found, long, WAITING, EQUAL, WAITING, WAITING)
+
+    assert len(shown) <= 4
+    assert shown[-1].startswith("No acknowledged message was lost (")
+    assert sum(len(text.split()) for text in shown) <= 110
+
+
+def test_a_loss_that_a_promise_covers_goes_first_and_is_an_alarm(tmp_path: Path) -> None:
+    lossy = made(tmp_path, systems=("pulsar",), rounds=2, lost={0: 7})
+    case = lossy.trials.loc[lossy.trials["trial"] == 0, "case"].iloc[0]
+
+    told = answer(lossy, Presentation())
+
+    assert told.line.startswith("7 of ")
+    (alarm,) = told.alarms
+    assert Configurations(lossy, Labels()).named(case) in alarm
+    assert alarm.endswith("acknowledged messages, although nothing failed.")
+
+
+def test_a_loss_without_a_promise_is_none(tmp_path: Path) -> None:
+    lossy = made(tmp_path, systems=("kafka",), rounds=1)
+    trials = lossy.trials.copy()
+    trials.loc[trials["case"].str.endswith("acks=0"), "lost"] = 3
+    cases = Configurations(replace(lossy, trials=trials), Labels())
+
+    assert list(alarms(cases)) == []
+    assert loss(cases).text.startswith("No message was lost that a configuration promises to keep (")
+
+
+def test_unread_trials_leave_losses_open(tmp_path: Path) -> None:
+    unread = made(tmp_path, systems=("memory",), rounds=1, incomplete=(0, 1))
+
+    finding = loss(Configurations(unread, Labels()))
+
+    assert finding.text == (
+        "Whether acknowledged messages were lost is not known: no valid trial was read to the end."
+    )
+    assert not finding.decided
+
+
+def test_a_run_without_a_valid_trial_answers_nothing(tmp_path: Path) -> None:
+    told = answer(made(tmp_path, systems=("memory",), rounds=1, failed=(0, 1)), Presentation())
+
+    assert told.line == "No trial of this run is valid, so it answers nothing; the reasons are listed below."
+
+
+def test_notices_are_at_most_three_and_say_how_many_more(tmp_path: Path) -> None:
+    odd = made(tmp_path, systems=("memory",), rounds=3, crowded=(0,), failed=(2,), slowed=(1,))
+    odd = replace(odd, manifest={**odd.manifest, "overrides": ["duration=2s"]})
+
+    shown = notices(Configurations(odd, Labels()), "This setting is an experiment.")
+
+    assert len(shown) == 4
+    assert shown[0] == "This setting is an experiment."
+    assert "duration=2s" in shown[1]
+    assert shown[-1].startswith("And ")
+    assert shown[-1].endswith(" more below.")
+
+
+def test_systems_without_an_equal_guarantee_are_noticed(found: Results) -> None:
+    """Only Pulsar: one system has none to be unequal to."""
+    cases, trials = (table[table["system"] == "pulsar"] for table in (found.cases, found.trials))
+    alone = replace(found, cases=cases, trials=trials)
+
+    assert any("do not promise the same" in notice for notice in answer(found, Presentation()).notices)
+    assert not any(
+        "do not promise the same" in notice for notice in notices(Configurations(alone, Labels()), "")
+    )
+
+
+def test_the_table_has_settings_and_figures_of_both_at_equal_guarantees(found: Results) -> None:
+    shown = answer(beside(found, point(2.5, 2.4, 2.6)), Presentation()).table
+
+    assert shown is not None
+    (row,) = shown.rows
+    assert [column.head for column in shown.columns] == [
+        *("a message survives", "Kafka settings", "Pulsar settings", "Kafka", "Pulsar", "ahead")
+    ]
+    assert [cell.text for cell in row.cells] == [
+        "the loss of any one node, not a power cut",
+        "replicas=4, min.insync.replicas=2, acks=all",
+        "2-2-2, journalSyncData=false",
+        "0.400 (2,500)",
+        "1.00 (1,000)",
+        "Kafka 2.5 times (2.4 to 2.6)",
+    ]
+
+
+def test_without_equal_guarantees_the_table_has_configurations(found: Results) -> None:
+    shown = answer(found, Presentation()).table
+
+    assert shown is not None
+    assert len(shown.rows) == 8
+
+
+def comparison(what: str, ratio: float, **others: Any) -> dict[str, Any]:
+    return {
+        "what": what,
+        "ratio_median": ratio,
+        "ratio_low": None,
+        "ratio_high": None,
+        "verdict": "held",
+        **others,
+    }
+
+
+def bound(what: str, *values: int) -> dict[str, Any]:
+    return {"what": what, "values": values, "rounds_for": 2, "rounds": 2, "verdict": "held"}
+
+
+@pytest.mark.parametrize(
+    ("comparisons", "effect"),
+    [
+        ([comparison("acks=0 > acks=1", 2.8, ratio_low=2.5, ratio_high=3.1)], "2.8 times, 2.5 to 3.1"),
+        ([comparison("acks=0 < acks=1", 0.5, ratio_low=0.4, ratio_high=0.625)], "2.0 times, 1.6 to 2.5"),
+        ([comparison("acks=0 > acks=1", 0.8)], "1.25 times the other way"),
+        (
+            [comparison("a > b", 1.04, ratio_low=1.01, ratio_high=1.07)],
+            "1.04 times, 1.01 to 1.07; effects below 5 % hardly matter",
+        ),
+        ([comparison("a > b", 1.5), comparison("b > c", 2.8)], "1.50 times to 2.8 times, 2 comparisons"),
+        ([comparison("a / b", 0.5, ratio_low=0.4, ratio_high=0.625)], "2.0 times less, 1.6 to 2.5"),
+        (
+            [bound("a: at most 9", 4_300_000, 7_800_000)],
+            "4.3 ms to 7.8 ms in 2 trials",
+        ),
+        ([], ""),
+    ],
+)
+def test_an_expectation_has_the_size_of_its_effect(
+    found: Results, comparisons: list[dict[str, Any]], effect: str
+) -> None:
+    entry = {"id": "order", "claim": "It costs.", "verdict": "held", "metric": "service_p99_ns"}
+    judged = replace(found, expectations=({**entry, "comparisons": comparisons},))
+
+    (one,) = expected(judged, {"order": "It costs much."})
+
+    assert (one.effect, one.claim, one.mark) == (effect, "It costs much.", "✓")
+
+
+def test_the_glossary_has_terms_that_the_page_uses() -> None:
+    assert [term for term, _ in glossary("2-2-2, acks=all, a power cut")] == [
+        *("E-Qw-Qa", "acks", "power cut of all nodes")
+    ]
+    assert len(glossary("bookie 2-2-2 journalSyncData acks=all min.insync.replicas power cut fsync p99")) == 5

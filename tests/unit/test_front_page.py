@@ -1,0 +1,289 @@
+"""The front page of the published reports: questions with their answers, key findings, all reports."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bench.errors import ReportError
+from bench.report import results
+from bench.report.answer.model import Answer, Finding
+from bench.report.pages import published
+from bench.report.questions import front_page
+from bench.report.results import Results
+from bench.report.run_answer import run_answer
+from bench.run.publishing import PUBLISHED
+from bench.scenario import catalogue
+from tests.answer_sketch import answer
+from tests.report_data import build
+from tests.report_sketch import Sketch
+
+FAMILIES = {"durability": ["acks-sweep", "parity"], "faults": ["soak", "broker-kill"]}
+SMALL = Sketch(systems=("memory",), rounds=1, messages=100)
+LINES = {
+    "acks-sweep": "Waiting for `acks=all` takes 2.8 times as long.",
+    "parity": "Kafka is 2.5 times as fast.",
+    "soak": "Writes stopped for 72 s.",
+}
+QUESTIONS = """\
+findings:
+  - {about: Copies, scenario: acks-sweep}
+  - {about: Disks, scenario: parity, finding: 2}
+  - {about: Not that many sentences, scenario: parity, finding: 3}
+  - {about: Not published, scenario: broker-kill}
+questions:
+  - {question: "What do copies cost?", scenarios: [acks-sweep, parity, broker-kill]}
+  - {question: "Which one on slow disks?", scenarios: [parity], finding: 2}
+  - {question: "What if it is killed?", scenarios: [broker-kill, soak], finding: 2}
+  - {question: "Not published?", scenarios: [broker-kill]}
+"""
+
+
+def fake_answer(found: Results) -> Answer:
+    scenario = str(found.manifest["scenario"])
+    findings = (Finding(LINES[scenario]), Finding(f"The second finding of {scenario}."))
+    return answer(findings=findings, advice=(f"Advice of {scenario}.",), alarms=())
+
+
+def publish(folder: Path, scenario: str, **changed: Any) -> Path:
+    """Put a made-up run of a scenario into a folder; `changed` are keys of its manifest."""
+    run = build(folder / scenario, SMALL)
+    manifest = run / "manifest.json"
+    manifest.write_text(
+        json.dumps(json.loads(manifest.read_text()) | {"scenario": scenario, "title": scenario} | changed)
+    )
+    (run / "scenario.yaml").write_text(catalogue.names()[scenario].read_text())
+    return run
+
+
+@pytest.fixture
+def fakes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Answers and questions of this test, not of the suite."""
+    file = tmp_path / "questions.yaml"
+    file.write_text(QUESTIONS)
+    monkeypatch.setattr(published, "run_answer", fake_answer)
+    monkeypatch.setattr(published, "front_page", lambda: front_page(file))
+
+
+@pytest.fixture
+def folder(fakes: None, tmp_path: Path) -> Path:
+    """Three published runs."""
+    folder = tmp_path / "published"
+    for scenario in LINES:
+        publish(folder, scenario)
+    return folder
+
+
+class Outline(HTMLParser):
+    """The texts of a page by the class or element that holds them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self._open: list[tuple[str, str]] = []
+        self.texts: dict[str, list[str]] = {}
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in {"meta", "link", "input"}:
+            self._open.append((tag, dict(attrs).get("class") or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        words = " ".join(data.split())
+        for tag, names in self._open if words else ():
+            for key in {tag, *names.split()}:
+                self.texts.setdefault(key, []).append(words)
+
+    def text(self, key: str) -> str:
+        return " ".join(self.texts.get(key, ()))
+
+
+def topics(page: str) -> Iterator[str]:
+    yield from re.findall(r'<article class="entry topic">.*?</article>', page, re.DOTALL)
+
+
+def test_a_question_is_answered_by_its_first_scenario_and_the_others_are_folded(folder: Path) -> None:
+    first, *_ = topics(published.render(folder, FAMILIES))
+    shown, _, folded = first.partition("<details")
+
+    assert "What do copies cost?" in shown
+    assert "Waiting for <code>acks=all</code> takes 2.8 times as long." in shown
+    assert 'href="acks-sweep/report.html"' in shown
+    assert LINES["parity"] in folded
+    assert "1 more report<" in folded
+
+
+def test_a_question_names_the_sentence_that_answers_it(folder: Path) -> None:
+    _, second, _ = topics(published.render(folder, FAMILIES))
+
+    assert "The second finding of parity." in second
+    assert LINES["parity"] not in second
+
+
+def test_where_the_first_scenario_is_not_published_the_next_answers_with_its_first_sentence(
+    folder: Path,
+) -> None:
+    *_, third = topics(published.render(folder, FAMILIES))
+
+    assert "What if it is killed?" in third
+    assert LINES["soak"] in third
+
+
+def test_a_question_of_which_nothing_is_published_is_left_out(folder: Path) -> None:
+    assert "Not published" not in published.render(folder, FAMILIES)
+
+
+def test_key_findings_are_sentences_of_answers_and_what_to_do(folder: Path) -> None:
+    leads = re.findall(r"<li class=\"entry\">.*?</li>", published.render(folder, FAMILIES), re.DOTALL)
+
+    assert len(leads) == 2
+    assert "<b>Copies</b>" in leads[0]
+    assert "Advice of acks-sweep." in leads[0]
+    assert "The second finding of parity." in leads[1]
+    assert "Advice" not in leads[1]
+    assert 'href="parity/report.html"' in leads[1]
+
+
+def test_verdicts_stand_beside_the_answer(folder: Path) -> None:
+    judged = [{"claim": "One", "verdict": "held"}, {"claim": "Two", "verdict": "undecided"}]
+    (folder / "parity" / "results" / "expectations.json").write_text(json.dumps(judged))
+
+    _, second, _ = topics(published.render(folder, FAMILIES))
+
+    assert '<span class="chip good">1 held</span>' in second
+    assert '<span class="chip warn">1 undecided</span>' in second
+
+
+def test_every_report_stands_in_its_family_with_its_line_and_run(folder: Path) -> None:
+    page = published.render(folder, FAMILIES)
+
+    assert [page.count(f'class="entry" id="{name}"') for name in LINES] == [1, 1, 1]
+    durability = page[page.index('id="durability"') : page.index('id="faults"')]
+    assert "Durability: 2 reports" in durability
+    assert 'href="parity/report.pdf"' in durability
+    assert "of 2 trials valid" in durability
+    assert "One machine with 2 cores, five rounds." in durability
+    assert "Faults: 1 report" in page
+
+
+def test_runs_of_scenarios_that_changed_and_of_other_versions_are_folded_away(folder: Path) -> None:
+    copy = folder / "parity" / "scenario.yaml"
+    copy.write_text(re.sub(r"(?m)^repeats: .*", "repeats: 7", copy.read_text()))
+    for number, scenario in enumerate(LINES):
+        manifest = folder / scenario / "manifest.json"
+        versions = {"memory": "1" if number else "0.9"}
+        manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"versions": versions}))
+
+    page = published.render(folder, FAMILIES)
+
+    older = page[page.index('<details class="older">') : page.index('id="faults"')]
+    assert "2 of another server version, or of a scenario that has changed since" in older
+    assert 'id="parity"' in older
+    assert "the scenario has changed since" in older
+    assert 'id="acks-sweep"' in older
+    assert "Memory 0.9" in older
+    assert 'id="soak"' not in older
+
+
+def test_losses_that_a_promise_covers_and_corrections_stand_with_the_answer(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alarm = "Pulsar lost 3 messages that its configuration promises to keep."
+    monkeypatch.setattr(published, "run_answer", lambda found: answer(alarms=(alarm,)))
+    manifest = folder / "acks-sweep" / "manifest.json"
+    manifest.write_text(
+        json.dumps(json.loads(manifest.read_text()) | {"started_utc": "2026-11-25T01:14:46Z"})
+    )
+
+    first, *_ = topics(published.render(folder, FAMILIES))
+
+    assert f'<p class="alarm">{alarm}</p>' in first
+    assert '<a href="acks-sweep/report.html#corrections">Corrected 2026-11-25</a>' in first
+
+
+def test_a_run_by_an_older_version_of_the_suite_is_there_without_a_line(folder: Path) -> None:
+    table = folder / "soak" / "results" / "trials.parquet"
+    pd.read_parquet(table).drop(columns="other_cpu").to_parquet(table)
+
+    page = published.render(folder, FAMILIES)
+
+    assert "cannot read the results of this run" in page[page.index('id="faults"') :]
+    assert LINES["soak"] not in page
+
+
+def test_the_matrix_of_a_family_is_linked_where_it_is_there(folder: Path) -> None:
+    assert "family-faults" not in published.render(folder, FAMILIES)
+    matrix = folder / "family-faults" / "report.html"
+    matrix.parent.mkdir()
+    matrix.touch()
+
+    assert 'href="family-faults/report.html">All faults on one page' in published.render(folder, FAMILIES)
+
+
+def test_the_page_needs_no_network_and_every_link_is_relative(folder: Path) -> None:
+    page = published.write(folder, FAMILIES).read_text()
+
+    links = re.findall(r'(?:href|src)="([^"]+)"', page)
+    assert links
+    assert [link for link in links if re.match(r"/|\w+:", link)] == []
+    assert "fetch(" not in page
+    assert "@import" not in page
+
+
+def test_the_page_is_well_formed(folder: Path) -> None:
+    outline = Outline(published.render(folder, FAMILIES))
+
+    assert outline._open == []
+    assert outline.text("h1").startswith("Kafka and Pulsar: what an acknowledgement costs")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("questions:\n  - {question: What, scenarios: []}", "2: questions.0.scenarios: "),
+        (
+            "questions:\n  - {question: What, scenario: [parity]}",
+            "2: questions.0.scenarios: this key is missing",
+        ),
+        ("findings:\n  - {about: Copies, scenario: parity, finding: 0}", "2: findings.0.finding: "),
+    ],
+)
+def test_a_mistake_in_the_questions_is_reported_with_line_and_key(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    file = tmp_path / "wrong.yaml"
+    file.write_text(text)
+
+    with pytest.raises(ReportError) as refused:
+        front_page(file)
+
+    assert str(refused.value).startswith(f"{file}:{message}")
+
+
+def test_the_suites_own_questions_name_scenarios_that_exist_and_are_about_a_dozen() -> None:
+    own = front_page()
+
+    named = {name for one in own.questions for name in one.scenarios} | {one.scenario for one in own.findings}
+    assert named <= set(catalogue.names())
+    assert 10 <= len(own.questions) <= 15
+    assert len(own.findings) == 5
+    assert all(one.question.endswith("?") for one in own.questions)
+
+
+def test_the_sentences_that_the_suites_own_front_page_shows_are_there() -> None:
+    own = front_page()
+    shown = {(lead.scenario, lead.finding) for lead in own.findings}
+    shown |= {(question.scenarios[0], question.finding) for question in own.questions}
+
+    counts = {name: len(run_answer(results.read(PUBLISHED / name)).findings) for name, _ in shown}
+
+    assert {(name, number) for name, number in shown if number > counts[name]} == set()

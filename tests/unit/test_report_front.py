@@ -1,0 +1,129 @@
+"""The first page of a report: what an answer becomes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.report.answer.model import Answer
+from bench.report.pages import front_page, html
+from tests.answer_sketch import answer
+from tests.report_data import build
+from tests.report_sketch import Sketch
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build(
+        tmp_path_factory.mktemp("front") / "run", Sketch(systems=("pulsar",), rounds=2, messages=500)
+    )
+
+
+def page(run: Path, shown: Answer, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(html, "run_answer", lambda _: shown)
+    monkeypatch.setattr(html, "compared_cases", lambda *_: [])
+    return html.render(run)
+
+
+def front(found: str) -> str:
+    return found[found.index('<header class="front">') : found.index("</header>")]
+
+
+def test_it_gives_the_answer_first_then_the_figure_the_table_and_the_conditions(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = answer()
+
+    first = front(page(run, shown, monkeypatch))
+
+    order = [
+        *(shown.title, shown.question, shown.alarms[0], shown.findings[0].text, shown.findings[1].text),
+        *(shown.advice[0], shown.causes[0].text, shown.causes[0].prevention, shown.causes[0].source),
+        *(shown.notices[0], shown.conditions, 'id="figure-throughput"', "any one node"),
+        "a server that stores messages",
+    ]
+    places = [first.index(text) for text in order]
+    assert places == sorted(places)
+    assert "2.8 times, 2.5 to 3.1" in first
+
+
+def test_only_an_alarm_is_red(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = front(page(run, answer(), monkeypatch))
+    calm = front(page(run, answer(alarms=(), causes=(), notices=()), monkeypatch))
+
+    assert first.count('class="alarm"') == 1
+    assert 'class="warning"' not in first
+    assert 'class="alarm"' not in calm
+    assert 'class="notices"' not in calm
+    assert 'class="causes"' not in calm
+
+
+def test_all_notices_share_one_box(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = front(page(run, answer(notices=("One.", "Two.", "Three.")), monkeypatch))
+
+    assert first.count('class="notices"') == 1
+    box = first[first.index('class="notices"') :]
+    assert box[: box.index("</ul>")].count("<li>") == 3
+
+
+def test_a_finding_leads_to_its_evidence_and_one_that_is_undecided_does_not_stand_out(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = answer()
+    evident = answer(findings=(shown.findings[1].__class__("Found.", anchor="throughput"), shown.findings[1]))
+
+    first = front(page(run, evident, monkeypatch))
+
+    assert '<a href="#throughput">Found.</a>' in first
+    assert re.search(r'<p class="finding undecided">No difference can be told', first)
+
+
+def test_a_source_on_the_web_is_a_link_named_by_its_host(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cause = answer().causes[0]
+    address = "https://kafka.apache.org/documentation/#acks"
+    linked = answer(causes=(cause.__class__(cause.text, source=f"Kafka, {address}."),))
+
+    assert f'Kafka, <a href="{address}">kafka.apache.org</a>.' in front(page(run, linked, monkeypatch))
+
+
+def test_the_figure_of_the_first_page_is_drawn_once_and_explained_in_its_section(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = page(run, answer(figure="throughput"), monkeypatch)
+
+    assert found.count('id="figure-throughput"') == 1
+    behind = found[found.index('<section id="throughput">') :]
+    assert "<b>Throughput of every case</b> stands on the first page. Each mark is one trial" in behind
+
+
+def test_an_answer_without_a_figure_has_none(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "<figure" not in front(page(run, answer(figure=""), monkeypatch))
+
+
+def test_what_stood_on_the_first_page_before_stands_behind_it(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = page(run, answer(), monkeypatch)
+
+    behind = found[found.index('<section id="context">') :]
+    assert "one fsync takes 61 µs (p99 104 µs)" in behind
+    assert "closed loop" in behind
+
+
+def test_what_has_no_room_stands_below_those_that_did_not_hold_go_first() -> None:
+    held, undecided = answer().expectations
+    broken = replace(held, verdict="did not hold", tone="bad")
+    terms = (("bookie", "a server that stores messages"),)
+
+    some = front_page.room(answer(expectations=(held, undecided, broken), glossary=terms))
+    many = front_page.room(answer(expectations=(held,) * 9))
+    full = front_page.room(answer(question="word " * 250, expectations=(held, broken), glossary=terms))
+
+    assert [entry.verdict for entry in some.expectations] == ["did not hold", "undecided", "held"]
+    assert (some.expectations_left, some.glossary) == (0, terms)
+    assert (len(many.expectations), many.expectations_left) == (4, 5)
+    assert (full.expectations, full.expectations_left, full.glossary) == ((broken,), 1, ())
+    assert front_page.room(answer(expectations=())).expectations == ()
