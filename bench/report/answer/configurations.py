@@ -194,19 +194,24 @@ class Configurations:
     def _of(self, metric: str) -> RoundRatios:
         """Return the ratios of a metric between any two cases, over the rounds of the valid trials."""
         if metric not in self._ratios:
-            valid = self.found.valid
-            rows = [
-                {name: None if numbers.absent(value) else value for name, value in row.items()}
-                for row in valid.to_dict("records")
-            ]
+            rows, slices = (_records(table) for table in (self.found.valid, self.found.slices))
             groups = {
                 name: group(
                     file["case"]["system"], file["case"]["settings"], file["case"].get("configuration") or {}
                 )
                 for name, file in self._documents.items()
             }
-            self._ratios[metric] = RoundRatios(values_by_case(rows, metric), groups)
+            series = slice_series(rows, slices).get(metric)
+            self._ratios[metric] = RoundRatios(values_by_case(rows, metric), groups, series)
         return self._ratios[metric]
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a table's rows, with None for what is absent."""
+    return [
+        {name: None if numbers.absent(value) else value for name, value in row.items()}
+        for row in table.to_dict("records")
+    ]
 
 
 def figure(value: float | None, metric: str) -> Figure:
