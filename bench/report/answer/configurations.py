@@ -22,6 +22,7 @@ from bench.scenario.values import AS_IS
 from bench.statistics.groups import group
 from bench.statistics.interval import values_by_case
 from bench.statistics.round_ratios import RoundRatio, RoundRatios
+from bench.statistics.slice_series import slice_series
 
 RATE, BYTES = "throughput_msgs_per_s", "throughput_bytes_per_s"
 _POINTS = {"p50": "median", "p90": "p90", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "mean": "mean"}
