@@ -63,7 +63,7 @@ def _start(scratch: Path, *, quick: bool) -> SparkSession:
             spark = builder.getOrCreate()
     except PySparkRuntimeError as error:
         raise SetupError(
-            f"starting Spark: {error}. It needs Java 17 on PATH or in JAVA_HOME. Java said: {_tail(said)}"
+            f"starting Spark: {error}. It needs Java 17 on PATH or in JAVA_HOME. Java's output: {_tail(said)}"
         ) from error
     spark.sparkContext.setLogLevel("ERROR")
     logging.getLogger("SQLQueryContextLogger").disabled = True

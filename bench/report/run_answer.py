@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from bench.report.answer import answer
 from bench.report.answer.model import Answer
+from bench.report.presentation import presentation
 from bench.report.results import Results
 
 
 def run_answer(results: Results) -> Answer:
     """Return a run's answer. Raises ReportError where its scenario's presentation cannot be read."""
-    from bench.report.answer import answer  # noqa: PLC0415
-    from bench.report.presentation import presentation  # noqa: PLC0415
-
     return answer(results, presentation(results.run))

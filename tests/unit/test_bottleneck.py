@@ -157,18 +157,18 @@ def test_copies_that_are_made_at_once_count_once(
 def test_the_evidence_says_that_copies_were_counted_once() -> None:
     told = evidence(Asked(open_sends=1, beside=0.75), servers_cpu=0.8, keepers_cpu=0.08, cpu_share=0.2)
     assert told.startswith(
-        "1 send open at a time, and servers and load process kept 1.00 cores busy, copies made at once counted once "
+        "1 send open at a time, and servers and load process used 1.00 cores, copies made at once counted once "
         "0.94: 0.80 by servers"
     )
 
 
 def test_the_evidence_names_the_sends_that_were_open() -> None:
     assert evidence(Asked(open_sends=1), servers_cpu=0.75, cpu_share=0.2) == (
-        "1 send open at a time, and servers and load process kept 0.95 cores busy: 0.75 by servers, "
+        "1 send open at a time, and servers and load process used 0.95 cores: 0.75 by servers, "
         "0.30 by the client, 0.10 by others"
     )
     assert evidence(Asked(open_sends=1), servers_cpu=1.3, cpu_share=0.2, cpu_waiting_share=0.72).startswith(
-        "1 send open at a time, and servers and load process kept 1.50 cores busy, and for 72% of the time something "
+        "1 send open at a time, and servers and load process used 1.50 cores, and for 72% of the time something "
         "that could run waited for a core: 1.30 by servers"
     )
 
@@ -245,7 +245,7 @@ def test_an_fsync_that_was_cut_off_is_told_by_its_bounds() -> None:
 
     assert evidence(**row).endswith("one fsync took 1 ms to 2 ms, which may be most of it")
     assert evidence(Asked(open_sends=1), **row, servers_cpu=0.8).startswith(
-        "1 send open at a time, and servers and load process kept 1.10 cores busy"
+        "1 send open at a time, and servers and load process used 1.10 cores"
     )
     assert evidence(**row, fsync_ns=1_100_000).endswith("one fsync took 1.1 ms")
 

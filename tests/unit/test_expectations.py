@@ -317,7 +317,7 @@ def test_what_did_not_come_in_a_few_trials_says_how_many_it_would_take() -> None
 
     assert found["summary"] == (
         "undecided: as claimed in 0 of 1 comparison over 5 trials, decided in 0; "
-        "it came in none, and to say that it does not come takes 14 trials"
+        "no trial shows it, and to decide that none would takes 14 trials"
     )
 
 
@@ -442,7 +442,7 @@ def test_a_trial_that_other_work_crowded_says_nothing_of_times() -> None:
     assert found["verdict"] == "held"
     assert found["comparisons"][0]["values"] == [5, 6, 7, 8]
     assert (
-        found["summary"] == "held in 1 of 1 comparison over 4 trials; without 1 trial that other work crowded"
+        found["summary"] == "held in 1 of 1 comparison over 4 trials; without 1 trial disturbed by other work"
     )
 
 
@@ -476,4 +476,4 @@ def test_a_ratio_of_rates_leaves_crowded_rounds_out() -> None:
     found = judge(ratio, rows, ["acks"])
 
     assert found["comparisons"][0]["rounds"] == 5
-    assert found["summary"].endswith("without 1 trial that other work crowded")
+    assert found["summary"].endswith("without 1 trial disturbed by other work")

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bench import report
-from bench.report import packed_page, templates
+from bench import analysis, report
+from bench.report import packed_page, results, templates
 from bench.report.pages import html, published
 from bench.run.publishing import PUBLISHED
 from bench.scenario import catalogue, families
@@ -28,7 +28,10 @@ _QUOTED = re.compile(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|\S+=as is|no difference 
 _UNSEEN = {"script", "style", "code", "pre", "svg"}
 _JINJA = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
 
-CODE = sorted(Path(report.__file__).parent.rglob("*.py"))
+CODE = sorted(
+    file for package in (analysis, report) for file in Path(str(package.__file__)).parent.rglob("*.py")
+)
+"""What composes texts: the analysis those that results hold, the report the others."""
 TEMPLATES = sorted(templates.FOLDER.glob("*.j2"))
 SENTENCES = sorted(templates.FOLDER.glob("sentences/*.j2"))
 YAML = sorted([*templates.FOLDER.parent.glob("*.yaml"), *Path(report.__file__).parent.glob("*.yaml")])
@@ -73,7 +76,7 @@ def scalars(node: object) -> Iterator[str]:
         case dict():
             for value in node.values():
                 yield from scalars(value)
-        case list():
+        case list() | tuple():
             for value in node:
                 yield from scalars(value)
         case str():
@@ -84,9 +87,9 @@ def shown(code: Path) -> Iterator[str]:
     """The texts in a module that can be sentences: with a space, and no docstrings."""
     tree = ast.parse(code.read_text(encoding="utf-8"))
     alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
-        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone
-        if is_text and " " in node.value.strip():
+    texts = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in alone)
+    for node in texts:
+        if isinstance(node.value, str) and " " in node.value.strip():
             yield node.value
 
 
@@ -148,31 +151,36 @@ def test_what_scenarios_ask_claim_and_present_holds_none() -> None:
 
 
 @pytest.mark.parametrize("name", RENDERED)
-def test_a_report_holds_none_but_in_the_words_of_its_scenario(name: str) -> None:
+def test_a_report_holds_none_but_in_recorded_words(name: str) -> None:
     page = packed_page.unpacked(html.render(PUBLISHED / name))
 
     assert found_in(own_words(page, name)) == []
 
 
-def test_the_front_page_holds_none_but_in_the_words_of_scenarios() -> None:
+def test_the_front_page_holds_none_but_in_recorded_words() -> None:
     page = published.render(PUBLISHED, families())
 
-    names = [file.parent.name for file in PUBLISHED.glob("*/manifest.json")]
-    assert found_in(own_words(page, *names)) == []
+    assert found_in(own_words(page, *(file.parent.name for file in PUBLISHED.glob("*/manifest.json")))) == []
 
 
 def own_words(page: str, *names: str) -> list[str]:
-    """The prose of a page without what the scenarios of published runs claim, ask and quote."""
-    quoted = {
-        " ".join(text.split())
-        for name in names
-        for text in scalars(yaml.safe_load((PUBLISHED / name / "scenario.yaml").read_text(encoding="utf-8")))
-        if _WORD.search(text)
-    }
-    return [_without(text, quoted) for text in Prose(page).texts]
+    """The prose of a page without the texts that published runs recorded when they were made."""
+    recorded = {text for name in names for text in recorded_texts(PUBLISHED / name) if _WORD.search(text)}
+    return [_without(text, recorded) for text in Prose(page).texts]
 
 
-def _without(text: str, quoted: set[str]) -> str:
-    for quotation in quoted:
+def recorded_texts(run: Path) -> Iterator[str]:
+    """The texts of a run's scenario, of its judged expectations, and of what limited its trials."""
+    documents = [
+        yaml.safe_load((run / "scenario.yaml").read_text(encoding="utf-8")),
+        results.expectations(run),
+        list(results.table(run, "trials")["bottleneck_evidence"].dropna()),
+    ]
+    for text in scalars(documents):
+        yield from (" ".join(part.split()) for part in text.split("`"))  # a name is an element of its own
+
+
+def _without(text: str, recorded: set[str]) -> str:
+    for quotation in sorted(recorded, key=len, reverse=True):
         text = text.replace(quotation, "")
     return text

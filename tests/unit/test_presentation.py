@@ -339,6 +339,13 @@ def test_every_performance_scenario_declares_what_answers_it(name: str) -> None:
     assert load(find(name)).scenario.answer
 
 
+@pytest.mark.parametrize("name", scenarios())
+def test_every_declared_comparison_is_of_cases_that_can_exist(name: str) -> None:
+    loaded = load(find(name))
+
+    assert not loaded.scenario.answer or plan(loaded, seed=1).trials
+
+
 def test_no_profile_has_presentation_keys_in_the_json_schema() -> None:
     schema = json.loads((Path(__file__).parents[2] / "scenarios" / "scenario.schema.json").read_text("utf-8"))
 

@@ -82,7 +82,7 @@ def _limits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
     if _at_least(row, "network_share", BUSY):
         yield NETWORK, f"a node moved {row['network_share']:.0%} of what its link carries{_narrowed(asked)}"
     if asked.rate is not None and (row.get("throughput_msgs_per_s") or 0) >= _KEPT * asked.rate:
-        yield NONE, f"the rate asked for was kept; {_cores(row)}"
+        yield NONE, f"the rate asked for was reached; {_cores(row)}"
     if row["system"] == "kafka" and _at_least(row, "flush_share", BUSY * asked.logs):
         share = row["flush_share"] / asked.logs
         yield DISK, f"a node was syncing each of its logs {share:.0%} of the time"
@@ -136,13 +136,15 @@ def _few_open(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
         return
     busy = (row.get("servers_cpu") or 0.0) + (row.get("cpu_share") or 0.0)
     in_turn = busy - asked.beside * (row.get("keepers_cpu") or 0.0)
-    kept = f"{numbers.plural(sends, 'send')} open at a time, and servers and load process kept {busy:.2f} cores busy"
+    work = (
+        f"{numbers.plural(sends, 'send')} open at a time, and servers and load process used {busy:.2f} cores"
+    )
     if BUSY * sends <= in_turn <= _IN_TURN * sends:
         but = f", copies made at once counted once {in_turn:.2f}" if asked.beside else ""
-        yield CPU, f"{kept}{but}: {_who(row)}"
+        yield CPU, f"{work}{but}: {_who(row)}"
     elif busy >= BUSY * sends and _at_least(row, "cpu_waiting_share", _MOST):
         waited = f"for {row['cpu_waiting_share']:.0%} of the time something that could run waited for a core"
-        yield CPU, f"{kept}, and {waited}: {_who(row)}"
+        yield CPU, f"{work}, and {waited}: {_who(row)}"
 
 
 def _fsync_ns(row: Row) -> tuple[float, float]:

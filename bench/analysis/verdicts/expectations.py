@@ -94,7 +94,7 @@ def _crowded(row: Row, expectation: Row) -> bool:
 
 def _without(rows: Sequence[Row]) -> str:
     those = sum(row["verdict"] == _CROWDED for row in rows)
-    return f"; without {numbers.plural(those, 'trial')} that other work crowded" if those else ""
+    return f"; without {numbers.plural(those, 'trial')} disturbed by other work" if those else ""
 
 
 def _meant(row: Row, side: Row) -> bool:
@@ -299,7 +299,7 @@ def _reason(comparisons: Sequence[Comparison]) -> str:
         return "; some have no valid round"
     values = [value for comparison in comparisons for value in comparison.values or ()]
     if values and None not in values:
-        return f"; it came in none, and to say that it does not come takes {_TO_DENY} trials"
+        return f"; no trial shows it, and to decide that none would takes {_TO_DENY} trials"
     if values:
         return "; some trials have no value"
     return _doubt([comparison for comparison in comparisons if comparison.verdict == UNDECIDED])

@@ -24,6 +24,7 @@ from bench.statistics.interval import values_by_case
 from bench.statistics.round_ratios import RoundRatio, RoundRatios
 from bench.statistics.slice_series import slice_series
 
+_MEGA = 1e6
 RATE, BYTES = "throughput_msgs_per_s", "throughput_bytes_per_s"
 _POINTS = {"p50": "median", "p90": "p90", "p95": "p95", "p99": "p99", "p99_9": "p99.9", "mean": "mean"}
 _MEASURES = {
@@ -210,7 +211,7 @@ class Configurations:
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """Return a table's rows, with None for what is absent."""
     return [
-        {name: None if numbers.absent(value) else value for name, value in row.items()}
+        {str(name): None if numbers.absent(value) else value for name, value in row.items()}
         for row in table.to_dict("records")
     ]
 
@@ -218,7 +219,9 @@ def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
 def figure(value: float | None, metric: str) -> Figure:
     """Return a value as sentences have it."""
     if metric == BYTES:
-        return Figure(bytes=numbers.size(value))
+        return Figure(
+            bytes=numbers.NOTHING if not value or numbers.absent(value) else numbers.rate(value / _MEGA)
+        )
     if metric != RATE:
         return Figure(time=numbers.duration(value))
     known = value is not None and not numbers.absent(value) and value > 0

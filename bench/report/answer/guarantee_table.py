@@ -27,7 +27,7 @@ _NAMED_IF = (
     ("brokerDeduplicationEnabled", "true"),
 )
 """Settings that are named where they differ from what the systems ship."""
-_HEADS = {Measure.SEND: "ms a send (messages/s)", Measure.RATE: "messages/s", Measure.BYTES: "bytes/s"}
+_HEADS = {Measure.SEND: "ms a send (messages/s)", Measure.RATE: "messages/s", Measure.BYTES: "MB/s"}
 
 
 def table(cases: Configurations, metric: str) -> Table | None:

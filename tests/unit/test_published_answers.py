@@ -1,0 +1,59 @@
+"""What the published reports answer: short enough for a first page, from results of older versions too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench.report import results
+from bench.report.answer import answer
+from bench.report.answer.model import Answer
+from bench.report.presentation import presentation
+from bench.run.publishing import PUBLISHED
+
+RUNS = sorted(file.parent for file in PUBLISHED.glob("*/manifest.json"))
+SIDE_BY_SIDE = ("acks-sweep", "parity", "partition-sweep", "replication-sweep", "send-latency")
+
+
+def answered(run: Path) -> Answer:
+    return answer(results.read(run), presentation(run))
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+def test_an_answer_fits_on_a_first_page(run: Path) -> None:
+    given = answered(run)
+
+    assert 1 <= len(given.findings) <= 4
+    assert sum(len(finding.text.split()) for finding in given.findings) <= 120
+    assert all(finding.text.endswith(".") for finding in given.findings)
+    assert len(given.advice) <= 2
+    assert len(given.notices) <= 4
+    assert len(given.glossary) <= 5
+    assert given.conditions.count("\n") == 0
+    assert given.title
+    assert given.question
+
+
+@pytest.mark.parametrize("name", SIDE_BY_SIDE)
+def test_both_systems_stand_side_by_side_at_equal_guarantees(name: str) -> None:
+    given = answered(PUBLISHED / name)
+
+    assert any(finding.anchor == "sides" for finding in given.findings)
+    assert given.table is not None
+    assert given.table.title == "Equal guarantees"
+    assert len(given.table.rows) <= 8
+
+
+def test_parity_says_who_is_ahead_on_slower_disks() -> None:
+    assert any(
+        finding.text.startswith("On slower disks ") for finding in answered(PUBLISHED / "parity").findings
+    )
+
+
+def test_what_decides_nothing_names_no_winner() -> None:
+    undecided = [finding.text for run in RUNS for finding in answered(run).findings if not finding.decided]
+
+    assert not any(
+        " times as fast as " in text and "no difference can be told" not in text for text in undecided
+    )
