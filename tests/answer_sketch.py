@@ -12,6 +12,7 @@ TABLE = Table(
     "Guarantees",
     (Column("guarantee", "name"), Column("ms a send", group="Kafka"), Column("ratio")),
     (
+        Row((Cell("In memory"),), heading=True),
         Row((Cell("any one node"), Cell("0.66"), Cell("2.5 times"))),
         Row((Cell("a | b"), Cell("1.5"), Cell(""))),
     ),

@@ -31,7 +31,7 @@ class Trial:
     sent: tuple[float, float] = (0.0, 0.0)
     unread: int = 0
     duplicates: int = 0
-    disordered: int = 0
+    out_of_order: int = 0
     verdict: str = "valid"
     other_cpu: float = 0.0
 
@@ -115,7 +115,7 @@ def _trial(number: int, case: Case, trial: Trial, window_s: float) -> dict[str, 
         "lost_last_ns": trial.sent[1] * NANOS if lost else None,
         "unread": trial.unread,
         "duplicates": trial.duplicates,
-        "out_of_order": trial.disordered,
+        "out_of_order": trial.out_of_order,
         "unavailable_ns": max(trial.writes) * NANOS,
         "unavailable_ended": trial.ended,
         "reader_stall_ns": None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -9,18 +10,18 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.model import NANOS
+from bench.model import NANOS, SLOWING
 from bench.report import outage
 from bench.report.results import Results
 
 _NEAR_NS = NANOS // 2
-"""Losses that begin or end so near to something begin or end with it."""
+"""Losses that begin or end so near to a fault, or to a repair, begin or end with it."""
 _ALL_OF_IT = 0.8
 """With this share of what was sent within a span lost, all of the span counts as lost."""
 
 
 class Span(StrEnum):
-    """Where the lost messages lie: all writes of a time before or after the fault, or some of those around it."""
+    """Where the lost messages lie: all writes of a time before or after a fault, or some of those around the first."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -32,9 +33,9 @@ class Loss:
     """The lost messages of a configuration.
 
     `counts` has those of each valid trial that was read to the end, but for trials that other work disturbed where
-    these lost less. `low_ns` and `high_ns` are the shortest and the
-    longest span over the trials that lost any; of Span.SOME when the first and the last were sent, since the first
-    fault. `scripted`: the scenario's script set where the span begins or ends, so a longer one would lose more.
+    these lost less. `low_ns` and `high_ns` are the shortest and the longest span over the trials that lost any, before
+    or after a fault of this `kind`; of Span.SOME when the first and the last were sent, since the first fault.
+    `scripted`: the scenario's script set where the span begins or ends, so a longer one would lose more.
     """
 
     counts: tuple[int, ...]
@@ -42,6 +43,7 @@ class Loss:
     low_ns: float = 0.0
     high_ns: float = 0.0
     scripted: bool = False
+    kind: str = ""
 
     @property
     def most(self) -> int:
@@ -55,15 +57,27 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
+class _Fault:
+    """A fault of a trial: when it was asked for, since the first one, and when the script last repaired anything."""
+
+    kind: str
+    at_ns: float
+    script_ns: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class _TrialLoss:
-    """One trial's losses: how many, and when the first and the last were sent, since the first fault."""
+    """One trial's losses: how many, and when the first and the last were sent, since the first fault.
+
+    `begun_ns` is when the first fault was asked for, since the first send; `rate` what was acknowledged a second then.
+    """
 
     count: int
     first_ns: float
     last_ns: float
-    asked_ns: float
+    begun_ns: float
     rate: float
-    script_ns: float | None
+    faults: Sequence[_Fault]
 
     @property
     def whole(self) -> bool:
@@ -72,54 +86,99 @@ class _TrialLoss:
         return sent <= 0 or self.count >= _ALL_OF_IT * sent
 
     @property
-    def before(self) -> bool:
-        """Whether the span lies before the fault, and reaches to it."""
-        return self.first_ns < 0 and -_NEAR_NS <= self.last_ns <= _NEAR_NS / 5
+    def before(self) -> _Fault | None:
+        """The fault up to which all writes are lost."""
+        return next(
+            (
+                fault
+                for fault in self.faults
+                if self.first_ns < fault.at_ns and -_NEAR_NS <= self.last_ns - fault.at_ns <= _NEAR_NS / 5
+            ),
+            None,
+        )
 
     @property
-    def after(self) -> bool:
-        """Whether the span lies after the fault."""
-        return self.first_ns >= -_NEAR_NS and self.last_ns > _NEAR_NS
+    def after(self) -> _Fault | None:
+        """The last fault after which all lost writes lie."""
+        earlier = [fault for fault in self.faults if self.first_ns - fault.at_ns >= -_NEAR_NS]
+        return earlier[-1] if earlier and self.last_ns - earlier[-1].at_ns > _NEAR_NS else None
 
 
 def loss(results: Results, trials: pd.DataFrame) -> Loss | None:
     """Return what the valid trials of a configuration lost; None where none of them was read to the end."""
     valid = trials[trials["verdict"] == "valid"]
-    counts = tuple(int(count) for count in valid["lost"].dropna())
-    if not counts:
+    if valid["lost"].dropna().empty:
         return None
     quiet = outage.undisturbed(valid)
     shown = quiet if quiet["lost"].max() == valid["lost"].max() else valid
+    counts = tuple(int(count) for count in shown["lost"].dropna())
     losses = _losses(results, shown)
     if not losses:
         return Loss(counts)
-    counts = tuple(int(count) for count in shown["lost"].dropna())
-    whole = all(one.whole for one in losses)
-    if whole and all(one.before for one in losses):
-        spans = [-one.first_ns for one in losses]
-        scripted = all(-one.first_ns >= one.asked_ns - _NEAR_NS for one in losses)
-        return Loss(counts, Span.BEFORE, min(spans), max(spans), scripted)
-    if whole and all(one.after for one in losses):
-        spans = [one.last_ns - max(0.0, one.first_ns) for one in losses]
-        ends = [one.script_ns is not None and one.last_ns >= one.script_ns - _NEAR_NS for one in losses]
-        return Loss(counts, Span.AFTER, min(spans), max(spans), all(ends))
-    return Loss(counts, Span.SOME, min(one.first_ns for one in losses), max(one.last_ns for one in losses))
+    return (
+        _before(counts, losses)
+        or _after(counts, losses)
+        or Loss(
+            counts,
+            low_ns=min(one.first_ns for one in losses),
+            high_ns=max(one.last_ns for one in losses),
+        )
+    )
+
+
+def _before(counts: tuple[int, ...], losses: Sequence[_TrialLoss]) -> Loss | None:
+    """Return the loss where each trial lost all writes up to a fault of one kind; scripted from the first send on."""
+    faults = [one.before for one in losses if one.whole]
+    known = [fault for fault in faults if fault is not None]
+    if len(known) < len(losses) or len({fault.kind for fault in known}) > 1:
+        return None
+    spans = [fault.at_ns - one.first_ns for fault, one in zip(known, losses, strict=True)]
+    scripted = all(-one.first_ns >= one.begun_ns - _NEAR_NS for one in losses)
+    return Loss(counts, Span.BEFORE, min(spans), max(spans), scripted, known[0].kind)
+
+
+def _after(counts: tuple[int, ...], losses: Sequence[_TrialLoss]) -> Loss | None:
+    """Return the loss where each trial lost all writes from a fault of one kind on; scripted up to a repair."""
+    faults = [one.after for one in losses if one.whole]
+    known = [fault for fault in faults if fault is not None]
+    if len(known) < len(losses) or len({fault.kind for fault in known}) > 1:
+        return None
+    pairs = list(zip(known, losses, strict=True))
+    spans = [one.last_ns - max(fault.at_ns, one.first_ns) for fault, one in pairs]
+    scripted = all(
+        fault.script_ns is not None and one.last_ns - fault.at_ns >= fault.script_ns - _NEAR_NS
+        for fault, one in pairs
+    )
+    return Loss(counts, Span.AFTER, min(spans), max(spans), scripted, known[0].kind)
 
 
 def _losses(results: Results, valid: pd.DataFrame) -> list[_TrialLoss]:
     known = valid.reindex(columns=["trial", "lost", "lost_first_ns", "lost_last_ns"]).dropna()
-    first = outage.first_faults(results)
-    rows = [row for _, row in known.iterrows() if row["lost"] and int(row["trial"]) in first.index]
-    return [_trial_loss(results, row, first.loc[int(row["trial"])]) for row in rows]
+    return [
+        one
+        for _, row in known.iterrows()
+        if row["lost"]
+        and (one := _trial_loss(results, int(row["trial"]), int(row["lost"]), _span(row))) is not None
+    ]
 
 
-def _trial_loss(results: Results, row: pd.Series[Any], fault: pd.Series[Any]) -> _TrialLoss:
-    steps = results.trial_files.get(int(row["trial"]), {}).get("faults") or ()
-    return _TrialLoss(
-        count=int(row["lost"]),
-        first_ns=float(row["lost_first_ns"]),
-        last_ns=float(row["lost_last_ns"]),
-        asked_ns=float(fault["asked_ns"]),
-        rate=0.0 if numbers.absent(fault["rate_before"]) else float(fault["rate_before"]),
-        script_ns=outage.script_ns(steps, str(fault["fault"])),
-    )
+def _span(row: pd.Series[Any]) -> tuple[float, float]:
+    return float(row["lost_first_ns"]), float(row["lost_last_ns"])
+
+
+def _trial_loss(results: Results, trial: int, count: int, sent_ns: tuple[float, float]) -> _TrialLoss | None:
+    own = results.faults[results.faults["trial"] == trial].sort_values("asked_ns")
+    if own.empty:
+        return None
+    steps = results.trial_files.get(trial, {}).get("faults") or ()
+    begun_ns, rate = float(own["asked_ns"].iloc[0]), own["rate_before"].iloc[0]
+    faults = [
+        _Fault(
+            str(fault["kind"]),
+            float(fault["asked_ns"]) - begun_ns,
+            outage.script_ns(steps, str(fault["fault"])),
+        )
+        for _, fault in own.iterrows()
+        if fault["kind"] not in SLOWING
+    ]
+    return _TrialLoss(count, *sent_ns, begun_ns, 0.0 if numbers.absent(rate) else float(rate), faults)

@@ -78,7 +78,7 @@ def test_a_loss_is_a_span_of_writes_and_a_count_a_trial_and_the_scripts_part_is_
     found = results(
         replace(kafka(*waiting, **WAIT_ALL), kind="isolate"),
         replace(kafka(*isolated, **WAIT_LEADER), kind="isolate"),
-        replace(pulsar(*Trial(disordered=3).copies(1.7, 1.4, 0.84, 3.7, 0.78)), kind="isolate"),
+        replace(pulsar(*Trial(out_of_order=3).copies(1.7, 1.4, 0.84, 3.7, 0.78)), kind="isolate"),
     )
 
     loss, writes, reads, order = texts(found)
@@ -220,7 +220,7 @@ def test_configurations_with_like_outages_share_a_name_that_only_they_have() -> 
 
 def test_duplicates_and_disorder_are_counted_a_trial() -> None:
     found = results(
-        kafka(Trial(duplicates=104, disordered=36), *[Trial()] * 4),
+        kafka(Trial(duplicates=104, out_of_order=36), *[Trial()] * 4),
         pulsar(Trial(duplicates=1), *[Trial()] * 4),
     )
 

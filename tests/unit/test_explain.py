@@ -31,12 +31,13 @@ What does a copy cost?
 
 **What to do:** Wait for all replicas.
 
-> **Loss:** Pulsar lost 3 messages that its configuration promises to keep.
+> **Promise broken:** Pulsar lost 3 messages that its configuration promises to keep.
 >
 > **Note:** The CPU limited 3 of 10 trials.
 
 | guarantee | Kafka ms a send | ratio |
 | --- | ---: | ---: |
+| **In memory** |  |  |
 | any one node | 0.66 | 2.5 times |
 | a \\| b | 1.5 |  |
 

@@ -8,7 +8,7 @@ import pytest
 
 from bench.report import case_groups, fault_words, loss, outage, sweep
 from bench.report.answer import fault_table
-from bench.report.answer.fault_findings import struck
+from bench.report.answer.fault_findings import findings, struck
 from bench.report.loss import Span
 from bench.report.presentation import Labels
 from bench.report.results import Results
@@ -138,6 +138,22 @@ def test_losses_lie_before_the_fault_or_after_it_or_here_and_there() -> None:
     ]
 
 
+def test_of_several_faults_a_loss_is_held_against_the_one_that_it_reaches_to() -> None:
+    """A network that is slow first costs nothing; the kill after it costs what the followers did not have yet."""
+    found = results(
+        replace(kafka(Trial(writes=(0.1, 7.0), lost=4_000, sent=(28.0, 29.9))), kind="slow-network")
+    )
+    found.faults.loc[1, "kind"] = "kill"
+
+    known = loss.loss(found, found.trials)
+
+    assert known is not None
+    assert (known.span, known.kind, known.low_ns) == (Span.BEFORE, "kill", 2 * SECOND)
+    assert findings(struck(found, Labels()))[0].text == (
+        "Kafka lost the last 2.0 s of writes before the kill: 4,000 messages in each trial."
+    )
+
+
 def test_a_loss_that_begins_with_the_first_send_is_the_scripts() -> None:
     found = results(kafka(Trial(lost=15_900, sent=(-8.0, -0.02))))
 
@@ -153,7 +169,9 @@ def test_a_disturbed_trial_does_not_narrow_a_loss_and_may_be_the_worst() -> None
 
     without, with_it = (results(kafka(quiet, quiet, other)) for other in (less, more))
 
-    assert loss.loss(without, without.trials) == loss.Loss((2_000, 2_000), Span.BEFORE, SECOND, SECOND)
+    assert loss.loss(without, without.trials) == loss.Loss(
+        (2_000, 2_000), Span.BEFORE, SECOND, SECOND, kind="kill"
+    )
     assert (known := loss.loss(with_it, with_it.trials)) is not None
     assert known.counts == (2_000, 2_000, 3_000)
 

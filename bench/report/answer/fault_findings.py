@@ -32,7 +32,7 @@ _EVENTS = {
 }
 """What happens at a fault, by its kind."""
 _NEAR_NS = 5e8
-_ALIKE_NS, _ALIKE = 1e9, 1.25
+_SAME_NS, _SAME_RATIO = 1e9, 1.25
 """Outages of writes and reads that differ by no more than this are given as one."""
 
 
@@ -52,11 +52,15 @@ class Struck:
 
     @property
     def event(self) -> str:
-        """What the first fault did, as a noun; "first kill" where more follow."""
+        """What the first fault did, as a noun."""
         kinds = [kind for one in self.every for kind in one.kinds]
-        noun = _EVENTS.get(kinds[0], "fault") if kinds else "fault"
-        most = self.results.faults.groupby("trial").size().max() if len(self.results.faults) else 0
-        return f"first {noun}" if most > 1 else noun
+        return _EVENTS.get(kinds[0], "fault") if kinds else "fault"
+
+    def several(self, kind: str = "") -> bool:
+        """Whether more than one fault struck a trial, of all kinds or of one."""
+        faults = self.results.faults
+        own = faults[faults["kind"] == kind] if kind else faults
+        return bool((own.groupby("trial").size() > 1).any())
 
     @property
     def decided(self) -> bool:
@@ -139,7 +143,8 @@ def _loss(run: Struck, outcome: Outcome) -> dict[str, Any]:
         "count": words.counts(loss.losing),
         "losing": len(loss.losing),
         "trials": len(loss.counts),
-        "event": run.event,
+        "event": _EVENTS.get(loss.kind, "fault") if loss.kind else run.event,
+        "several": run.several(loss.kind),
         "scripted": loss.scripted and (loss.span is Span.BEFORE or left_ns is not None),
         "script": words.time(left_ns) if left_ns is not None else "",
         "start": words.time(-loss.low_ns) if _begins_before(loss) else "",
@@ -183,7 +188,7 @@ def _same_reads(outcome: Outcome) -> bool:
     if writes is None or reads is None:
         return reads is None
     ends = ((writes.low_ns, reads.low_ns), (writes.high_ns, reads.high_ns))
-    return all(max(pair) - min(pair) <= max(_ALIKE_NS, (_ALIKE - 1) * min(pair)) for pair in ends)
+    return all(max(pair) - min(pair) <= max(_SAME_NS, (_SAME_RATIO - 1) * min(pair)) for pair in ends)
 
 
 def _outage(run: Struck, outcomes: Sequence[Outcome], what: str, *, together: bool, safe: bool) -> Finding:
@@ -226,7 +231,7 @@ def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) 
         "time": words.times(outage.low_ns, outage.high_ns, brief=outage.endless or bool(strikes)),
         "endless": outage.endless,
         "strikes": round(len(strikes) / len(outage.times_ns)),
-        "event": run.event.removeprefix("first "),
+        "event": run.event,
         "length": run.length,
         "worst": words.time(strikes[-1]) if apart else "",
         "others": words.times(others[0], others[-1]) if others else "",
@@ -237,7 +242,7 @@ def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) 
 
 
 def _has_repeats(outcome: Outcome) -> bool:
-    return max((*outcome.duplicates, *outcome.disordered), default=0) > 0
+    return max((*outcome.duplicates, *outcome.out_of_order), default=0) > 0
 
 
 def _same_repeats(one: Outcome, other: Outcome) -> bool:
@@ -245,7 +250,10 @@ def _same_repeats(one: Outcome, other: Outcome) -> bool:
 
 
 def _repeats(outcome: Outcome) -> dict[str, Any]:
-    most = (("duplicates", outcome.duplicates, "duplicate"), ("disordered", outcome.disordered, "message"))
+    most = (
+        ("duplicates", outcome.duplicates, "duplicate"),
+        ("out_of_order", outcome.out_of_order, "message"),
+    )
     return _subject(outcome) | {
         name: numbers.plural(max(counts), noun) if any(counts) else "" for name, counts, noun in most
     }

@@ -15,7 +15,7 @@ from bench.model import NANOS
 from bench.report import case_groups, loss, outage, style, sweep
 from bench.report import fault_words as words
 from bench.report.figures.drawing import Drawing, draw
-from bench.report.loss import Loss, Span
+from bench.report.loss import Loss
 from bench.report.outage import Outage
 from bench.report.presentation import Labels
 from bench.report.results import Results
@@ -133,7 +133,7 @@ def _course(results: Results, part: sweep.Part, name: str, trials: pd.DataFrame)
         faults=_faults(results, shown),
         lost_s=None if times.isna().any() else (float(times.iloc[0]), float(times.iloc[1])),
         lost=0 if numbers.absent(row["lost"]) else int(row["lost"]),
-        end_s=_end(results, known, losses),
+        end_s=_end(results, known),
         rate=float(first.loc[known["trial"], "rate_before"].astype(float).median()),
     )
 
@@ -169,15 +169,15 @@ def _faults(results: Results, trial: int) -> pd.DataFrame:
     )
 
 
-def _end(results: Results, trials: pd.DataFrame, losses: Loss | None) -> float:
+def _end(results: Results, trials: pd.DataFrame) -> float:
     """Return when the event was over in the last of the trials, in seconds since the first fault."""
     own = results.faults[results.faults["trial"].isin(trials["trial"])]
     begin_ns = own.groupby("trial")["asked_ns"].transform("min").astype(float)
     asked_ns = own["asked_ns"].astype(float) - begin_ns
     after = [asked_ns + own[name].astype(float) for name in ("ack_gap_ns", "live_gap_ns", "first_acked_ns")]
-    end_ns = pd.concat([own["healed_ns"].astype(float) - begin_ns, *after]).max()
-    lost_ns = losses.high_ns if losses and losses.most and losses.span is not Span.BEFORE else 0.0
-    return max(0.0 if pd.isna(end_ns) else float(end_ns), lost_ns) / NANOS
+    lost_ns = trials.reindex(columns=["lost_last_ns"])["lost_last_ns"].astype(float)
+    end_ns = pd.concat([own["healed_ns"].astype(float) - begin_ns, *after, lost_ns]).max()
+    return 0.0 if pd.isna(end_ns) else max(0.0, float(end_ns)) / NANOS
 
 
 def _outage_words(writes: Outage | None) -> str:

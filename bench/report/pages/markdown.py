@@ -10,7 +10,7 @@ from bench.report.answer.model import Answer
 from bench.report.corrections import corrections
 from bench.report.results import Results
 from bench.report.run_answer import run_answer
-from bench.report.table import Table
+from bench.report.table import Row, Table
 
 _ESCAPED = re.compile(r"(?<!\\)([|<>])")
 
@@ -30,18 +30,22 @@ def render(answer: Answer, found: Results) -> str:
             "corrections": corrections(found.manifest, broken=found.broken).major,
             "table": _table(answer.table) if answer.table else [],
             "run": found.manifest.get("run", found.run.name),
-            "versions": found.manifest.get("bench", {}).get("version", ""),
+            "version": found.manifest.get("bench", {}).get("version", ""),
         },
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
 
 
 def _table(table: Table) -> list[str]:
-    """The lines of a table; a column's group stands before its head, a heading's row is one cell."""
+    """The lines of a table; a column's group stands before its head, a heading is bold, in the first cell."""
     heads = [" ".join(filter(None, (column.group, column.head))) for column in table.columns]
     rules = ["---:" if column.kind == "number" else "---" for column in table.columns]
-    rows = [[cell.text for cell in row.cells] + [""] * (len(heads) - len(row.cells)) for row in table.rows]
-    return [_line(heads), _line(rules), *(_line(row) for row in rows)]
+    return [_line(heads), _line(rules), *(_line(_row(row, len(heads))) for row in table.rows)]
+
+
+def _row(row: Row, width: int) -> list[str]:
+    cells = [f"**{cell.text}**" if row.heading and cell.text else cell.text for cell in row.cells]
+    return cells + [""] * (width - len(cells))
 
 
 def _line(cells: list[str]) -> str:

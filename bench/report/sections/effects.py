@@ -90,15 +90,14 @@ def with_interval(ratio: float, low: float | None, high: float | None) -> str:
 
 def factor(ratio: float) -> str:
     """Write a ratio in two or three digits: 1.04x, 2.8x, 12x."""
-    return f"{ratio:,.{_digits(ratio)}f}{_TIMES}"
+    return f"{numbers.factor(ratio)}{_TIMES}"
 
 
 def interval(ratio: float, low: float | None, high: float | None) -> str:
     """Write a ratio's interval in as many digits as the ratio itself, 2.6 to 3.0; empty where there is none."""
     if low is None or high is None:
         return ""
-    digits = _digits(ratio)
-    return f"{low:,.{digits}f} to {high:,.{digits}f}"
+    return f"{numbers.factor(low, like=ratio)} to {numbers.factor(high, like=ratio)}"
 
 
 def _table(results: Results, part: sweep.Part) -> Table:
@@ -141,10 +140,6 @@ def _directed(ratio: float, low: float | None, high: float | None, metric: Metri
         )
         told, word = with_interval(1 / ratio if ratio else math.inf, *ends), metric.less
     return told.replace(_TIMES, f"{_TIMES} {word}", 1)
-
-
-def _digits(ratio: float) -> int:
-    return 2 if ratio < 2 else 1 if ratio < 10 else 0
 
 
 def _metrics(results: Results, part: sweep.Part) -> list[Metric]:

@@ -23,7 +23,7 @@ class Outcome:
     """The outcome of `cases` of a system, called `label` among all of its cases (empty for all of them).
 
     `trials` and `valid` count trials. `unread` are the acknowledged messages, of `acked`, that a full read which broke
-    off did not reach. `duplicates` and `disordered` hold the counts of each valid trial. `covered` tells whether what
+    off did not reach. `duplicates` and `out_of_order` hold the counts of each valid trial. `covered` tells whether what
     broke is within what the configuration promises, which is to survive `survives`; `once` whether it promises that
     each message is there once.
     """
@@ -39,7 +39,7 @@ class Outcome:
     unread: int
     acked: int
     duplicates: tuple[int, ...]
-    disordered: tuple[int, ...]
+    out_of_order: tuple[int, ...]
     covered: Covered
     survives: str
     once: bool
@@ -95,7 +95,7 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
         unread=int(pd.to_numeric(valid["unread"]).sum()),
         acked=int(pd.to_numeric(valid["acked"]).sum()),
         duplicates=tuple(map(int, valid["duplicates"].dropna())),
-        disordered=tuple(map(int, valid["out_of_order"].dropna())),
+        out_of_order=tuple(map(int, valid["out_of_order"].dropna())),
         covered=judged.pop() if len(judged) == 1 and not settles else Covered.OPEN,
         survives=" or ".join(promised),
         once=bool(tried) and not settles and all(_once(one.trials) for one in tried),
