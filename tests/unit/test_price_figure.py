@@ -32,7 +32,7 @@ def both(tmp_path: Path, kafka: list[float], pulsar: list[float]) -> Results:
     }
     rows: list[dict[str, Any]] = []
     files: dict[int, Any] = {}
-    template = found.trials.iloc[0].to_dict()
+    template = {str(name): value for name, value in found.trials.iloc[0].items()}
     for system, sends in {"kafka": kafka, "pulsar": pulsar}.items():
         for disk, fsync_ms, ms in zip(DISKS, (0.1, 1.0, 10.0), sends, strict=True):
             for turn in range(3):

@@ -85,8 +85,8 @@ def alarms(run: Struck) -> Iterator[str]:
             count = one.unread if one.fate == "unread" else one.lost
             yield sentence("fault-alarm", slots | {"what": one.fate, "count": _messages(count)})
         if one.repeated_promise:
-            count = numbers.plural(max(one.duplicates), "duplicate")
-            yield sentence("fault-alarm", slots | {"what": "duplicated", "count": count})
+            repeats = numbers.plural(max(one.duplicates), "duplicate")
+            yield sentence("fault-alarm", slots | {"what": "duplicated", "count": repeats})
 
 
 def _messages(count: int) -> str:
