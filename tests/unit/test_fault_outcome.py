@@ -79,7 +79,7 @@ def test_disturbed_and_invalid_trials_do_not_count_and_the_worst_of_them_is_know
         )
     )
 
-    assert found.times_ns == (5 * SECOND, 6 * SECOND)
+    assert list(found.times_ns) == [5 * SECOND, 6 * SECOND]
     assert (found.aside_ns, found.aside) == (9 * SECOND, outage.BUSY_MACHINE)
 
 

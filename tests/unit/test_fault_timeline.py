@@ -150,7 +150,8 @@ def test_titles_meet_neither_each_other_nor_the_panels() -> None:
 
     boxes = [axes.get_window_extent() for axes in figure.axes]
     assert len(boxes) == 8
-    for axes in figure.axes:
+    every: list[Any] = list(figure.axes)
+    for axes in every:
         left, right = (title.get_window_extent() for title in (axes._left_title, axes._right_title))
         assert not left.overlaps(right)
         assert not any(left.overlaps(box) for box in boxes)
@@ -160,7 +161,9 @@ def test_titles_meet_neither_each_other_nor_the_panels() -> None:
 def test_all_text_is_as_large_as_in_other_figures() -> None:
     figure = fault_timeline.timeline(courses(kafka(Trial(lost=9, sent=(0, 5)))))
 
-    sizes = {text.get_fontsize() for axes in figure.axes for text in (*axes.texts, *axes.get_xticklabels())}
+    sizes = {
+        float(text.get_fontsize()) for axes in figure.axes for text in (*axes.texts, *axes.get_xticklabels())
+    }
     assert min(sizes) >= 9
 
 

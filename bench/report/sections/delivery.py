@@ -183,8 +183,8 @@ def _loss(results: Results) -> Iterator[Statement]:
     others = results.trials[results.trials["verdict"] != "valid"]
     uncounted = int(pd.to_numeric(others["lost"]).sum())
     if uncounted:
-        cases = others.loc[pd.to_numeric(others["lost"]) > 0, "case"].unique()
-        broken = any(covered.breaks_promise(results, str(case)) for case in cases)
+        losing = others.loc[pd.to_numeric(others["lost"]) > 0, "case"].unique()
+        broken = any(covered.breaks_promise(results, str(case)) for case in losing)
         yield Statement(
             "bad" if broken else "warn",
             f"Trials that do not count miss {numbers.plural(uncounted, 'more acknowledged message')}; "
