@@ -150,9 +150,9 @@ def test_titles_meet_neither_each_other_nor_the_panels() -> None:
 
     boxes = [axes.get_window_extent() for axes in figure.axes]
     assert len(boxes) == 8
-    for axes in figure.axes:
-        titles: Any = axes
-        left, right = (title.get_window_extent() for title in (titles._left_title, titles._right_title))
+    every: list[Any] = list(figure.axes)
+    for axes in every:
+        left, right = (title.get_window_extent() for title in (axes._left_title, axes._right_title))
         assert not left.overlaps(right)
         assert not any(left.overlaps(box) for box in boxes)
     assert figure.get_size_inches()[1] <= style.HEIGHT_IN + 0.01

@@ -23,7 +23,7 @@ from bench.report.results import Results
 _RATE, _BYTES = "throughput_msgs_per_s", "throughput_bytes_per_s"
 _MS, _MB, _SECOND_MS = 1e-6, 1e-6, 1e3
 _ROW_IN, _TITLE_IN, _HEAD_IN, _FOOT_IN, _VALUE_IN, _AIR_IN = 0.21, 0.25, 0.26, 0.24, 0.62, 0.12
-_LABEL_CHARACTERS, _TITLE_CHARACTERS = 50, 95
+_LABEL_CHARACTERS, _TITLE_CHARACTERS = 54, 95
 _POINTS = {"p50": "median", "p99_9": "p99.9"}
 _TIMES = {
     "service": "time of a send",

@@ -24,7 +24,7 @@ TITLE = "Acknowledged messages per second around the fault"
 _MOST_PANELS = 8
 _PANEL_IN, _LEAST_IN, _TITLE_IN, _FOOT_IN, _TOP_IN, _LEFT_IN, _RIGHT_IN = (
     0.62,
-    0.46,
+    0.42,
     0.26,
     0.44,
     0.04,
