@@ -21,13 +21,13 @@ from bench.model import Case, Cluster, Settings, Trial, text
 from bench.run import breaking, claims, estimate, wiring
 from bench.run.folder import RunFolder
 from bench.scenario import Loaded, cases, load
-from bench.scenario.expand import has
+from bench.scenario.expand import has, omits
 from bench.systems.protocols import System
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A point of the sweep that cannot exist."""
+    """A point of the sweep that cannot exist, or that the scenario leaves out."""
 
     system: str
     settings: Settings
@@ -134,9 +134,10 @@ def _sorted_out(
 ) -> tuple[list[Case], list[LeftOut]]:
     possible: list[Case] = []
     left_out: list[LeftOut] = []
+    _refuse_empty(loaded, every)
     for case in every:
         _refuse_unknown(loaded, system(case.system), case)
-        reasons = system(case.system).check(case)
+        reasons = _omitted(loaded, case) or system(case.system).check(case)
         if reasons:
             left_out.append(LeftOut(case.system, dict(case.swept), " ".join(reasons)))
         else:
@@ -154,6 +155,21 @@ def _sorted_out(
                     f"no case with {name}={text(value)} can exist: {point.reason} Take it out of the sweep",
                 )
     return possible, left_out
+
+
+def _omitted(loaded: Loaded, case: Case) -> list[str]:
+    """Return why the scenario leaves a case out; empty where it does not."""
+    spec = loaded.scenario.systems.chosen()[case.system]
+    return [omission.because for omission in spec.without if omits(omission, case)]
+
+
+def _refuse_empty(loaded: Loaded, every: list[Case]) -> None:
+    """Refuse an entry of `without` that leaves nothing out."""
+    for system, spec in loaded.scenario.systems.chosen().items():
+        for number, omission in enumerate(spec.without):
+            if not any(case.system == system and omits(omission, case) for case in every):
+                message = "no point of the sweep has these values: name swept settings and values of theirs"
+                raise loaded.error(("systems", system, "without", number, "where"), message)
 
 
 def _refuse_unknown(loaded: Loaded, system: System, case: Case) -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
-from bench.model import EMULATED_FSYNC, Case, Cluster, Jit, Load, Scalar, Settings, text
-from bench.scenario.schema import Scenario, SystemSpec
+from bench.model import EMULATED_FSYNC, Case, Cluster, Jit, Load, Scalar, Settings, text, texts
+from bench.scenario.schema import Omission, Scenario, SystemSpec
 from bench.scenario.values import AS_IS, Properties
 
 Key: TypeAlias = tuple[str, str]
@@ -47,6 +47,14 @@ def has(case: Case, settings: Settings) -> bool:
     """Return whether a case has these values of swept settings."""
     return all(
         name in case.swept and text(case.swept[name]) == text(value) for name, value in settings.items()
+    )
+
+
+def omits(omission: Omission, case: Case) -> bool:
+    """Return whether a scenario leaves this case out."""
+    return all(
+        name in case.swept and text(case.swept[name]) in texts(values)
+        for name, values in omission.where.items()
     )
 
 

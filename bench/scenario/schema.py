@@ -23,6 +23,7 @@ from bench.scenario.values import (
     Scalar,
     Share,
     Strict,
+    Swept,
     SweptCount,
     SweptFlag,
     SweptRate,
@@ -165,6 +166,19 @@ class PulsarVariant(Variant):
     bookie: dict[str, Scalar] = Field(default_factory=dict, description="Settings of each bookie.")
 
 
+class Omission(Strict):
+    """Points of the sweep that a scenario leaves out, and why."""
+
+    where: Annotated[
+        dict[str, Swept],
+        Field(min_length=1),
+        _about(
+            "Swept settings with their values; the points that have one of the values of each are left out."
+        ),
+    ]
+    because: Annotated[str, Field(min_length=1), _about("Why they are left out; the report lists it.")]
+
+
 class SystemSpec(Strict):
     """What each system has: its version, and settings by who owns them. A list is swept."""
 
@@ -184,6 +198,9 @@ class SystemSpec(Strict):
         default_factory=dict,
         description="An application between two topics: when it settles (Kafka `commit`: before, after, transaction; "
         "Pulsar `acknowledge`: before, after, deduplicated), `batch`, `work_ms`.",
+    )
+    without: list[Omission] = Field(
+        default_factory=list, description="Points of the sweep that are left out, with the reason."
     )
     faults: list[dict[str, Any]] = Field(
         default_factory=list, description="Steps that break things while the load runs, one after the other."

@@ -99,6 +99,37 @@ def test_a_configuration_that_cannot_exist_at_all_is_refused_with_its_line(tmp_p
         made(tmp_path, text=text)
 
 
+WITHOUT = """\
+    without:
+      - where: {acks: [1], min.insync.replicas: 2}
+        because: Only acks=all reads it.
+"""
+
+
+def without(omissions: str) -> str:
+    return SWEEP.replace("  memory:\n", f"{omissions}  memory:\n")
+
+
+def test_points_that_a_scenario_leaves_out_are_listed_with_its_reason(tmp_path: Path) -> None:
+    chosen = made(tmp_path, text=without(WITHOUT))
+
+    left_out = {
+        (point.settings["replicas"], point.settings["acks"])
+        for point in chosen.left_out
+        if point.reason == "Only acks=all reads it."
+    }
+    assert left_out == {(1, 1), (2, 1), (4, 1)}
+    assert len(chosen.trials) == len(made(tmp_path).trials) - 3 * 2  # replicas=1 could not exist anyway
+
+
+@pytest.mark.parametrize("where", ["{acks: [0]}", "{ack: [1]}", "{acks: 1, min.insync.replicas: 4}"])
+def test_an_omission_that_leaves_nothing_out_is_refused(tmp_path: Path, where: str) -> None:
+    omissions = WITHOUT.replace("{acks: [1], min.insync.replicas: 2}", where)
+
+    with pytest.raises(ScenarioError, match=r"sweep.yaml:\d+: systems.kafka.without.*no point of the sweep"):
+        made(tmp_path, text=without(omissions))
+
+
 def test_a_value_that_no_case_can_have_is_refused_and_not_left_out(tmp_path: Path) -> None:
     text = SWEEP.replace("acks: [all, 1]", "acks: [all, al]")
 
