@@ -125,7 +125,7 @@ _TOLD = ("lost", "fail_present", "unknown_present", "unknown_absent", "duplicate
 def account_of_page(page: Path) -> dict[str, int]:
     """What the row of the delivery account says in the HTML: sent, acked, failed, unknown, lost, and so on."""
     section = page.read_text(encoding="utf-8").partition('id="delivery"')[2]
-    cells = re.findall(r"<td[^>]*>([^<]*)</td>", section.partition("<tbody>")[2].partition("</tr>")[0])
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", section.partition("<tbody")[2].partition("</tr>")[0])
     return account_of(cells)
 
 
@@ -139,7 +139,7 @@ def account_of_print(paper: Path) -> dict[str, int]:
 
 def offender_of_page(page: Path, kind: str) -> list[str]:
     """The first row of a kind among the offending messages in the HTML."""
-    section = page.read_text(encoding="utf-8").partition("Offending messages")[2].partition("<tbody>")[2]
+    section = page.read_text(encoding="utf-8").partition("Offending messages")[2].partition("<tbody")[2]
     found = (re.findall(r"<td[^>]*>([^<]*)</td>", line) for line in section.split("</tr>"))
     return next(cells for cells in found if cells and cells[0] == kind)
 
