@@ -63,7 +63,8 @@ class Runner:
                 rounds = warm_up(rig, [trial.case for trial in left], self.warm_up_s, where / ".warm-up")
                 self._started(cluster, live.start_s, time.monotonic() - begun, rounds)
                 if left[0].case.load.slices is not None:
-                    return Interleaved(rig, logs.name).run(left, self.progress.trial, self.progress.finished)
+                    interleaved = Interleaved(rig, logs.name, self.warm_up_s)
+                    return interleaved.run(left, self.progress.trial, self.progress.finished)
                 bench = Bench(rig, logs.name)
                 while left:
                     trial = left[0]

@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 import random
 import statistics
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +27,12 @@ from bench.run.rig import Document, Live, Rig
 from bench.run.trial import READ_S, SILENCE_S, topics_of
 from bench.telemetry import SCRAPED_CYCLES, SliceSampler
 
-_SETTLING_CYCLES = 5
-"""The most cycles of which nothing counts. Seen after a warm-up of 40 s (Kafka, 18 cases): the second to the fifth had
-0.46, 0.83, 1.06 and 1.1 times the mean throughput."""
 _GROWTH = 1.1
-"""Trials are settled once a cycle has less than so many times the acknowledgements of the one before."""
+"""Trials are settled once a cycle has less than so many times the acknowledgements of the one before.
+
+Seen after a warm-up of 40 s (Kafka, 18 cases): the second to the fifth cycle had 0.46, 0.83, 1.06 and 1.1 times the
+mean throughput.
+"""
 
 Finished = Callable[[Trial, Document], None]
 
@@ -66,10 +69,11 @@ def growth(before: Mapping[int, int], after: Mapping[int, int]) -> float:
 class Interleaved:
     """Measures trials on one cluster start; `logs` is the name of this cluster's folder of logs."""
 
-    def __init__(self, rig: Rig, logs: str) -> None:
-        """Measure on this cluster."""
+    def __init__(self, rig: Rig, logs: str, settling_s: float) -> None:
+        """Measure on this cluster; trials settle for one cycle at least, and for so long at most."""
         self._rig = rig
         self._logs = logs
+        self._settling_s = settling_s
         self._machine: dict[str, Any] = {}
 
     def run(self, left: list[Trial], live: Callable[[Trial], Live], finished: Finished) -> str | None:
@@ -110,14 +114,14 @@ class Interleaved:
         return _OpenTrial(trial, working, topic, document, effective, opened)
 
     def _settle(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
-        """Load every trial in cycles of which nothing counts, until a cycle is hardly faster than the one before.
+        """Load every trial in cycles of which nothing counts, until one is hardly faster or the time is over.
 
         Logs, connections and caches are new to the servers, and their compilers are still at work. Raises LoadError
         where a load breaks off.
         """
-        before: dict[int, int] = {}
-        for cycle in range(_SETTLING_CYCLES):
-            acks: dict[int, int] = {}
+        begun_s, before = time.monotonic(), dict[int, int]()
+        for cycle in count():
+            cycle_begun_s, acks = time.monotonic(), dict[int, int]()
             for one in self._shuffled(opened, f"settling {cycle}"):
                 self._current = one.trial
                 self._rig.cluster.disks.change(one.trial.case.disk)
@@ -127,7 +131,9 @@ class Interleaved:
                         "The load broke off while it settled: nothing came back from the brokers."
                     )
                 acks[one.trial.number] = done["acked"]
-            if before and growth(before, acks) < _GROWTH:
+            now_s = time.monotonic()
+            late = now_s - begun_s + now_s - cycle_begun_s > self._settling_s
+            if late or (before and growth(before, acks) < _GROWTH):
                 return
             before = acks
 
