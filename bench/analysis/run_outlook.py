@@ -23,9 +23,9 @@ def outlook_of(run: Path, looks: int, trial_figures: dict[int, TrialFigures]) ->
     for trial in folder.trials:
         if trial.trial not in trial_figures:
             trial_figures[trial.trial] = figures(trial_path(run, trial.trial))
-    known = [trial_figures[trial.trial] for trial in folder.trials]
-    slices = [row for one in known for row in one.slices]
-    results = Found([one.row for one in known], [], [], slices)
+    run_figures = [trial_figures[trial.trial] for trial in folder.trials]
+    slices = [row for trial in run_figures for row in trial.slices]
+    results = Found([trial.row for trial in run_figures], [], [], slices)
     return outlook(
         judgements(folder, results, looks),
         ratios(folder, results),
