@@ -26,6 +26,20 @@ FEWEST_STARTS = 3
 """From so many cluster starts on a case's level has an interval where nothing is broken."""
 
 
+def direction(ratio: float, interval: Interval, smallest_effect: float) -> int | None:
+    """Return 1 for a ratio above 1, -1 for one below, 0 for no difference that matters, None for undecided.
+
+    A direction is decided where the interval leaves out 1 and the ratio is beyond the smallest effect that matters (a
+    share: 0.05 is 5 %); no difference, where no part of the interval is beyond it.
+    """
+    matters = 1 + smallest_effect
+    if interval.low > 1 and ratio >= matters:
+        return 1
+    if interval.high < 1 and ratio <= 1 / matters:
+        return -1
+    return 0 if interval.low >= 1 / matters and interval.high <= matters else None
+
+
 def level_interval(values: Sequence[float]) -> Interval | None:
     """Return the 95 % interval of a case's level over cluster starts; None below `FEWEST_STARTS` values.
 

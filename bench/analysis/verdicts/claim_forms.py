@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from bench.model import Interval
-from bench.statistics.interval import ratios
+from bench.statistics.interval import direction, ratios
 
 HELD, NOT, NO_DIFFERENCE, UNDECIDED = "held", "did not hold", "no difference", "undecided"
 
@@ -46,13 +46,12 @@ class Order:
 
     def verdict(self, ratio: float, interval: Interval) -> str:
         """Decide where the interval leaves out 1 and the ratio matters, or where no part of the interval matters."""
-        matters = 1 + self.smallest_effect
-        if interval.low > 1 and ratio >= matters:
-            return HELD if self.falls else NOT
-        if interval.high < 1 and ratio <= 1 / matters:
-            return NOT if self.falls else HELD
-        within = interval.low >= 1 / matters and interval.high <= matters
-        return NO_DIFFERENCE if within else UNDECIDED
+        larger = direction(ratio, interval, self.smallest_effect)
+        if larger is None:
+            return UNDECIDED
+        if larger == 0:
+            return NO_DIFFERENCE
+        return HELD if (larger > 0) == self.falls else NOT
 
     def limit(self, ratio: float) -> float:  # noqa: ARG002 - an order turns at 1, whatever the ratio
         """Return 1."""

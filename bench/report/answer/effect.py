@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bench import numbers
+from bench.model import Interval
+from bench.statistics.interval import direction
 
 CONFIDENT = "95 % interval"
 """The name of an interval of that confidence; others are only called interval."""
@@ -29,6 +31,9 @@ class Outcome(StrEnum):
     def differs(self) -> bool:
         """Whether one of the two is ahead."""
         return self in {Outcome.MORE, Outcome.LESS}
+
+
+_OUTCOMES = {1: Outcome.MORE, -1: Outcome.LESS, 0: Outcome.SAME, None: Outcome.UNDECIDED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +67,7 @@ class Effect:
         """
         if self.ratio is None or self.low is None or self.high is None:
             return Outcome.UNDECIDED
-        matters = 1 + smallest
-        if self.low > 1 and self.ratio >= matters:
-            return Outcome.MORE
-        if self.high < 1 and self.ratio <= 1 / matters:
-            return Outcome.LESS
-        within = self.low >= 1 / matters and self.high <= matters
-        return Outcome.SAME if within else Outcome.UNDECIDED
+        return _OUTCOMES[direction(self.ratio, Interval(self.low, self.high), smallest)]
 
     @property
     def inverse(self) -> Effect:
