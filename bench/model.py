@@ -115,6 +115,9 @@ class Cluster:
     `nodes` counts nodes by role; `settings` holds server properties by role, under their own names. With `processor`
     a node more runs an application (bench/load/processor.py); with `own_disks` each server's data lie on a file system
     of their own; with `fsync_gates` each fsync can be held.
+
+    With `groups` its storage nodes stand in groups, each with all the nodes of its roles and settings of its own: by
+    group, then by role. Cases that differ in nothing else then share a cluster (Case.group).
     """
 
     system: str
@@ -126,18 +129,25 @@ class Cluster:
     processor: bool = False
     own_disks: bool = False
     fsync_gates: bool = False
+    groups: Mapping[str, Mapping[str, Settings]] = field(default_factory=dict)
+
+    def settings_of(self, group: str) -> dict[str, Settings]:
+        """Return server properties by role, as a case of this group has them."""
+        return {**self.settings, **self.groups.get(group, {})}
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
     """What a trial writes to. `settings` holds `partitions` and the system's own topic settings.
 
-    Kafka: `replicas` and any topic property; Pulsar: `quorums` ("E-Qw-Qa"); memory: none.
+    Kafka: `replicas` and any topic property; Pulsar: `quorums` ("E-Qw-Qa"); memory: none. `group` is the group of
+    storage nodes that keeps it, where the cluster has groups.
     """
 
     name: str
     partitions: int
     settings: Settings = field(default_factory=dict)
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +194,7 @@ class Case:
     two topics, if there is one (bench/systems/processing.py). `disk` is what an fsync is made to cost
     (bench/run/emulated.py). `faults` are the steps of what breaks during a trial, as the scenario has them
     (bench/faults/step.py). With `telemetry` servers and machine are looked at while the load runs (bench/telemetry).
+    `group` is the group of storage nodes that it uses, where its cluster has groups.
     """
 
     system: str
@@ -199,6 +210,7 @@ class Case:
     disk: Settings = field(default_factory=dict)
     faults: tuple[Mapping[str, Any], ...] = ()
     telemetry: bool = True
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +241,8 @@ class Node:
     """One server process: where it lives, how it is started and what it may use.
 
     `directory` is the node's own folder (configuration, data); `log` is the file its output goes to.
-    `ports` must be free at its address before the start. `memory_bytes` is what it may grow to.
+    `ports` must be free at its address before the start. `memory_bytes` is what it may grow to. `group` is the group of
+    storage nodes that it belongs to, where the cluster has groups.
     """
 
     name: str
@@ -241,11 +254,17 @@ class Node:
     ports: tuple[int, ...]
     memory_bytes: int
     environment: Mapping[str, str] = field(default_factory=dict)
+    group: str = ""
 
 
 def of_role(nodes: Iterable[Node], role: str) -> list[Node]:
     """Return the nodes of one role."""
     return [node for node in nodes if node.role == role]
+
+
+def of_group(nodes: Iterable[Node], group: str) -> list[Node]:
+    """Return the nodes that a case of this group uses: those of all groups, and its own."""
+    return [node for node in nodes if node.group in {"", group}]
 
 
 def server_of(partition: Mapping[str, Any]) -> str | None:

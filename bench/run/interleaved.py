@@ -20,7 +20,7 @@ from bench.backends.line import line_ns
 from bench.backends.machine import probe
 from bench.errors import BenchError, LoadError
 from bench.load.commands import Verify
-from bench.model import SETTLING_SLICE, Topic, Trial
+from bench.model import SETTLING_SLICE, Topic, Trial, of_group
 from bench.run import record
 from bench.run.emulated import held_figures
 from bench.run.rig import Document, Live, Rig
@@ -153,7 +153,9 @@ class Interleaved:
             for one in self._shuffled(going, str(cycle)):
                 self._slice(one, cycle, sampler, live(one.trial))
         for one in opened:
-            sampler.write(one.trial.number, one.working / "telemetry" / "samples.parquet")
+            used = of_group(self._rig.cluster.nodes, one.trial.case.group)
+            others = {node.name for node in self._rig.cluster.nodes} - {node.name for node in used}
+            sampler.write(one.trial.number, one.working / "telemetry" / "samples.parquet", others)
 
     def _slice(self, one: _OpenTrial, cycle: int, sampler: SliceSampler, live: Live) -> None:
         """Load a trial for one slice, with its own disk, and look at everybody just before and just after."""

@@ -20,6 +20,7 @@ from bench.errors import EventLogError
 from bench.model import Case, Cluster, Settings, Trial, text
 from bench.run import breaking, claims, estimate, wiring
 from bench.run.folder import RunFolder
+from bench.run.sharing import on_shared_clusters
 from bench.scenario import Loaded, cases, load
 from bench.scenario.expand import has, omits
 from bench.systems.protocols import System
@@ -104,6 +105,7 @@ def plan(loaded: Loaded, seed: int, rounds: int | None = None) -> Plan:
     possible, left_out = _sorted_out(loaded, every, wiring.system)
     possible = [breaking.checked(loaded, case) for case in possible]
     claims.check(loaded, possible)
+    possible = on_shared_clusters(possible)
     swept = {case.system: list(case.swept) for case in every}
     count = rounds or (loaded.scenario.repeats if loaded.scenario.budget is None else 1)
     trials = tuple(_ordered(possible, count, seed))

@@ -66,7 +66,7 @@ def written(case: Case) -> int:
     """Return how many bytes a trial has its servers write; 0 where nobody knows how many messages it will be."""
     load = case.load
     messages = load.messages or sends(load) or 0
-    configuration = {"topic": case.topic, "cluster_settings": case.cluster.settings}
+    configuration = {"topic": case.topic, "cluster_settings": case.cluster.settings_of(case.group)}
     told = chosen(case.swept, configuration)
     brokers = case.cluster.nodes.get("broker", 1)
     each = copies(case.system, told, brokers) * _WRITES.get(case.system, 0)

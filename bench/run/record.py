@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bench import numbers
-from bench.model import EMULATED_FSYNC, FEW_FSYNCS, NANOS, Case, Load, Trial, Verdict
+from bench.model import EMULATED_FSYNC, FEW_FSYNCS, NANOS, Case, Load, Scalar, Settings, Trial, Verdict
 from bench.run.folder import now_utc
 from bench.scenario.values import added_fsync_s
 
@@ -58,8 +58,14 @@ def _configuration(case: Case) -> dict[str, Any]:
         "disk": dict(case.disk),
         "telemetry": case.telemetry,
         "faults": [dict(step) for step in case.faults],
-        "cluster_settings": {role: dict(settings) for role, settings in cluster.settings.items()},
+        "cluster_settings": _by_role(cluster.settings_of(case.group)),
+        "group": case.group,
+        "groups": {name: _by_role(settings) for name, settings in cluster.groups.items()},
     }
+
+
+def _by_role(settings: Mapping[str, Settings]) -> dict[str, dict[str, Scalar]]:
+    return {role: dict(values) for role, values in settings.items()}
 
 
 def _load(load: Load) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def _each(*listeners: Live) -> Live:
 
 def topics_of(trial: Trial) -> list[Topic]:
     """Return the topic of a trial, and behind it the one that the application writes, if there is one."""
-    topic = Topic(f"trial-{trial.number:04d}", trial.case.partitions, trial.case.topic)
+    topic = Topic(f"trial-{trial.number:04d}", trial.case.partitions, trial.case.topic, trial.case.group)
     return [topic, replace(topic, name=f"{topic.name}-processed")] if trial.case.processor else [topic]
 
 

@@ -112,7 +112,7 @@ def _load(number: int, case: Case, cases: int) -> _WarmUpLoad:
         messages=None,
         slices=1,
     )
-    topic = Topic(f"warm-up-{time.monotonic_ns()}", case.partitions, case.topic)
+    topic = Topic(f"warm-up-{time.monotonic_ns()}", case.partitions, case.topic, case.group)
     return _WarmUpLoad(Trial(number, 0, replace(case, load=load)), topic)
 
 

@@ -10,7 +10,7 @@ from bench.guarantee import chosen, kafka_acks
 from bench.model import Settings
 from bench.statistics.round_ratios import Group
 
-_SERVERS = ("version", "nodes", "heap_mib", "jit", "cluster_settings")
+_SERVERS = ("version", "nodes", "heap_mib", "jit", "groups")
 """What of a case's configuration needs other server processes when it changes (bench.model.Cluster)."""
 _EQUIPMENT = ("processor", "disk")
 """What servers are started with, or without, whatever its settings are."""
@@ -25,13 +25,24 @@ def group(system: str, settings: Settings, configuration: Mapping[str, Any]) -> 
 
 
 def _kind(system: str, settings: Settings, configuration: Mapping[str, Any]) -> str:
-    """Name the system, and with acks=0 that nobody waits: such sends go no further than the client's connection."""
+    """Name the system, its group of storage nodes, and with acks=0 that nobody waits.
+
+    Nodes of another group vary by themselves; sends that nobody waits for go no further than the client's connection.
+    """
     nobody_waits = kafka_acks(chosen(settings, configuration)) == "0"
-    return f"{system}, acks=0" if nobody_waits else system
+    parts = (system, configuration.get("group"), "acks=0" if nobody_waits else "")
+    return ", ".join(filter(None, parts))
 
 
 def _cluster(system: str, configuration: Mapping[str, Any]) -> str:
-    servers = {key: configuration.get(key) for key in _SERVERS}
+    servers = {key: configuration.get(key) or {} for key in _SERVERS} | {"settings": _common(configuration)}
     equipment = {key: bool(configuration.get(key)) for key in _EQUIPMENT}
     fault_kinds = sorted({kind for step in configuration.get("faults") or () for kind in step})
     return json.dumps([system, servers, equipment, fault_kinds], sort_keys=True)
+
+
+def _common(configuration: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the servers' settings by role, without those of roles that stand in groups."""
+    grouped = {role for settings in (configuration.get("groups") or {}).values() for role in settings}
+    settings = configuration.get("cluster_settings") or {}
+    return {role: values for role, values in settings.items() if role not in grouped}

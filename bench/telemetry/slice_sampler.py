@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -56,9 +56,12 @@ class SliceSampler:
         """Take what the load process tells of itself in a slice."""
         self._rows.setdefault(trial, []).extend((sample, number) for sample in client_samples(figures))
 
-    def write(self, trial: int, file: Path) -> None:
-        """Write what was seen of a trial; nothing where nobody looked."""
-        if samples := self._rows.pop(trial, []):
+    def write(self, trial: int, file: Path, others: Collection[str]) -> None:
+        """Write what was seen of a trial, without the nodes that it does not use; nothing where nobody looked."""
+        samples = [
+            (sample, number) for sample, number in self._rows.pop(trial, []) if sample.node not in others
+        ]
+        if samples:
             write_samples(file, samples)
 
     def _take(self, samples: list[Sample]) -> None:

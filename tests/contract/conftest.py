@@ -18,6 +18,9 @@ CLUSTERS: dict[str, Mapping[str, int]] = {
     "kafka": {"controller": 1, "broker": 2},
     "pulsar": {"zookeeper": 1, "bookie": 2, "broker": 1},
 }
+SYNCED, UNSYNCED = ({"bookie": {"journalSyncData": synced}} for synced in (True, False))
+GROUPS: dict[str, dict[str, Mapping[str, Settings]]] = {"pulsar": {"synced": SYNCED, "unsynced": UNSYNCED}}
+"""Groups of storage nodes; topics lie in the first."""
 TOPIC: dict[str, Settings] = {"memory": {}, "kafka": {"replicas": 2}, "pulsar": {"quorums": "2-2-2"}}
 
 
@@ -34,9 +37,16 @@ class LiveSystem:
     _numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def topic(self, partitions: int) -> Topic:
-        topic = Topic(f"contract-{next(self._numbers)}", partitions, TOPIC[self.system.name])
+        topic = Topic(
+            f"contract-{next(self._numbers)}", partitions, TOPIC[self.system.name], group(self.system.name)
+        )
         self.admin.create_topic(topic)
         return topic
+
+
+def group(name: str) -> str:
+    """The group of topics of a system; empty where its nodes stand in none."""
+    return next(iter(GROUPS.get(name, {})), "")
 
 
 @pytest.fixture(
@@ -53,7 +63,7 @@ def live_system(
     name: str = request.param
     if CLUSTERS[name]:
         request.getfixturevalue("in_sandbox")
-    cluster = Cluster(name, wiring.version(name), CLUSTERS[name], jit=Jit.C1)
+    cluster = Cluster(name, wiring.version(name), CLUSTERS[name], jit=Jit.C1, groups=GROUPS.get(name, {}))
     load = Load(1, 100, Pacing(), 1, 0, 0.0, None, 1)
     case = Case(name, name, {}, cluster, 2, TOPIC[name], {}, {}, load)
     folder: Path = tmp_path_factory.mktemp(name)

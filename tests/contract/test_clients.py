@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import httpx
 import pytest
 
-from bench.errors import LoadError
+from bench.errors import ClusterError, LoadError
 from bench.load.processor import Process, write
 from bench.model import Outcome, Settings, Topic
 from bench.systems.protocols import (
@@ -430,7 +430,9 @@ def test_leader_and_followers_are_those_of_the_topics_metadata(live_system: Live
 def test_owner_and_bookies_are_those_of_the_look_up_and_the_ledgers_metadata(live_system: LiveSystem) -> None:
     if live_system.system.name != "pulsar":
         return
-    topic = Topic("contract-parts", 2, {"quorums": "2-1-1"})  # a write quorum smaller than the ensemble
+    topic = Topic(
+        "contract-parts", 2, {"quorums": "2-1-1"}, "synced"
+    )  # a write quorum smaller than the ensemble
     live_system.admin.create_topic(topic)
     told: Any = live_system.admin.effective(topic)
     layout: Any = live_system.admin.layout(topic)
@@ -450,6 +452,26 @@ def test_owner_and_bookies_are_those_of_the_look_up_and_the_ledgers_metadata(liv
         _, oldest_segment = kept["ledgers"][0]["segments"][0]
         assert len(oldest) == 1
         assert set(oldest) <= set(oldest_segment)
+
+
+def test_each_group_of_bookies_keeps_its_own_topics_with_its_own_settings(live_system: LiveSystem) -> None:
+    if live_system.system.name != "pulsar":
+        return
+    kept: dict[str, set[str]] = {}
+    for name, synced in (("synced", "true"), ("unsynced", "false")):
+        topic = Topic(f"contract-of-{name}", 4, {"quorums": "2-2-2"}, name)
+        live_system.admin.create_topic(topic)
+        told: Any = live_system.admin.effective(topic)
+
+        assert told["roles"]["bookie"]["journalSyncData"] == synced
+        kept[name] = {bookie for placed in told["topic"]["partitions"] for bookie in placed["ensemble"]}
+        assert set(told["cluster"]["bookies"]) == kept[name]
+
+    assert kept == {"synced": {"bookie-1", "bookie-2"}, "unsynced": {"bookie-3", "bookie-4"}}
+    with pytest.raises(
+        ClusterError, match=r"to lie on bookies of the group 'unsynced', and lies on bookie-1, bookie-2"
+    ):
+        live_system.admin.effective(Topic("contract-of-synced", 4, {"quorums": "2-2-2"}, "unsynced"))
 
 
 def test_a_topic_of_a_whole_cluster_is_available_with_every_copy(live_system: LiveSystem) -> None:

@@ -76,7 +76,7 @@ def ways(rig: Rig, system: str, folder: Path) -> dict[str, tuple[Way, Way]]:
     """Connect each case in both ways, on one topic."""
     found = {}
     for number, (name, case) in enumerate(cases(system)):
-        topic = Topic(f"slices-{number}", case.partitions, case.topic)
+        topic = Topic(f"slices-{number}", case.partitions, case.topic, case.group)
         rig.cluster.admin.create_topic(topic)
         both = []
         for place, seconds in enumerate((WINDOW_S, SLICE_S)):

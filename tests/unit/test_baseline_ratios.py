@@ -121,6 +121,21 @@ def test_other_servers_are_another_cluster(change: Row) -> None:
     assert found["a"] != found["b"]
 
 
+def test_groups_of_bookies_share_a_cluster_and_are_not_alike() -> None:
+    on, off = ({"bookie": {"journalSyncData": synced}} for synced in (True, False))
+    shared = {**SERVERS, "groups": {"on": on, "off": off}}
+    found = clusters(
+        [
+            record("a", **shared | {"cluster_settings": on, "group": "on"}),
+            record("b", **shared | {"cluster_settings": off, "group": "off"}),
+            record("alone", **SERVERS | {"cluster_settings": on}),
+        ]
+    )
+
+    assert found["a"].cluster == found["b"].cluster != found["alone"].cluster
+    assert len({group.kind for group in found.values()}) == 3
+
+
 def test_topics_clients_and_the_cost_of_an_fsync_leave_the_cluster_as_it_is() -> None:
     found = clusters(
         [

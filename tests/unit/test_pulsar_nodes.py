@@ -46,6 +46,21 @@ def test_each_node_has_its_own_address_name_and_folder(pulsar: Pulsar, tmp_path:
     assert len({node.address for node in laid_out}) == len({node.directory for node in laid_out}) == 9
 
 
+def test_each_group_has_all_its_bookies_with_its_own_settings(pulsar: Pulsar, tmp_path: Path) -> None:
+    groups = {name: {"bookie": {"journalSyncData": name == "on"}} for name in ("on", "off")}
+    chosen = cluster(bookies=2, groups=groups)
+    laid_out = pulsar.nodes(chosen, tmp_path / "cluster")
+
+    pulsar.prepare(chosen, laid_out)
+
+    bookies = of_role(laid_out, "bookie")
+    assert [node.group for node in bookies] == ["on", "on", "off", "off"]
+    assert len({node.address for node in bookies}) == 4
+    synced = [dict(configuration(node))["journalSyncData"] for node in bookies]
+    assert synced == ["true", "true", "false", "false"]
+    assert {node.group for node in laid_out if node.role != "bookie"} == {""}
+
+
 def test_laying_out_writes_nothing(pulsar: Pulsar, tmp_path: Path) -> None:
     pulsar.nodes(cluster(), tmp_path / "cluster")
 

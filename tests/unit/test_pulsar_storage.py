@@ -1,6 +1,7 @@
 import json
 import struct
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def test_a_cluster_is_announced_with_all_its_brokers() -> None:
         Node(f"broker-{number}", "broker", f"10.99.2.3{number}", (), Path(), Path(), (6650, 8080), 0)
         for number in (1, 2)
     ]
-    znodes = metadata.znodes(nodes)
+    znodes = metadata.znodes(nodes, [])
 
     announced = json.loads(znodes["/admin/clusters/bench"])
     assert announced["brokerServiceUrl"] == "pulsar://10.99.2.31:6650,10.99.2.32:6650"
@@ -106,7 +107,7 @@ def test_a_cluster_is_announced_with_all_its_brokers() -> None:
 
 
 def test_the_default_namespace_has_whole_bundles() -> None:
-    policies = json.loads(metadata.znodes([])["/admin/policies/public/default"])
+    policies = json.loads(metadata.znodes([], [])["/admin/policies/public/default"])
 
     assert policies["bundles"] == {
         "boundaries": ["0x00000000", "0x40000000", "0x80000000", "0xc0000000", "0xffffffff"],
@@ -114,7 +115,32 @@ def test_the_default_namespace_has_whole_bundles() -> None:
     }
 
 
+def test_bookies_of_a_group_are_known_to_the_brokers() -> None:
+    bookies = [
+        Node(
+            f"bookie-{number}",
+            "bookie",
+            f"10.99.2.2{number}",
+            (),
+            Path(),
+            Path(),
+            (3181, 8000),
+            0,
+            group=group,
+        )
+        for number, group in enumerate(("a", "a", "b"), 1)
+    ]
+
+    told = json.loads(metadata.znodes([], bookies)["/bookies"])
+
+    assert {group: list(members) for group, members in told.items()} == {
+        "a": ["10.99.2.21:3181", "10.99.2.22:3181"],
+        "b": ["10.99.2.23:3181"],
+    }
+    assert metadata.znodes([], [replace(node, group="") for node in bookies])["/bookies"] == b"{}"
+
+
 def test_each_cluster_has_an_identity_of_its_own() -> None:
-    first, second = metadata.znodes([]), metadata.znodes([])
+    first, second = metadata.znodes([], []), metadata.znodes([], [])
 
     assert first["/ledgers/INSTANCEID"] != second["/ledgers/INSTANCEID"]

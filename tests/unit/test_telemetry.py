@@ -512,7 +512,7 @@ def test_a_slice_sampler_keeps_the_looks_of_each_trial_and_slice_apart(
             clock.now_ns = 10 * place + 2
             sampler.after(trial, number, scraped=scraped)
         for trial in (0, 1, 2):
-            sampler.write(trial, tmp_path / str(trial) / "samples.parquet")
+            sampler.write(trial, tmp_path / str(trial) / "samples.parquet", ())
 
     assert not (tmp_path / "2").exists()
     found = {trial: pq.read_table(tmp_path / str(trial) / "samples.parquet").to_pylist() for trial in (0, 1)}

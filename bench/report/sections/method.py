@@ -239,9 +239,23 @@ def _windows(results: Results) -> Iterator[Fact]:
     in_slices = servers.distinct(_slice_words(file["load"]) for file in files if file.get("slices"))
     if in_slices:
         counts = [len(file["slices"]) for file in files if file.get("slices")]
-        yield Fact("Slices", f"{'; '.join(in_slices)}; {_from_to(counts)} slices a trial. {_INTERLEAVED}")
+        told = f"{'; '.join(in_slices)}; {_from_to(counts)} slices a trial. {_INTERLEAVED}"
+        yield Fact("Slices", " ".join([told, *_shared(files)]))
     if contiguous or not in_slices:
         yield Fact("Measured window", "; ".join(contiguous) or numbers.NOTHING)
+
+
+def _shared(files: Sequence[Json]) -> Iterator[str]:
+    """Say which storage nodes with other settings stood in the same cluster."""
+    for names in servers.distinct(
+        " and ".join(groups)
+        for file in files
+        if (groups := (file["case"].get("configuration") or {}).get("groups"))
+    ):
+        yield (
+            f"Bookies with {names} stood in one cluster, a group of them each; those of the other group were idle "
+            "while a case was loaded."
+        )
 
 
 def _slice_words(load: Json) -> str:

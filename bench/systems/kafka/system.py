@@ -25,6 +25,9 @@ class Kafka:
         """Take where the servers' jars and archives are."""
         self._servers = servers
 
+    def shared(self, clusters: Sequence[Cluster]) -> None:
+        """See protocols.System: brokers that differ are other clusters."""
+
     def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:
         """See protocols.System."""
         return nodes.lay_out(self._servers, cluster, folder)

@@ -23,6 +23,9 @@ class Memory:
         """Keep topics in this folder; its path is the endpoint."""
         self._folder = folder
 
+    def shared(self, clusters: Sequence[Cluster]) -> None:
+        """See protocols.System: brokers that differ are other clusters."""
+
     def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:  # noqa: ARG002 - see protocols.System
         """See protocols.System: there are none."""
         return []

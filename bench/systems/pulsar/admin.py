@@ -7,14 +7,14 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 from bench.errors import ClusterError
-from bench.model import Cluster, Node, Topic, TopicState, of_role
+from bench.model import Cluster, Node, Topic, TopicState, of_group, of_role
 from bench.systems.processing import PROCESSOR
 from bench.systems.properties import live, require
 from bench.systems.protocols import SETTLES_S
-from bench.systems.pulsar import topics
+from bench.systems.pulsar import bookie_groups, topics
 from bench.systems.pulsar.describe import TOLD, node_settings, sessions_ms
 from bench.systems.pulsar.metadata import CLUSTER
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, web
@@ -29,6 +29,16 @@ _AT_ONCE = 8
 _GIVEN = 5
 _LOOK_S = 5.0
 _NAMESPACE_TELLS = ("deduplicationEnabled", "message_ttl_in_seconds", "persistence", "retention_policies")
+
+
+class _Placed(TypedDict):
+    """Where a partition lies."""
+
+    partition: int
+    owner: str
+    ledger: int
+    quorums: str
+    ensemble: list[str]
 
 
 class PulsarAdmin:
@@ -49,6 +59,9 @@ class PulsarAdmin:
         """See protocols.Admin. The topic gets a namespace of its own, with its quorums and policies."""
         doing = f"Creating topic {topic.name}"
         self._rest.ask(doing, "PUT", _namespace(topic), topics.policies(topic))
+        if topic.group:
+            affinity = bookie_groups.affinity(topic.group)
+            self._rest.ask(doing, "POST", f"{_namespace(topic)}/persistence/bookieAffinity", affinity)
         self._rest.ask(doing, "PUT", f"admin/v2/{topics.rest_path(topic)}/partitions", topic.partitions)
         numbers = range(topic.partitions)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -240,27 +253,32 @@ class PulsarAdmin:
 
     def effective(self, topic: Topic) -> dict[str, object]:
         """See protocols.Admin. Raises ClusterError where a live value is not the one asked for."""
+        own, settings = of_group(self._nodes, topic.group), self._cluster.settings_of(topic.group)
         return {
-            "cluster": self._live_cluster(),
-            "topic": self._live_topic(topic),
+            "cluster": self._live_cluster(own),
+            "topic": self._live_topic(topic, own),
             "roles": {
-                role: live(nodes, self._cluster.settings.get(role, {}), TOLD[role], node_settings)
+                role: live(nodes, settings.get(role, {}), TOLD[role], node_settings)
                 for role in ROLES
-                if (nodes := of_role(self._nodes, role))
+                if (nodes := of_role(own, role))
             },
         }
 
-    def _live_cluster(self) -> dict[str, object]:
+    def _live_cluster(self, own: Sequence[Node]) -> dict[str, object]:
         ask = self._rest.ask
-        bookies = ask("Asking for the bookies", "GET", "admin/v2/bookies/all")["bookies"]
+        told = ask("Asking for the bookies", "GET", "admin/v2/bookies/all")["bookies"]
+        bookies = sorted(self._name(bookie["bookieId"]) for bookie in told)
+        usable = {node.name for node in own}
+        others = [name for name in bookies if name not in usable]
         return {
             "version": ask("Asking for the brokers' version", "GET", "admin/v2/brokers/version"),
             "brokers": [{"name": node.name, "address": node.address} for node in self._brokers],
-            "bookies": sorted(self._name(bookie["bookieId"]) for bookie in bookies),
+            "bookies": [name for name in bookies if name in usable],
+            **({"bookies_of_other_groups": others} if others else {}),
             "zookeeper_sessions_ms": sessions_ms(self._nodes),
         }
 
-    def _live_topic(self, topic: Topic) -> dict[str, object]:
+    def _live_topic(self, topic: Topic, own: Sequence[Node]) -> dict[str, object]:
         policies = self._rest.ask(f"Reading the policies of {topic.name} back", "GET", _namespace(topic))
         partitions = self.placement(topic)
         found = {name: policies[name] for name in _NAMESPACE_TELLS if policies.get(name) is not None}
@@ -268,13 +286,14 @@ class PulsarAdmin:
         found["quorums"] = ", ".join(sorted({str(one["quorums"]) for one in partitions}))
         asked = {name: value for name, value in topic.settings.items() if name in topics.SETTINGS}
         require(f"topic {topic.name}", asked, found)
+        _require_group(topic, partitions, own)
         return {**found, "partitions": partitions}
 
-    def placement(self, topic: Topic) -> list[dict[str, object]]:
+    def placement(self, topic: Topic) -> list[_Placed]:
         """Return owner, current ledger and that ledger's bookies of each partition, by the nodes' names."""
         return [self._placed(topic, number) for number in range(topic.partitions)]
 
-    def _placed(self, topic: Topic, number: int) -> dict[str, object]:
+    def _placed(self, topic: Topic, number: int) -> _Placed:
         owner = self._owner(topic, number)
         ledger, quorums, ensemble = self._last_ledger(topic, number)
         return {
@@ -296,6 +315,16 @@ class PulsarAdmin:
         for rest in (self._rest, *self._single.values(), self._recovery):
             rest.close()
         self._registered.close()
+
+
+def _require_group(topic: Topic, partitions: Sequence[_Placed], own: Sequence[Node]) -> None:
+    """Raise ClusterError where a partition lies on a bookie that is not the topic's."""
+    usable = {node.name for node in own}
+    strange = sorted({name for placed in partitions for name in placed["ensemble"]} - usable)
+    if strange:
+        raise ClusterError(
+            f"{topic.name} is to lie on bookies of the group {topic.group!r}, and lies on {', '.join(strange)}."
+        )
 
 
 def _namespace(topic: Topic) -> str:

@@ -27,7 +27,7 @@ _SHIPPED = {ZOOKEEPER: "zookeeper.conf", BOOKIE: "bookkeeper.conf", BROKER: "bro
 def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
     """Write everything below the nodes' folders, so that it outlives a power cut."""
     home = servers.home(cluster.version)
-    znodes = metadata.znodes(of_role(nodes, BROKER))
+    znodes = metadata.znodes(of_role(nodes, BROKER), of_role(nodes, BOOKIE))
     for node in nodes:
         configuration = rendered(home, cluster, nodes, node).encode()
         durable.write(config_file(node.directory, node.role), configuration)
@@ -58,7 +58,7 @@ def rendered(home: Path, cluster: Cluster, nodes: Sequence[Node], node: Node) ->
         f"As shipped: conf/{shipped.name}": read_properties(shipped),
         f"From clusters/pulsar/{template.name}, which gives the reasons": read_properties(template),
         "This node": own(nodes, node),
-        "From the scenario": cluster.settings.get(node.role, {}),
+        "From the scenario": cluster.settings_of(node.group).get(node.role, {}),
     }
     said: set[str] = set()
     parts: list[str] = []

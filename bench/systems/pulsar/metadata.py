@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Sequence
 
 from bench.model import Node
+from bench.systems.pulsar import bookie_groups
 from bench.systems.pulsar.nodes import endpoint, web
 
 CLUSTER = "bench"
@@ -16,10 +17,10 @@ _BUNDLES = 4
 """As `defaultNumberOfNamespaceBundles` is shipped; topics of trials have namespaces of their own."""
 
 
-def znodes(brokers: Sequence[Node]) -> dict[str, bytes]:
+def znodes(brokers: Sequence[Node], bookies: Sequence[Node]) -> dict[str, bytes]:
     """Return path and content of every znode; a bookie and a broker refuse to start without them."""
     return {
-        "/bookies": b"{}",
+        "/bookies": bookie_groups.racks(bookies),
         "/ledgers/available/readonly": b"",
         # Bookies that start together race for this one, and the loser ends.
         "/ledgers/underreplication/LAYOUT": b'type: "BASIC"\nversion: 1\n',

@@ -100,15 +100,18 @@ _PROPERTIES = {
 
 
 def lay_out(servers: Servers, cluster: Cluster, folder: Path) -> list[Node]:
-    """Return the nodes by role, in the order in which they need each other."""
-    return [
-        _node(servers, cluster, folder, role, index)
-        for role in ROLES
-        for index in range(cluster.nodes.get(role, 0))
-    ]
+    """Return the nodes by role, in the order in which they need each other; bookies once for each group."""
+    found = []
+    for role in ROLES:
+        groups = (cluster.groups if role == BOOKIE else ()) or ("",)
+        each = [group for group in groups for _ in range(cluster.nodes.get(role, 0))]
+        found += [_node(servers, cluster, folder, role, index, group) for index, group in enumerate(each)]
+    return found
 
 
-def _node(servers: Servers, cluster: Cluster, folder: Path, role: str, index: int) -> Node:
+def _node(  # noqa: PLR0913, PLR0917 - what one node differs in
+    servers: Servers, cluster: Cluster, folder: Path, role: str, index: int, group: str
+) -> Node:
     kind = _BY_ROLE[role]
     name = f"{role}-{index + 1}"
     directory = folder / name
@@ -132,6 +135,7 @@ def _node(servers: Servers, cluster: Cluster, folder: Path, role: str, index: in
         log=directory / "server.log",
         ports=kind.ports,
         memory_bytes=(heap_mib + direct_mib + kind.beside_mib) * 2**20,
+        group=group,
     )
 
 

@@ -8,7 +8,17 @@ from pathlib import Path
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.properties import unknown
 from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
-from bench.systems.pulsar import config, full_read, hints, metrics, nodes, processor, ready, settings
+from bench.systems.pulsar import (
+    bookie_groups,
+    config,
+    full_read,
+    hints,
+    metrics,
+    nodes,
+    processor,
+    ready,
+    settings,
+)
 from bench.systems.pulsar.admin import PulsarAdmin
 from bench.systems.pulsar.client import PulsarConsumer, PulsarProducers
 from bench.systems.scraped import Scrape
@@ -24,6 +34,10 @@ class Pulsar:
     def __init__(self, servers: Servers) -> None:
         """Take where the servers' jars and archives are."""
         self._servers = servers
+
+    def shared(self, clusters: Sequence[Cluster]) -> tuple[Cluster, list[str]] | None:
+        """See protocols.System."""
+        return bookie_groups.shared(clusters)
 
     def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:
         """See protocols.System."""

@@ -1,0 +1,77 @@
+"""Cases that need other servers, on one cluster all the same where the system can do that.
+
+What differs from one start to the next, and from one minute to the next, then falls on all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import psutil
+
+from bench.model import Case, Cluster
+from bench.run import preflight, wiring
+from bench.run.cluster import nodes
+
+
+def on_shared_clusters(cases: Sequence[Case]) -> list[Case]:
+    """Give cases that are measured in slices a shared cluster, and each its group there, where there can be one.
+
+    Those that are loaded contiguously keep a cluster of their own: what stands beside it would not be even for all.
+    Where the machine's memory does not hold the larger cluster they keep theirs, too.
+    """
+    interleaved = [case for case in cases if case.load.slices is not None]
+    places = [
+        place
+        for system in _once(case.system for case in interleaved)
+        for place in _shared(system, interleaved)
+    ]
+    return [_placed(case, places) if case in interleaved else case for case in cases]
+
+
+_Thing = TypeVar("_Thing")
+_Place = tuple[Cluster, Cluster, str]
+"""A cluster, the one that its cases run on, and their group there."""
+
+
+def _placed(case: Case, places: Sequence[_Place]) -> Case:
+    for own, shared, group in places:
+        if own == case.cluster:
+            return replace(case, cluster=shared, group=group)
+    return case
+
+
+def _shared(system: str, cases: Sequence[Case]) -> Iterator[_Place]:
+    """Yield the clusters that share one; each joins the first that it can."""
+    together: list[list[Cluster]] = []
+    for cluster in _once(case.cluster for case in cases if case.system == system):
+        fitting = next((members for members in together if _can_share(system, [*members, cluster])), None)
+        if fitting is None:
+            together.append([cluster])
+        else:
+            fitting.append(cluster)
+    for members in together:
+        found = wiring.system(system).shared(members) if len(members) > 1 else None
+        if found is not None:
+            shared, groups = found
+            yield from ((own, shared, group) for own, group in zip(members, groups, strict=True))
+
+
+def _can_share(system: str, clusters: Sequence[Cluster]) -> bool:
+    found = wiring.system(system).shared(clusters)
+    if found is None:
+        return False
+    needed = preflight.memory_bytes(nodes(found[0], Path("/nodes")))
+    return bool(needed <= psutil.virtual_memory().total)
+
+
+def _once(values: Iterable[_Thing]) -> list[_Thing]:
+    """Return each value once, in order; clusters hold mappings and have no hash."""
+    found: list[_Thing] = []
+    for value in values:
+        if value not in found:
+            found.append(value)
+    return found

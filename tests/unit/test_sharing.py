@@ -1,0 +1,105 @@
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from bench.model import Cluster
+from bench.run import record, sharing
+from bench.run.plan import Plan, plan
+from bench.scenario import load
+from bench.systems.pulsar import bookie_groups
+
+SWEEP = """\
+name: sync
+title: Journals
+question: What does it cost?
+systems:
+  kafka:
+    topic: {replicas: [1, 2]}
+  pulsar:
+    nodes: {zookeeper: 1, bookie: 3, broker: 1}
+    topic: {quorums: [1-1-1, 2-2-2]}
+    bookie: {journalSyncData: [true, false], journalMaxGroupWaitMSec: 2}
+duration: 1s
+repeats: 2
+"""
+ON, OFF = "journalSyncData=true", "journalSyncData=false"
+
+
+def made(folder: Path, text: str = SWEEP) -> Plan:
+    file = folder / "sync.yaml"
+    file.write_text(text, encoding="utf-8")
+    return plan(load(file), seed=1)
+
+
+def test_cases_that_differ_in_their_bookies_run_on_one_cluster(tmp_path: Path) -> None:
+    starts = made(tmp_path).clusters()
+
+    assert sorted((cluster.system, len(trials)) for cluster, trials in starts) == [
+        ("kafka", 2),
+        ("kafka", 2),
+        ("pulsar", 4),
+        ("pulsar", 4),
+    ]
+    (cluster, trials) = next(start for start in starts if start[0].system == "pulsar")
+    assert {trial.case.group for trial in trials} == {ON, OFF}
+    for trial in trials:
+        own = cluster.settings_of(trial.case.group)["bookie"]
+        assert own == {"journalSyncData": trial.case.swept["journalSyncData"], "journalMaxGroupWaitMSec": 2}
+
+
+def test_a_trial_keeps_its_own_bookies_settings_and_those_beside_it(tmp_path: Path) -> None:
+    trial = next(trial for trial in made(tmp_path).trials if trial.case.swept.get("journalSyncData") is False)
+
+    told = record.blank(trial)["case"]["configuration"]
+
+    own = {"journalSyncData": False, "journalMaxGroupWaitMSec": 2}
+    assert told["cluster_settings"]["bookie"] == own
+    assert told["nodes"]["bookie"] == 3
+    assert told["group"] == OFF
+    assert told["groups"] == {ON: {"bookie": own | {"journalSyncData": True}}, OFF: {"bookie": own}}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "instead"),
+    [
+        ("    bookie:", "    faults: [{name: cut, when: {acks: 1}, kill: {target: bookie 1}}]\n    bookie:"),
+        ("bookie: 3", "bookie: 6"),
+        ("duration: 1s", "messages: 100"),
+    ],
+    ids=["a fault", "more bookies than addresses", "one contiguous load"],
+)
+def test_else_each_has_a_cluster_of_its_own(tmp_path: Path, wanted: str, instead: str) -> None:
+    found = made(tmp_path, SWEEP.replace(wanted, instead))
+
+    assert all(not trial.case.group and not trial.case.cluster.groups for trial in found.trials)
+
+
+def test_a_machine_without_the_memory_keeps_clusters_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sharing.psutil, "virtual_memory", lambda: SimpleNamespace(total=2**30))
+
+    assert len([cluster for cluster, _ in made(tmp_path).clusters() if cluster.system == "pulsar"]) == 4
+
+
+def pulsar(**changes: object) -> Cluster:
+    return Cluster("pulsar", "4.0.8", {"bookie": 2}, **changes)  # type: ignore[arg-type]
+
+
+def test_groups_are_named_by_what_differs() -> None:
+    settings = ({"a": 1, "journalSyncData": True}, {"a": 1}, {"a": 1, "b": 2})
+
+    found = bookie_groups.shared([pulsar(settings={"bookie": own}) for own in settings])
+
+    assert found is not None
+    cluster, names = found
+    assert names == [ON, "as shipped", "b=2"]
+    assert [cluster.groups[name]["bookie"] for name in names] == list(settings)
+
+
+@pytest.mark.parametrize(
+    "change", [{"heap_mib": {"bookie": 900}}, {"settings": {"broker": {"numIOThreads": 4}}}]
+)
+def test_other_brokers_or_heaps_are_another_cluster(change: dict[str, object]) -> None:
+    assert bookie_groups.shared([pulsar(), pulsar(**change)]) is None
