@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
@@ -18,14 +18,15 @@ from bench.run.interleaved import Interleaved, growth
 CYCLES = 10
 
 
-def case(name: str, disk: str) -> Case:
+def case(name: str, disk: str, group: str) -> Case:
     load = Load(1, 100, Pacing(), 1, 0, 0.1, 0.5, None, slices=CYCLES)
     cluster = Cluster("memory", "1", {})
     settings = {"emulated_fsync": disk}
-    return Case("memory", name, {}, cluster, 1, {}, {}, {}, load, disk=settings)
+    return Case("memory", name, {}, cluster, 1, {}, {}, {}, load, disk=settings, group=group)
 
 
-TRIALS = [Trial(number, 0, case(f"case {number}", f"{number}ms")) for number in range(3)]
+GROUPS = ("", "on", "off")
+TRIALS = [Trial(number, 0, case(f"case {number}", f"{number}ms", GROUPS[number])) for number in range(3)]
 
 
 class Looks:
@@ -34,6 +35,7 @@ class Looks:
     def __init__(self) -> None:
         self.seen: list[tuple[str, int, int, bool]] = []
         self.written: list[int] = []
+        self.others: list[set[str]] = []
 
     def __enter__(self) -> Self:
         return self
@@ -47,8 +49,9 @@ class Looks:
     def after(self, trial: int, number: int, *, scraped: bool) -> None:
         self.seen.append(("after", trial, number, scraped))
 
-    def write(self, trial: int, _file: Path) -> None:
+    def write(self, trial: int, _file: Path, others: Collection[str]) -> None:
         self.written.append(trial)
+        self.others.append(set(others))
 
 
 class Servers:
@@ -73,6 +76,10 @@ class Servers:
         self.cluster = SimpleNamespace(
             admin=SimpleNamespace(effective=lambda topic: {}),
             jvms={},
+            nodes=[
+                SimpleNamespace(name=name, group=group)
+                for name, group in (("broker", ""), ("bookie-1", "on"), ("bookie-2", "off"))
+            ],
             disks=SimpleNamespace(
                 become=lambda disk: {"emulated_fsync": disk["emulated_fsync"], "fsync_ns": {}},
                 change=self._change,
@@ -157,6 +164,7 @@ def test_every_cycle_has_a_slice_of_every_trial_in_an_order_of_its_own(folder: R
     reason, left, documents = measure(servers)
 
     assert (reason, left, sorted(documents)) == (None, [], [0, 1, 2])
+    assert servers.looks.others == [{"bookie-1", "bookie-2"}, {"bookie-2"}, {"bookie-1"}]
     cycles = [servers.events[at : at + 3] for at in range(0, 3 * CYCLES, 3)]
     for number, cycle in enumerate(cycles):
         assert sorted(cycle) == [

@@ -1,10 +1,11 @@
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 
 from bench.model import Cluster
-from bench.run import record, sharing
+from bench.run import record
 from bench.run.plan import Plan, plan
 from bench.scenario import load
 from bench.systems.pulsar import bookie_groups
@@ -78,7 +79,7 @@ def test_else_each_has_a_cluster_of_its_own(tmp_path: Path, wanted: str, instead
 def test_a_machine_without_the_memory_keeps_clusters_apart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sharing.psutil, "virtual_memory", lambda: SimpleNamespace(total=2**30))
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(total=2**30))
 
     assert len([cluster for cluster, _ in made(tmp_path).clusters() if cluster.system == "pulsar"]) == 4
 
