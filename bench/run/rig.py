@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from bench.faults import Timeline, read_steps, stands
 from bench.load.commands import Close, Command, Drain, Finish, Open, Produce, RunSlice, Subscribe
-from bench.model import Case, Topic, Trial
+from bench.model import Case, Topic, Trial, of_group
 from bench.run.cluster import LiveCluster, LoadProcesses
 from bench.run.folder import RunFolder
 from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, SliceSampler, Watched
@@ -102,13 +102,30 @@ class Rig:
         """Load an open trial for one slice, and let its consumers have what it sent. Raises LoadError, NodeDiedError.
 
         What servers still have to do for it then (followers that nobody waited for, and what stands in connections
-        with acks=0) would fall on the next slice.
+        with acks=0) would fall on the next slice. Storage nodes of other groups are stopped meanwhile.
         """
-        done = self.load_slice(trial, number, live)
+        with self._others_stopped(trial.case):
+            done = self.load_slice(trial, number, live)
         if trial.case.load.consumers:
             drain = Drain(trial=trial.number, expected=done["acked_before"] + done["acked"], grace_s=_DRAIN_S)
             self.consume(drain, _TAIL_S)
         return done
+
+    @contextmanager
+    def _others_stopped(self, case: Case) -> Iterator[None]:
+        """Stop the processes of storage nodes that a case does not use: idle ones would take a part of the CPU.
+
+        Between slices all go on, so that none loses its session, however long its turn is in coming.
+        """
+        backend, used = self.cluster.backend, of_group(self.cluster.nodes, case.group)
+        others = [node for node in self.cluster.nodes if node not in used]
+        try:
+            for node in others:
+                backend.pause_node(node)
+            yield
+        finally:
+            for node in others:
+                backend.resume_node(node)
 
     def load_slice(self, trial: Trial, number: int, live: Live) -> Document:
         """Load an open trial for one slice; its consumers may be behind. Raises LoadError, NodeDiedError."""

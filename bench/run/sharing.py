@@ -21,7 +21,7 @@ def on_shared_clusters(cases: Sequence[Case]) -> list[Case]:
     """Give cases that are measured in slices a shared cluster, and each its group there, where there can be one.
 
     Those that are loaded contiguously keep a cluster of their own: what stands beside it would not be even for all.
-    Where the machine's memory does not hold the larger cluster they keep theirs, too.
+    Where the larger cluster would take most of the machine's memory they keep theirs, too.
     """
     interleaved = [case for case in cases if case.load.slices is not None]
     places = [
@@ -32,6 +32,8 @@ def on_shared_clusters(cases: Sequence[Case]) -> list[Case]:
     return [_placed(case, places) if case in interleaved else case for case in cases]
 
 
+_MOST_MEMORY = 0.75
+"""A shared cluster and its load take no more of the machine's memory than this: other programs need some, too."""
 _Thing = TypeVar("_Thing")
 _Place = tuple[Cluster, Cluster, str]
 """A cluster, the one that its cases run on, and their group there."""
@@ -65,7 +67,7 @@ def _can_share(system: str, clusters: Sequence[Cluster]) -> bool:
     if found is None:
         return False
     needed = preflight.memory_bytes(nodes(found[0], Path("/nodes")))
-    return bool(needed <= psutil.virtual_memory().total)
+    return bool(needed <= _MOST_MEMORY * psutil.virtual_memory().total)
 
 
 def _once(values: Iterable[_Thing]) -> list[_Thing]:

@@ -159,8 +159,8 @@ class System(Protocol):
     def shared(self, clusters: Sequence[Cluster]) -> tuple[Cluster, Sequence[str]] | None:
         """Return one cluster on which cases of each of several clusters can run, and the group of each; None for none.
 
-        The cases of each have their storage nodes for themselves, as many as they would have alone; these do nothing
-        while cases of other groups are loaded.
+        The cases of each have their storage nodes for themselves, as many as they would have alone; these are
+        stopped while cases of other groups are loaded.
         """
 
     def nodes(self, cluster: Cluster, folder: Path) -> list[Node]:

@@ -1,6 +1,6 @@
 """What do the bookies of another group cost, idle while a case is loaded? They are stopped in half the slices.
 
-    python -m bench.backends.sandbox tests.perf.idle_bookies --cycles 60
+    python -m bench.backends.sandbox tests.perf.idle_bookies --cycles 40
 
 Two cases of acks-sweep (2-2-2 with and without journalSyncData) on one cluster. In each cycle each is loaded twice, in
 random order: with the other group's bookies as they are, and with their processes stopped (SIGSTOP). Prints, for each
@@ -77,7 +77,7 @@ def neighbours(rig: Rig, case: Case) -> list[int]:
 
 def slice_of(rig: Rig, one: Measured, *, stop: bool, counts: bool) -> None:
     with stopped(neighbours(rig, one.trial.case) if stop else []):
-        done = rig.run_slice(one.trial, one.taken, unheard)
+        done = rig.load_slice(one.trial, one.taken, unheard)
     one.taken += 1
     if counts:
         (one.stopped if stop else one.idle).append(done["acked"] / (LEAD_IN_S + SLICE_S))
@@ -108,7 +108,7 @@ def idle_cpu(pids: list[int], seconds: float) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cycles", type=int, default=60)
+    parser.add_argument("--cycles", type=int, default=40)
     parser.add_argument("--warm-up-s", type=float, default=30.0)
     options = parser.parse_args()
     sandbox.enter()
