@@ -60,7 +60,8 @@ class Runner:
             with load_processes(logs, self.web_fd) as load, running(cluster, where, logs) as live:
                 rig = Rig(live, load, self.folder, self.seed)
                 begun = time.monotonic()
-                rounds = warm_up(rig, [trial.case for trial in left], self.warm_up_s, where / ".warm-up")
+                cases = [trial.case for trial in left]
+                rounds = warm_up(rig, cases, self.warm_up_s, where / ".warm-up") if self.warm_up_s else []
                 self._started(cluster, live.start_s, time.monotonic() - begun, rounds)
                 if left[0].case.load.slices is not None:
                     interleaved = Interleaved(rig, logs.name, self.warm_up_s)

@@ -70,7 +70,7 @@ class Interleaved:
     """Measures trials on one cluster start; `logs` is the name of this cluster's folder of logs."""
 
     def __init__(self, rig: Rig, logs: str, settling_s: float) -> None:
-        """Measure on this cluster; trials settle for one cycle at least, and for so long at most."""
+        """Measure on this cluster; trials settle for two cycles at least, and for so long at most."""
         self._rig = rig
         self._logs = logs
         self._settling_s = settling_s
@@ -133,7 +133,7 @@ class Interleaved:
                 acks[one.trial.number] = done["acked"]
             now_s = time.monotonic()
             late = now_s - begun_s + now_s - cycle_begun_s > self._settling_s
-            if late or (before and growth(before, acks) < _GROWTH):
+            if before and (late or growth(before, acks) < _GROWTH):
                 return
             before = acks
 

@@ -17,6 +17,7 @@ from bench.scenario.values import (
     Budget,
     Count,
     Duration,
+    DurationOrNone,
     FsyncCosts,
     Properties,
     Rate,
@@ -98,7 +99,10 @@ class WarmUp(Strict):
     """What is sent before anything counts: on a fresh cluster until its compilers rest, or so long; in each trial."""
 
     cluster: Annotated[
-        Duration, _about("For how long at most a fresh cluster is loaded, until its JIT compilers rest.")
+        DurationOrNone,
+        _about(
+            "For how long at most a fresh cluster is loaded, until its JIT compilers rest; 0s: not at all."
+        ),
     ] = 20.0
     trial: Annotated[Duration, _about("How long each trial's load runs before what counts.")] = 1.0
 

@@ -59,12 +59,14 @@ def _version(value: object) -> object:
 Version: TypeAlias = Annotated[
     str, BeforeValidator(_version), WithJsonSchema({"type": "string", "pattern": _VERSION.pattern})
 ]
-Duration: TypeAlias = Annotated[
+_Seconds: TypeAlias = Annotated[
     float,
     BeforeValidator(_seconds),
-    Field(gt=0),
     WithJsonSchema({"type": "string", "pattern": _DURATION.pattern, "examples": ["6s"]}),
 ]
+Duration: TypeAlias = Annotated[_Seconds, Field(gt=0)]
+DurationOrNone: TypeAlias = Annotated[_Seconds, Field(ge=0)]
+"""A duration that may be 0s."""
 Share: TypeAlias = Annotated[
     float,
     BeforeValidator(_share),

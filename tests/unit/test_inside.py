@@ -84,7 +84,10 @@ def folder(tmp_path: Path) -> RunFolder:
 @pytest.fixture
 def make(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> Make:
     def make(
-        no_start: Collection[int] = (), failing: Collection[int] = (), lasting: Collection[int] = ()
+        no_start: Collection[int] = (),
+        failing: Collection[int] = (),
+        lasting: Collection[int] = (),
+        warm_up_s: float = 1.0,
     ) -> tuple[Runner, Clusters]:
         clusters, progress = Clusters(no_start, failing, lasting), Told()
         monkeypatch.setattr(inside, "load_processes", lambda *_: nullcontext())
@@ -92,7 +95,7 @@ def make(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> Make:
         monkeypatch.setattr(inside, "warm_up", clusters.warm_up)
         monkeypatch.setattr(inside, "Bench", clusters.bench)
         as_progress: Any = progress
-        return Runner(folder, 1, 0.0, as_progress), clusters
+        return Runner(folder, 1, warm_up_s, as_progress), clusters
 
     return make
 
@@ -112,6 +115,15 @@ def test_after_a_failed_trial_the_rest_run_on_a_fresh_cluster(make: Make) -> Non
     assert clusters.logs == ["00-memory", "01-memory"]
     assert clusters.warmed_up == [3, 1]
     assert [started["system"] for started in runner.clusters] == ["memory", "memory"]
+
+
+def test_a_cluster_is_not_warmed_up_where_that_is_to_take_no_time(make: Make) -> None:
+    runner, clusters = make(warm_up_s=0.0)
+
+    runner.run([(CASE.cluster, TRIALS)])
+
+    assert clusters.warmed_up == []
+    assert len(finished_as(runner)) == 3
 
 
 def test_a_trial_whose_topics_stay_has_finished_and_the_rest_run_on_a_fresh_cluster(make: Make) -> None:
