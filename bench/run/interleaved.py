@@ -86,8 +86,8 @@ class Interleaved:
         try:
             self._rig.create_topics([topics_of(trial)[0] for trial in left])
             opened = [self._open(trial) for trial in left]
-            self._settle(opened, live)
             with self._rig.slice_sampler() as sampler:
+                self._settle(opened, sampler, live)
                 self._measure(opened, sampler, live)
             self._machine["line_after_ns"] = line_ns()
             for one in opened:
@@ -113,11 +113,14 @@ class Interleaved:
         opened = rig.open(trial, topic, working / "sends")
         return _OpenTrial(trial, working, topic, document, effective, opened)
 
-    def _settle(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
+    def _settle(
+        self, opened: Sequence[_OpenTrial], sampler: SliceSampler, live: Callable[[Trial], Live]
+    ) -> None:
         """Load every trial in cycles of which nothing counts, until one is hardly faster or the time is over.
 
-        Logs, connections and caches are new to the servers, and their compilers are still at work. Raises LoadError
-        where a load breaks off.
+        Logs, connections and caches are new to the servers, and their compilers are still at work. In the first cycle
+        servers are asked for their figures as often as around slices that count. Raises LoadError where a load breaks
+        off.
         """
         begun_s, before = time.monotonic(), dict[int, int]()
         for cycle in count():
@@ -125,7 +128,12 @@ class Interleaved:
             for one in self._shuffled(opened, f"settling {cycle}"):
                 self._current = one.trial
                 self._rig.cluster.disks.change(one.trial.case.disk)
+                asked = one.trial.case.telemetry and cycle == 0
+                if asked:
+                    sampler.rehearse()
                 done = self._rig.run_slice(one.trial, SETTLING_SLICE, live(one.trial))
+                if asked:
+                    sampler.rehearse()
                 if done["stalled"]:
                     raise LoadError(
                         "The load broke off while it settled: nothing came back from the brokers."

@@ -33,6 +33,16 @@ class SliceSampler:
         """End."""
         self._observer.__exit__()
 
+    def rehearse(self) -> None:
+        """Look at everybody and ask servers, without keeping anything.
+
+        The first answers take a server ten times the CPU, and its compilers go on with that code for seconds.
+        """
+        self._observer.ask_and_wait()
+        self._observer.look()
+        with self._lock:
+            self._fresh = []
+
     def before(self, trial: int, number: int, *, scraped: bool) -> None:
         """Look just before slice `number` of a trial; with `scraped` servers are asked, too, and before that."""
         if scraped:

@@ -36,6 +36,7 @@ class Looks:
         self.seen: list[tuple[str, int, int, bool]] = []
         self.written: list[int] = []
         self.others: list[set[str]] = []
+        self.rehearsals = 0
 
     def __enter__(self) -> Self:
         return self
@@ -48,6 +49,9 @@ class Looks:
 
     def after(self, trial: int, number: int, *, scraped: bool) -> None:
         self.seen.append(("after", trial, number, scraped))
+
+    def rehearse(self) -> None:
+        self.rehearsals += 1
 
     def write(self, trial: int, _file: Path, others: Collection[str]) -> None:
         self.written.append(trial)
@@ -217,6 +221,7 @@ def test_every_trial_settles_before_any_slice_counts(folder: RunFolder) -> None:
 
     assert sorted(set(servers.settling)) == [(trial, -1, f"{trial}ms") for trial in range(3)]
     assert len(servers.settling) == 2 * 3  # the second cycle is no faster
+    assert servers.looks.rehearsals == 2 * 3  # around each slice of the first
 
 
 def test_trials_settle_until_a_cycle_is_hardly_faster(folder: RunFolder) -> None:

@@ -505,6 +505,7 @@ def test_a_slice_sampler_keeps_the_looks_of_each_trial_and_slice_apart(
     progress = dict.fromkeys(("open", "loop_lag_ns", "recorder_backlog"), 1)
 
     with SliceSampler(watched) as sampler:
+        sampler.rehearse()
         for place, (trial, number, scraped) in enumerate(slices):
             clock.now_ns = 10 * place
             sampler.before(trial, number, scraped=scraped)
@@ -524,6 +525,6 @@ def test_a_slice_sampler_keeps_the_looks_of_each_trial_and_slice_apart(
     asked = {
         trial: [row["value"] for row in rows if row["metric"] == "requests"] for trial, rows in found.items()
     }
-    assert asked == {0: [1.0, 2.0], 1: [3.0, 4.0]}
+    assert asked == {0: [2.0, 3.0], 1: [4.0, 5.0]}
     told = [(row["at_ns"], row["slice"]) for row in found[0] if row["metric"] == "open_sends"]
     assert told == [(1, 0), (21, 1)]
