@@ -126,15 +126,25 @@ def report(
         str | None, typer.Option(help="One page over the latest runs of a family, such as faults.")
     ] = None,
     out: _Out = run_folder.OUT,
+    *,
+    trials: Annotated[
+        bool, typer.Option("--trials", help="Write a page for each trial too: about a second a trial.")
+    ] = False,
 ) -> None:
-    """Compute a run's results from its event log and write the report again; or a family's page."""
+    """Compute a run's results from its event log and write the report again; or a family's page.
+
+    Pages of trials that an earlier call wrote are renewed with --trials, and removed without it.
+    """
     if (run is None) == (family is None):
         message = "give a RUN, or --family NAME"
+        raise typer.BadParameter(message)
+    if family is not None and trials:
+        message = "--trials goes with a RUN: a family's page has no trials of its own"
         raise typer.BadParameter(message)
     if family is not None:
         outside.report_family(family, out)
     else:
-        outside.report(run_folder.find(str(run), out))
+        outside.report(run_folder.find(str(run), out), trial_pages=trials)
 
 
 @app.command(epilog="Example:  bench explain reports/published/parity | gh pr comment 12 --body-file -")

@@ -5,25 +5,30 @@ The report reads results/, manifest.json, plan.json and trials/*/trial.json of a
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 from rich.console import RenderableType
 
 from bench.report import pdf
 from bench.report.pages import html, markdown, terminal, trials
+from bench.report.results import PAGES
 
 __all__ = ["explain", "terminal_summary", "write_report"]
 
 
-def write_report(run: Path, *, of_trials: bool = True) -> tuple[Path, Path]:
-    """Write report.html, report.pdf and a page `of_trials` each into the run folder, each whole or not at all.
+def write_report(run: Path, *, trial_pages: bool = False) -> tuple[Path, Path]:
+    """Write report.html and report.pdf into the run folder, each whole or not at all, and return their paths.
 
-    Returns the paths of the first two. report.html leads to the trials' pages where there are some.
+    With `trial_pages` it also writes a page for each trial, to which report.html links; without, it removes earlier
+    ones, which show earlier results.
 
     Raises ReportError where the results are missing or garbled, or the PDF cannot be printed.
     """
-    if of_trials:
+    if trial_pages:
         trials.write(run)
+    else:
+        shutil.rmtree(run / PAGES, ignore_errors=True)
     page = html.render(run)
     on_screen, on_paper = run / ".report.html", run / ".report.pdf"
     on_screen.write_text(page, encoding="utf-8")

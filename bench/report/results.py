@@ -155,6 +155,11 @@ class Results:
         return (self.run / PAGES).is_dir()
 
     @property
+    def pages_command(self) -> str | None:
+        """The command that writes the trials' pages; None where they are there, or cannot be written."""
+        return None if self.pages or not has_event_log(self.run) else f"bench report {self.run.name} --trials"
+
+    @property
     def rounds(self) -> int:
         """The most valid trials that a case has."""
         return int(self.cases["rounds"].max()) if len(self.cases) else 0
@@ -264,9 +269,14 @@ def _readable(path: Path, reader: Callable[[Path], T]) -> T:
 
 def _again(path: Path) -> str:
     run = path.parent.parent if path.parent.name == "results" else path.parent
-    if not any((run / "trials").glob("[0-9]*/sends")):
+    if not has_event_log(run):
         return "It was published without its event log, or read in from elsewhere: run its scenario again"
     return f"Compute the results from the event log again: bench report {run}"
+
+
+def has_event_log(run: Path) -> bool:
+    """Whether a run's event log is in its folder: a run that was published, or read in, has none."""
+    return any((run / "trials").glob("[0-9]*/sends"))
 
 
 def trial_documents(run: Path) -> dict[int, Json]:

@@ -137,8 +137,8 @@ def _listen(listener: socket.socket) -> None:
     listener.listen()
 
 
-def report(folder: RunFolder) -> None:
-    """Analyse the event log, write both reports, print the answer, the cases and the paths."""
+def report(folder: RunFolder, *, trial_pages: bool = False) -> None:
+    """Analyse the event log, write both reports, and a page for each trial if asked; print answer, cases and paths."""
     from bench.analysis import analyse  # noqa: PLC0415 - Spark loads only when something is analysed
     from bench.report import terminal_summary, write_report  # noqa: PLC0415 - as above
 
@@ -150,7 +150,7 @@ def report(folder: RunFolder) -> None:
     with console.status("analysing the event log"):
         analyse(folder.path)
     with console.status("drawing the report"):
-        html, pdf = write_report(folder.path)
+        html, pdf = write_report(folder.path, trial_pages=trial_pages)
     console.print(terminal_summary(folder.path))
     _show(html, pdf)
 

@@ -76,7 +76,7 @@ def _write_report(published: Path) -> None:
     """Write a run's report; where its folder is too large, as a page that unpacks itself."""
     from bench.report import packed_page, write_report  # noqa: PLC0415 - what draws loads only when something is drawn
 
-    page, _ = write_report(published, of_trials=False)
+    page, _ = write_report(published)
     if _size(published) > MOST_BYTES:
         page.write_text(packed_page.packed(page.read_text(encoding="utf-8")), encoding="utf-8")
 

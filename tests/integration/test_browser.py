@@ -61,7 +61,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for trial in run.glob("trials/*"):
         trial.joinpath("sends").mkdir()
     run.joinpath("scenario.yaml").touch()
-    write_report(run)
+    write_report(run, trial_pages=True)
     publish([RunFolder(run)], run / "published")
     compare.write(comparing.compare(run, run, comparing.Rule("throughput_msgs_per_s", 0.05)), run / "compare")
     family.write("durability", ["acks-sweep"], run.parent)

@@ -145,6 +145,20 @@ def test_a_budget_is_a_time_or_unlimited(tmp_path: Path) -> None:
     assert "or unlimited" in refused.output
 
 
+def test_trial_pages_are_written_only_where_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = run_folder.create(tmp_path, "sweep", "quick")
+    run.write("manifest.json", {"format": 1})
+    calls: list[bool] = []
+    monkeypatch.setattr(outside, "report", lambda _folder, *, trial_pages: calls.append(trial_pages))
+
+    assert answer("report", run.path).exit_code == 0
+    assert answer("report", run.path, "--trials").exit_code == 0
+    assert calls == [False, True]
+    assert "--trials goes with a RUN" in answer("report", "--family", "faults", "--trials").output
+
+
 def test_a_mistake_is_one_message_and_no_trace(tmp_path: Path) -> None:
     for arguments in (
         ("run", "nothing-like-it"),

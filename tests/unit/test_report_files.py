@@ -12,6 +12,7 @@ from rich.console import Console
 
 from bench.errors import ReportError
 from bench.report import terminal_summary, write_report
+from bench.report.pages import html
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -24,8 +25,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def broken(tmp_path: Path) -> Path:
-    """One that a test breaks; its event log is there."""
+def with_log(tmp_path: Path) -> Path:
+    """A run of two trials, of which one has its event log."""
     run = build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500))
     (run / "trials" / "0000" / "sends").mkdir()
     return run
@@ -53,9 +54,8 @@ def test_what_the_machines_limit_means_stands_before_all_figures_behind_the_firs
     trials = pd.read_parquet(table)
     trials.assign(bottleneck="cpu", machine_cpu_share=0.95, bottleneck_evidence="busy").to_parquet(table)
 
-    html, _ = write_report(run, of_trials=False)
+    page = html.render(run)
 
-    page = html.read_text()
     limit = page.index("they are not what brokers on machines of their own would carry")
     behind = page.index('<section id="context">')
     assert (
@@ -73,48 +73,70 @@ def test_pdf_is_titled_and_has_an_outline(pdf: PdfReader) -> None:
     assert len(pdf.outline) > 0
 
 
-def test_nothing_but_the_two_files_and_the_trials_pages_is_left(run: Path, pdf: PdfReader) -> None:
+def test_nothing_but_the_two_files_is_left(run: Path, pdf: PdfReader) -> None:
     names = {path.name for path in run.iterdir()}
 
-    assert names == {"manifest.json", "plan.json", "results", "trials", "report.html", "report.pdf", "pages"}
-    assert len(list((run / "pages").glob("*.html"))) == len(list((run / "trials").iterdir()))
+    assert names == {"manifest.json", "plan.json", "results", "trials", "report.html", "report.pdf"}
+
+
+def test_trial_pages_are_written_on_demand_and_removed_by_the_next_report(with_log: Path) -> None:
+    command, link = "bench report run --trials", 'href="pages/0000.html"'
+    page, _ = write_report(with_log, trial_pages=True)
+
+    assert sorted(path.name for path in (with_log / "pages").iterdir()) == [
+        *("0000.html", "0001.html", "style.css")
+    ]
+    assert link in page.read_text()
+    assert command not in page.read_text()
+
+    page, _ = write_report(with_log)
+
+    assert not (with_log / "pages").exists()
+    assert link not in page.read_text()
+    assert command in page.read_text()
+
+
+def test_a_report_without_an_event_log_names_no_command_for_trial_pages(run: Path) -> None:
+    assert "--trials" not in html.render(run)
 
 
 @pytest.mark.parametrize(
     "name", ["results/cases.parquet", "results/summary.json", "manifest.json", "plan.json"]
 )
-def test_missing_file_is_named(broken: Path, name: str) -> None:
-    (broken / name).unlink()
+def test_missing_file_is_named(with_log: Path, name: str) -> None:
+    (with_log / name).unlink()
 
-    with pytest.raises(ReportError, match=f"{name} is missing.*bench report {broken}"):
-        write_report(broken)
+    with pytest.raises(ReportError, match=f"{name} is missing.*bench report {with_log}"):
+        write_report(with_log)
 
 
-def test_what_was_published_without_its_event_log_cannot_be_computed_again(broken: Path) -> None:
-    (broken / "results" / "cases.parquet").unlink()
-    (broken / "trials" / "0000" / "sends").rmdir()
+def test_what_was_published_without_its_event_log_cannot_be_computed_again(with_log: Path) -> None:
+    (with_log / "results" / "cases.parquet").unlink()
+    (with_log / "trials" / "0000" / "sends").rmdir()
 
     with pytest.raises(
         ReportError, match=r"cases\.parquet is missing\. It was published without its event log"
     ):
-        write_report(broken)
+        write_report(with_log)
 
 
 @pytest.mark.parametrize(
     "name", ["results/trials.parquet", "results/expectations.json", "trials/0000/trial.json"]
 )
-def test_garbled_file_is_named(broken: Path, name: str) -> None:
-    (broken / name).write_text("no such format")
+def test_garbled_file_is_named(with_log: Path, name: str) -> None:
+    (with_log / name).write_text("no such format")
 
     with pytest.raises(ReportError, match=f"{name} cannot be read"):
-        write_report(broken)
+        write_report(with_log)
 
 
-def test_missing_column_is_named(broken: Path) -> None:
-    (broken / "results" / "cases.parquet").write_bytes((broken / "results" / "errors.parquet").read_bytes())
+def test_missing_column_is_named(with_log: Path) -> None:
+    (with_log / "results" / "cases.parquet").write_bytes(
+        (with_log / "results" / "errors.parquet").read_bytes()
+    )
 
     with pytest.raises(ReportError, match=r"cases.parquet has no column system, case"):
-        write_report(broken)
+        write_report(with_log)
 
 
 def test_terminal_table_shows_settings_medians_and_loss(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def _context(
         "baselines": effects.baselines(found, parts),
         "matters": f"{effects.smallest(found) * 100:.3g} %",
         "measured": [tables.measured(found, part) for part in parts],
+        "trial_pages_command": found.pages_command,
         "taken": [table for part in parts if (table := resources.taken(found, part))],
         "limited": resources.told(found),
         "expectations": (every := expectations.expectations(found)),
