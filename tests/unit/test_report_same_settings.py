@@ -48,15 +48,19 @@ def test_equal_settings_of_another_scenario_are_compared(tmp_path: Path) -> None
     assert texts[5] == "brokers: 4 here, 3 there"
 
 
-def test_slices_and_a_slower_machine_are_named(tmp_path: Path) -> None:
+def test_slices_and_a_slower_machine_are_named_and_a_probe_without_a_value_is_left_out(
+    tmp_path: Path,
+) -> None:
     own = run(tmp_path / "own", "own", Sketch(systems=("pulsar",), rounds=2, cycles=6))
     other = run(tmp_path / "other", "other", Sketch(systems=("pulsar",), rounds=2))
     for file in other.glob("trials/*/trial.json"):
         trial = json.loads(file.read_text())
-        file.write_text(json.dumps(trial | {"machine": {"probe_ns": 2_000_000, "wake_ns": 30_000}}))
+        there = {"probe_ns": 2_000_000, "wake_ns": 30_000, "line_ns": 100}
+        file.write_text(json.dumps(trial | {"machine": there}))
     for file in own.glob("trials/*/trial.json"):
         trial = json.loads(file.read_text())
-        file.write_text(json.dumps(trial | {"machine": {"probe_ns": 2_100_000, "wake_ns": 10_000}}))
+        here = {"probe_ns": 2_100_000, "wake_ns": 10_000, "line_ns": None}
+        file.write_text(json.dumps(trial | {"machine": here}))
 
     found = compared(own)
 

@@ -103,7 +103,8 @@ def _probes(documents: Sequence[Json]) -> dict[str, float]:
     known: dict[str, list[float]] = {}
     for document in documents:
         for name, value in (document.get("machine") or {}).items():
-            known.setdefault(name, []).append(float(value))
+            if value is not None:
+                known.setdefault(name, []).append(float(value))
     return {name: statistics.median(values) for name, values in known.items()}
 
 
