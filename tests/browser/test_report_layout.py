@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Page, sync_playwright
 from pypdf import PdfReader
 
 from bench.report import pdf
@@ -46,6 +47,9 @@ SMALLEST = """() => {
 }"""
 
 
+Opened = Callable[[Path, int], Page]
+
+
 @pytest.fixture(scope="module", params=RUNS)
 def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A published run's report, rendered by the code of today."""
@@ -57,31 +61,33 @@ def report(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def opened() -> Iterator[Opened]:
+    """Opens a report in a window of a width. Layout takes long, so tests share the page and leave it as it is."""
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
 
+        @cache
+        def opened(report: Path, width: int) -> Page:
+            page = browser.new_page(viewport={"width": width, "height": 900})
+            page.goto((report / "report.html").as_uri())
+            return page
 
-def opened(browser: Browser, report: Path, width: int) -> Page:
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    page.goto((report / "report.html").as_uri())
-    return page
+        yield opened
+        browser.close()
 
 
 @pytest.mark.parametrize("width", [400, 1280])
-def test_nothing_is_wider_than_the_window(browser: Browser, report: Path, width: int) -> None:
-    page = opened(browser, report, width)
+def test_nothing_is_wider_than_the_window(opened: Opened, report: Path, width: int) -> None:
+    page = opened(report, width)
 
     assert page.evaluate(OUTSIDE) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_on_a_telephone_a_table_is_a_list_in_which_each_value_has_its_name(
-    browser: Browser, report: Path
+    opened: Opened, report: Path
 ) -> None:
-    page = opened(browser, report, 400)
+    page = opened(report, 400)
 
     cell = page.locator("table.account tbody td").nth(3)
     assert cell.get_attribute("data-head") not in {None, ""}
@@ -94,29 +100,29 @@ def test_on_a_telephone_a_table_is_a_list_in_which_each_value_has_its_name(
 
 
 def test_a_figure_on_a_telephone_is_as_large_as_can_be_read_and_moves_in_its_own_box(
-    browser: Browser, report: Path
+    opened: Opened, report: Path
 ) -> None:
-    page = opened(browser, report, 400)
+    page = opened(report, 400)
 
     widths = page.evaluate("() => [...document.querySelectorAll('figure svg')].map(one => one.clientWidth)")
     assert min(widths) >= 600
 
 
-def test_the_first_page_has_few_words(browser: Browser, report: Path) -> None:
-    words = opened(browser, report, 1280).evaluate(FIRST_PAGE).split()
+def test_the_first_page_has_few_words(opened: Opened, report: Path) -> None:
+    words = opened(report, 1280).evaluate(FIRST_PAGE).split()
 
     assert len(words) <= MOST_WORDS
 
 
-def test_on_paper_the_first_page_has_the_conditions(browser: Browser, report: Path) -> None:
-    conditions = opened(browser, report, 1280).locator(".conditions").text_content() or ""
+def test_on_paper_the_first_page_has_the_conditions(opened: Opened, report: Path) -> None:
+    conditions = opened(report, 1280).locator(".conditions").text_content() or ""
     first = PdfReader(report / "report.pdf").pages[0].extract_text()
 
     assert "".join(conditions.split()) in "".join(first.split())
 
 
-def test_in_print_from_the_browser_no_text_is_under_nine_points(browser: Browser, report: Path) -> None:
-    page = opened(browser, report, 680)
+def test_in_print_from_the_browser_no_text_is_under_nine_points(opened: Opened, report: Path) -> None:
+    page = opened(report, 680)
     page.emulate_media(media="print")
 
     size_px, words = page.evaluate(SMALLEST)
