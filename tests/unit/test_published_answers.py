@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ RUNS = sorted(file.parent for file in PUBLISHED.glob("*/manifest.json"))
 SIDE_BY_SIDE = ("acks-sweep", "parity", "partition-sweep", "replication-sweep", "send-latency")
 
 
+@cache
 def answered(run: Path) -> Answer:
     return answer(results.read(run), presentation(run))
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,9 @@ from tests.report_data import build
 from tests.report_sketch import Sketch
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> RunFolder:
+def made(folder: Path) -> RunFolder:
     """A run with everything that it leaves behind: event log, logs, pages, report."""
-    path = build(tmp_path / "20261121-120000-acks-sweep-standard", Sketch(systems=("memory",), rounds=1))
+    path = build(folder / "20261121-120000-acks-sweep-standard", Sketch(systems=("memory",), rounds=1))
     (path / "scenario.yaml").write_text("name: acks-sweep\n")
     for left in (
         "trials/0000/sends/0.parquet",
@@ -36,9 +36,29 @@ def run(tmp_path: Path) -> RunFolder:
 
 
 @pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    return made(tmp_path)
+
+
+@pytest.fixture
 def there(tmp_path: Path) -> Path:
-    """Where the run is published."""
+    """Where the run will be published."""
     return tmp_path / "published" / "acks-sweep"
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What publishing such a run leaves: the folder of all published runs."""
+    folder = tmp_path_factory.mktemp("first")
+    publish([made(folder)], folder / "published")
+    return folder / "published"
+
+
+@pytest.fixture
+def published(first: Path, there: Path) -> Path:
+    """Where the run is published already; each test has a copy."""
+    shutil.copytree(first, there.parent)
+    return there
 
 
 def change(path: Path, **changed: Any) -> None:
@@ -46,20 +66,18 @@ def change(path: Path, **changed: Any) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changed))
 
 
-def test_what_a_report_is_made_of_is_published_and_nothing_else(run: RunFolder, there: Path) -> None:
-    publish([run], there.parent)
-
-    found, original = results.read(there), results.read(run.path)
+def test_what_a_report_is_made_of_is_published_and_nothing_else(run: RunFolder, published: Path) -> None:
+    found, original = results.read(published), results.read(run.path)
     assert found.trials.equals(original.trials)
     assert found.cases.equals(original.cases)
     assert found.trial_files == original.trial_files
     assert found.plan == original.plan
     assert found.summary["figure"] == original.summary["figure"]
-    assert {path.name for path in there.iterdir()} == {
+    assert {path.name for path in published.iterdir()} == {
         *("manifest.json", "plan.json.xz", "scenario.yaml", "trials.json.xz"),
         *("report.html", "report.pdf", "results"),
     }
-    assert {path.suffix for path in (there / "results").iterdir()} == {".parquet", ".xz"}
+    assert {path.suffix for path in (published / "results").iterdir()} == {".parquet", ".xz"}
 
 
 def test_claims_are_judged_by_todays_rules_from_the_tables(run: RunFolder, there: Path) -> None:
@@ -75,14 +93,12 @@ def test_claims_are_judged_by_todays_rules_from_the_tables(run: RunFolder, there
     assert [one["rounds"] for one in judged["comparisons"]] == [1] * trials["case"].nunique()
 
 
-def test_a_published_report_leads_to_no_page_that_is_not_there(run: RunFolder, there: Path) -> None:
-    publish([run], there.parent)
-
-    assert "pages/0000.html" not in (there / "report.html").read_text()
+def test_a_published_report_leads_to_no_page_that_is_not_there(published: Path) -> None:
+    assert "pages/0000.html" not in (published / "report.html").read_text()
 
 
-def test_the_index_leads_to_every_report(run: RunFolder, there: Path) -> None:
-    index = publish([run], there.parent)
+def test_the_index_leads_to_every_report(published: Path) -> None:
+    index = published.parent / "index.html"
 
     page = index.read_text()
     assert {"acks-sweep/report.html", "acks-sweep/report.pdf"} <= set(local_links(page))
@@ -109,10 +125,9 @@ def test_a_new_run_replaces_the_one_of_its_scenario(run: RunFolder, there: Path,
     assert [path.name for path in there.parent.iterdir() if path.is_dir()] == ["acks-sweep"]
 
 
-def test_a_run_of_a_scenario_that_asks_for_something_else_today_says_so(run: RunFolder, there: Path) -> None:
+def test_a_run_of_a_scenario_that_asks_for_something_else_today_says_so(published: Path) -> None:
     today = catalogue.names()["acks-sweep"].read_text()
-    publish([run], there.parent)
-    copy = there / "scenario.yaml"
+    copy = published / "scenario.yaml"
     said = {}
     for what, text in {
         "same": today,
@@ -120,7 +135,7 @@ def test_a_run_of_a_scenario_that_asks_for_something_else_today_says_so(run: Run
         "asked for otherwise": re.sub(r"(?m)^repeats: .*", "repeats: 7", today),
     }.items():
         copy.write_text(text)
-        said[what] = "the scenario has changed since" in publish([], there.parent).read_text()
+        said[what] = "the scenario has changed since" in publish([], published.parent).read_text()
 
     assert said == {"same": False, "told otherwise": False, "asked for otherwise": True}
 
@@ -154,13 +169,13 @@ def test_a_run_that_is_not_whole_never_replaces_a_whole_one(
     assert results.read(there).manifest["started_utc"] != "2026-11-22T12:00:00Z"
 
 
-def test_publishing_again_replaces_and_no_run_renews_the_index_alone(run: RunFolder, there: Path) -> None:
-    first = publish([run], there.parent).read_text()
-    (there / "results" / "leftover.parquet").touch()
+def test_publishing_again_replaces_and_no_run_renews_the_index_alone(run: RunFolder, published: Path) -> None:
+    index = (published.parent / "index.html").read_text()
+    (published / "results" / "leftover.parquet").touch()
 
-    assert publish([run], there.parent).read_text() == first
-    assert not (there / "results" / "leftover.parquet").exists()
-    assert publish([], there.parent).read_text() == first
+    assert publish([run], published.parent).read_text() == index
+    assert not (published / "results" / "leftover.parquet").exists()
+    assert publish([], published.parent).read_text() == index
 
 
 def test_the_page_of_a_family_that_is_there_is_renewed(run: RunFolder, there: Path) -> None:
@@ -195,29 +210,28 @@ def test_a_run_by_other_columns_is_refused_and_leaves_nothing_behind(run: RunFol
     assert not list(there.parent.iterdir())
 
 
-def test_a_published_run_is_published_again_with_the_same_page(run: RunFolder, there: Path) -> None:
-    publish([run], there.parent)
-    page = (there / "report.html").read_text()
-    tables = {path.name: path.read_bytes() for path in (there / "results").iterdir()}
-    (there / "report.html").write_text("of yesterday")
+def test_a_published_run_is_published_again_with_the_same_page(published: Path) -> None:
+    page = (published / "report.html").read_text()
+    tables = {path.name: path.read_bytes() for path in (published / "results").iterdir()}
+    for file in ("report.html", "report.pdf"):
+        (published / file).write_text("of yesterday")
 
-    publish([RunFolder(there)], there.parent)
+    publish([RunFolder(published)], published.parent)
 
-    assert (there / "report.html").read_text() == page
-    assert (there / "report.pdf").read_bytes().startswith(b"%PDF-")
-    assert {path.name: path.read_bytes() for path in (there / "results").iterdir()} == tables
+    assert (published / "report.html").read_text() == page
+    assert (published / "report.pdf").read_bytes().startswith(b"%PDF-")
+    assert {path.name: path.read_bytes() for path in (published / "results").iterdir()} == tables
 
 
 def test_where_a_folder_is_too_large_its_page_unpacks_itself(
-    run: RunFolder, there: Path, monkeypatch: pytest.MonkeyPatch
+    run: RunFolder, published: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    publish([run], there.parent)
-    page, size = (there / "report.html").read_text(), publishing._size(there)
+    page, size = (published / "report.html").read_text(), publishing._size(published)
     monkeypatch.setattr(publishing, "MOST_BYTES", size - 1)
 
-    publish([run], there.parent)
+    publish([run], published.parent)
 
-    packed = (there / "report.html").read_text()
+    packed = (published / "report.html").read_text()
     assert len(packed) < len(page) * 2 / 3
     assert packed_page.unpacked(packed) == page
 
@@ -234,18 +248,17 @@ def test_a_run_that_is_too_large_is_refused_with_its_largest_files(
 
 
 def test_what_broke_renews_the_reports_that_show_what_became_of_promises(
-    run: RunFolder, there: Path, tmp_path: Path
+    published: Path, tmp_path: Path
 ) -> None:
-    publish([run], there.parent)
-    page = there / "report.html"
+    page = published / "report.html"
     page.write_text("of yesterday")
     struck = build(tmp_path / "20261121-130000-power-loss-standard", Sketch(systems=("memory",), rounds=2))
     (struck / "scenario.yaml").touch()
     change(struck / "manifest.json", scenario="power-loss")
-    publish([RunFolder(struck)], there.parent)
+    publish([RunFolder(struck)], published.parent)
     assert page.read_text() == "of yesterday"  # nothing broke in it
 
     change(struck / "results" / "summary.json", figure="timeline")
-    publish([RunFolder(struck)], there.parent)
+    publish([RunFolder(struck)], published.parent)
 
     assert "<h1" in page.read_text()
