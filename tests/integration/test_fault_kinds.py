@@ -19,6 +19,8 @@ from bench.faults.kinds import kinds
 from bench.model import Node
 from tests.integration.echo import echo, running
 
+pytestmark = pytest.mark.integration
+
 NO_POWER_CUT = why_no_power_cut()
 KEEP = """
 import os, sys

@@ -23,6 +23,8 @@ from bench.errors import FaultError, NodeDiedError
 from bench.model import Node
 from tests.integration.echo import DATAGRAMS, echo, namespace_socket, reaches, running
 
+pytestmark = pytest.mark.integration
+
 
 @pytest.fixture
 def nodes(tmp_path: Path) -> list[Node]:

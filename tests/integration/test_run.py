@@ -19,9 +19,10 @@ from pypdf import PdfReader
 from bench.analysis import analyse
 from bench.backends.disks import why_no_power_cut
 from bench.run import outside
+from bench.run.folder import RunFolder
 from bench.systems.memory.faults import Fault, Faults, fault_of
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.integration
 
 HEAD = """\
 name: {name}
@@ -66,10 +67,15 @@ def finished(*arguments: object) -> str:
     return said
 
 
+def analysed(folder: RunFolder) -> None:
+    """Stands in for `outside.report`."""
+    analyse(folder.path)
+
+
 @pytest.fixture
 def measured(tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """Runs a scenario as `bench run` does, with results and without a report, which takes as long again."""
-    monkeypatch.setattr(outside, "report", lambda folder: analyse(folder.path))
+    monkeypatch.setattr(outside, "report", analysed)
 
     def measured(name: str, text: str, status: int = 0) -> Path:
         chosen = outside.prepare(str(scenario(tmp_path, name, text)), "standard", (), 1)
@@ -314,7 +320,7 @@ def brokers(run: Path) -> set[str]:
 
 @pytest.mark.parametrize("ending", [signal.SIGKILL, signal.SIGINT])
 def test_a_run_that_ends_while_something_is_broken_leaves_nothing_and_goes_on(
-    tmp_path: Path, ending: signal.Signals
+    tmp_path: Path, ending: signal.Signals, spark: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = BROKEN.format(fault="kill" if why_no_power_cut() else "power-loss")
     process = bench("run", scenario(tmp_path, "broken", text), "--out", tmp_path / "out")
@@ -333,7 +339,8 @@ def test_a_run_that_ends_while_something_is_broken_leaves_nothing_and_goes_on(
     assert str(run) not in Path("/proc/mounts").read_text(encoding="utf-8")
     assert not list((run / "trials").glob("[0-9]*"))
     if ending is signal.SIGKILL:  # what it left in the run's own folder goes with the next one
-        finished("run", "--resume", run)
+        monkeypatch.setattr(outside, "report", analysed)
+        assert outside.resume(RunFolder(run), web=False) == 0
         (trial,) = rows(run, "trials")
         assert (
             trial["verdict"] == "valid"
