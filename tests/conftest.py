@@ -1,13 +1,14 @@
-"""`make test` runs pytest inside the sandbox of bench.backends.sandbox, so that tests can lay networks."""
+"""`make test` runs two workers of pytest in the sandbox of bench.backends.sandbox, so that tests can lay networks."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 from bench.backends import sandbox
 
@@ -27,9 +28,31 @@ settings.load_profile("any machine")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[IN_SANDBOX] = os.getpid() == 1
-    if config.stash[IN_SANDBOX]:
+    if os.getpid() == 1:
         sandbox.enter()
+    # A worker of pytest-xdist is a child of the process that entered.
+    config.stash[IN_SANDBOX] = 1 in {os.getpid(), os.getppid()}
+
+
+class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
+    """Gives a file to one worker, which makes its fixtures once; all files that start nodes go to the same worker."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "nodes" if starts_nodes(nodeid) else nodeid.partition("::")[0]
+
+
+def starts_nodes(nodeid: str) -> bool:
+    """Whether a test shares the sandbox's network and the machine with others, so that no two may run at a time."""
+    return nodeid.startswith(("tests/contract/", "tests/integration/"))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    return Scheduling(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what starts nodes: it takes longest, and the other worker does the rest meanwhile."""
+    items.sort(key=lambda item: not starts_nodes(item.nodeid))
 
 
 @pytest.fixture(scope="session")
