@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bench.report import results, sweep
 from bench.report.answer.model import Answer
+from bench.report.figures import Drawing, gallery
 from bench.report.pages import front_page, html
+from bench.report.presentation import presentation
 from tests.answer_sketch import answer
 from tests.report_data import build
 from tests.report_sketch import Sketch
+
+Render = Callable[[Answer], str]
 
 
 @pytest.fixture(scope="module")
@@ -22,22 +28,34 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def page(run: Path, shown: Answer, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(html, "run_answer", lambda _: shown)
+@pytest.fixture(scope="module")
+def drawings(run: Path) -> Mapping[str, Drawing]:
+    """The figures of the run, drawn once: no answer changes them."""
+    found = results.read(run)
+    return gallery(found, sweep.parts(found), presentation(run).labels, [])
+
+
+@pytest.fixture
+def page(run: Path, drawings: Mapping[str, Drawing], monkeypatch: pytest.MonkeyPatch) -> Render:
+    """Renders the report with an answer."""
     monkeypatch.setattr(html, "compared_cases", lambda *_: [])
-    return html.render(run)
+    monkeypatch.setattr(html, "gallery", lambda *_: drawings)
+
+    def render(shown: Answer) -> str:
+        monkeypatch.setattr(html, "run_answer", lambda _: shown)
+        return html.render(run)
+
+    return render
 
 
 def front(found: str) -> str:
     return found[found.index('<header class="front">') : found.index("</header>")]
 
 
-def test_it_gives_the_answer_first_then_the_figure_the_table_and_the_conditions(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_gives_the_answer_first_then_the_figure_the_table_and_the_conditions(page: Render) -> None:
     shown = answer()
 
-    first = front(page(run, shown, monkeypatch))
+    first = front(page(shown))
 
     order = [
         *(shown.title, shown.question, shown.alarms[0], shown.findings[0].text, shown.findings[1].text),
@@ -50,9 +68,9 @@ def test_it_gives_the_answer_first_then_the_figure_the_table_and_the_conditions(
     assert "2.8 times, 2.5 to 3.1" in first
 
 
-def test_only_an_alarm_is_red(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = front(page(run, answer(), monkeypatch))
-    calm = front(page(run, answer(alarms=(), causes=(), notices=()), monkeypatch))
+def test_only_an_alarm_is_red(page: Render) -> None:
+    first = front(page(answer()))
+    calm = front(page(answer(alarms=(), causes=(), notices=())))
 
     assert first.count('class="alarm"') == 1
     assert 'class="warning"' not in first
@@ -61,52 +79,46 @@ def test_only_an_alarm_is_red(run: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert 'class="causes"' not in calm
 
 
-def test_all_notices_share_one_box(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = front(page(run, answer(notices=("One.", "Two.", "Three.")), monkeypatch))
+def test_all_notices_share_one_box(page: Render) -> None:
+    first = front(page(answer(notices=("One.", "Two.", "Three."))))
 
     assert first.count('class="notices"') == 1
     box = first[first.index('class="notices"') :]
     assert box[: box.index("</ul>")].count("<li>") == 3
 
 
-def test_a_finding_leads_to_its_evidence_and_one_that_is_undecided_does_not_stand_out(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_finding_leads_to_its_evidence_and_one_that_is_undecided_does_not_stand_out(page: Render) -> None:
     shown = answer()
     evident = answer(findings=(shown.findings[1].__class__("Found.", anchor="throughput"), shown.findings[1]))
 
-    first = front(page(run, evident, monkeypatch))
+    first = front(page(evident))
 
     assert '<a href="#throughput">Found.</a>' in first
     assert re.search(r'<p class="finding undecided">No difference can be told', first)
 
 
-def test_a_source_on_the_web_is_a_link_named_by_its_host(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_source_on_the_web_is_a_link_named_by_its_host(page: Render) -> None:
     cause = answer().causes[0]
     address = "https://kafka.apache.org/documentation/#acks"
     linked = answer(causes=(cause.__class__(cause.text, source=f"Kafka, {address}."),))
 
-    assert f'Kafka, <a href="{address}">kafka.apache.org</a>.' in front(page(run, linked, monkeypatch))
+    assert f'Kafka, <a href="{address}">kafka.apache.org</a>.' in front(page(linked))
 
 
-def test_the_figure_of_the_first_page_is_drawn_once_and_explained_in_its_section(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = page(run, answer(figure="throughput"), monkeypatch)
+def test_the_figure_of_the_first_page_is_drawn_once_and_explained_in_its_section(page: Render) -> None:
+    found = page(answer(figure="throughput"))
 
     assert found.count('id="figure-throughput"') == 1
     behind = found[found.index('<section id="throughput">') :]
     assert "<b>Throughput of every case</b> stands on the first page. Each mark is one trial" in behind
 
 
-def test_an_answer_without_a_figure_has_none(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "<figure" not in front(page(run, answer(figure=""), monkeypatch))
+def test_an_answer_without_a_figure_has_none(page: Render) -> None:
+    assert "<figure" not in front(page(answer(figure="")))
 
 
-def test_what_stood_on_the_first_page_before_stands_behind_it(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = page(run, answer(), monkeypatch)
+def test_what_stood_on_the_first_page_before_stands_behind_it(page: Render) -> None:
+    found = page(answer())
 
     behind = found[found.index('<section id="context">') :]
     assert "one fsync takes 61 µs (p99 104 µs)" in behind
