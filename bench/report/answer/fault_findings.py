@@ -111,12 +111,12 @@ def _every(run: Struck) -> Iterator[Finding]:
         slots = {"losses": [_loss(run, one) for one in lost], "survivors": [] if unread else survivors}
         yield _finding(run, "fault-loss", slots, "delivery")
     if unread:
-        yield _finding(
-            run,
-            "fault-unread",
-            {"unread": [_unread(one) for one in unread], "survivors": survivors},
-            "delivery",
-        )
+        slots = {
+            "unread": [_unread(one) for one in unread if not one.reads_wait],
+            "waiting": [_unread(one) for one in unread if one.reads_wait],
+            "survivors": survivors,
+        }
+        yield _finding(run, "fault-unread", slots, "delivery")
     yield from _outages(run, safe=not lost and not unread)
     if repeats := [_repeats(one) for one in run.grouped(_same_repeats) if _has_repeats(one)]:
         yield _finding(run, "fault-repeats", {"repeats": repeats}, "delivery")

@@ -82,8 +82,8 @@ def alarms(run: Struck) -> Iterator[str]:
     for one in run.every:
         slots = {"one": {"system": one.title, "label": one.label}, "survives": one.survives}
         if one.broken_promise:
-            count = one.unread if one.fate == "unread" else one.lost
-            yield sentence("fault-alarm", slots | {"what": one.fate, "count": _messages(count)})
+            what, count = ("lost", one.lost) if one.lost else ("unread", one.unread)
+            yield sentence("fault-alarm", slots | {"what": what, "count": _messages(count)})
         if one.repeated_promise:
             repeats = numbers.plural(max(one.duplicates), "duplicate")
             yield sentence("fault-alarm", slots | {"what": "duplicated", "count": repeats})

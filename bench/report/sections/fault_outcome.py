@@ -23,7 +23,7 @@ class Outcome:
     """The outcome of `cases` of a system, called `label` among all of its cases (empty for all of them).
 
     `trials` and `valid` count trials. `unread` are the acknowledged messages, of `acked`, that a full read which broke
-    off did not reach. `duplicates` and `out_of_order` hold the counts of each valid trial. `covered` tells whether what
+    off did not reach; with `reads_wait` the promise allows that. `duplicates` and `out_of_order` hold the counts of each valid trial. `covered` tells whether what
     broke is within what the configuration promises, which is to survive `survives`; `once` whether it promises that
     each message is there once.
     """
@@ -37,6 +37,7 @@ class Outcome:
     reads: Outage | None
     loss: Loss | None
     unread: int
+    reads_wait: bool
     acked: int
     duplicates: tuple[int, ...]
     out_of_order: tuple[int, ...]
@@ -66,8 +67,9 @@ class Outcome:
 
     @property
     def broken_promise(self) -> bool:
-        """Whether messages are gone, or may be, that the configuration promises to keep."""
-        return self.fate in {"lost", "unread"} and self.covered is Covered.WITHIN
+        """Whether messages are lost, or cannot be read, that the configuration promises to keep."""
+        unread = self.unread > 0 and not self.reads_wait
+        return (self.lost > 0 or unread) and self.covered is Covered.WITHIN
 
     @property
     def repeated_promise(self) -> bool:
@@ -93,6 +95,7 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
         reads=outage.reads(results, trials),
         loss=loss.loss(results, trials),
         unread=int(pd.to_numeric(valid["unread"]).sum()),
+        reads_wait=bool(tried) and all(one.reads_wait for one in tried),
         acked=int(pd.to_numeric(valid["acked"]).sum()),
         duplicates=tuple(map(int, valid["duplicates"].dropna())),
         out_of_order=tuple(map(int, valid["out_of_order"].dropna())),
