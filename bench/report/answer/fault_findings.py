@@ -1,4 +1,4 @@
-"""What faults did, in sentences: what was lost, how long nobody could write or read, and what is there again."""
+"""The findings on faults: what was lost or duplicated, and how long nobody could write or read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changes the conclusion of a run in which something broke, the gravest first, and what breaks a promise."""
+"""The notices of a run with faults (what changes its conclusion), and its alarms (broken promises)."""
 
 from __future__ import annotations
 

@@ -23,9 +23,9 @@ class Outcome:
     """The outcome of `cases` of a system, called `label` among all of its cases (empty for all of them).
 
     `trials` and `valid` count trials. `unread` are the acknowledged messages, of `acked`, that a full read which broke
-    off did not reach; with `reads_wait` the promise allows that. `duplicates` and `out_of_order` hold the counts of each valid trial. `covered` tells whether what
-    broke is within what the configuration promises, which is to survive `survives`; `once` whether it promises that
-    each message is there once.
+    off did not reach; with `reads_wait` the promise allows that. `duplicates` and `out_of_order` hold the counts of
+    each valid trial. `covered` states whether what broke is within what the configuration promises, which is to
+    survive `survives`; `once` whether it promises that each message is there once.
     """
 
     system: str

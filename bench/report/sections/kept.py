@@ -1,4 +1,4 @@
-"""Whether promises were kept where something broke: other runs, of the same guarantees."""
+"""Evidence for the guarantees of a run without faults, from other runs with faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an ack was worth under faults, a line a configuration: the cells of the first page and of a family's page."""
+"""Each configuration under faults in one line: the cells of a family's page."""
 
 from __future__ import annotations
 
