@@ -294,3 +294,35 @@ def test_duplicates_are_an_alarm_where_the_producer_is_idempotent() -> None:
     assert list(alarms(struck(found, Labels()))) == [
         "Kafka has up to 7 duplicates in a trial, although its configuration promises each message once."
     ]
+
+
+NOT_IDEMPOTENT = {"enable.idempotence": "false", "acks": "all"}
+TWICE = Trial(duplicates=7)
+
+
+@pytest.mark.parametrize(
+    ("cases", "noticed"),
+    [
+        ([replace(kafka(TWICE), effective=NOT_IDEMPOTENT)], True),
+        ([replace(kafka(Trial(out_of_order=1)), effective=NOT_IDEMPOTENT)], True),
+        ([replace(kafka(Trial()), effective=NOT_IDEMPOTENT)], False),
+        ([replace(kafka(TWICE), effective=NOT_IDEMPOTENT | {"acks": "1"})], False),
+        ([replace(kafka(TWICE), effective=NOT_IDEMPOTENT, asked={"processor": {"commit": "after"}})], False),
+        (
+            [
+                replace(kafka(TWICE, idempotence="off"), effective=NOT_IDEMPOTENT),
+                replace(kafka(Trial(), idempotence="on"), effective={"enable.idempotence": "true"}),
+            ],
+            False,
+        ),
+        ([pulsar(TWICE)], False),
+    ],
+    ids=["duplicates", "order", "none", "acks=1", "application", "idempotence is compared", "pulsar"],
+)
+def test_repeats_that_kafkas_java_producer_prevents_are_a_notice(cases: list[Case], noticed: bool) -> None:
+    text = (
+        "Kafka's producer runs without idempotence here, librdkafka's default; Java's producer has it on by default, "
+        "which prevents such duplicates and reorderings."
+    )
+
+    assert (text in boxed(results(*cases), "A note.")) is noticed

@@ -326,7 +326,9 @@ def _definitions(file: Path) -> dict[str, dict[str, object]]:
 
 
 @pytest.mark.parametrize("name", scenarios())
-def test_an_expectation_that_decides_something_else_than_in_the_published_run_has_another_id(name: str) -> None:
+def test_an_expectation_that_decides_something_else_than_in_the_published_run_has_another_id(
+    name: str,
+) -> None:
     """A published verdict is shown with today's claim of that id."""
     copy = PUBLISHED / name / "scenario.yaml"
     if not copy.is_file():

@@ -118,7 +118,7 @@ def _every(run: Struck) -> Iterator[Finding]:
         }
         yield _finding(run, "fault-unread", slots, "delivery")
     yield from _outages(run, safe=not lost and not unread)
-    if repeats := [_repeats(one) for one in run.grouped(_same_repeats) if _has_repeats(one)]:
+    if repeats := [_repeats(one) for one in run.grouped(_same_repeats) if one.repeated]:
         yield _finding(run, "fault-repeats", {"repeats": repeats}, "delivery")
 
 
@@ -241,12 +241,8 @@ def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) 
     }
 
 
-def _has_repeats(outcome: Outcome) -> bool:
-    return max((*outcome.duplicates, *outcome.out_of_order), default=0) > 0
-
-
 def _same_repeats(one: Outcome, other: Outcome) -> bool:
-    return _has_repeats(one) == _has_repeats(other)
+    return one.repeated == other.repeated
 
 
 def _repeats(outcome: Outcome) -> dict[str, Any]:

@@ -31,6 +31,7 @@ def notices(run: Struck, note: str) -> tuple[str, ...]:
 
 def _every(run: Struck) -> Iterator[str]:
     results = run.results
+    yield from _without_idempotence(run)
     yield from _unequal(run)
     if changes := beside.changes(results.manifest):
         yield sentence("notice-changed", {"changes": changes})
@@ -41,6 +42,13 @@ def _every(run: Struck) -> Iterator[str]:
         yield sentence("notice-cut-short", {"trials": numbers.plural(results.never_run, "planned trial")})
     if beside.is_quick(results.manifest):
         yield sentence("notice-quick", {"sliced": results.sliced})
+
+
+def _without_idempotence(run: Struck) -> Iterator[str]:
+    """Where Kafka has repeats that its Java producer prevents by default, unless the run has idempotence, too."""
+    kafka = [one for one in run.every if one.system == "kafka"]
+    if any(one.resends and one.repeated for one in kafka) and not any(one.once for one in kafka):
+        yield sentence("fault-idempotence")
 
 
 def _few_trials(run: Struck) -> Iterator[str]:

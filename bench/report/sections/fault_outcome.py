@@ -25,7 +25,8 @@ class Outcome:
     `trials` and `valid` count trials. `unread` are the acknowledged messages, of `acked`, that a full read which broke
     off did not reach; with `reads_wait` the promise allows that. `duplicates` and `out_of_order` hold the counts of
     each valid trial. `covered` states whether what broke is within what the configuration promises, which is to
-    survive `survives`; `once` whether it promises that each message is there once.
+    survive `survives`; `once` whether it promises that each message is there once; `resends` whether its producer may
+    store a message again that Kafka's Java producer, idempotent by default, would store once.
     """
 
     system: str
@@ -44,6 +45,7 @@ class Outcome:
     covered: Covered
     survives: str
     once: bool
+    resends: bool
     kinds: tuple[str, ...]
 
     @property
@@ -70,6 +72,11 @@ class Outcome:
         """Whether messages are lost, or cannot be read, that the configuration promises to keep."""
         unread = self.unread > 0 and not self.reads_wait
         return (self.lost > 0 or unread) and self.covered is Covered.WITHIN
+
+    @property
+    def repeated(self) -> bool:
+        """Whether in any trial a message is there more than once, or out of order."""
+        return max((*self.duplicates, *self.out_of_order), default=0) > 0
 
     @property
     def repeated_promise(self) -> bool:
@@ -102,6 +109,7 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
         covered=judged.pop() if len(judged) == 1 and not settles else Covered.OPEN,
         survives=" or ".join(promised),
         once=bool(tried) and not settles and all(_once(one.trials) for one in tried),
+        resends=bool(tried) and not settles and all(_resends(one.trials) for one in tried),
         kinds=tuple(outage.kinds(results, trials)),
     )
 
@@ -132,6 +140,15 @@ def _once(trials: Sequence[Any]) -> bool:
     """Whether a case's producer is idempotent, or its brokers drop what they have had."""
     return bool(trials) and all(
         "true" in {text(value) for value in _deduplicating(trial) if value is not None} for trial in trials
+    )
+
+
+def _resends(trials: Sequence[Any]) -> bool:
+    """Whether a case's Kafka producer waits for all replicas, as Java's by default, and has idempotence off."""
+    producers = [(trial.get("effective") or {}).get("producer") or {} for trial in trials]
+    return bool(producers) and all(
+        text(one.get("enable.idempotence", "")) == "false" and text(one.get("acks", "")) in {"all", "-1"}
+        for one in producers
     )
 
 
