@@ -1,1 +1,1 @@
-"""A comparative benchmark suite for Apache Kafka and Apache Pulsar: what an ack costs, and what it is worth."""
+"""A comparative benchmark suite for Apache Kafka and Apache Pulsar: what an acknowledgement costs and protects."""

@@ -29,6 +29,7 @@ class Guarantee:
     `keeper` is the role that keeps messages: of its nodes `nodes` may be lost, whichever they are; None where nothing
     is promised at all. With a `condition` the loss of one is survived too, where that holds, with `power` a power cut
     of all nodes. Writes go on with `spare` of them gone, whichever; None where that is not known, or depends.
+    `reads_wait`: while one of them is gone, what was acknowledged last may be unreadable without being lost.
     `sentence` says all of it, and how.
     """
 
@@ -37,6 +38,7 @@ class Guarantee:
     condition: str = ""
     power: bool = False
     spare: int | None = None
+    reads_wait: bool = False
     sentence: str = ""
 
     @property
@@ -139,7 +141,10 @@ def _kafka_leader(*, on_disk: bool) -> Guarantee:
 
 
 def _kafka_in_sync(replicas: int, least: int, *, on_disk: bool) -> Guarantee:
-    """State the promise of acks=all: the whole in-sync set, which may have shrunk to min.insync.replicas."""
+    """State the promise of acks=all: the whole in-sync set, which may have shrunk to min.insync.replicas.
+
+    With fewer replicas in sync than that, a leader serves nothing above the high watermark that it knew of.
+    """
     place = "on disk" if on_disk else "in page cache"
     if least == 1:
         how = f"all in-sync replicas, {place}, but these may be the leader alone (min.insync.replicas=1)"
@@ -149,7 +154,7 @@ def _kafka_in_sync(replicas: int, least: int, *, on_disk: bool) -> Guarantee:
     stops = "" if spare else ", and what was acknowledged last may be unreadable until it is back"
     return _stated(
         f"all in-sync replicas, at least {least} of {replicas}, {place}",
-        Guarantee("broker", nodes=least - 1, power=on_disk, spare=spare),
+        Guarantee("broker", nodes=least - 1, power=on_disk, spare=spare, reads_wait=not spare),
         f"writes {'go on' if spare else 'stop'} with {_any(spare or 1)} of its nodes gone{stops}",
     )
 

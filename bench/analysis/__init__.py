@@ -1,4 +1,4 @@
-"""From the event log to the results: Spark jobs, and the small tables made of what they count."""
+"""From the event log to the results: Spark jobs, and the small tables made of their counts."""
 
 from bench.analysis.exchange.export import export
 from bench.analysis.job import analyse

@@ -1,4 +1,4 @@
-"""Whether a trial's sends keep the promises of docs/event-log.md that no column type can make.
+"""Checks of a trial's sends against docs/event-log.md that no column type can make.
 
 A trial that breaks one is not dropped and does not stop the analysis: it is invalid, and says why.
 """

@@ -1,4 +1,4 @@
-"""The figures of one finished trial, computed without a Spark session, for the decisions of a run that goes on."""
+"""The figures of one finished trial, computed without a Spark session, for decisions during a run."""
 
 from __future__ import annotations
 

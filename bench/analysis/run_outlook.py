@@ -1,4 +1,4 @@
-"""What a run that goes on has decided so far, by the rules of its results."""
+"""What an unfinished run has decided so far, by the rules of its results."""
 
 from __future__ import annotations
 

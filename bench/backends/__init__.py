@@ -1,1 +1,1 @@
-"""How nodes run: as processes in network namespaces of their own, in a sandbox that leaves nothing."""
+"""How nodes run: as processes in network namespaces of their own, in a sandbox that leaves nothing behind."""

@@ -1,4 +1,4 @@
-"""The servers' jars: which version, where they are kept, and how they get there (Maven, once a version).
+"""The servers' jars: their version, where they are stored, and their download (Maven, once a version).
 
 They live outside the checkout, under `cache_root()/<system>/<version>`, so that checkouts share them.
 """

@@ -1,4 +1,4 @@
-"""A file that takes all the room of a file system, and what comes free on it later."""
+"""A file that fills a file system, and frees its room later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What it takes to hand a cache line from one core to another and back.
+"""The time to hand a cache line from one core to another and back.
 
 All that wakes another process pays it many times over. The host of a virtual machine may move its cores, unannounced,
 to where they share a cache and to where they do not: seen on one machine, from the same two cores within seconds, are

@@ -1,4 +1,4 @@
-"""What nodes wrote to their logs."""
+"""The nodes' logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine is, as far as it bears on the numbers."""
+"""This machine, as far as it affects the results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a supervisor of services does for nodes that end by themselves, and when."""
+"""Restarts of nodes that exit, as a service supervisor makes them, and when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader that a step starts: what came to it, and where it stood still."""
+"""A reader that a step starts: what it received, and where it stalled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a running trial tells while it runs."""
+"""The progress of a running trial."""
 
 from __future__ import annotations
 

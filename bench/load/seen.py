@@ -1,4 +1,4 @@
-"""Which messages of a trial have come already; a byte of memory each."""
+"""Which messages of a trial were already received; a byte of memory each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client as a suspect: CPU and event-loop lag of the load process within the window."""
+"""CPU and event-loop lag of the load process within the window: whether the client limited the trial."""
 
 from __future__ import annotations
 

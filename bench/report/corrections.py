@@ -1,4 +1,4 @@
-"""What became known of published runs after they were made: reports/corrections.yaml."""
+"""Corrections of published runs: reports/corrections.yaml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario says of its presentation, held against its sweep: what names no case of it is refused."""
+"""A scenario's presentation, checked against its sweep: names of no case are refused."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How much two cases differ over rounds: what the analysis writes, and what the report compares by itself."""
+"""Ratios and intervals between cases over rounds, for the analysis and the report."""

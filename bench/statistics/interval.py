@@ -1,4 +1,4 @@
-"""How far a case's level carries: intervals over trials, and ratios paired by round."""
+"""Intervals of a case's level over trials, and ratios paired by round."""
 
 from __future__ import annotations
 

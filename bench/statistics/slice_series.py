@@ -1,4 +1,4 @@
-"""Figures of slices by case, round and cycle: what tells how much of a ratio's variance is noise within a trial."""
+"""Figures of slices by case, round and cycle: the noise within a trial."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Command lines of the servers' JVMs: heap, collector, compiler, class-data archive; alike for all systems.
+"""Command lines of the servers' JVMs: heap, collector, compiler, class-data archive; the same for all systems.
 
 Every server runs with the serial collector and a heap of fixed size: on the small heaps used here it
 costs the least memory and CPU, and a heap that can't grow makes memory predictable.

@@ -1,4 +1,4 @@
-"""What a full read lacks when it has come to the end, and whether that may come yet."""
+"""Messages that a full read has not received at its end, and whether they may still arrive."""
 
 from __future__ import annotations
 

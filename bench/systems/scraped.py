@@ -1,4 +1,4 @@
-"""What servers tell of themselves, under names that all systems share (docs/event-log.md)."""
+"""Metrics of servers, under names that all systems share (docs/event-log.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a system's server jars and class-data archives are; told to a system by whoever installs them."""
+"""Where a system's server jars and class-data archives are; the installer sets it."""
 
 from __future__ import annotations
 

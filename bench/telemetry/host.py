@@ -1,4 +1,4 @@
-"""What the kernel tells of a process, of the machine and of the disk: every figure counts from some start on."""
+"""Counters of the kernel for a process, the machine and the disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One look at everybody who takes part in a trial, and one question to every server."""
+"""One sample of every process of a trial, and one request to every server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When to look next."""
+"""When the next sample is due."""
 
 from __future__ import annotations
 

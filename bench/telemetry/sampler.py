@@ -1,4 +1,4 @@
-"""The thread that looks: at processes and the machine once a second, at the servers' own figures less often."""
+"""The thread that samples: processes and the machine once a second, the servers' metrics less often."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What everybody does in each slice: looked at just before and just after it, so the figures are its case's own."""
+"""Samples just before and just after each slice, so that the figures are those of its case."""
 
 from __future__ import annotations
 

@@ -244,10 +244,23 @@ def test_the_box_has_at_most_three_notices_and_how_many_more_there_are() -> None
     assert len(boxed(found, "A note.")) == 4
 
 
+def test_what_waits_for_a_replica_is_not_called_lost() -> None:
+    found = results(
+        replace(kafka(*[Trial(lost=None, unread=7)] * 5), asked=TWO_REPLICAS), pulsar(*[Trial()] * 5)
+    )
+
+    assert texts(found)[0] == (
+        "On Kafka, 35 of 300,000 acknowledged messages cannot be read until another replica is in sync. Pulsar lost "
+        "nothing."
+    )
+
+
 ALL_PROMISED = (
     "its configuration promises that a message survives the loss of any one node, "
     "not a power cut of all nodes."
 )
+TWO_REPLICAS = {"topic": {"replicas": 2, "min.insync.replicas": 2}}
+"""With one of them gone, the other serves nothing above its high watermark."""
 ALARMS = (
     f"Kafka lost up to 5 acknowledged messages in a trial, although {ALL_PROMISED}",
     f"Kafka: 35 acknowledged messages could not be read at the end, although {ALL_PROMISED}",
@@ -260,7 +273,15 @@ ALARMS = (
         (kafka(Trial(lost=5, sent=(0, 1)), **WAIT_ALL), ALARMS[:1]),
         (kafka(Trial(lost=None, unread=35), **WAIT_ALL), ALARMS[1:]),
         (kafka(Trial(lost=5, sent=(0, 1)), **WAIT_LEADER), ()),
+        (kafka(Trial(lost=5, sent=(0, 1), unread=35), **WAIT_ALL), ALARMS[:1]),
         (kafka(Trial(), **WAIT_ALL), ()),
+        (replace(kafka(Trial(lost=None, unread=35), **WAIT_ALL), asked=TWO_REPLICAS), ()),
+        (replace(kafka(Trial(lost=None, unread=35, script=3.0), **WAIT_ALL), asked=TWO_REPLICAS), ALARMS[1:]),
+        (replace(kafka(Trial(lost=5, sent=(0, 1)), **WAIT_ALL), asked=TWO_REPLICAS), ALARMS[:1]),
+    ],
+    ids=[
+        *("lost", "unread", "not promised", "lost and unread", "nothing"),
+        *("waits for a replica", "all replicas are back", "lost with two replicas"),
     ],
 )
 def test_only_a_loss_that_a_promise_covers_is_an_alarm(case: Case, expected: tuple[str, ...]) -> None:
@@ -273,3 +294,35 @@ def test_duplicates_are_an_alarm_where_the_producer_is_idempotent() -> None:
     assert list(alarms(struck(found, Labels()))) == [
         "Kafka has up to 7 duplicates in a trial, although its configuration promises each message once."
     ]
+
+
+NOT_IDEMPOTENT = {"enable.idempotence": "false", "acks": "all"}
+TWICE = Trial(duplicates=7)
+
+
+@pytest.mark.parametrize(
+    ("cases", "noticed"),
+    [
+        ([replace(kafka(TWICE), effective=NOT_IDEMPOTENT)], True),
+        ([replace(kafka(Trial(out_of_order=1)), effective=NOT_IDEMPOTENT)], True),
+        ([replace(kafka(Trial()), effective=NOT_IDEMPOTENT)], False),
+        ([replace(kafka(TWICE), effective=NOT_IDEMPOTENT | {"acks": "1"})], False),
+        ([replace(kafka(TWICE), effective=NOT_IDEMPOTENT, asked={"processor": {"commit": "after"}})], False),
+        (
+            [
+                replace(kafka(TWICE, idempotence="off"), effective=NOT_IDEMPOTENT),
+                replace(kafka(Trial(), idempotence="on"), effective={"enable.idempotence": "true"}),
+            ],
+            False,
+        ),
+        ([pulsar(TWICE)], False),
+    ],
+    ids=["duplicates", "order", "none", "acks=1", "application", "idempotence is compared", "pulsar"],
+)
+def test_repeats_that_kafkas_java_producer_prevents_are_a_notice(cases: list[Case], noticed: bool) -> None:
+    text = (
+        "Kafka's producer runs without idempotence here, librdkafka's default; Java's producer has it on by default, "
+        "which prevents such duplicates and reorderings."
+    )
+
+    assert (text in boxed(results(*cases), "A note.")) is noticed

@@ -25,6 +25,11 @@ def kafka(*trials: Trial, **settings: str) -> Case:
     return Case("kafka", settings, trials, asked=IN_SYNC)
 
 
+def two_replicas(*trials: Trial) -> Case:
+    """Both must be in sync: with one gone, the other serves nothing above its high watermark."""
+    return replace(kafka(*trials, acks="all"), asked={"topic": {"replicas": 2, "min.insync.replicas": 2}})
+
+
 def outcome(*trials: Trial, **changes: str) -> Outcome:
     found = results(kafka(*trials, **changes))
     (part,) = sweep.parts(found)
@@ -213,6 +218,9 @@ def test_a_group_is_named_by_what_only_its_cases_have() -> None:
             "strong",
         ),
         (kafka(Trial(lost=None, unread=60_816), acks="1"), "at most 60,816 (unread), not promised", "strong"),
+        (kafka(Trial(lost=None, unread=35), acks="all"), "at most 35 (unread), promised", "bad"),
+        (two_replicas(Trial(lost=None, unread=35)), "35 unread until a replica is back", "strong"),
+        (two_replicas(Trial(lost=None, unread=35, script=3.0)), "at most 35 (unread), promised", "bad"),
     ],
 )
 def test_only_a_broken_promise_is_red(case: Case, text: str, tone: str) -> None:

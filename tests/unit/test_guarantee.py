@@ -121,6 +121,13 @@ def test_pulsar(settings: dict[str, Any], promise: str) -> None:
     assert stated("pulsar", settings).sentence == promise
 
 
+@pytest.mark.parametrize(("replicas", "waits"), [(2, True), (3, False)])
+def test_reads_wait_where_every_replica_must_be_in_sync(replicas: int, waits: bool) -> None:
+    settings = {"acks": "all", "replicas": replicas, "min.insync.replicas": 2}
+
+    assert stated("kafka", settings).reads_wait is waits
+
+
 @pytest.mark.parametrize(
     ("bookies", "writes"),
     [

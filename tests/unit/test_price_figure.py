@@ -103,7 +103,6 @@ def test_the_crossing_is_marked_and_the_ranges_of_typical_disks_are_shaded(tmp_p
     assert figure is not None
     strip, panel = figure.axes
     assert [text.get_text() for text in strip.texts] == [
-        "NVMe with power-loss protection",
         "cloud block storage",
         "consumer SSD",
         "hard disk",

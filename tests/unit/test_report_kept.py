@@ -353,6 +353,27 @@ def test_what_could_not_be_read_is_not_passed_over(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("healed", "words"),
+    [
+        (None, "Kafka has 35 of 900 messages in 5 trials of `gone`, unread until another replica is in sync"),
+        (20, "Kafka lost at most 35 of 900 messages in 5 trials of `gone`, where reading stopped early"),
+    ],
+)
+def test_what_waits_for_a_replica_is_not_counted_as_a_loss(healed: int | None, words: str) -> None:
+    import pandas as pd  # noqa: PLC0415
+
+    promise = Guarantee("broker", nodes=1, spare=0, reads_wait=True)
+    killed = trial(fault("kill", "broker-1", healed=healed))
+    case = pd.Series({"system": "kafka", "lost": None, "unread": 35, "acked": 900, "rounds": 5})
+    other = beside.Other(Path("gone"), {"scenario": "gone"}, pd.DataFrame(), None, {})
+    one = kept._Tried(other, case, promise, Tried(promise, [killed], [killed]))
+
+    known = kept.Elsewhere({"kafka": [promise]}, [one], broke=True)
+
+    assert known.evidence("kafka", {promise.survives}) == words
+
+
 def test_what_is_known_of_a_sum_of_losses_is_not_passed_over(tmp_path: Path) -> None:
     import pandas as pd  # noqa: PLC0415
 

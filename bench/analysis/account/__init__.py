@@ -1,1 +1,1 @@
-"""What became of every message."""
+"""The delivery account: which messages were lost, duplicated or out of order."""

@@ -1,4 +1,4 @@
-"""What became of each message: sends and receives brought together, and the account of every trial."""
+"""The delivery account of every trial: sends and receives joined, and the fate of each message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The messages that a counter speaks of, one by one: which they are, where they lie, what the client said."""
+"""The messages behind a counter, one by one: number, place in the log, and the client's result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages that lie behind a later one: the order within each partition, as the full read found it."""
+"""Messages that lie behind a later one: the order within each partition, by the full read."""
 
 from __future__ import annotations
 

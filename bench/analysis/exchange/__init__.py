@@ -1,1 +1,1 @@
-"""Results for other people's tools, and theirs for us."""
+"""Export of results to other tools, and import of theirs."""

@@ -1,4 +1,4 @@
-"""A run's results for other people's tools: one tidy table, and the OpenMessaging Benchmark's result files."""
+"""Results for other tools: one tidy table, and the OpenMessaging Benchmark's result files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tidy table: a row a trial and figure, with all that tells how to read it (docs/results.md)."""
+"""The tidy table: a row a trial and figure, with all that is needed to read it (docs/results.md)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a fault did to service and to copies."""
+"""Effects of a fault on service and on copies."""

@@ -1,4 +1,4 @@
-"""What a fault did to service: gaps without an acknowledgement, the dip of the rate, the way back."""
+"""Effects of a fault on service: gaps without an acknowledgement, the dip of the rate, the recovery time."""
 
 from __future__ import annotations
 

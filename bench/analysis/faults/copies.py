@@ -1,4 +1,4 @@
-"""How long after a fault every copy of a topic was there again, by what trial.json tells of who kept it (`history`)."""
+"""How long after a fault every copy of a topic was there again, by the `history` of trial.json."""
 
 from __future__ import annotations
 

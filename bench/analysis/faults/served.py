@@ -1,4 +1,4 @@
-"""Who served and kept each partition over a trial with faults: the table `served`, from trial.json's `history`."""
+"""Leaders and replicas of each partition over a trial with faults: the table `served`, from trial.json's `history`."""
 
 from __future__ import annotations
 

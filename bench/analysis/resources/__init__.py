@@ -1,1 +1,1 @@
-"""What a trial took of servers, machine and client, and what limited it."""
+"""The use of servers, machine and client in a trial, and the bottleneck."""

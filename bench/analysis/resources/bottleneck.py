@@ -1,4 +1,4 @@
-"""What limited a trial: one word, and what speaks for it (docs/method.md)."""
+"""The bottleneck of a trial: its name and the evidence (docs/method.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a trial's window took of machine and servers, for each message and each byte that was acknowledged."""
+"""The use of machine and servers in a trial's window, for each acknowledged message and byte."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How far the numbers carry, and how two runs compare."""
+"""Ratios, steadiness, and the comparison of two runs."""

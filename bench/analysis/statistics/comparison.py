@@ -1,4 +1,4 @@
-"""Two runs of the same cases, case by case: which differ by more than a threshold, and what cannot be told."""
+"""Two runs of the same cases, case by case: which differ by more than a threshold, and which are inconclusive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Both systems side by side: ratios of like with like, paired by round.
+"""Both systems side by side: ratios at the same settings or guarantee, paired by round.
 
 Like is what has the same settings, where a scenario sweeps the same of both; else what promises the same.
 """

@@ -1,4 +1,4 @@
-"""Which trials are unlike a steady one: drift within the window, outliers in their case, whole rounds that are off.
+"""Flags of trials: drift within the window, outliers in their case, rounds in which all cases differ.
 
 Flagged, never dropped.
 """

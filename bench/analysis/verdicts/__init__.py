@@ -1,1 +1,1 @@
-"""What the numbers answer, and what they say to the expectations."""
+"""Verdicts on a scenario's expectations."""

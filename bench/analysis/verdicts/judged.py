@@ -1,4 +1,4 @@
-"""The verdicts on all that a run's scenario claims: of a run that is analysed, and again of results that are there."""
+"""The verdicts on all expectations of a run: during its analysis, and again from existing results."""
 
 from __future__ import annotations
 

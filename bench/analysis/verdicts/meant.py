@@ -1,4 +1,4 @@
-"""The rows that an expectation is judged by: a trial's settings, its figures, and what the expectation speaks of."""
+"""The rows that decide an expectation: a trial's settings, its figures, and what the expectation selects."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ class UnstableNetwork(Fault):
     loss: Annotated[float, Field(gt=0, lt=1)] | None = None
     """The share of all packets, either way, that is dropped at random: 0.05 is 5 %."""
     duplicate: Annotated[float, Field(gt=0, le=1)] | None = None
-    """The share of the packets that the nodes send that go out twice."""
+    """The share of the packets sent by the nodes that are duplicated."""
     down: Duration | None = None
     """For how long all packets are dropped, in turns with `up`."""
     up: Duration | None = None

@@ -1,4 +1,4 @@
-"""The cases of a run as an answer speaks of them: their labels, what they promise, their figures and effects."""
+"""The cases of a run as an answer names them: their labels, guarantees, figures and effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many times as much one of two is: a ratio over rounds, with its interval, and what it decides."""
+"""An effect size: a ratio over rounds, with its interval and its outcome."""
 
 from __future__ import annotations
 

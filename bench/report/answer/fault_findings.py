@@ -1,4 +1,4 @@
-"""What faults did, in sentences: what was lost, how long nobody could write or read, and what is there again."""
+"""The findings on faults: what was lost or duplicated, and how long nobody could write or read."""
 
 from __future__ import annotations
 
@@ -111,14 +111,14 @@ def _every(run: Struck) -> Iterator[Finding]:
         slots = {"losses": [_loss(run, one) for one in lost], "survivors": [] if unread else survivors}
         yield _finding(run, "fault-loss", slots, "delivery")
     if unread:
-        yield _finding(
-            run,
-            "fault-unread",
-            {"unread": [_unread(one) for one in unread], "survivors": survivors},
-            "delivery",
-        )
+        slots = {
+            "unread": [_unread(one) for one in unread if not one.reads_wait],
+            "waiting": [_unread(one) for one in unread if one.reads_wait],
+            "survivors": survivors,
+        }
+        yield _finding(run, "fault-unread", slots, "delivery")
     yield from _outages(run, safe=not lost and not unread)
-    if repeats := [_repeats(one) for one in run.grouped(_same_repeats) if _has_repeats(one)]:
+    if repeats := [_repeats(one) for one in run.grouped(_same_repeats) if one.repeated]:
         yield _finding(run, "fault-repeats", {"repeats": repeats}, "delivery")
 
 
@@ -241,12 +241,8 @@ def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) 
     }
 
 
-def _has_repeats(outcome: Outcome) -> bool:
-    return max((*outcome.duplicates, *outcome.out_of_order), default=0) > 0
-
-
 def _same_repeats(one: Outcome, other: Outcome) -> bool:
-    return _has_repeats(one) == _has_repeats(other)
+    return one.repeated == other.repeated
 
 
 def _repeats(outcome: Outcome) -> dict[str, Any]:

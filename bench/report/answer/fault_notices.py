@@ -1,4 +1,4 @@
-"""What changes the conclusion of a run in which something broke, the gravest first, and what breaks a promise."""
+"""The notices of a run with faults (what changes its conclusion), and its alarms (broken promises)."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def notices(run: Struck, note: str) -> tuple[str, ...]:
 
 def _every(run: Struck) -> Iterator[str]:
     results = run.results
+    yield from _without_idempotence(run)
     yield from _unequal(run)
     if changes := beside.changes(results.manifest):
         yield sentence("notice-changed", {"changes": changes})
@@ -41,6 +42,13 @@ def _every(run: Struck) -> Iterator[str]:
         yield sentence("notice-cut-short", {"trials": numbers.plural(results.never_run, "planned trial")})
     if beside.is_quick(results.manifest):
         yield sentence("notice-quick", {"sliced": results.sliced})
+
+
+def _without_idempotence(run: Struck) -> Iterator[str]:
+    """Where Kafka has repeats that its Java producer prevents by default, unless the run has idempotence, too."""
+    kafka = [one for one in run.every if one.system == "kafka"]
+    if any(one.resends and one.repeated for one in kafka) and not any(one.once for one in kafka):
+        yield sentence("fault-idempotence")
 
 
 def _few_trials(run: Struck) -> Iterator[str]:
@@ -82,8 +90,8 @@ def alarms(run: Struck) -> Iterator[str]:
     for one in run.every:
         slots = {"one": {"system": one.title, "label": one.label}, "survives": one.survives}
         if one.broken_promise:
-            count = one.unread if one.fate == "unread" else one.lost
-            yield sentence("fault-alarm", slots | {"what": one.fate, "count": _messages(count)})
+            what, count = ("lost", one.lost) if one.lost else ("unread", one.unread)
+            yield sentence("fault-alarm", slots | {"what": what, "count": _messages(count)})
         if one.repeated_promise:
             repeats = numbers.plural(max(one.duplicates), "duplicate")
             yield sentence("fault-alarm", slots | {"what": "duplicated", "count": repeats})

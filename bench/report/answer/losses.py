@@ -1,4 +1,4 @@
-"""What acknowledged messages were lost where nothing failed: the finding, and the alarms where a promise covers it."""
+"""Lost messages of a run without faults: the finding, and the alarms where a promise covers them."""
 
 from __future__ import annotations
 

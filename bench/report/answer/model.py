@@ -1,4 +1,4 @@
-"""What the first page of a report says, as plain values that pages, terminal and Markdown show alike."""
+"""The first page of a report as plain values, the same for pages, terminal and Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changes the conclusion of a run in which nothing broke: the amber box of its first page, the gravest first."""
+"""The notices of a run without faults: what changes its conclusion, the most important first."""
 
 from __future__ import annotations
 

@@ -20,8 +20,7 @@ class Disk:
 
 
 TYPICAL = (
-    Disk("NVMe with power-loss protection", 0.012, 0.058, 0, named_right=True),
-    Disk("cloud block storage", 0.7, 1.42, 1),
-    Disk("consumer SSD", 0.89, 3.5, 1, named_right=True),
-    Disk("hard disk", 8.0, 12.0, 0, named_right=True),
+    Disk("cloud block storage", 0.7, 1.42, 0),
+    Disk("consumer SSD", 0.71, 3.5, 1, named_right=True),
+    Disk("hard disk", 10.0, 12.2, 0, named_right=True),
 )

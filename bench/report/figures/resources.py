@@ -1,4 +1,4 @@
-"""CPU, disk and network second by second, who took it: each system's cheapest and dearest case."""
+"""CPU, disk and network second by second: each system's fastest and slowest case."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What servers and client tell of themselves over a trial's time: requests, fsyncs, garbage, heap, copies, backlog."""
+"""Metrics of servers and client over a trial's time: requests, fsyncs, garbage collection, heap, copies, backlog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One trial over its time, panel by panel: acknowledgements, service time, what was used, what servers told."""
+"""One trial over its time, panel by panel: acknowledgements, service time, resources, servers' metrics."""
 
 from __future__ import annotations
 

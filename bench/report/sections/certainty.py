@@ -1,4 +1,4 @@
-"""How far the numbers carry: intervals, what is undecided and how much longer that takes, trials that are flagged."""
+"""Intervals, what is undecided and how much longer that takes, and flagged trials."""
 
 from __future__ import annotations
 

@@ -63,6 +63,17 @@ class Tried:
         """In how many valid trials the power of all nodes that keep messages was cut at once."""
         return self._in_trials(_all_without_power)
 
+    @cached_property
+    def reads_wait(self) -> bool:
+        """Whether the promise allows what a full read could not reach: in each valid trial a node is still away."""
+        promise = self.promise
+        if promise is None or not promise.reads_wait:
+            return False
+        return all(
+            any(one.to_ns == math.inf for step in faults(trial) for one in _absences(promise, step, trial))
+            for trial in self.valid
+        )
+
     def _in_trials(self, met: Callable[[Guarantee, Json, Json], bool]) -> int:
         promise = self.promise
         if promise is None:
@@ -120,12 +131,14 @@ def of_case(files: Iterable[Json], case: str) -> Tried:
     return Tried(promise(own[0]) if own else None, own, valid)
 
 
-def breaks_promise(found: Results, case: str) -> bool:
-    """Whether a case that loses a message breaks its promise by that.
+def breaks_promise(found: Results, case: str, *, unread: bool = False) -> bool:
+    """Whether a case that loses a message breaks its promise by that; with `unread`, one whose full read broke off.
 
     What an application between two topics loses, it loses by when it settles, of which no promise speaks.
     """
     tried = of_case(found.trial_files.values(), case)
+    if unread and tried.reads_wait:
+        return False
     return tried.judged is Covered.WITHIN and not any(settles(trial) for trial in tried.trials)
 
 

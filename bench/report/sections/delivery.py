@@ -1,4 +1,4 @@
-"""The delivery account: what became of every message, said plainly first and then in figures."""
+"""The delivery account: the fate of every message, first in words and then in figures."""
 
 from __future__ import annotations
 

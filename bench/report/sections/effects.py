@@ -1,4 +1,4 @@
-"""Effect sizes: how many times as much, or as long, each case took as its system's baseline case."""
+"""Effect sizes: each case against its system's baseline case."""
 
 from __future__ import annotations
 

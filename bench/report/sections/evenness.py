@@ -1,4 +1,4 @@
-"""Whether the machine itself ran as fast before one trial as before another, and which rounds were off as a whole."""
+"""Whether the machine ran at the same speed before each trial, and which rounds differ as a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was expected beforehand, and what the run says to it."""
+"""The expectations of a scenario, and the verdicts on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A line of a report: what it is about, and what is so."""
+"""A line of a report: a term and its text."""
 
 from __future__ import annotations
 

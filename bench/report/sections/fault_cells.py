@@ -60,8 +60,11 @@ def loss_cell(outcome: Outcome) -> Cell:
     promised = _PROMISED[outcome.covered]
     tone = "bad" if outcome.broken_promise else "strong"
     if outcome.unread:
-        upper = f"at most {numbers.count(outcome.unread)} (unread)"
-        return Cell(", ".join(filter(None, (upper, promised))), tone, note=_UNREAD)
+        unread = numbers.count(outcome.unread)
+        if outcome.reads_wait:
+            return Cell(f"{unread} unread until a replica is back", tone, note=outcome.survives)
+        parts = (f"at most {unread} (unread)", promised)
+        return Cell(", ".join(filter(None, parts)), tone, note=_UNREAD)
     if outcome.loss is None:
         return Cell(numbers.NOTHING, "quiet")
     if not outcome.loss.most:

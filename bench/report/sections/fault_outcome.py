@@ -23,9 +23,10 @@ class Outcome:
     """The outcome of `cases` of a system, called `label` among all of its cases (empty for all of them).
 
     `trials` and `valid` count trials. `unread` are the acknowledged messages, of `acked`, that a full read which broke
-    off did not reach. `duplicates` and `out_of_order` hold the counts of each valid trial. `covered` tells whether what
-    broke is within what the configuration promises, which is to survive `survives`; `once` whether it promises that
-    each message is there once.
+    off did not reach; with `reads_wait` the promise allows that. `duplicates` and `out_of_order` hold the counts of
+    each valid trial. `covered` states whether what broke is within what the configuration promises, which is to
+    survive `survives`; `once` whether it promises that each message is there once; `resends` whether its producer may
+    store a message again that Kafka's Java producer, idempotent by default, would store once.
     """
 
     system: str
@@ -37,12 +38,14 @@ class Outcome:
     reads: Outage | None
     loss: Loss | None
     unread: int
+    reads_wait: bool
     acked: int
     duplicates: tuple[int, ...]
     out_of_order: tuple[int, ...]
     covered: Covered
     survives: str
     once: bool
+    resends: bool
     kinds: tuple[str, ...]
 
     @property
@@ -66,8 +69,14 @@ class Outcome:
 
     @property
     def broken_promise(self) -> bool:
-        """Whether messages are gone, or may be, that the configuration promises to keep."""
-        return self.fate in {"lost", "unread"} and self.covered is Covered.WITHIN
+        """Whether messages are lost, or cannot be read, that the configuration promises to keep."""
+        unread = self.unread > 0 and not self.reads_wait
+        return (self.lost > 0 or unread) and self.covered is Covered.WITHIN
+
+    @property
+    def repeated(self) -> bool:
+        """Whether in any trial a message is there more than once, or out of order."""
+        return max((*self.duplicates, *self.out_of_order), default=0) > 0
 
     @property
     def repeated_promise(self) -> bool:
@@ -93,12 +102,14 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
         reads=outage.reads(results, trials),
         loss=loss.loss(results, trials),
         unread=int(pd.to_numeric(valid["unread"]).sum()),
+        reads_wait=bool(tried) and all(one.reads_wait for one in tried),
         acked=int(pd.to_numeric(valid["acked"]).sum()),
         duplicates=tuple(map(int, valid["duplicates"].dropna())),
         out_of_order=tuple(map(int, valid["out_of_order"].dropna())),
         covered=judged.pop() if len(judged) == 1 and not settles else Covered.OPEN,
         survives=" or ".join(promised),
         once=bool(tried) and not settles and all(_once(one.trials) for one in tried),
+        resends=bool(tried) and not settles and all(_resends(one.trials) for one in tried),
         kinds=tuple(outage.kinds(results, trials)),
     )
 
@@ -129,6 +140,15 @@ def _once(trials: Sequence[Any]) -> bool:
     """Whether a case's producer is idempotent, or its brokers drop what they have had."""
     return bool(trials) and all(
         "true" in {text(value) for value in _deduplicating(trial) if value is not None} for trial in trials
+    )
+
+
+def _resends(trials: Sequence[Any]) -> bool:
+    """Whether a case's Kafka producer waits for all replicas, as Java's by default, and has idempotence off."""
+    producers = [(trial.get("effective") or {}).get("producer") or {} for trial in trials]
+    return bool(producers) and all(
+        text(one.get("enable.idempotence", "")) == "false" and text(one.get("acks", "")) in {"all", "-1"}
+        for one in producers
     )
 
 

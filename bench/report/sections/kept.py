@@ -1,4 +1,4 @@
-"""Whether promises were kept where something broke: other runs, of the same guarantees."""
+"""Evidence for the guarantees of a run without faults, from other runs with faults."""
 
 from __future__ import annotations
 
@@ -65,9 +65,11 @@ class Elsewhere:
         if not those:
             return ""
         read = [one for one in those if not _unknown(one)]
-        unread = [one for one in those if _unknown(one)]
-        words = [_outcome(read) if read else "lost", _upper_bound(unread) if unread else ""]
-        return f"{system.capitalize()} {(', and ' if read else ' ').join(filter(None, words))}"
+        waiting = [one for one in those if _unknown(one) and one.tried.reads_wait]
+        unread = [one for one in those if _unknown(one) and not one.tried.reads_wait]
+        lost = [_outcome(read) if read else "lost", _upper_bound(unread) if unread else ""]
+        words = [(", and " if read else " ").join(filter(None, lost))] if read or unread else []
+        return f"{system.capitalize()} {'; it '.join([*words, *([_waits(waiting)] if waiting else [])])}"
 
     def summary(self) -> str:
         """Return it for all promises."""
@@ -105,13 +107,21 @@ def _how(tried: Sequence[_Tried]) -> str:
     return f"of which {known}" if known else "in all of which nodes came back"
 
 
+def _waits(tried: Sequence[_Tried]) -> str:
+    """State how many messages no server gives until another replica is in sync, and in which scenarios."""
+    return f"has {_unread(tried)}, unread until another replica is in sync"
+
+
 def _upper_bound(tried: Sequence[_Tried]) -> str:
     """State how many messages are lost at most where full reads did not reach their end, and in which scenarios."""
+    return f"at most {_unread(tried)}, where reading stopped early"
+
+
+def _unread(tried: Sequence[_Tried]) -> str:
     counts = ([one.case.get(name) for one in tried] for name in ("unread", "acked"))
     unread, acked = (int(pd.to_numeric(pd.Series(those, dtype=object)).sum()) for those in counts)
     scenarios = ", ".join(dict.fromkeys(f"`{one.other.manifest.get('scenario')}`" for one in tried))
-    trials = numbers.plural(_trials(tried), "trial")
-    return f"at most {unread:,} of {acked:,} messages in {trials} of {scenarios}, where reading stopped early"
+    return f"{unread:,} of {acked:,} messages in {numbers.plural(_trials(tried), 'trial')} of {scenarios}"
 
 
 def _trials(tried: Sequence[_Tried]) -> int:

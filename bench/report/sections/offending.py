@@ -1,4 +1,4 @@
-"""The messages that offend against what was promised, or nearly: where each lies, and what was read before it."""
+"""The messages that break a promise, or nearly: where each lies, and what was read before it."""
 
 from __future__ import annotations
 

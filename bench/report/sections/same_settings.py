@@ -1,4 +1,4 @@
-"""The same settings in other runs: what they gave there, and what differs between the runs."""
+"""The same settings in other runs: their figures there, and what differs between the runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who served and kept a topic while something broke, change by change, as the servers themselves told it."""
+"""Leaders, owners and replicas of a topic during faults, change by change, as the servers report them."""
 
 from __future__ import annotations
 

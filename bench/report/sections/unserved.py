@@ -1,4 +1,4 @@
-"""The sends that times tell nothing of: refused, never answered, or due and never made."""
+"""Sends without a latency: failed, timed out, or scheduled and never sent."""
 
 from __future__ import annotations
 

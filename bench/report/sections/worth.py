@@ -1,4 +1,4 @@
-"""What an ack was worth under faults, a line a configuration: the cells of the first page and of a family's page."""
+"""Each configuration under faults in one line: the cells of a family's page."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell,
     lost, *others = (_count(valid[name], tone if name == "lost" else "plain") for name in _COUNTS)
     if valid["unread"].any():
         known = "" if lost.text in {"0", numbers.NOTHING} else f"{lost.text}, "
-        lost = Cell(f"{known}{_span(valid['unread'], numbers.count)} unread", tone)
+        broken = covered.breaks_promise(found, str(case["case"]), unread=not known)
+        lost = Cell(f"{known}{_span(valid['unread'], numbers.count)} unread", "bad" if broken else "strong")
     return (
         Cell(_label(found, part, case, trials), "plain"),
         counted,

@@ -1,4 +1,4 @@
-"""Commands for somebody who plays with the cluster: Kafka's own tools, started from the servers' jars."""
+"""Commands for a cluster of `bench up`: Kafka's own tools, started from the servers' jars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a Kafka server tells of itself, through the JMX exporter that runs in it (clusters/kafka/metrics.yaml).
+"""Metrics of a Kafka server, through the JMX exporter that runs in it (clusters/kafka/metrics.yaml).
 
 Requests are timed in whole milliseconds, rounded; flushes exactly.
 """

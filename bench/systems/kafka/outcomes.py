@@ -1,4 +1,4 @@
-"""Which of the client's errors leave no doubt that a message was not written.
+"""Which of the client's errors prove that a message was not written.
 
 librdkafka knows (rd_kafka_message_status), but confluent-kafka does not pass it on, so an error's name and
 the number of retries decide. The error of the last attempt says nothing of those before it: the first may

@@ -1,4 +1,4 @@
-"""What goes wrong with which message: pure functions, so that a test can count beforehand."""
+"""Faults of single messages: pure functions, so that a test can count beforehand."""
 
 from __future__ import annotations
 
