@@ -12,7 +12,7 @@ from matplotlib.text import Text
 
 from bench.report import style, sweep
 from bench.report.figures.curves import curves
-from bench.report.figures.multiples import grid
+from bench.report.figures.multiples import grid, height_in, width_in
 from bench.report.figures.rows import Plot, Quantity, rows
 from bench.report.figures.scale import Scale
 from bench.report.results import Results
@@ -219,9 +219,8 @@ def test_a_curve_is_the_median_over_valid_trials_as_far_as_each_resolves_it(look
         points(5, "e2e", p5=300, p9=300, p99=300),
     )
 
-    figure = curves(found, sweep.parts(found), "service", "service time (ms)")
+    (figure,) = curves(found, sweep.parts(found), "service", "service time (ms)")
 
-    assert figure is not None
     (axes,) = figure.axes
     (shade,) = axes.collections
     outline: Any = shade.get_paths()[0].vertices
@@ -236,7 +235,28 @@ def test_a_curve_is_the_median_over_valid_trials_as_far_as_each_resolves_it(look
 def test_a_measure_that_was_not_taken_makes_no_figure() -> None:
     found = results(points(3, "service", p5=1))
 
-    assert curves(found, sweep.parts(found), "response", "response time (ms)") is None
+    assert curves(found, sweep.parts(found), "response", "response time (ms)") == []
+
+
+def test_each_system_is_a_drawing_of_its_own_with_panels_of_one_size(look: style.Look) -> None:
+    nothing = pd.DataFrame()
+    blocks = [
+        sweep.Panels(
+            sweep.Part(system, (), nothing, nothing),
+            "acks",
+            tuple(sweep.Panel(system, f"replicas={copies}", {"all": "case"}) for copies in range(count)),
+            count,
+            0,
+        )
+        for system, count in (("kafka", 9), ("pulsar", 2))
+    ]
+
+    figures, cells = grid(blocks, ("s", "ms"), Scale(1, 10, log=True))
+
+    assert [len(figure.axes) for figure in figures] == [9, 2]
+    assert all(figure.get_size_inches()[1] <= style.HEIGHT_IN for figure in figures)
+    assert len({(round(width_in(cell.axes), 6), round(height_in(cell.axes), 6)) for cell in cells}) == 1
+    assert all(figure.axes[-1].get_xlabel() == "s" for figure in figures)
 
 
 def title_of(axes: Any) -> Text:
@@ -257,7 +277,7 @@ def test_titles_of_panels_meet_neither_each_other_nor_the_figures_edge_nor_a_pan
     nothing = pd.DataFrame()
     block = sweep.Panels(sweep.Part("kafka", (), nothing, nothing), "emulated_fsync", shown, 4, 0)
 
-    figure, cells = grid([block], ("s", "messages/s"), Scale(1, 10, log=True))
+    (figure,), cells = grid([block], ("s", "messages/s"), Scale(1, 10, log=True))
 
     figure.draw_without_rendering()
     edge = figure.bbox

@@ -20,20 +20,20 @@ RUNNING = 5
 """The line is the running median of so many slices of a case."""
 
 
-def course(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
-    """Draw each case's representative trial, a dot a slice; None where no trial was measured in slices."""
+def course(results: Results, parts: Sequence[sweep.Part]) -> list[Figure]:
+    """Draw each case's representative trial, a dot a slice; none where no trial was measured in slices."""
     table = _representative(results)
     blocks = [block for part in parts if (block := sweep.panels(part.with_cases(table["case"]))).shown]
     y = fitting(table["rate"][table["rate"] > 0])
     if y is None or not blocks:
-        return None
+        return []
     labels = ("minutes since the cluster's first slice", "acknowledged messages per second")
-    figure, cells = multiples.grid(blocks, labels, y, flat=True)
+    figures, cells = multiples.grid(blocks, labels, y, flat=True)
     for cell in cells:
         cell.axes.set_xlim(0, float(table["minutes"].max()) * 1.01)
         cell.axes.xaxis.set_major_locator(MaxNLocator(6))
         multiples.name_lines(cell, _lines(cell, table))
-    return figure
+    return figures
 
 
 def _representative(results: Results) -> pd.DataFrame:

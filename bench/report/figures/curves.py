@@ -46,8 +46,8 @@ _DRAWN = np.array(
 )
 
 
-def curves(results: Results, parts: Sequence[sweep.Part], measure: str, y_label: str) -> Figure | None:
-    """Draw median curves with the range over trials shaded; None where the measure was not taken.
+def curves(results: Results, parts: Sequence[sweep.Part], measure: str, y_label: str) -> list[Figure]:
+    """Draw median curves with the range over trials shaded, a drawing a system; none where the measure was not taken.
 
     A percentile is drawn as far as every valid trial of the case resolves it.
     """
@@ -55,13 +55,13 @@ def curves(results: Results, parts: Sequence[sweep.Part], measure: str, y_label:
     blocks = [block for part in parts if (block := sweep.panels(part)).shown]
     y = fitting(points["ms"])
     if y is None or not blocks:
-        return None
-    figure, cells = multiples.grid(blocks, ("percentile", y_label), y)
+        return []
+    figures, cells = multiples.grid(blocks, ("percentile", y_label), y)
     right = float(points["nines"].max())
     for cell in cells:
         _percentile_axis(cell, right)
         multiples.name_lines(cell, _lines(cell, points))
-    return figure
+    return figures
 
 
 def is_drawn(quantiles: pd.Series[Any]) -> pd.Series[bool]:

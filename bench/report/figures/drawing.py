@@ -17,7 +17,7 @@ from bench.report.figures.compact_svg import compact
 class Drawing:
     """One figure of the report. `name` is unique in it; `alt` says in words what the figure shows.
 
-    `svg` has one drawing below the other where the figure is higher than two thirds of a page.
+    `svg` has several drawings below each other where the figure is so high that a page may end within it.
     """
 
     name: str

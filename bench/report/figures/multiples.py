@@ -39,54 +39,79 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class _Room:
-    """How many panels stand side by side; in inches, how high each and its title are, and the place for names."""
+    """How many panels stand side by side; in inches, how high each and its title are, and the place for names.
+
+    `letters` have room in a line of a title.
+    """
 
     columns: int
     height: float
     title: float
     right: float
+    letters: int
 
 
 def grid(
-    blocks: Sequence[sweep.Panels],
-    labels: tuple[str, str],
-    y: Scale,
-    *,
-    flat: bool = False,
-    most_in: float = style.HEIGHT_IN,
-) -> tuple[Figure, list[Cell]]:
+    blocks: Sequence[sweep.Panels], labels: tuple[str, str], y: Scale, *, flat: bool = False
+) -> tuple[list[Figure], list[Cell]]:
     """Lay the panels out, x and y labelled; the caller draws the lines and calls `name_lines`.
 
-    `flat` keeps the panels of several blocks low and close, one below the other along one x axis, where time goes far
-    to the right: so a page has room beside them. Panels get lower where the figure would be more than `most_in` inches
-    high, as low as can still be read.
+    Each block is a drawing of its own, so that a page may end between two of them. Panels of all drawings have one
+    size; they get lower where a drawing would be higher than `style.HEIGHT_IN`, as low as can still be read.
+    `flat` puts several blocks into one drawing, low and close, one below the other along one x axis, where time goes
+    far to the right: so a page has room beside them.
     """
+    flat = flat and len(blocks) > 1
+    room = _room(blocks, flat=flat)
+    figures: list[Figure] = []
+    cells: list[Cell] = []
+    for drawn in [list(blocks)] if flat else [[block] for block in blocks]:
+        figure, own = _drawing(drawn, labels, y, room)
+        figures.append(figure)
+        cells += own
+    return figures, cells
+
+
+def _room(blocks: Sequence[sweep.Panels], *, flat: bool) -> _Room:
+    """Return the sizes that panels of all blocks have."""
     longest = max(
         (len(_named(label)) for block in blocks for panel in block.shown for label in panel.lines), default=0
     )
     right = longest * style.STRONG_IN + 0.12
     panels = min(_COLUMNS, max(len(block.shown) for block in blocks))
     columns = next((count for count in range(panels, 1, -1) if _width(count, right) >= _LEAST_IN), 1)
-    flat = flat and len(blocks) > 1
-    titles, above = _titles(blocks, int((_width(columns, right) + right) / style.STRONG_IN))
-    feet = [_TIGHT_IN if flat and block is not blocks[-1] else _FOOT_IN for block in blocks]
-    rows = [-(-len(block.shown) // columns) for block in blocks]
-    beside = sum(feet) + len(blocks) * _BLOCK_IN + sum(rows) * above
-    wanted = _FLAT_IN if flat else {1: 1.9, 2: 1.4, 3: 1.02}[columns]
-    height = max(_FLAT_IN, min(wanted, (most_in - beside) / sum(rows)))
-    total = beside + sum(rows) * height
-    figure = Figure(figsize=(style.WIDTH_IN, total))
+    letters = int((_width(columns, right) + right) / style.STRONG_IN)
+    title = _title_in(blocks, letters)
+    if flat:
+        return _Room(columns, _FLAT_IN, title, right, letters)
+    rows = max(-(-len(block.shown) // columns) for block in blocks)
+    most = (style.HEIGHT_IN - _BLOCK_IN - _FOOT_IN) / rows - title
+    height = max(_FLAT_IN, min({1: 1.9, 2: 1.4, 3: 1.02}[columns], most))
+    return _Room(columns, height, title, right, letters)
+
+
+def _drawing(
+    blocks: Sequence[sweep.Panels], labels: tuple[str, str], y: Scale, room: _Room
+) -> tuple[Figure, list[Cell]]:
+    """Lay out the panels of one drawing; only those of the last block have an x axis with numbers."""
+    heights = [
+        _BLOCK_IN
+        + -(-len(block.shown) // room.columns) * (room.height + room.title)
+        + (_FOOT_IN if block is blocks[-1] else _TIGHT_IN)
+        for block in blocks
+    ]
+    top = sum(heights)
+    figure = Figure(figsize=(style.WIDTH_IN, top))
     cells: list[Cell] = []
-    top = total
-    for block, names, count, foot in zip(blocks, titles, rows, feet, strict=True):
+    for block, height in zip(blocks, heights, strict=True):
         _block_heads(figure, block, top, y.label(labels[1]))
-        room = _Room(columns, height, above, right)
         for index, axes in enumerate(_block_axes(figure, block, room, top - _BLOCK_IN)):
-            last = index + columns >= len(block.shown) and foot == _FOOT_IN
-            _set_up(axes, y, labels[0] if last else "", left=index % columns == 0)
-            axes.set_title(names[index], loc="left", color=style.INK, pad=3)
+            last = index + room.columns >= len(block.shown) and block is blocks[-1]
+            _set_up(axes, y, labels[0] if last else "", left=index % room.columns == 0)
+            title = _in_lines(block.shown[index].title, room.letters)
+            axes.set_title(title, loc="left", color=style.INK, pad=3)
             cells.append(_cell(block.shown[index], axes))
-        top -= _BLOCK_IN + foot + count * (height + above)
+        top -= height
     return figure, cells
 
 
@@ -181,11 +206,11 @@ def _named(label: str) -> str:
     return style.shortened(label, _LABEL_MOST)
 
 
-def _titles(blocks: Sequence[sweep.Panels], most: int) -> tuple[list[list[str]], float]:
-    """Return every panel's title by block, in lines of `most` characters, and how high the highest is, in inches."""
-    titles = [[_in_lines(panel.title, most) for panel in block.shown] for block in blocks]
-    breaks = max((title.count("\n") for block in titles for title in block if title), default=None)
-    return titles, _TIGHT_IN if breaks is None else _TITLE_IN + breaks * style.LINE_IN
+def _title_in(blocks: Sequence[sweep.Panels], letters: int) -> float:
+    """Return how high the highest title of a panel is, in inches, in lines of so many letters."""
+    titles = [_in_lines(panel.title, letters) for block in blocks for panel in block.shown]
+    breaks = max((title.count("\n") for title in titles if title), default=None)
+    return _TIGHT_IN if breaks is None else _TITLE_IN + breaks * style.LINE_IN
 
 
 def _in_lines(title: str, most: int) -> str:

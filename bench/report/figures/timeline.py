@@ -23,8 +23,8 @@ _NAMES_AT = (0.91, 0.48)
 """Where the names of faults hang, in turn: of two that follow at once both can be read."""
 
 
-def timeline(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
-    """Draw the figure; None where no valid trial has a timeline.
+def timeline(results: Results, parts: Sequence[sweep.Part]) -> list[Figure]:
+    """Draw the figure; none where no valid trial has a timeline.
 
     The representative trial is the one whose throughput is the median of its case (the lower one of two).
     """
@@ -32,15 +32,15 @@ def timeline(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     blocks = [block for part in parts if (block := sweep.panels(part.with_cases(seconds["case"]))).shown]
     y = fitting(seconds["acked"][seconds["acked"] > 0])
     if y is None or not blocks:
-        return None
-    figure, cells = multiples.grid(
+        return []
+    figures, cells = multiples.grid(
         blocks, ("seconds since the first send", "acknowledged messages per second"), y, flat=True
     )
     right = int(seconds["second"].max()) + 1
     for cell in cells:
         _second_axis(cell, right)
         multiples.name_lines(cell, _lines(cell, seconds, results))
-    return figure
+    return figures
 
 
 def _seconds(results: Results) -> pd.DataFrame:
