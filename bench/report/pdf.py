@@ -16,10 +16,16 @@ _OPTIONS = {"pdf_tags": True}
 
 def write(html: str, path: Path) -> None:
     """Print the page to `path`. Raises ReportError where WeasyPrint's libraries are missing."""
-    _laid_out(html).write_pdf(path, finisher=compact_pdf.finish, **_OPTIONS)
+    save(laid_out(html), path)
 
 
-def _laid_out(html: str) -> Document:
+def save(document: Document, path: Path) -> None:
+    """Print what is laid out to `path`."""
+    document.write_pdf(path, finisher=compact_pdf.finish, **_OPTIONS)
+
+
+def laid_out(html: str) -> Document:
+    """Lay the page out on paper. Raises ReportError where WeasyPrint's libraries are missing."""
     try:
         from weasyprint import HTML  # noqa: PLC0415 - needs Pango, which nothing but this function needs
     except OSError as error:
