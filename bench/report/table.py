@@ -17,7 +17,8 @@ from bench.report import sweep
 class Column:
     """A column's head; neighbours of equal `group` share a head above.
 
-    `kind` is text, number, name, or links, which are for the screen only.
+    `kind` is text, number, name, values (of settings, with their names; broken only between two of them), or links,
+    which are for the screen only.
     """
 
     head: str

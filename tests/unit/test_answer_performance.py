@@ -192,7 +192,7 @@ def test_an_older_run_calls_a_bootstrap_interval_only_interval(tmp_path: Path) -
     told = answer(beside(made(tmp_path), point(2.5, 2.4, 2.6)), Presentation(comparisons=(EQUAL,)))
 
     assert "(interval 2.4 to 2.6)" in told.line
-    assert "5 rounds; an interval without a percentage is a bootstrap (at most 94 %)" in told.conditions
+    assert "5 rounds; intervals without a percentage: bootstrap (at most 94 %)" in told.conditions
 
 
 def test_an_answer_has_at_most_four_findings_and_110_words(found: Results) -> None:
@@ -284,6 +284,42 @@ def test_the_table_has_settings_and_figures_of_both_at_equal_guarantees(found: R
         "1.00 (1,000)",
         "Kafka 2.5 times (2.4 to 2.6)",
     ]
+
+
+def test_a_row_repeats_nothing_of_the_row_above(found: Results) -> None:
+    slower = point(0.5, 0.4, 0.6, disk="10ms", power=True)
+    found = beside(found, point(2.5, 2.4, 2.6, power=True), slower)
+
+    shown = answer(found, Presentation()).table
+
+    assert shown is not None
+    assert [cell.text for cell in shown.rows[1].cells] == [
+        *("", "fsync +10 ms", "", "", "2.00 (500)", "1.00 (1,000)"),
+        "Pulsar 2.0 times (1.7 to 2.5)",
+    ]
+
+
+def test_the_leading_rows_are_those_of_the_comparisons_on_the_machines_own_disk(found: Results) -> None:
+    other = point(3.0, 2.9, 3.1) | {"cases": [LEADER_CASE, "pulsar quorums=3-3-3 journalSyncData=false"]}
+    many = beside(found, other, point(2.5, 2.4, 2.6), point(0.5, 0.4, 0.6, disk="10ms", power=True))
+
+    compared = answer(many, Presentation(comparisons=(WAITING,))).leading
+    alone = answer(beside(found, point(2.5, 2.4, 2.6)), Presentation(comparisons=(EQUAL,)))
+
+    assert compared is not None
+    assert [row.cells[-1].text for row in compared.rows] == [
+        "Kafka 3.0 times (2.9 to 3.1)",
+        "Kafka 2.5 times (2.4 to 2.6)",
+    ]
+    assert alone.table is not None
+    assert alone.leading is None
+
+
+def test_without_equal_guarantees_the_leading_rows_are_the_cases_compared(found: Results) -> None:
+    leading = answer(found, Presentation(comparisons=(WAITING,))).leading
+
+    assert leading is not None
+    assert len(leading.rows) == 2
 
 
 def test_without_equal_guarantees_the_table_has_configurations(found: Results) -> None:

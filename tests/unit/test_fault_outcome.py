@@ -254,6 +254,14 @@ def test_an_outage_in_a_table_has_what_set_it_and_what_was_set_aside() -> None:
     assert fault_cells.outage_cell(outcome(Trial(ended="no end")).writes).text == "6.0 s, no end"
 
 
+def test_a_table_for_less_room_has_a_row_an_outcome() -> None:
+    found = struck(results(*(kafka(Trial(), session=f"{number} s") for number in range(3))), Labels())
+
+    whole, joined = fault_table.table(found), fault_table.table(found, joined=True)
+
+    assert [len(table.rows) for table in (whole, joined) if table] == [4, 2]
+
+
 def test_the_table_has_a_row_a_configuration_and_with_more_than_eight_a_row_an_outcome() -> None:
     few = results(*(kafka(Trial(), session=f"{number} s") for number in range(8)))
     many = results(*(kafka(Trial(), session=f"{number} s") for number in range(9)))
@@ -261,9 +269,11 @@ def test_the_table_has_a_row_a_configuration_and_with_more_than_eight_a_row_an_o
     tables = [fault_table.table(struck(found, Labels())) for found in (few, many)]
 
     assert [len(table.rows) for table in tables if table] == [9, 2]
-    assert [cell.text for cell in tables[0].rows[1].cells] == [  # type: ignore[union-attr]
+    system, first, *_ = tables[0].rows  # type: ignore[union-attr]
+    assert [cell.text for cell in system.cells] == ["Kafka: replicas=3, min.insync.replicas=2"]
+    assert [cell.text for cell in first.cells] == [
         "session of 0 s",
-        "replicas=3, min.insync.replicas=2, session=0 s",
+        "session=0 s",
         "6.0 s",
         "6.0 s",
         "0",

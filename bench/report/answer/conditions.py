@@ -80,4 +80,4 @@ def _rounds(found: Results) -> str:
         return f"{rounds}, too few for an interval of a median"
     most = 1 - 2.0 ** (1 - found.rounds)
     sure = f"at most {most * 100:.0f} %" if most < _LEVEL else "95 %"
-    return f"{rounds}; an interval without a percentage is a bootstrap ({sure})"
+    return f"{rounds}; intervals without a percentage: bootstrap ({sure})"

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from bench import numbers
 from bench.report import case_groups, sweep
 from bench.report.answer.fault_findings import Struck
 from bench.report.sections import fault_cells, fault_outcome, fault_settings
 from bench.report.sections.fault_outcome import Outcome
-from bench.report.table import Cell, Column, Row, Table, heading
+from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 
 _MOST = 8
 _COLUMNS = (
     Column("configuration", "name"),
-    Column("settings", "name"),
+    Column("settings", "values"),
     Column("no writes"),
     Column("no reads"),
     Column("lost in a trial"),
@@ -21,15 +22,16 @@ _COLUMNS = (
 )
 
 
-def table(run: Struck) -> Table | None:
-    """Return a row a configuration, at most eight; those with the same outcome share one where there are more."""
-    outcomes = run.outcomes if len(run.every) <= _MOST else [_joined(run, *one) for one in _by_part(run)]
+def table(run: Struck, *, joined: bool = False) -> Table | None:
+    """Return a row a configuration, at most eight; with more, or `joined`, those with the same outcome share one."""
+    joined = joined or len(run.every) > _MOST
+    outcomes = [_joined(run, *one) for one in _by_part(run)] if joined else run.outcomes
     rows = [
         row
         for part, every in zip(run.parts, outcomes, strict=True)
         for row in _rows(run, part, every, opens=part is not run.parts[0])
     ]
-    return Table("What the fault did", _COLUMNS, tuple(rows)) if rows else None
+    return without_empty(Table("What the fault did", _COLUMNS, tuple(rows))) if rows else None
 
 
 def _by_part(run: Struck) -> Iterator[tuple[sweep.Part, Sequence[Outcome]]]:
@@ -47,10 +49,16 @@ def same(one: Outcome, other: Outcome) -> bool:
 
 
 def _rows(run: Struck, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: bool) -> Iterator[Row]:
+    """Give a system's rows below its heading, which has the settings that all of its rows share."""
+    own = [fault_settings.settings(run.results, part, one.cases) for one in outcomes]
+    shared = {
+        name: value for name, value in (own or [{}])[0].items() if all(one.get(name) == value for one in own)
+    }
     if outcomes:
-        yield heading(part.title, opens=opens)
-    for one in outcomes:
+        yield heading(": ".join(filter(None, (part.title, fault_settings.words(shared)))), opens=opens)
+    for one, settings in zip(outcomes, own, strict=True):
         writes, lost, duplicated = fault_cells.cells(one)
         reads = fault_cells.outage_cell(one.reads)
-        settings = fault_settings.settings(run.results, part, one.cases)
-        yield Row((Cell(one.label or part.title), Cell(settings), writes, reads, lost, duplicated))
+        differing = fault_settings.words({name: settings[name] for name in settings if name not in shared})
+        label = Cell(one.label or part.title)
+        yield Row((label, Cell(differing or numbers.NOTHING), writes, reads, lost, duplicated))

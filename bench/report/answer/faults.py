@@ -24,7 +24,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     """Return the answer of a run in which something broke on purpose. Raises ReportError."""
     run = struck(results, presentation.labels)
     manifest = results.manifest
-    shown, found = table(run), findings(run)
+    shown, joined, found = table(run), table(run, joined=True), findings(run)
     amber, red = notices(run, presentation.note), tuple(alarms(run))
     causes = tuple(_causes(run, presentation))[:_MOST_CAUSES]
     texts = [*(one.text for one in found), *amber, *red, *_texts(shown)]
@@ -36,6 +36,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
         conditions=conditions(results),
         causes=causes,
         table=shown,
+        leading=joined if shown and joined and len(joined.rows) < len(shown.rows) else None,
         glossary=glossary(" ".join(texts)),
         notices=amber,
         alarms=red,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from bench import numbers
 from bench.model import EMULATED_FSYNC
@@ -11,6 +11,7 @@ from bench.report.answer import guarantees
 from bench.report.answer.configurations import Configurations, Figure, Measure, words
 from bench.report.answer.effect import Effect, Outcome
 from bench.report.answer.guarantees import Point, Standing
+from bench.report.presentation import DeclaredComparison
 from bench.report.table import Cell, Column, Row, Table, without_empty
 from bench.scenario.values import AS_IS
 
@@ -27,13 +28,38 @@ _NAMED_IF = (
     ("brokerDeduplicationEnabled", "true"),
 )
 """Settings that are named where they differ from what the systems ship."""
-_HEADS = {Measure.SEND: "ms a send (messages/s)", Measure.RATE: "messages/s", Measure.BYTES: "MB/s"}
+_HEADS = {Measure.SEND: "ms a send (/s)", Measure.RATE: "messages/s", Measure.BYTES: "MB/s"}
 
 
-def table(cases: Configurations, metric: str) -> Table | None:
-    """Return the table of an answer, at most eight rows; None where the run has measured nothing."""
+def table(cases: Configurations, metric: str, comparisons: Sequence[DeclaredComparison] = ()) -> Table | None:
+    """Return the table of an answer, at most eight rows; None where the run has measured nothing.
+
+    With `comparisons` it has only the rows of what they compare on the machine's own disk; None without any.
+    """
     those = _shown(guarantees.points(cases))
-    return _of_guarantees(cases, those, metric) if those else _of_cases(cases, metric)
+    measured = [] if those else _measured(cases, metric)
+    if comparisons:
+        compared = {case for comparison in comparisons for case in _compared(cases, comparison)}
+        those = [point for point in guarantees.unmodified(those) if compared & {*point.cases}]
+        measured = [case for case in measured if case in compared]
+    if those:
+        return _of_guarantees(cases, sweep.evenly(those, MOST_ROWS), metric)
+    return _of_cases(cases, sweep.evenly(measured, MOST_ROWS), metric) if measured else None
+
+
+def _compared(cases: Configurations, comparison: DeclaredComparison) -> Iterator[str]:
+    """Give the cases that a comparison is of."""
+    if comparison.change:
+        both = (cases.case(comparison.system, settings) for settings in (comparison.of, comparison.to))
+        yield from (case for case in both if case is not None)
+    else:
+        for point in guarantees.declared_points(cases, comparison):
+            yield from point.cases
+
+
+def _measured(cases: Configurations, metric: str) -> list[str]:
+    """Return the cases that have a figure."""
+    return [case for case in cases.names if not numbers.absent(cases.row(case).get(metric))]
 
 
 def _shown(every: Sequence[Point]) -> list[Point]:
@@ -44,38 +70,47 @@ def _shown(every: Sequence[Point]) -> list[Point]:
 
 
 def _of_guarantees(cases: Configurations, those: Sequence[Point], metric: str) -> Table:
-    shown = sweep.evenly(those, MOST_ROWS)
-    head = _head(cases, shown[0].cases[0], metric)
-    one, other = (shown[0].title(side) for side in (0, 1))
+    head = _head(cases, those[0].cases[0], metric)
+    one, other = (those[0].title(side) for side in (0, 1))
     columns = (
         Column("a message survives", "text"),
         Column("at", "text"),
-        Column(f"{one} settings", "name"),
-        Column(f"{other} settings", "name"),
+        Column(f"{one} settings", "values"),
+        Column(f"{other} settings", "values"),
         Column(one, "number", head),
         Column(other, "number", head),
         Column("ahead", "text"),
     )
-    rows, above = [], ""
-    for point in shown:
-        rows.append(_row(cases, point, metric, above))
-        above = _guarantee(point)
+    rows = [_row(cases, point, metric, above) for above, point in zip((None, *those), those, strict=False)]
     return without_empty(Table("Equal guarantees", columns, tuple(rows)))
 
 
-def _row(cases: Configurations, point: Point, metric: str, above: str) -> Row:
+def _row(cases: Configurations, point: Point, metric: str, before: Point | None) -> Row:
+    """Return a point's row; what it shares with the row above of the same guarantee stands only there."""
     guarantee = _guarantee(point)
+    above = before if before is not None and _guarantee(before) == guarantee else None
     figures = guarantees.side_figures(cases, point, metric)
     return Row(
         (
-            Cell("" if guarantee == above else guarantee),
-            Cell(_at(cases, point)),
-            *(Cell(settings(cases, case)) for case in point.cases),
+            Cell("" if above else guarantee),
+            Cell(_differing(_at(cases, point), _at(cases, above) if above else [])),
+            *(Cell(text) for text in _settings(cases, point, above)),
             *(Cell(_text(cases, case, metric, one)) for case, one in zip(point.cases, figures, strict=True)),
             _ahead(cases, point, guarantees.standing(cases, point, metric)),
         ),
-        opens=bool(above) and guarantee != above,
+        opens=before is not None and above is None,
     )
+
+
+def _differing(words: Sequence[str], above: Sequence[str]) -> str:
+    return ", ".join(word for word in words if word not in above) or numbers.NOTHING
+
+
+def _settings(cases: Configurations, point: Point, above: Point | None) -> Iterator[str]:
+    """Give both systems' settings, empty where they are those of the row above."""
+    for place, case in enumerate(point.cases):
+        own = settings(cases, case)
+        yield "" if above and settings(cases, above.cases[place]) == own else own
 
 
 def _guarantee(point: Point) -> str:
@@ -83,11 +118,11 @@ def _guarantee(point: Point) -> str:
     one, other = point.entry["go_on"]
     if one is None or other is None or one == other:
         return guarantees.short(point.survives[0])
-    return f"{guarantees.short(point.survives[0])}; with one node gone only {point.title(0 if one else 1)} takes writes"
+    return f"{guarantees.short(point.survives[0])}; only {point.title(0 if one else 1)} still takes writes"
 
 
-def _at(cases: Configurations, point: Point) -> str:
-    """Name the point of settings that both sweep; not which configuration is the fastest there."""
+def _at(cases: Configurations, point: Point) -> list[str]:
+    """Name each setting of the point that both sweep; not which configuration is the fastest there."""
     chosen = point.entry.get("chosen") or ()
     named = {
         name: value
@@ -95,7 +130,7 @@ def _at(cases: Configurations, point: Point) -> str:
         if name not in chosen and (name, value) != (EMULATED_FSYNC, AS_IS)
     }
     said = (cases.value(point.systems[0], setting, str(value)) for setting, value in named.items())
-    return ", ".join(filter(None, said)) or numbers.NOTHING
+    return [word for word in said if word]
 
 
 def settings(cases: Configurations, case: str) -> str:
@@ -125,15 +160,12 @@ def _times(effect: Effect) -> str:
     return f"{slots.factor} times{interval}" if slots.factor else numbers.NOTHING
 
 
-def _of_cases(cases: Configurations, metric: str) -> Table | None:
-    """Return a row a case of the systems that the run has; those without a figure are left out."""
-    measured = [case for case in cases.names if not numbers.absent(cases.row(case).get(metric))]
-    if not measured:
-        return None
+def _of_cases(cases: Configurations, those: Sequence[str], metric: str) -> Table:
+    """Return a row a case."""
     columns = (
         Column("configuration", "text"),
-        Column("settings", "name"),
-        Column(_head(cases, measured[0], metric)),
+        Column("settings", "values"),
+        Column(_head(cases, those[0], metric)),
         Column("against the baseline", "text"),
     )
     rows = tuple(
@@ -145,7 +177,7 @@ def _of_cases(cases: Configurations, metric: str) -> Table | None:
                 _against(cases, case, metric),
             )
         )
-        for case in sweep.evenly(measured, MOST_ROWS)
+        for case in those
     )
     return without_empty(Table("Configurations", columns, rows))
 

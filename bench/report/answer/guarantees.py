@@ -119,13 +119,17 @@ def declared(
 
     `again`: the sentence before names the same guarantee.
     """
-    those = [
+    yield from at_guarantee(cases, declared_points(cases, comparison), comparison, again=again)
+
+
+def declared_points(cases: Configurations, comparison: DeclaredComparison) -> list[Point]:
+    """Return the points of a comparison's guarantee and settings."""
+    return [
         point
         for point in points(cases)
         if comparison.promised(point.survives)
         and all(str(point.values.get(name)) == value for name, value in comparison.at.items())
     ]
-    yield from at_guarantee(cases, those, comparison, again=again)
 
 
 def at_guarantee(

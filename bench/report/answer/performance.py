@@ -26,7 +26,9 @@ def answer(found: Results, presentation: Presentation) -> Answer:
     cases = Configurations(found, presentation.labels)
     advised = _findings(cases, presentation)
     findings = tuple(one.finding for one in advised)
-    shown = table(cases, leading_metric(cases, presentation.comparisons))
+    metric = leading_metric(cases, presentation.comparisons)
+    shown = table(cases, metric)
+    leading = table(cases, metric, presentation.comparisons) if presentation.comparisons else None
     amber, red = notices(cases, presentation.note), tuple(alarms(cases))
     page = " ".join((*(finding.text for finding in findings), *_texts(shown), *amber, *red))
     return Answer(
@@ -35,6 +37,7 @@ def answer(found: Results, presentation: Presentation) -> Answer:
         findings=findings,
         advice=tuple(dict.fromkeys(one.advice for one in advised if one.advice))[:MOST_ADVICE],
         table=shown,
+        leading=leading if leading and shown and len(leading.rows) < len(shown.rows) else None,
         glossary=glossary(page),
         conditions=conditions(found),
         notices=amber,

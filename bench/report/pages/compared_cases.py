@@ -28,13 +28,7 @@ def compared_cases(found: Results, presentation: Presentation) -> list[Compared]
 
 def _declared(cases: Configurations, comparison: DeclaredComparison) -> Iterator[Compared]:
     if not comparison.change:
-        points = [
-            point
-            for point in guarantees.points(cases)
-            if comparison.promised(point.survives)
-            and all(str(point.values.get(name)) == value for name, value in comparison.at.items())
-        ]
-        yield from _of_points(cases, points, comparison.metric)
+        yield from _of_points(cases, guarantees.declared_points(cases, comparison), comparison.metric)
         return
     of, to = (cases.case(comparison.system, settings) for settings in (comparison.of, comparison.to))
     if of is not None and to is not None:

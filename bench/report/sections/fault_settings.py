@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bench import numbers
 from bench.model import text
 from bench.report import sweep
 from bench.report.results import Results
@@ -24,12 +23,15 @@ _NAMING = {
 """What names a configuration where it was asked for: keys of trial.json, by system."""
 
 
-def settings(results: Results, part: sweep.Part, cases: Sequence[str]) -> str:
-    """Write the settings of some of a system's cases: `acks=all, replicas=3`; values side by side where they differ."""
+def settings(results: Results, part: sweep.Part, cases: Sequence[str]) -> dict[str, str]:
+    """Return the settings that some of a system's cases share."""
     every = [_of_case(results, part, case) for case in cases]
-    names = dict.fromkeys(name for one in every for name in one)
-    values = {name: numbers.side_by_side(one.get(name) for one in every) for name in names}
-    return ", ".join(f"{name}={value}" for name, value in values.items())
+    return {name: value for name, value in every[0].items() if all(one.get(name) == value for one in every)}
+
+
+def words(named: Mapping[str, str]) -> str:
+    """Write settings: `acks=all, replicas=3`."""
+    return ", ".join(f"{name}={value}" for name, value in named.items())
 
 
 def _of_case(results: Results, part: sweep.Part, case: str) -> dict[str, str]:
