@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -22,16 +23,13 @@ from bench.report.results import Results
 
 TITLE = "Acknowledged messages per second around the fault"
 _MOST_PANELS = 8
-_PANEL_IN, _LEAST_IN, _TITLE_IN, _FOOT_IN, _TOP_IN, _LEFT_IN, _RIGHT_IN = (
-    0.62,
-    0.42,
-    0.26,
-    0.44,
-    0.04,
-    0.62,
-    0.1,
-)
-_MOST_TITLE = 46
+_PANEL_IN, _LEAST_IN, _TITLE_IN, _FOOT_IN = 0.62, 0.34, 0.24, 0.44
+_TOP_IN, _LEFT_IN, _RIGHT_IN = 0.04, 0.62, 0.1
+_MOST_FIGURE_IN = 3.0
+"""So high it stands on a report's first page, beside the answer and its table; higher where panels need more."""
+_APART_IN = 0.2
+_PLATE: dict[str, Any] = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6}
+"""What lies behind words over lines."""
 _BEFORE_S, _MARGIN = 3.0, 0.12
 _PEAK = 2.5
 """The axis reaches to so many times the rate before the fault: what was held up and comes at once may go beyond it."""
@@ -197,7 +195,7 @@ def _loss_words(losses: Loss | None) -> str:
 
 def timeline(found: Sequence[Course]) -> Figure:
     """Draw a panel a configuration, one below the other along one axis of time."""
-    room = style.HEIGHT_IN - _FOOT_IN - _TOP_IN
+    room = _MOST_FIGURE_IN - _FOOT_IN - _TOP_IN
     panel_in = max(_LEAST_IN, min(_PANEL_IN, room / len(found) - _TITLE_IN))
     total = _TOP_IN + _FOOT_IN + len(found) * (panel_in + _TITLE_IN)
     figure = Figure(figsize=(style.WIDTH_IN, total))
@@ -242,9 +240,7 @@ def _panel(axes: Axes, course: Course, *, last: bool) -> None:
             alpha=1.0 if strong else 0.35,
             zorder=4 if strong else 3,
         )
-    axes.set_title(
-        style.shortened(course.name, _MOST_TITLE), loc="left", color=look.base, fontweight="semibold", pad=3
-    )
+    axes.set_title(_title(course), loc="left", color=look.base, fontweight="semibold", pad=3)
     axes.set_title(course.words, loc="right", color=style.SOFT, pad=3)
     axes.xaxis.set_major_locator(MaxNLocator(9, integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(2))
@@ -255,6 +251,13 @@ def _panel(axes: Axes, course: Course, *, last: bool) -> None:
         axes.set_xlabel(
             "seconds since the first fault" if len(course.faults) > 1 else "seconds since the fault"
         )
+
+
+def _title(course: Course) -> str:
+    """Return the name of a panel, cut off where the words at the right of its line begin."""
+    words_in = len(course.words) * style.CHARACTER_IN + _APART_IN
+    most = int((style.WIDTH_IN - _LEFT_IN - _RIGHT_IN - words_in) / style.STRONG_IN)
+    return course.name if len(course.name) <= most else f"{course.name[: most - 1]}…"
 
 
 def _steps(own: pd.DataFrame) -> tuple[list[float], list[float]]:
@@ -290,7 +293,7 @@ def _label(axes: Axes, name: str, at_s: float) -> None:
         textcoords="offset points",
         va="top",
         color=style.INK,
-        bbox={"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6},
+        bbox=_PLATE,
         zorder=6,
     )
 
@@ -320,5 +323,6 @@ def _lost(axes: Axes, course: Course, own: pd.DataFrame) -> None:
         va="bottom",
         color=style.INK,
         fontweight="semibold",
+        bbox=_PLATE,
         zorder=6,
     )

@@ -24,12 +24,12 @@ from bench.report.results import Results
 
 _MS = 1e-6
 _SEND, _RATE = "service_mean_ns", "throughput_msgs_per_s"
-_LEFT_IN, _TOP_IN, _STRIP_IN, _TITLE_IN, _FOOT_IN, _AIR_IN = 0.62, 0.22, 0.18, 0.26, 0.44, 0.12
+_LEFT_IN, _TOP_IN, _STRIP_IN, _TITLE_IN, _FOOT_IN, _AIR_IN = 0.62, 0.22, 0.18, 0.24, 0.44, 0.12
 _STRIPS = 2
 """Rows of typical disks above the panels."""
-_LEAST_IN, _MOST_IN, _GAP_IN = 0.62, 1.15, 0.04
+_LEAST_IN, _MOST_IN, _GAP_IN = 0.38, 1.15, 0.04
 _LABEL_CHARACTERS = 27
-_MOST_FIGURE_IN = 3.6
+_MOST_FIGURE_IN = 3.2
 """So high it stands on a report's first page, beside the answer and its table; higher where names need more."""
 _NOTHING = "Survives nothing that breaks: nothing is promised"
 
