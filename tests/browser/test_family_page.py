@@ -56,6 +56,21 @@ def test_at_1280_px_the_whole_matrix_is_seen_and_no_cell_is_cut(page: Page) -> N
     assert box["x"] + box["width"] <= 1280
 
 
+def test_on_a_telephone_each_scenario_is_a_list_without_a_cut(page: Page) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+
+    scrolled = page.evaluate(
+        "() => [...document.querySelectorAll('.scroll')].map(one => one.scrollWidth - one.clientWidth)"
+    )
+    assert max(scrolled) <= 0
+    assert page.locator(".matrix thead").is_hidden()
+    assert page.locator(".matrix td[data-head]").first.is_visible()
+    named = page.evaluate(
+        """() => getComputedStyle(document.querySelector(".matrix td[data-head]"), "::before").content"""
+    )
+    assert named == '"no writes"'
+
+
 def test_each_cell_leads_to_a_report_that_is_there(page: Page, matrix: Path) -> None:
     links = page.eval_on_selector_all(".matrix a", "links => links.map(link => link.getAttribute('href'))")
 
