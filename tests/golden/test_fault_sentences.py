@@ -132,8 +132,8 @@ def test_where_messages_are_gone_unequal_promises_are_named() -> None:
 
     assert boxed(safe) == ()
     assert " ".join(boxed(lossy)) == (
-        "Kafka and Pulsar do not promise the same: a message survives the loss of any one node, not a power cut of all "
-        "nodes on Kafka, the loss of any one bookie, and a power cut of all nodes on Pulsar."
+        "Kafka and Pulsar do not promise the same: a message survives the loss of any one node, not a power cut on "
+        "Kafka, the loss of any one bookie, and a power cut on Pulsar."
     )
 
 

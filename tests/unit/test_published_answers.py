@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from bench.report import results
+from bench.report import pdf, results, sweep
 from bench.report.answer import answer
 from bench.report.answer.model import Answer
+from bench.report.figures import leading
+from bench.report.pages import front_page
+from bench.report.pages.compared_cases import compared_cases
 from bench.report.presentation import presentation
 from bench.run.publishing import PUBLISHED
 
@@ -35,6 +39,28 @@ def test_an_answer_fits_on_a_first_page(run: Path) -> None:
     assert given.conditions.count("\n") == 0
     assert given.title
     assert given.question
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
+def test_the_first_page_is_one_sheet_with_at_most_250_words(run: Path) -> None:
+    found, shown = results.read(run), presentation(run)
+    parts = sweep.parts(found)
+    drawings = leading(found, parts, shown.labels, compared_cases(found, shown))
+
+    room, page = front_page.fitting(front_page.context(found, parts, drawings, answer(found, shown)))
+
+    assert len(pdf.laid_out(page).pages) == 1
+    assert room.table is not None
+    assert "<table" in page
+    assert "<svg" in page
+    assert len(_sentences(page).split()) <= front_page.MOST_WORDS
+
+
+def _sentences(page: str) -> str:
+    """Return the words of a first page but those of its title, figure, table, conditions and corrections."""
+    front = page[page.index("<header") : page.index("</header>")]
+    apart = r'<(svg|table|h1|aside)\b.*?</\1>|<p class="(kicker|conditions|behind)">.*?</p>'
+    return re.sub(r"<[^>]+>", " ", re.sub(apart, " ", front, flags=re.DOTALL))
 
 
 @pytest.mark.parametrize("name", SIDE_BY_SIDE)

@@ -14,7 +14,7 @@ from bench.report.answer.model import Answer
 from bench.report.figures import Drawing, gallery
 from bench.report.pages import front_page, html
 from bench.report.presentation import presentation
-from tests.answer_sketch import answer
+from tests.answer_sketch import TABLE, answer
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -59,7 +59,7 @@ def test_it_gives_the_answer_first_then_the_figure_the_table_and_the_conditions(
 
     order = [
         *(shown.title, shown.question, shown.alarms[0], shown.findings[0].text, shown.findings[1].text),
-        *(shown.advice[0], shown.causes[0].text, shown.causes[0].prevention, shown.causes[0].source),
+        *(shown.advice[0], shown.causes[0].text, shown.causes[0].prevention),
         *(shown.notices[0], shown.conditions, 'id="figure-throughput"', "any one node"),
         "a server that stores messages",
     ]
@@ -102,7 +102,10 @@ def test_a_source_on_the_web_is_a_link_named_by_its_host(page: Render) -> None:
     address = "https://kafka.apache.org/documentation/#acks"
     linked = answer(causes=(cause.__class__(cause.text, source=f"Kafka, {address}."),))
 
-    assert f'Kafka, <a href="{address}">kafka.apache.org</a>.' in front(page(linked))
+    found = page(linked)
+
+    assert f'Kafka, <a href="{address}">kafka.apache.org</a>.' in found[found.index('id="causes"') :]
+    assert "kafka.apache.org" not in front(found)
 
 
 def test_the_figure_of_the_first_page_is_drawn_once_and_explained_in_its_section(page: Render) -> None:
@@ -130,12 +133,52 @@ def test_what_has_no_room_stands_below_those_that_did_not_hold_go_first() -> Non
     broken = replace(held, verdict="did not hold", tone="bad")
     terms = (("bookie", "a server that stores messages"),)
 
-    some = front_page.room(answer(expectations=(held, undecided, broken), glossary=terms))
-    many = front_page.room(answer(expectations=(held,) * 9))
-    full = front_page.room(answer(question="word " * 250, expectations=(held, broken), glossary=terms))
+    some = fullest(answer(expectations=(held, undecided, broken), glossary=terms))
+    many = fullest(answer(expectations=(held,) * 9))
+    full = fullest(answer(question="word " * 250, expectations=(held, broken), glossary=terms))
 
     assert [entry.verdict for entry in some.expectations] == ["did not hold", "undecided", "held"]
     assert (some.expectations_left, some.glossary) == (0, terms)
     assert (len(many.expectations), many.expectations_left) == (4, 5)
-    assert (full.expectations, full.expectations_left, full.glossary) == ((broken,), 1, ())
-    assert front_page.room(answer(expectations=())).expectations == ()
+    assert (full.expectations, full.expectations_left, full.glossary) == ((), 2, ())
+    assert fullest(answer(expectations=())).expectations == ()
+
+
+def fullest(shown: Answer) -> front_page.Room:
+    return front_page.rooms(shown)[0]
+
+
+def test_expectations_and_terms_give_way_before_rows_of_the_table() -> None:
+    rows = replace(TABLE, rows=TABLE.rows[:2])
+    shown = answer(leading=rows, expectations=answer().expectations[:1])
+
+    rooms = front_page.rooms(shown)
+
+    assert [(room.table, room.whole_table) for room in rooms] == [(TABLE, None)] * 3 + [(rows, TABLE)] * 3
+    assert [len(room.expectations) for room in rooms] == [1, 1, 0] * 2
+    assert [bool(room.glossary) for room in rooms] == [True, False, False] * 2
+
+
+def test_causes_without_room_stand_behind_the_page(page: Render) -> None:
+    first = answer().causes[0]
+    long = replace(first, text="The sessions end. " * 80)
+
+    found = page(answer(causes=(first, long, long)))
+
+    assert '<a href="#causes">2 more causes</a>' in front(found)
+    assert first.text in front(found)
+    assert found[found.index('id="causes"') :].count(long.text.strip()) == 2
+
+
+def test_a_table_that_is_too_long_for_the_page_has_the_rows_of_the_answer_and_stands_whole_behind_it(
+    page: Render,
+) -> None:
+    long = replace(TABLE, rows=TABLE.rows * 20)
+
+    found = page(answer(table=long, leading=TABLE))
+
+    assert '<a href="#whole-table">the whole table of 40 rows</a>' in front(found)
+    assert front(found).count("any one node") == 1
+    behind = found[found.index('<section id="whole-table">') : found.index('<section id="context">')]
+    assert behind.count("any one node") == 20
+    assert 'id="whole-table"' not in page(answer(leading=TABLE))

@@ -8,6 +8,7 @@ from bench import numbers
 from bench.model import ENOUGH_TRIALS
 from bench.report import beside
 from bench.report import fault_words as words
+from bench.report.answer import guarantees
 from bench.report.answer.fault_findings import Struck
 from bench.report.answer.sentences import sentence
 from bench.report.loss import Span
@@ -80,7 +81,7 @@ def _unequal(run: Struck) -> Iterator[str]:
     first, second = promises
     if any(one.same(other) for one in first for other in second):
         return
-    one, other = (system[0].survives if len(system) == 1 else "" for system in promises)
+    one, other = (guarantees.short(system[0].survives) if len(system) == 1 else "" for system in promises)
     slots = {"first": run.parts[0].title, "second": run.parts[1].title, "one": one, "other": other}
     yield sentence("fault-unequal", slots)
 

@@ -50,14 +50,27 @@ def gallery(
     `compared` are the cases that the answer compares: the figure `answer` shows exactly these.
     """
     with style.drawing():
-        drawn = [
-            _answer(results, compared),
-            _throughput(results, parts),
-            *_latencies(results, parts),
-            _timeline(results, parts, labels),
-        ]
+        drawn = [_throughput(results, parts), *_latencies(results, parts)]
+        drawn += [] if results.broken else [_timeline(results, parts)]
         drawn += [_course(results, parts), _resources(results, parts), _order(results, parts)]
-        drawn += [_slices(results, parts), *_prices(results, parts, labels), _downtime(results, parts)]
+        drawn += [_slices(results, parts)]
+    return leading(results, parts, labels, compared) | _named(drawn)
+
+
+def leading(
+    results: Results,
+    parts: Sequence[sweep.Part],
+    labels: Labels = _WITHOUT_OWN_WORDS,
+    compared: Sequence[Compared] = (),
+) -> dict[str, Drawing]:
+    """Draw the figures that a first page has room for, by name."""
+    with style.drawing():
+        drawn = [_answer(results, compared), *_prices(results, parts, labels), _downtime(results, parts)]
+        drawn += [fault_timeline.drawing(results, parts, labels)] if results.broken else []
+    return _named(drawn)
+
+
+def _named(drawn: Sequence[Drawing | None]) -> dict[str, Drawing]:
     return {drawing.name: drawing for drawing in drawn if drawing}
 
 
@@ -124,9 +137,7 @@ def _curves(results: Results, parts: Sequence[sweep.Part], measure: str, words: 
     return _drawn(figure, f"{measure}-curves", f"{words.capitalize()} by percentile", alt, caption)
 
 
-def _timeline(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Drawing | None:
-    if results.broken:
-        return fault_timeline.drawing(results, parts, labels)
+def _timeline(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     figure = timeline.timeline(results, parts)
     alt = "Acknowledged messages per second over the time of a trial, one line a case. " + _ranges(
         parts,

@@ -1,45 +1,119 @@
-"""What has room on the first page of a report."""
+"""The first page of a report: what it shows, and what of it has room on one sheet of paper."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from bench.report.answer.model import Answer, ExpectationFinding
+from markupsafe import Markup
+
+from bench.report import pdf, style, sweep, templates
+from bench.report.answer.model import Answer, Cause, ExpectationFinding
+from bench.report.corrections import corrections
+from bench.report.figures import Drawing
+from bench.report.results import Results
+from bench.report.table import Table
 
 T = TypeVar("T")
 
+_OF_EVERY_CASE = frozenset({"throughput", "service", "response", "e2e"})
+"""Figures that show every case of a run."""
+
 MOST_WORDS = 250
-_MOST_EXPECTATIONS = 4
-_RESERVE = 3
-"""The words that tell how many expectations stand below."""
+_MOST_EXPECTATIONS, _MOST_CAUSES = 4, 3
+_RESERVE = 12
+"""The words of the figure's title, and of how many expectations stand below those shown."""
 _GRAVITY = ("bad", "warn", "neutral", "good")
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The expectations and terms that have room on the page, and how many expectations have none."""
+    """What has room on the page: causes, expectations, terms and a table, and how many of the first two have none.
 
+    `whole_table` stands behind the page where `table` has only some of its rows.
+    """
+
+    causes: tuple[Cause, ...]
+    causes_left: int
     expectations: tuple[ExpectationFinding, ...]
     expectations_left: int
     glossary: tuple[tuple[str, str], ...]
+    table: Table | None
+    whole_table: Table | None = None
 
 
-def room(answer: Answer) -> Room:
-    """Return what has room, so that the page has at most 250 words in sentences: of expectations one, and at most four.
+def context(
+    found: Results, parts: Sequence[sweep.Part], drawings: Mapping[str, Drawing], answer: Answer
+) -> dict[str, Any]:
+    """Return what the first page shows."""
+    return {
+        "run": found.manifest.get("run", found.run.name),
+        "manifest": found.manifest,
+        "answer": answer,
+        "corrections": corrections(found.manifest, broken=found.broken),
+        "lead": _lead(answer, drawings),
+        "figures": {name: (drawing, Markup(drawing.svg)) for name, drawing in drawings.items()},  # noqa: S704 - our own SVG
+        "looks": {part.system: style.look(part.system) for part in parts},
+        "broken": found.broken,
+        "systems": [part.title for part in parts],
+    }
 
-    Where the answer has more words itself, one expectation is shown all the same. Those that did not hold go first,
-    then the undecided ones; terms go before a second expectation.
+
+def fitting(front: Mapping[str, Any]) -> tuple[Room, str]:
+    """Return the most that one sheet holds, and the page that has it; the least there is where nothing fits.
+
+    `front` is what `context` returns. Raises ReportError.
+    """
+    every = [
+        (room, templates.filled("first_page.html.j2", {**front, "room": room}))
+        for room in rooms(front["answer"])
+    ]
+    return next((one for one in every if len(pdf.laid_out(one[1]).pages) == 1), every[-1])
+
+
+def rooms(answer: Answer) -> list[Room]:
+    """Return what may stand on the page, from the most to the least: the first that fits on paper is the page.
+
+    Each has at most 250 words in sentences, where the answer without its causes has no more. Terms give way first,
+    then expectations, rows of the table, and causes.
+    """
+    tables = [(answer.table, None), *([(answer.leading, answer.table)] if answer.leading else [])]
+    every = [
+        *(
+            _room(answer, most, _MOST_CAUSES, *table)
+            for table in tables
+            for most in (_MOST_EXPECTATIONS, 1, 0)
+        ),
+        *(_room(answer, 0, most, *tables[-1]) for most in range(_MOST_CAUSES - 1, 0, -1)),
+    ]
+    return list(dict.fromkeys(every))
+
+
+def _room(
+    answer: Answer, expectations: int, most_causes: int, table: Table | None, whole: Table | None
+) -> Room:
+    """Return a page with so many expectations and causes at most; with fewer than all it has no terms.
+
+    Expectations that did not hold go first, then undecided ones; terms go before a second expectation.
     """
     words = MOST_WORDS - _RESERVE - sum(map(_count, _texts(answer)))
-    ordered = sorted(answer.expectations, key=_gravity)[:_MOST_EXPECTATIONS]
-    words -= sum(_count(_claimed(entry)) for entry in ordered[:1])
-    glossary, words = _within(answer.glossary, " ".join, words)
-    more, _ = _within(ordered[1:], _claimed, words)
-    shown = (*ordered[:1], *more)
-    return Room(shown, len(answer.expectations) - len(shown), glossary)
+    causes, words = _within(answer.causes[:most_causes], _caused, words)
+    ordered = sorted(answer.expectations, key=_gravity)[:expectations]
+    first, words = _within(ordered[:1], _claimed, words)
+    glossary, words = _within(answer.glossary if expectations == _MOST_EXPECTATIONS else (), " ".join, words)
+    more, _ = _within(ordered[1:] if first else (), _claimed, words)
+    shown = (*first, *more)
+    return Room(
+        causes=causes,
+        causes_left=len(answer.causes) - len(causes),
+        expectations=shown,
+        expectations_left=len(answer.expectations) - len(shown),
+        glossary=glossary,
+        table=table,
+        whole_table=whole,
+    )
 
 
 def _within(items: Sequence[T], text: Callable[[T], str], words: int) -> tuple[tuple[T, ...], int]:
@@ -57,18 +131,25 @@ def _claimed(entry: ExpectationFinding) -> str:
     return f"{entry.mark} {entry.verdict} {entry.system} {entry.claim} {entry.effect}"
 
 
+def _caused(cause: Cause) -> str:
+    return f"Why {cause.text} {cause.prevention}"
+
+
 def _gravity(entry: ExpectationFinding) -> int:
     return _GRAVITY.index(entry.tone) if entry.tone in _GRAVITY else len(_GRAVITY)
 
 
 def _texts(answer: Answer) -> Iterator[str]:
-    """Give the sentences of an answer: not its title, table and conditions, nor its expectations and terms."""
+    """Give the sentences of an answer: not its title, table and conditions, nor its causes, expectations and terms."""
     yield answer.question
     yield from (finding.text for finding in answer.findings)
     yield from (*answer.advice, *answer.notices, *answer.alarms)
-    for cause in answer.causes:
-        yield f"Why {cause.text} {cause.prevention} {cause.source}"
 
 
 def _count(text: str) -> int:
     return len(re.findall(r"\S+", text))
+
+
+def _lead(answer: Answer, drawings: Mapping[str, Drawing]) -> str:
+    """Name the figure of the first page: exactly what the answer compares, where that is not drawn over something."""
+    return "answer" if "answer" in drawings and answer.figure in _OF_EVERY_CASE else answer.figure

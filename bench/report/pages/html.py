@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
-from bench.report import results, style, sweep, templates
-from bench.report.answer.model import Answer
-from bench.report.corrections import corrections
-from bench.report.figures import Drawing, gallery
+from bench.report import results, sweep, templates
+from bench.report.figures import gallery
 from bench.report.pages import front_page
 from bench.report.pages.compared_cases import compared_cases
 from bench.report.presentation import presentation
@@ -39,9 +35,6 @@ from bench.report.sections import (
     worth,
 )
 
-_OF_EVERY_CASE = frozenset({"throughput", "service", "response", "e2e"})
-"""Figures that show every case of a run."""
-
 
 def render(run: Path) -> str:
     """Render a run's report. Raises ReportError where results or templates are missing or garbled."""
@@ -49,24 +42,17 @@ def render(run: Path) -> str:
     parts = sweep.parts(found)
     shown = presentation(run)
     drawings = gallery(found, parts, shown.labels, compared_cases(found, shown))
-    return templates.page("report.html.j2", _context(found, parts, drawings, run_answer(found)))
+    front = front_page.context(found, parts, drawings, run_answer(found))
+    room, _ = front_page.fitting(front)
+    return templates.page("report.html.j2", _behind(found, parts) | front | {"room": room})
 
 
-def _context(
-    found: results.Results, parts: Sequence[sweep.Part], drawings: Mapping[str, Drawing], answer: Answer
-) -> dict[str, Any]:
+def _behind(found: results.Results, parts: Sequence[sweep.Part]) -> dict[str, Any]:
+    """Return what stands behind the first page."""
     elsewhere = kept.elsewhere(found, parts)
     return {
-        "run": found.manifest.get("run", found.run.name),
-        "manifest": found.manifest,
-        "answer": answer,
-        "room": front_page.room(answer),
-        "corrections": corrections(found.manifest, broken=found.broken),
-        "lead": _lead(answer, drawings),
         "context": context.context(found),
         "elsewhere": elsewhere.summary() if elsewhere else "",
-        "figures": {name: (drawing, Markup(drawing.svg)) for name, drawing in drawings.items()},  # noqa: S704 - our own SVG
-        "looks": {part.system: style.look(part.system) for part in parts},
         "interval": certainty.interval(found),
         "worth": worth.tables(found),
         "effects": effects.tables(found, parts),
@@ -87,7 +73,6 @@ def _context(
         "errors": delivery.errors(found, parts),
         "listed": offending.LISTED,
         "offences": offending.count(found),
-        "broken": found.broken,
         "sliced": found.sliced,
         "over_rounds": certainty.over_rounds(found),
         "unanswered": unserved.some(found),
@@ -110,10 +95,4 @@ def _context(
         "manifest_lines": manifest.lines(found),
         "trials": len(found.trials),
         "valid": len(found.valid),
-        "systems": [part.title for part in parts],
     }
-
-
-def _lead(answer: Answer, drawings: Mapping[str, Drawing]) -> str:
-    """Name the figure of the first page: exactly what the answer compares, where that is not drawn over something."""
-    return "answer" if "answer" in drawings and answer.figure in _OF_EVERY_CASE else answer.figure
