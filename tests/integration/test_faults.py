@@ -210,7 +210,7 @@ def test_a_lossy_link_loses_about_its_share(backend: ProcessBackend, nodes: list
 
 def test_a_doubling_node_sends_twice_what_it_sends(backend: ProcessBackend, nodes: list[Node]) -> None:
     one, other, _ = nodes
-    command = ["nsenter", f"--net=/run/netns/{one.name}", sys.executable, "-c", DATAGRAMS, other.address]
+    command = ["nsenter", f"--net=/run/netns/{one.address}", sys.executable, "-c", DATAGRAMS, other.address]
     with namespace_socket(other) as received:
         backend.cut(one, rules("rules", other.address, double=True))
         subprocess.run(command, check=True)

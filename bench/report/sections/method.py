@@ -15,8 +15,8 @@ from bench.report.sections.fact import Fact
 from bench.scenario.values import AS_IS
 
 _INTERLEAVED = (
-    "The slices of all cases of a cluster alternate, in a new random order in each cycle, so that slow phases and "
-    "drift meet all cases to the same extent."
+    "The slices of all cases on clusters that run side by side alternate, in a new random order in each cycle, so that "
+    "slow phases and drift meet all cases to the same extent."
 )
 
 
