@@ -180,10 +180,9 @@ class Interleaved:
         used = of_group(one.rig.cluster.nodes, one.trial.case.group)
         with ExitStack() as stack:
             for rig in self._rigs.values():
-                for node in rig.cluster.nodes:
-                    if rig is not one.rig or node not in used:
-                        stack.callback(rig.cluster.backend.resume_node, node)
-                        rig.cluster.backend.pause_node(node)
+                others = [node for node in rig.cluster.nodes if rig is not one.rig or node not in used]
+                stack.callback(rig.cluster.backend.resume_all, others)
+                rig.cluster.backend.pause_all(others)
             yield
 
     def _measure(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:

@@ -87,8 +87,8 @@ class Servers:
             jvms={},
             spec=Cluster(system, "1", {}),
             backend=SimpleNamespace(
-                pause_node=lambda node: self.stopped.add(node.name),
-                resume_node=lambda node: self.stopped.discard(node.name),
+                pause_all=lambda nodes: self.stopped.update(node.name for node in nodes),
+                resume_all=lambda nodes: self.stopped.difference_update(node.name for node in nodes),
             ),
             nodes=[
                 SimpleNamespace(name=name, group=group)
