@@ -143,6 +143,14 @@ def test_a_paused_node_answers_nothing_and_others_do(backend: ProcessBackend, no
     assert answers(nodes[0])
 
 
+def test_several_nodes_are_paused_and_resumed_at_once(backend: ProcessBackend, nodes: list[Node]) -> None:
+    backend.pause_all(nodes[:2])
+    assert [answers(node) for node in nodes] == [False, False, True]
+
+    backend.resume_all(nodes[:2])
+    assert all(answers(node) for node in nodes)
+
+
 def test_a_cut_pair_exchanges_nothing_while_others_do(backend: ProcessBackend, nodes: list[Node]) -> None:
     one, other, third = nodes
     assert reaches(one, other)
