@@ -141,20 +141,21 @@ class Network:
         ]
         for index, node in enumerate(self._nodes):
             lines += [
-                f"netns add {node.name}",
-                f"link add {self._bridge}v{index} type veth peer name eth0 netns {node.name}",
+                f"netns add {node.address}",
+                f"link add {self._bridge}v{index} type veth peer name eth0 netns {node.address}",
                 f"link set {self._bridge}v{index} master {self._bridge} up",
             ]
         _ip(lines)
         for node in self._nodes:
-            _ip(["link set lo up", f"addr add {node.address}/24 dev eth0", "link set eth0 up"], node.name)
+            _ip(["link set lo up", f"addr add {node.address}/24 dev eth0", "link set eth0 up"], node.address)
 
     def enter(self, node: Node) -> list[str]:
         """Return the command prefix that starts a process in the node's namespace.
 
-        nsenter, not `ip netns exec`: that one would pin the mount table in a namespace of its own.
+        A namespace is named by the node's address, as nodes of two systems may have the same name. nsenter, not `ip
+        netns exec`: that one would pin the mount table in a namespace of its own.
         """
-        return ["nsenter", f"--net=/run/netns/{node.name}", "--"]
+        return ["nsenter", f"--net=/run/netns/{node.address}", "--"]
 
     def cut(self, node: Node, rules: PacketRules) -> None:
         """Put rules in force in the node's own namespace, as a table of their own."""
@@ -211,7 +212,7 @@ class Network:
         """Take the namespaces and the bridge away."""
         # Links first: with its namespace alone a link would go some time later, and its name stay taken.
         links = [f"link del {self._bridge}v{index}" for index in range(len(self._nodes))]
-        _ip([*links, *(f"netns del {node.name}" for node in self._nodes), f"link del {self._bridge}"])
+        _ip([*links, *(f"netns del {node.address}" for node in self._nodes), f"link del {self._bridge}"])
 
 
 def _ip(lines: list[str], namespace: str | None = None) -> None:

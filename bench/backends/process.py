@@ -7,7 +7,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -175,6 +175,17 @@ class ProcessBackend:
     def resume_node(self, node: Node) -> str:
         """See abilities.Pausable."""
         return self._signalled(node, signal.SIGCONT, stopped=False)
+
+    def pause_all(self, nodes: Iterable[Node]) -> None:
+        """Stop the processes of nodes, without waiting for each to stand still: that takes microseconds."""
+        self._signal_all(nodes, signal.SIGSTOP)
+
+    def resume_all(self, nodes: Iterable[Node]) -> None:
+        """Let the processes of nodes go on."""
+        self._signal_all(nodes, signal.SIGCONT)
+
+    def _signal_all(self, nodes: Iterable[Node], number: signal.Signals) -> None:
+        _signal([self._processes[node.name] for node in nodes if node.name in self._processes], number)
 
     def _signalled(self, node: Node, number: signal.Signals, *, stopped: bool) -> str:
         process = self._running(node)

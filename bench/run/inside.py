@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from bench.run.cluster import cluster_folder, load_processes, running
 from bench.run.deciding import FIRST_ROUNDS, Budget, Evaluation
 from bench.run.folder import RunFolder
 from bench.run.interleaved import Interleaved
-from bench.run.plan import Plan, longer, planned
+from bench.run.plan import Plan, Start, cluster_key, longer, planned
 from bench.run.progress import Progress
 from bench.run.rig import Rig
 from bench.run.trial import Bench
@@ -39,52 +40,68 @@ class Runner:
     web_fd: int | None = None
     clusters: list[dict[str, object]] = field(default_factory=list)
 
-    def run(self, groups: Sequence[tuple[Cluster, list[Trial]]]) -> None:
-        """Run every group on a cluster of its own; after a failed trial the rest get a fresh cluster."""
-        for cluster, trials in groups:
-            left = list(trials)
+    def run(self, starts: Sequence[Sequence[Start]]) -> None:
+        """Run the clusters of each start side by side; after a failed trial the rest get fresh clusters."""
+        for start in starts:
+            left = [trial for _, trials in start for trial in trials]
             while left:
                 before = len(left)
-                failure = self._on_one_cluster(cluster, left)
+                failure = self._on_fresh_clusters(left)
                 if failure is not None and len(left) == before:
                     self._give_up(left, failure)
                     break
 
-    def _on_one_cluster(self, cluster: Cluster, left: list[Trial]) -> str | None:
+    def _on_fresh_clusters(self, left: list[Trial]) -> str | None:
         """Run trials off the front of `left` until none is left or one failed; say why it did."""
+        clusters = {cluster_key(trial.case.cluster): trial.case.cluster for trial in left}
+        try:
+            with ExitStack() as stack:
+                rigs = dict(self._started(cluster, stack) for cluster in clusters.values())
+                self._warm_up(rigs, left)
+                if left[0].case.load.slices is not None:
+                    interleaved = Interleaved(rigs, self.seed, self.warm_up_s * len(rigs))
+                    return interleaved.run(left, self.progress.trial, self.progress.finished)
+                ((logs, rig),) = rigs.items()
+                return self._one_by_one(Bench(rig, logs), left)
+        except BenchError as error:
+            return str(error)
+
+    def _one_by_one(self, bench: Bench, left: list[Trial]) -> str | None:
+        while left:
+            trial = left[0]
+            document = bench.run(trial, self.progress.trial(trial))
+            del left[0]
+            self.progress.finished(trial, document)
+            if document["state"] == "failed":
+                return str(document["reason"])
+            if left:
+                bench.clear(trial)
+        return None
+
+    def _started(self, cluster: Cluster, stack: ExitStack) -> tuple[str, Rig]:
+        """Start a cluster and its load processes; return the name of its folder of logs, and its rig."""
         number = len(list(self.folder.logs.glob("[0-9]*")))
         where, logs = cluster_folder(self.folder, number, cluster)
         logs.mkdir(parents=True)
         self.progress.cluster(cluster.system)
-        try:
-            with load_processes(logs, self.web_fd) as load, running(cluster, where, logs) as live:
-                rig = Rig(live, load, self.folder, self.seed)
-                begun = time.monotonic()
-                cases = [trial.case for trial in left]
-                rounds = warm_up(rig, cases, self.warm_up_s, where / ".warm-up") if self.warm_up_s else []
-                self._started(cluster, live.start_s, time.monotonic() - begun, rounds)
-                if left[0].case.load.slices is not None:
-                    interleaved = Interleaved(rig, logs.name, self.warm_up_s)
-                    return interleaved.run(left, self.progress.trial, self.progress.finished)
-                bench = Bench(rig, logs.name)
-                while left:
-                    trial = left[0]
-                    document = bench.run(trial, self.progress.trial(trial))
-                    del left[0]
-                    self.progress.finished(trial, document)
-                    if document["state"] == "failed":
-                        return str(document["reason"])
-                    if left:
-                        bench.clear(trial)
-        except BenchError as error:
-            return str(error)
-        return None
+        load = stack.enter_context(load_processes(logs, self.web_fd))
+        live = stack.enter_context(running(cluster, where, logs))
+        return logs.name, Rig(live, load, self.folder, self.seed)
 
-    def _started(
-        self, cluster: Cluster, start_s: float, warm_up_s: float, rounds: list[dict[str, Any]]
-    ) -> None:
-        taken = {"start_s": round(start_s, 3), "warm_up_s": round(warm_up_s, 3)}
-        self.clusters.append({"system": cluster.system, **taken, "warm_up": rounds})
+    def _warm_up(self, rigs: Mapping[str, Rig], trials: Sequence[Trial]) -> None:
+        """Warm clusters up together, each for the cases of its trials, and write down how long it took."""
+        begun_s, rounds = time.monotonic(), list[dict[str, Any]]()
+        if self.warm_up_s:
+            loaded = [
+                (rig, [trial.case for trial in trials if trial.case.cluster == rig.cluster.spec])
+                for rig in rigs.values()
+            ]
+            rounds = warm_up(loaded, self.warm_up_s * len(rigs), self.folder.nodes / ".warm-up")
+        taken_s = round(time.monotonic() - begun_s, 3)
+        for rig in rigs.values():
+            live = rig.cluster
+            started = {"system": live.spec.system, "start_s": round(live.start_s, 3), "warm_up_s": taken_s}
+            self.clusters.append({**started, "warm_up": rounds})
 
     def _give_up(self, trials: Sequence[Trial], reason: str) -> None:
         for trial in trials:
@@ -125,7 +142,7 @@ def _run(folder: RunFolder, web_fd: int | None, budget_s: float | None) -> None:
         runner = Runner(folder, plan.seed, plan.loaded.scenario.warm_up.cluster, progress, web_fd)
         try:
             if budget_s is None:
-                runner.run(plan.clusters(_missing(folder, plan)))
+                runner.run(plan.starts(_missing(folder, plan)))
             else:
                 _go_on(folder, plan, runner, Budget(budget_s))
         finally:
@@ -146,7 +163,7 @@ def _go_on(folder: RunFolder, plan: Plan, runner: Runner, budget: Budget) -> Non
     least = plan.loaded.scenario.repeats
     while True:
         begun = time.monotonic()
-        runner.run(plan.clusters(_missing(folder, plan)))
+        runner.run(plan.starts(_missing(folder, plan)))
         round_s = time.monotonic() - begun
         if plan.rounds >= max(least, FIRST_ROUNDS):
             outlook = evaluation.look()

@@ -1,7 +1,7 @@
-"""All trials of one cluster start, measured in slices that follow one another in a new random order in each cycle.
+"""All trials of clusters that run side by side, in slices that follow one another in a new random order in each cycle.
 
 What the machine and the servers do from one second to the next, and what compilers have not done yet, then falls on
-all cases alike.
+all cases to the same extent.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import math
 import random
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -41,6 +42,7 @@ Finished = Callable[[Trial, Document], None]
 class _OpenTrial:
     """A trial whose topic, consumers and producers are there."""
 
+    rig: Rig
     trial: Trial
     working: Path
     topic: Topic
@@ -67,13 +69,17 @@ def growth(before: Mapping[int, int], after: Mapping[int, int]) -> float:
 
 
 class Interleaved:
-    """Measures trials on one cluster start; `logs` is the name of this cluster's folder of logs."""
+    """Measures trials on clusters that run side by side, one loaded at a time."""
 
-    def __init__(self, rig: Rig, logs: str, settling_s: float) -> None:
-        """Measure on this cluster; trials settle for two cycles at least, and for so long at most."""
-        self._rig = rig
-        self._logs = logs
+    def __init__(self, rigs: Mapping[str, Rig], seed: int, settling_s: float) -> None:
+        """Measure on these clusters, each by the name of its folder of logs.
+
+        Random orders come from the run's seed. Trials settle for two cycles at least, and for so long at most.
+        """
+        self._rigs = rigs
+        self._seed = f"{seed}/{'/'.join(rigs)}"
         self._settling_s = settling_s
+        self._samplers: dict[str, SliceSampler] = {}
         self._machine: dict[str, Any] = {}
 
     def run(self, left: list[Trial], live: Callable[[Trial], Live], finished: Finished) -> str | None:
@@ -84,11 +90,15 @@ class Interleaved:
         """
         self._machine, self._current = probe(), left[0]
         try:
-            self._rig.create_topics([topics_of(trial)[0] for trial in left])
+            for rig in self._rigs.values():
+                rig.create_topics([topics_of(trial)[0] for trial in left if self._rig(trial) is rig])
             opened = [self._open(trial) for trial in left]
-            with self._rig.slice_sampler() as sampler:
-                self._settle(opened, sampler, live)
-                self._measure(opened, sampler, live)
+            with ExitStack() as stack:
+                for logs, rig in self._rigs.items():
+                    beside = [other for other in self._rigs.values() if other is not rig]
+                    self._samplers[logs] = stack.enter_context(rig.slice_sampler(beside))
+                self._settle(opened, live)
+                self._measure(opened, live)
             self._machine["line_after_ns"] = line_ns()
             for one in opened:
                 document = self._close(one)
@@ -101,21 +111,30 @@ class Interleaved:
             return str(error)
         return None
 
+    def _logs(self, trial: Trial) -> str:
+        """Return the name of the folder of logs of a trial's cluster."""
+        return next(logs for logs, rig in self._rigs.items() if rig.cluster.spec == trial.case.cluster)
+
+    def _rig(self, trial: Trial) -> Rig:
+        return self._rigs[self._logs(trial)]
+
     def _open(self, trial: Trial) -> _OpenTrial:
         """Connect the consumers and the producers of a trial, whose topic is there."""
         self._current = trial
-        rig, cluster = self._rig, self._rig.cluster
+        rig = self._rig(trial)
+        cluster = rig.cluster
         working = rig.folder.open_trial(trial.number)
-        document = record.blank(trial) | {"logs": self._logs, "disk": cluster.disks.become(trial.case.disk)}
+        document = record.blank(trial) | {
+            "logs": self._logs(trial),
+            "disk": cluster.disks.become(trial.case.disk),
+        }
         (topic,) = topics_of(trial)
         effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
         rig.subscribe(trial, topic, working / "receives")
         opened = rig.open(trial, topic, working / "sends")
-        return _OpenTrial(trial, working, topic, document, effective, opened)
+        return _OpenTrial(rig, trial, working, topic, document, effective, opened)
 
-    def _settle(
-        self, opened: Sequence[_OpenTrial], sampler: SliceSampler, live: Callable[[Trial], Live]
-    ) -> None:
+    def _settle(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
         """Load every trial in cycles of which nothing counts, until one is hardly faster or the time is over.
 
         Logs, connections and caches are new to the servers, and their compilers are still at work. In the first cycle
@@ -127,13 +146,14 @@ class Interleaved:
             cycle_begun_s, acks = time.monotonic(), dict[int, int]()
             for one in self._shuffled(opened, f"settling {cycle}"):
                 self._current = one.trial
-                self._rig.cluster.disks.change(one.trial.case.disk)
+                one.rig.cluster.disks.change(one.trial.case.disk)
                 asked = one.trial.case.telemetry and cycle == 0
                 if asked:
-                    sampler.rehearse()
-                done = self._rig.run_slice(one.trial, SETTLING_SLICE, live(one.trial))
+                    self._samplers[self._logs(one.trial)].rehearse()
+                with self._alone(one):
+                    done = one.rig.run_slice(one.trial, SETTLING_SLICE, live(one.trial))
                 if asked:
-                    sampler.rehearse()
+                    self._samplers[self._logs(one.trial)].rehearse()
                 if done["stalled"]:
                     raise LoadError(
                         "The load broke off while it settled: nothing came back from the brokers."
@@ -148,27 +168,43 @@ class Interleaved:
     def _shuffled(self, trials: Sequence[_OpenTrial], cycle: str) -> list[_OpenTrial]:
         """Return the trials in the order of a cycle, by the run's seed."""
         shuffled = list(trials)
-        random.Random(f"{self._rig.seed}/{self._logs}/{cycle}").shuffle(shuffled)
+        random.Random(f"{self._seed}/{cycle}").shuffle(shuffled)
         return shuffled
 
-    def _measure(
-        self, opened: Sequence[_OpenTrial], sampler: SliceSampler, live: Callable[[Trial], Live]
-    ) -> None:
+    @contextmanager
+    def _alone(self, one: _OpenTrial) -> Iterator[None]:
+        """Stop the servers that a trial does not use while it is loaded: idle ones would take a part of the CPU.
+
+        Between slices all go on, so that none loses its session, however long its turn is in coming.
+        """
+        used = of_group(one.rig.cluster.nodes, one.trial.case.group)
+        with ExitStack() as stack:
+            for rig in self._rigs.values():
+                others = [node for node in rig.cluster.nodes if rig is not one.rig or node not in used]
+                stack.callback(rig.cluster.backend.resume_all, others)
+                rig.cluster.backend.pause_all(others)
+            yield
+
+    def _measure(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
         """Run all cycles: in each every trial that has a slice left gets one."""
         slices = {one.trial.number: one.trial.case.load.slices or 0 for one in opened}
         for cycle in range(max(slices.values())):
             going = [one for one in opened if one.goes_on and cycle < slices[one.trial.number]]
             for one in self._shuffled(going, str(cycle)):
-                self._slice(one, cycle, sampler, live(one.trial))
+                self._slice(one, cycle, live(one.trial))
         for one in opened:
-            used = of_group(self._rig.cluster.nodes, one.trial.case.group)
-            others = {node.name for node in self._rig.cluster.nodes} - {node.name for node in used}
-            sampler.write(one.trial.number, one.working / "telemetry" / "samples.parquet", others)
+            nodes = one.rig.cluster.nodes
+            others = {node.name for node in nodes} - {
+                node.name for node in of_group(nodes, one.trial.case.group)
+            }
+            file = one.working / "telemetry" / "samples.parquet"
+            self._samplers[self._logs(one.trial)].write(one.trial.number, file, others)
 
-    def _slice(self, one: _OpenTrial, cycle: int, sampler: SliceSampler, live: Live) -> None:
+    def _slice(self, one: _OpenTrial, cycle: int, live: Live) -> None:
         """Load a trial for one slice, with its own disk, and look at everybody just before and just after."""
         self._current = trial = one.trial
-        disks, case, number = self._rig.cluster.disks, trial.case, len(one.slices)
+        disks, case, number = one.rig.cluster.disks, trial.case, len(one.slices)
+        sampler = self._samplers[self._logs(trial)]
         scraped = cycle % SCRAPED_CYCLES == 0
         disks.change(case.disk)
         fsyncs = disks.count(case.disk)
@@ -180,7 +216,8 @@ class Interleaved:
 
         if case.telemetry:
             sampler.before(trial.number, number, scraped=scraped)
-        done = self._rig.run_slice(trial, number, take)
+        with self._alone(one):
+            done = one.rig.run_slice(trial, number, take)
         if case.telemetry:
             sampler.after(trial.number, number, scraped=scraped)
         for name, held_ns in disks.held_since(fsyncs).items():
@@ -191,7 +228,7 @@ class Interleaved:
     def _close(self, one: _OpenTrial) -> Document:
         """Disconnect a trial, read its topic whole, store it; return its trial.json."""
         self._current = trial = one.trial
-        rig = self._rig
+        rig = one.rig
         sent = record.in_slices(one.opened, one.slices, rig.close(trial))
         if trial.case.load.consumers:
             rig.catch_up(trial.number, sent["sent"])
@@ -206,6 +243,6 @@ class Interleaved:
 
     def _fail(self, trial: Trial, reason: str) -> Document:
         """Store a trial as failed; what of its event log is there stays."""
-        document = record.blank(trial) | {"logs": self._logs} | record.failed(reason)
-        self._rig.folder.close_trial(trial.number, document)
+        document = record.blank(trial) | {"logs": self._logs(trial)} | record.failed(reason)
+        self._rig(trial).folder.close_trial(trial.number, document)
         return document

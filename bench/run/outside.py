@@ -19,6 +19,7 @@ from bench.run import folder as run_folder
 from bench.run.folder import RunFolder, now_utc
 from bench.run.manifest import differences, manifest, ran_on
 from bench.run.plan import Plan, plan, planned
+from bench.run.sharing import side_by_side
 from bench.scenario import families, find, load
 
 _WEB = ("127.0.0.1", 8089)
@@ -81,7 +82,7 @@ def _check(chosen: Plan, out: Path) -> None:
     breaking.require(trial.case for trial in chosen.trials)
     cases = [trial.case for trial in chosen.trials]
     written_bytes = max(map(preflight.written, cases), default=0)
-    preflight.check((case.cluster for case in cases), out, written_bytes)
+    preflight.check(side_by_side(cases), out, written_bytes)
 
 
 def _run(folder: RunFolder, budget_s: float | None, *, web: bool) -> int:

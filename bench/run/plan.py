@@ -1,10 +1,11 @@
 """What a run will do: which points of the sweep can exist, and in which order the trials are run.
 
-A round is one pass over all cases. Within a round, cases that share a cluster run on one, freshly started. The clusters
-are shuffled anew in every round, from the seed, so the rounds of a longer plan begin with those of a shorter one. The
-trials of a cluster are interleaved, or, where something breaks, follow one another: then the cases are shuffled once,
-and every round begins at another of them: a server that goes on getting faster, trial by trial, favours none, since
-over the rounds each case has had early and late places alike.
+A round is one pass over all cases. Within a round, cases that share a cluster run on one, freshly started, and
+clusters of both systems run side by side (sharing.py). Their order is shuffled anew in every round, from the seed, so
+the rounds of a longer plan begin with those of a shorter one. The trials of clusters that run side by side are
+interleaved. Where something breaks they follow one another: then the cases are shuffled once, and every round begins
+at another of them. So a server that goes on getting faster, trial by trial, favours none: over the rounds each case
+has had early and late places to the same extent.
 """
 
 from __future__ import annotations
@@ -13,17 +14,20 @@ import json
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from itertools import groupby
-from typing import Any
+from itertools import chain, groupby
+from typing import Any, TypeAlias
 
 from bench.errors import EventLogError
 from bench.model import Case, Cluster, Settings, Trial, text
 from bench.run import breaking, claims, estimate, wiring
 from bench.run.folder import RunFolder
-from bench.run.sharing import on_shared_clusters
+from bench.run.sharing import on_shared_clusters, side_by_side
 from bench.scenario import Loaded, cases, load
 from bench.scenario.expand import has, omits
 from bench.systems.protocols import System
+
+Start: TypeAlias = tuple[Cluster, list[Trial]]
+"""A cluster and the trials on one start of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,26 @@ class Plan:
     swept: Mapping[str, list[str]]
     cases: tuple[str, ...]
 
-    def clusters(self, trials: list[Trial] | None = None) -> list[tuple[Cluster, list[Trial]]]:
+    def starts(self, trials: list[Trial] | None = None) -> list[list[Start]]:
+        """Group consecutive clusters of a round that run side by side, each with its trials."""
+        place = {
+            cluster_key(cluster): number
+            for number, clusters in enumerate(side_by_side([trial.case for trial in self.trials]))
+            for cluster in clusters
+        }
+        started = self.clusters(trials)
+        alone = iter(range(len(started)))
+        grouped = groupby(
+            started,
+            key=lambda start: (
+                start[1][0].round,
+                place[cluster_key(start[0])],
+                next(alone) if start[1][0].case.load.slices is None else -1,
+            ),
+        )
+        return [list(members) for _, members in grouped]
+
+    def clusters(self, trials: list[Trial] | None = None) -> list[Start]:
         """Group consecutive trials that share a cluster and a round: one cluster start each.
 
         What broke a cluster may have left something behind: a trial with faults has a cluster of its own.
@@ -190,9 +213,9 @@ def _ordered(possible: list[Case], rounds: int, seed: int) -> list[Trial]:
     for members in groups.values():
         chance.shuffle(members)
     for number in range(rounds):
-        keys = list(groups)
-        random.Random(f"{seed}/{number}").shuffle(keys)
-        for key in keys:
+        together = [[cluster_key(cluster) for cluster in clusters] for clusters in side_by_side(possible)]
+        random.Random(f"{seed}/{number}").shuffle(together)
+        for key in chain.from_iterable(together):
             for case in _turned(groups[key], number, rounds):
                 ordered.append(Trial(len(ordered), number, case))
     return ordered

@@ -22,7 +22,7 @@ _SPECS = {"kafka": KafkaSpec, "pulsar": PulsarSpec}
 def up(system: str, out: Path) -> int:
     """Start a default cluster of `system` in a sandbox; returns the exit status once it is gone again."""
     with alone.on_machine(f"bench up {system}"):
-        preflight.check([_cluster(system)], out)
+        preflight.check([[_cluster(system)]], out)
         with tempfile.TemporaryDirectory(dir=out, prefix=f"up-{system}-") as folder:
             return sandbox.run("bench.run.play", [system, folder, str(os.getpid())])
 

@@ -46,18 +46,19 @@ class Finding:
     problem: str | None = None
 
 
-def check(clusters: Iterable[Cluster], out: Path, written_bytes: int = 0) -> None:
+def check(groups: Iterable[Sequence[Cluster]], out: Path, written_bytes: int = 0) -> None:
     """Raise SetupError, before anything starts, for what would make this run fail later.
 
-    `written_bytes` is what the largest trial writes to the servers' disks, as far as that is known (`written`).
+    The clusters of one of the `groups` run side by side. `written_bytes` is what the largest trial writes to the
+    servers' disks, as far as that is known (`written`).
     """
-    every = list(clusters)
+    every = list(groups)
     out.mkdir(parents=True, exist_ok=True)
     disks.check_space(out, _DISK_BYTES + written_bytes)
     _require(_sandbox())
-    for cluster in every:
-        _check_memory(nodes(cluster, out))
-    if any(cluster.nodes for cluster in every):
+    for clusters in every:
+        _check_memory(servers(clusters))
+    if any(cluster.nodes for clusters in every for cluster in clusters):
         for finding in (_java(), *(_command(name) for name in ("nsenter", "ip"))):
             _require(finding)
 
@@ -73,18 +74,23 @@ def written(case: Case) -> int:
     return messages * load.message_bytes * each
 
 
-def memory_bytes(servers: Iterable[Node]) -> int:
-    """Return what a cluster and its load may take."""
-    return sum(node.memory_bytes for node in servers) + _LOAD_BYTES
+def servers(clusters: Iterable[Cluster]) -> list[Node]:
+    """Return the nodes of clusters that run side by side."""
+    return [node for cluster in clusters for node in nodes(cluster, Path("/nodes"))]
 
 
-def _check_memory(servers: Sequence[Node]) -> None:
-    """Raise SetupError when the machine's free memory doesn't hold a cluster and its load."""
-    needed = memory_bytes(servers)
+def memory_bytes(every: Iterable[Node]) -> int:
+    """Return what nodes and their load may take."""
+    return sum(node.memory_bytes for node in every) + _LOAD_BYTES
+
+
+def _check_memory(every: Sequence[Node]) -> None:
+    """Raise SetupError when the machine's free memory doesn't hold nodes and their load."""
+    needed = memory_bytes(every)
     free = psutil.virtual_memory().available
     if needed > free:
         message = (
-            f"the cluster of {len(servers)} nodes and its load need {needed / 2**30:.1f} GiB of memory, "
+            f"{len(every)} nodes and their load need {needed / 2**30:.1f} GiB of memory, "
             f"{free / 2**30:.1f} GiB are free: close other programs, use fewer nodes "
             "(--set systems.<system>.nodes.<role>=n) or smaller heaps "
             "(--set systems.<system>.heap_mib.<role>=n)"
@@ -92,9 +98,9 @@ def _check_memory(servers: Sequence[Node]) -> None:
         raise SetupError(message)
 
 
-def fetch_missing(servers: Iterable[tuple[str, str]]) -> None:
+def fetch_missing(versions: Iterable[tuple[str, str]]) -> None:
     """Fetch the server versions that a scenario names and that are not there yet."""
-    for name, version in servers:
+    for name, version in versions:
         if name != "memory":
             artifacts.fetch(name, version)
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from bench.faults import Timeline, read_steps, stands
 from bench.load.commands import Close, Command, Drain, Finish, Open, Produce, RunSlice, Subscribe
-from bench.model import Case, Topic, Trial, of_group
+from bench.model import Case, Topic, Trial
 from bench.run.cluster import LiveCluster, LoadProcesses
 from bench.run.folder import RunFolder
 from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, SliceSampler, Watched
@@ -54,17 +54,22 @@ class Rig:
         with Sampler(self._watched(), file, often=not stands(read_steps(case.faults))) as sampler:
             yield sampler.told
 
-    def slice_sampler(self) -> SliceSampler:
-        """Return what looks at everybody around the slices of this cluster's trials."""
-        return SliceSampler(self._watched())
+    def slice_sampler(self, beside: Sequence[Rig] = ()) -> SliceSampler:
+        """Return what looks at everybody around the slices of this cluster's trials, with other clusters beside it."""
+        return SliceSampler(self._watched(beside))
 
-    def _watched(self) -> Watched:
+    def pids(self) -> list[int]:
+        """Return the process ids of servers and load processes."""
+        return [*self.cluster.backend.pids().values(), self.load.producing.pid, self.load.consuming.pid]
+
+    def _watched(self, beside: Sequence[Rig] = ()) -> Watched:
         return Watched(
             servers=self.cluster.nodes,
             pids=self.cluster.backend.pids,
             scrapes=self.cluster.scrapes,
             clients={PRODUCERS: self.load.producing.pid, CONSUMERS: self.load.consuming.pid},
             folder=self.folder.path,
+            neighbours=lambda: [pid for rig in beside for pid in rig.pids()],
         )
 
     def seed_of(self, number: int) -> int:
@@ -102,30 +107,13 @@ class Rig:
         """Load an open trial for one slice, and let its consumers have what it sent. Raises LoadError, NodeDiedError.
 
         What servers still have to do for it then (followers that nobody waited for, and what stands in connections
-        with acks=0) would fall on the next slice. Storage nodes of other groups are stopped meanwhile.
+        with acks=0) would fall on the next slice.
         """
-        with self._others_stopped(trial.case):
-            done = self.load_slice(trial, number, live)
+        done = self.load_slice(trial, number, live)
         if trial.case.load.consumers:
             drain = Drain(trial=trial.number, expected=done["acked_before"] + done["acked"], grace_s=_DRAIN_S)
             self.consume(drain, _TAIL_S)
         return done
-
-    @contextmanager
-    def _others_stopped(self, case: Case) -> Iterator[None]:
-        """Stop the processes of storage nodes that a case does not use: idle ones would take a part of the CPU.
-
-        Between slices all go on, so that none loses its session, however long its turn is in coming.
-        """
-        backend, used = self.cluster.backend, of_group(self.cluster.nodes, case.group)
-        others = [node for node in self.cluster.nodes if node not in used]
-        try:
-            for node in others:
-                backend.pause_node(node)
-            yield
-        finally:
-            for node in others:
-                backend.resume_node(node)
 
     def load_slice(self, trial: Trial, number: int, live: Live) -> Document:
         """Load an open trial for one slice; its consumers may be behind. Raises LoadError, NodeDiedError."""

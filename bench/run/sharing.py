@@ -1,20 +1,19 @@
-"""Cases that need other servers, on one cluster all the same where the system can do that.
+"""Cases that need other servers: on one cluster where the system can do that, else on clusters side by side.
 
-What differs from one start to the next, and from one minute to the next, then falls on all of them.
+What differs from one minute to the next, and on one cluster from one start to the next, then falls on all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
+from itertools import chain
 from typing import TypeVar
 
 import psutil
 
 from bench.model import Case, Cluster
 from bench.run import preflight, wiring
-from bench.run.cluster import nodes
 
 
 def on_shared_clusters(cases: Sequence[Case]) -> list[Case]:
@@ -33,10 +32,34 @@ def on_shared_clusters(cases: Sequence[Case]) -> list[Case]:
 
 
 _MOST_MEMORY = 0.75
-"""A shared cluster and its load take no more of the machine's memory than this: other programs need some, too."""
+"""Servers and their load take no more of the machine's memory than this: other programs need some, too."""
 _Thing = TypeVar("_Thing")
 _Place = tuple[Cluster, Cluster, str]
 """A cluster, the one that its cases run on, and their group there."""
+
+
+def side_by_side(cases: Sequence[Case]) -> list[list[Cluster]]:
+    """Group the clusters of cases that are measured in slices: those of a group run side by side, one loaded at a time.
+
+    A group has one cluster of each system, as nodes of one system have the same addresses: the first of each, the
+    second of each, in the order of the cases. Where the machine's memory does not hold a group each of its clusters
+    runs alone, and so do those of cases that are loaded contiguously.
+    """
+    groups: list[list[Cluster]] = []
+    contiguous = [case.cluster for case in cases if case.load.slices is None]
+    places: dict[str, int] = {}
+    for cluster in _once(case.cluster for case in cases if case.load.slices is not None):
+        place = places[cluster.system] = places.get(cluster.system, -1) + 1
+        if place == len(groups):
+            groups.append([])
+        groups[place].append(cluster)
+    fitting = [[group] if _fits(group) else [[cluster] for cluster in group] for group in groups]
+    return [*chain.from_iterable(fitting), *([cluster] for cluster in _once(contiguous))]
+
+
+def _fits(clusters: Iterable[Cluster]) -> bool:
+    needed = preflight.memory_bytes(preflight.servers(clusters))
+    return bool(needed <= _MOST_MEMORY * psutil.virtual_memory().total)
 
 
 def _placed(case: Case, places: Sequence[_Place]) -> Case:
@@ -64,10 +87,7 @@ def _shared(system: str, cases: Sequence[Case]) -> Iterator[_Place]:
 
 def _can_share(system: str, clusters: Sequence[Cluster]) -> bool:
     found = wiring.system(system).shared(clusters)
-    if found is None:
-        return False
-    needed = preflight.memory_bytes(nodes(found[0], Path("/nodes")))
-    return bool(needed <= _MOST_MEMORY * psutil.virtual_memory().total)
+    return found is not None and _fits([found[0]])
 
 
 def _once(values: Iterable[_Thing]) -> list[_Thing]:

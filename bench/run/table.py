@@ -11,9 +11,9 @@ from rich.table import Table
 
 from bench.model import text
 from bench.run import preflight
-from bench.run.cluster import nodes
 from bench.run.plan import Plan
 from bench.run.preflight import Finding
+from bench.run.sharing import side_by_side
 
 
 def plan_line(plan: Plan) -> str:
@@ -45,7 +45,7 @@ def plan_table(plan: Plan) -> RenderableType:
         parts.append(_left_out(plan))
     return Group(
         *parts,
-        f"memory: {_memory(plan) / 2**30:.1f} GiB for the largest cluster and its load",
+        f"memory: {_memory(plan) / 2**30:.1f} GiB for the servers and their load",
         plan_line(plan),
     )
 
@@ -64,8 +64,8 @@ def _left_out(plan: Plan) -> Table:
 
 
 def _memory(plan: Plan) -> int:
-    clusters = (trial.case.cluster for trial in plan.trials)
-    return max(preflight.memory_bytes(nodes(cluster, plan.loaded.file.parent)) for cluster in clusters)
+    groups = side_by_side([trial.case for trial in plan.trials])
+    return max(preflight.memory_bytes(preflight.servers(clusters)) for clusters in groups)
 
 
 def findings_table(found: Iterable[Finding]) -> Table:

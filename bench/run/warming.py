@@ -24,8 +24,11 @@ _REST, _GROWTH = 0.15, 1.1
 many times the acknowledgements of the one before is no rest."""
 
 
-def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> list[Document]:
+def warm_up(clusters: Sequence[tuple[Rig, Sequence[Case]]], most_s: float, working: Path) -> list[Document]:
     """Send to throw-away topics until the servers' compilers rest under load and it gets no faster, or for `most_s`.
+
+    All clusters that run side by side are warmed up together, each for its cases; while one is loaded the compilers of
+    the others go on.
 
     A fresh JVM compiles what it is asked to do often, and each trial would be faster than the one before
     (seen: four times as fast after 18 trials). So the load goes on, in rounds with a turn for each case: what is left
@@ -38,8 +41,19 @@ def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> li
     Returns of each round how many turns it had, their acknowledgements, the share of a core that compilers took, and
     whether that is rest. The first round is whole whatever it takes; the last one may have turns for some only.
     """
-    with _loads(rig, _alike_once(cases), working) as turns:
-        return in_rounds(turns, Compilers(lambda: rig.cluster.backend.pids().values()), most_s)
+    once = [(rig, _alike_once(cases)) for rig, cases in clusters]
+    count = sum(len(cases) for _, cases in once)
+
+    def pids() -> Iterator[int]:
+        for rig, _ in once:
+            yield from rig.cluster.backend.pids().values()
+
+    with ExitStack() as stack:
+        turns: list[Callable[[], int]] = []
+        for rig, cases in once:
+            loads = [_load(number, case, count) for number, case in enumerate(cases)]
+            turns += stack.enter_context(_connected(rig, loads, working / rig.cluster.spec.system))
+        return in_rounds(turns, Compilers(pids), most_s)
 
 
 def in_rounds(turns: Sequence[Callable[[], int]], compilers: Compilers, most_s: float) -> list[Document]:
@@ -71,9 +85,8 @@ class _WarmUpLoad:
 
 
 @contextmanager
-def _loads(rig: Rig, cases: Sequence[Case], working: Path) -> Iterator[list[Callable[[], int]]]:
-    """Connect the load of each case; give their turns, and take everything away again."""
-    loads = [_load(number, case, len(cases)) for number, case in enumerate(cases)]
+def _connected(rig: Rig, loads: Sequence[_WarmUpLoad], working: Path) -> Iterator[list[Callable[[], int]]]:
+    """Connect the loads of a cluster; give their turns, and take everything away again."""
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, working, ignore_errors=True)
         sampler = stack.enter_context(rig.slice_sampler())

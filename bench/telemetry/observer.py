@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,13 +30,17 @@ _CLIENT_FIGURES = {"loop_lag_s": "loop_lag_ns", "recorder_backlog": "recorder_ba
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Who is looked at: servers with their process ids as they are now, load processes, the disk below `folder`."""
+    """Who is looked at: servers with their process ids as they are now, load processes, the disk below `folder`.
+
+    `neighbours` are processes of clusters beside this one: what they take is other work.
+    """
 
     servers: Sequence[Node]
     pids: Callable[[], Mapping[str, int]]
     scrapes: Mapping[str, Scrape]
     clients: Mapping[str, int]
     folder: Path
+    neighbours: Callable[[], Collection[int]] = tuple
 
 
 class Sample(NamedTuple):
@@ -87,7 +91,8 @@ class Observer:
             found += _samples(at_ns, name, self._roles[name], [(SCRAPED, reader.received_bytes)])
         for name, pid in self._watched.clients.items():
             found += _samples(at_ns, name, CLIENT, host.process(pid, network=False))
-        for pid in host.own_processes({*self._watched.pids().values(), *self._watched.clients.values()}):
+        known = {*self._watched.pids().values(), *self._watched.clients.values()}
+        for pid in host.own_processes({*known, *self._watched.neighbours()}):
             found += _samples(at_ns, f"{SUITE} {pid}", SUITE, host.process(pid, network=False))
         found += _samples(at_ns, MACHINE, MACHINE, [*host.machine(), *self._disk.read()])
         self._keep(found)

@@ -48,7 +48,7 @@ def echo(name: str, host: int, folder: Path, first: str = "") -> Node:
 
 def reaches(one: Node, other: Node) -> bool:
     """Whether a node gets an answer from another."""
-    command = ["nsenter", f"--net=/run/netns/{one.name}", sys.executable, "-c", ASK, other.address]
+    command = ["nsenter", f"--net=/run/netns/{one.address}", sys.executable, "-c", ASK, other.address]
     return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
@@ -60,7 +60,7 @@ def namespace_socket(node: Node) -> Iterator[socket.socket]:
         "import socket, sys; u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.bind(('', 9)); "
         "socket.send_fds(socket.socket(fileno=int(sys.argv[1])), [b'.'], [u.fileno()])"
     )
-    command = ["nsenter", f"--net=/run/netns/{node.name}", sys.executable, "-c", code, str(there.fileno())]
+    command = ["nsenter", f"--net=/run/netns/{node.address}", sys.executable, "-c", code, str(there.fileno())]
     with here, there:
         subprocess.run(command, check=True, pass_fds=(there.fileno(),))
         _, descriptors, _, _ = socket.recv_fds(here, 1, 1)

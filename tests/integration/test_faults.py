@@ -143,6 +143,14 @@ def test_a_paused_node_answers_nothing_and_others_do(backend: ProcessBackend, no
     assert answers(nodes[0])
 
 
+def test_several_nodes_are_paused_and_resumed_at_once(backend: ProcessBackend, nodes: list[Node]) -> None:
+    backend.pause_all(nodes[:2])
+    assert [answers(node) for node in nodes] == [False, False, True]
+
+    backend.resume_all(nodes[:2])
+    assert all(answers(node) for node in nodes)
+
+
 def test_a_cut_pair_exchanges_nothing_while_others_do(backend: ProcessBackend, nodes: list[Node]) -> None:
     one, other, third = nodes
     assert reaches(one, other)
@@ -210,7 +218,7 @@ def test_a_lossy_link_loses_about_its_share(backend: ProcessBackend, nodes: list
 
 def test_a_doubling_node_sends_twice_what_it_sends(backend: ProcessBackend, nodes: list[Node]) -> None:
     one, other, _ = nodes
-    command = ["nsenter", f"--net=/run/netns/{one.name}", sys.executable, "-c", DATAGRAMS, other.address]
+    command = ["nsenter", f"--net=/run/netns/{one.address}", sys.executable, "-c", DATAGRAMS, other.address]
     with namespace_socket(other) as received:
         backend.cut(one, rules("rules", other.address, double=True))
         subprocess.run(command, check=True)

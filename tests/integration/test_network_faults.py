@@ -51,7 +51,7 @@ def until(condition: Callable[[], bool]) -> bool:
 
 def tables(node: Node) -> str:
     """What the packet filter in a node's namespace lists."""
-    command = ["nsenter", f"--net=/run/netns/{node.name}", "nft", "list", "tables"]
+    command = ["nsenter", f"--net=/run/netns/{node.address}", "nft", "list", "tables"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
@@ -87,7 +87,7 @@ def test_what_comes_in_is_dropped_and_what_goes_out_arrives(
         for sender, to in ((one, other), (other, one)):
             command = [
                 "nsenter",
-                f"--net=/run/netns/{sender.name}",
+                f"--net=/run/netns/{sender.address}",
                 sys.executable,
                 "-c",
                 DATAGRAMS,
@@ -200,6 +200,6 @@ def test_packets_are_not_led_to_a_queue_where_one_way_is_refused(
     with pytest.raises(FaultError, match="packet filter of echo-1 failed"):
         backend.slow_network(nodes[0], [nodes[1].address], ["10.0.0.1/99"], Link(delay_s=1.0))
 
-    command = ["nsenter", f"--net=/run/netns/{nodes[0].name}", "iptables", "--list-rules"]
+    command = ["nsenter", f"--net=/run/netns/{nodes[0].address}", "iptables", "--list-rules"]
     assert "NFQUEUE" not in subprocess.run(command, check=True, capture_output=True, text=True).stdout
     assert reaches(nodes[0], nodes[1])

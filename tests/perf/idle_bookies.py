@@ -77,7 +77,7 @@ def neighbours(rig: Rig, case: Case) -> list[int]:
 
 def slice_of(rig: Rig, one: Measured, *, stop: bool, counts: bool) -> None:
     with stopped(neighbours(rig, one.trial.case) if stop else []):
-        done = rig.load_slice(one.trial, one.taken, unheard)
+        done = rig.run_slice(one.trial, one.taken, unheard)
     one.taken += 1
     if counts:
         (one.stopped if stop else one.idle).append(done["acked"] / (LEAD_IN_S + SLICE_S))
@@ -120,7 +120,7 @@ def main() -> None:
         with load_processes(logs) as load, running(chosen[0].cluster, where, logs) as live:
             rig = Rig(live, load, folder, 1)
             alone = [replace(case, load=replace(case.load, consumers=0)) for case in chosen]
-            warm_up(rig, alone, options.warm_up_s, where / ".warm-up")
+            warm_up([(rig, alone)], options.warm_up_s, where / ".warm-up")
             measured = []
             for number, case in enumerate(alone):
                 sliced = replace(case.load, warm_up_s=LEAD_IN_S, duration_s=SLICE_S)

@@ -50,17 +50,19 @@ class Clusters:
         self._lasting = lasting
 
     @contextmanager
-    def running(self, _cluster: Cluster, _where: Path, logs: Path) -> Iterator[Any]:
+    def running(self, cluster: Cluster, _where: Path, logs: Path) -> Iterator[Any]:
         self.logs.append(logs.name)
         if len(self.logs) in self._no_start:
             raise ClusterError("broker-1 did not come up.")
-        yield SimpleNamespace(start_s=1.0)
+        yield SimpleNamespace(start_s=1.0, spec=cluster)
 
     def bench(self, *_: object) -> Any:
         return SimpleNamespace(run=self._run, clear=self._clear)
 
-    def warm_up(self, _rig: object, cases: Sequence[Case], _most_s: float, _working: Path) -> list[Any]:
-        self.warmed_up.append(len(cases))
+    def warm_up(
+        self, clusters: Sequence[tuple[object, Sequence[Case]]], _most_s: float, _working: Path
+    ) -> list[Any]:
+        self.warmed_up += [len(cases) for _, cases in clusters]
         return []
 
     def _run(self, trial: Trial, _live: object) -> dict[str, Any]:
@@ -109,7 +111,7 @@ def finished_as(runner: Runner) -> list[tuple[int, str]]:
 def test_after_a_failed_trial_the_rest_run_on_a_fresh_cluster(make: Make) -> None:
     runner, clusters = make(failing=[1])
 
-    runner.run([(CASE.cluster, TRIALS)])
+    runner.run([[(CASE.cluster, TRIALS)]])
 
     assert finished_as(runner) == [(0, "finished"), (1, "failed"), (2, "finished")]
     assert clusters.logs == ["00-memory", "01-memory"]
@@ -120,7 +122,7 @@ def test_after_a_failed_trial_the_rest_run_on_a_fresh_cluster(make: Make) -> Non
 def test_a_cluster_is_not_warmed_up_where_that_is_to_take_no_time(make: Make) -> None:
     runner, clusters = make(warm_up_s=0.0)
 
-    runner.run([(CASE.cluster, TRIALS)])
+    runner.run([[(CASE.cluster, TRIALS)]])
 
     assert clusters.warmed_up == []
     assert len(finished_as(runner)) == 3
@@ -129,7 +131,7 @@ def test_a_cluster_is_not_warmed_up_where_that_is_to_take_no_time(make: Make) ->
 def test_a_trial_whose_topics_stay_has_finished_and_the_rest_run_on_a_fresh_cluster(make: Make) -> None:
     runner, clusters = make(lasting=[0])
 
-    runner.run([(CASE.cluster, TRIALS)])
+    runner.run([[(CASE.cluster, TRIALS)]])
 
     assert finished_as(runner) == [(number, "finished") for number in range(3)]
     assert len(clusters.logs) == 2
@@ -139,7 +141,7 @@ def test_a_trial_whose_topics_stay_has_finished_and_the_rest_run_on_a_fresh_clus
 def test_no_cluster_is_started_for_nobody(make: Make) -> None:
     runner, clusters = make(failing=[2])
 
-    runner.run([(CASE.cluster, TRIALS)])
+    runner.run([[(CASE.cluster, TRIALS)]])
 
     assert len(finished_as(runner)) == 3
     assert len(clusters.logs) == 1
@@ -150,7 +152,7 @@ def test_trials_whose_cluster_does_not_come_up_have_failed_and_the_next_group_ru
 ) -> None:
     runner, clusters = make(no_start=[1])
 
-    runner.run([(CASE.cluster, TRIALS[:2]), (CASE.cluster, TRIALS[2:])])
+    runner.run([[(CASE.cluster, TRIALS[:2])], [(CASE.cluster, TRIALS[2:])]])
 
     assert finished_as(runner) == [(0, "failed"), (1, "failed"), (2, "finished")]
     assert len(clusters.logs) == 2
@@ -163,7 +165,7 @@ def test_trials_whose_cluster_does_not_come_up_have_failed_and_the_next_group_ru
 def test_a_cluster_that_does_not_come_up_again_leaves_the_rest_failed(make: Make, folder: RunFolder) -> None:
     runner, clusters = make(no_start=[2], failing=[0])
 
-    runner.run([(CASE.cluster, TRIALS)])
+    runner.run([[(CASE.cluster, TRIALS)]])
 
     assert finished_as(runner) == [(0, "failed"), (1, "failed"), (2, "failed")]
     assert len(clusters.logs) == 2

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Self
@@ -70,16 +71,25 @@ class Servers:
         fails: object = None,
         stalls: object = None,
         settling_acks: Sequence[int] = (),
+        system: str = "memory",
     ) -> None:
-        self.folder, self.seed = folder, 7
+        self.folder = folder
         self.events: list[Any] = []
         self.settling: list[Any] = []
         self.looks = Looks()
         self.fsync = ""
+        self.stopped: set[str] = set()
+        self.seen: list[set[str]] = []
+        self.beside: list[Servers] = []
         self._fails, self._stalls, self._settling_acks = fails, stalls, settling_acks
         self.cluster = SimpleNamespace(
             admin=SimpleNamespace(effective=lambda topic: {}),
             jvms={},
+            spec=Cluster(system, "1", {}),
+            backend=SimpleNamespace(
+                pause_all=lambda nodes: self.stopped.update(node.name for node in nodes),
+                resume_all=lambda nodes: self.stopped.difference_update(node.name for node in nodes),
+            ),
             nodes=[
                 SimpleNamespace(name=name, group=group)
                 for name, group in (("broker", ""), ("bookie-1", "on"), ("bookie-2", "off"))
@@ -95,7 +105,7 @@ class Servers:
     def _change(self, disk: Mapping[str, str]) -> None:
         self.fsync = disk["emulated_fsync"]
 
-    def slice_sampler(self) -> Looks:
+    def slice_sampler(self, _beside: object) -> Looks:
         return self.looks
 
     def create_topics(self, *_: object) -> None:
@@ -108,6 +118,9 @@ class Servers:
         return {"producer": {"of": trial.number}}
 
     def run_slice(self, trial: Trial, number: int, _live: object) -> dict[str, Any]:
+        self.seen.append(
+            self.stopped | {f"beside: {name}" for other in self.beside for name in other.stopped}
+        )
         if (trial.number, number) == self._fails:
             raise LoadError("The load broke off.")
         (self.settling if number < 0 else self.events).append((trial.number, number, self.fsync))
@@ -156,7 +169,7 @@ def measure(
     def finished(trial: Trial, document: dict[str, Any]) -> None:
         documents[trial.number] = document
 
-    reason = Interleaved(servers, "00-memory", settling_s).run(
+    reason = Interleaved({"00-memory": servers}, 7, settling_s).run(
         left, lambda trial: lambda figures: None, finished
     )
     return reason, left, documents
@@ -222,6 +235,68 @@ def test_every_trial_settles_before_any_slice_counts(folder: RunFolder) -> None:
     assert sorted(set(servers.settling)) == [(trial, -1, f"{trial}ms") for trial in range(3)]
     assert len(servers.settling) == 2 * 3  # the second cycle is no faster
     assert servers.looks.rehearsals == 2 * 3  # around each slice of the first
+
+
+@pytest.mark.parametrize("fails", [None, (1, 3)])
+def test_servers_that_a_trial_does_not_use_are_stopped_in_its_slices_and_go_on_after_them(
+    folder: RunFolder, fails: object
+) -> None:
+    servers = Servers(folder, fails=fails)
+
+    measure(servers)
+
+    assert not servers.stopped
+    bookies = {"bookie-1", "bookie-2"}
+    assert {frozenset(seen) for seen in servers.seen} == {
+        frozenset(bookies),
+        frozenset({"bookie-1"}),
+        frozenset({"bookie-2"}),
+    }
+
+
+def test_clusters_side_by_side_are_loaded_one_at_a_time_in_one_order(folder: RunFolder) -> None:
+    kafka, pulsar = (Servers(folder, system=name) for name in ("kafka", "pulsar"))
+    kafka.beside, pulsar.beside = [pulsar], [kafka]
+    trials = [
+        replace(trial, case=replace(trial.case, cluster=servers.cluster.spec))
+        for trial, servers in zip(TRIALS, (kafka, pulsar, kafka), strict=True)
+    ]
+    order: list[int] = []
+    for servers in (kafka, pulsar):
+        servers.events = servers.settling = Order(order)
+    documents: dict[int, dict[str, Any]] = {}
+    rigs: Any = {"00-kafka": kafka, "01-pulsar": pulsar}
+
+    reason = Interleaved(rigs, 7, 0).run(
+        list(trials),
+        lambda trial: lambda figures: None,
+        lambda trial, told: documents.update({trial.number: told}),
+    )
+
+    assert reason is None
+    assert {number: told["logs"] for number, told in documents.items()} == {
+        0: "00-kafka",
+        1: "01-pulsar",
+        2: "00-kafka",
+    }
+    cycles = [order[at : at + 3] for at in range(0, len(order), 3)]
+    assert all(sorted(cycle) == [0, 1, 2] for cycle in cycles)
+    assert len({tuple(cycle) for cycle in cycles}) > 2
+    everybody = {"beside: broker", "beside: bookie-1", "beside: bookie-2"}
+    assert all(everybody <= seen for servers in (kafka, pulsar) for seen in servers.seen)
+    assert not kafka.stopped | pulsar.stopped
+
+
+class Order(list[Any]):
+    """Keeps the trials of all clusters in the order in which they were loaded."""
+
+    def __init__(self, order: list[int]) -> None:
+        super().__init__()
+        self._order = order
+
+    def append(self, event: Any) -> None:
+        super().append(event)
+        self._order.append(event[0])
 
 
 def test_trials_settle_until_a_cycle_is_hardly_faster(folder: RunFolder) -> None:

@@ -49,6 +49,38 @@ def test_cases_that_differ_in_their_bookies_run_on_one_cluster(tmp_path: Path) -
         assert own == {"journalSyncData": trial.case.swept["journalSyncData"], "journalMaxGroupWaitMSec": 2}
 
 
+def test_clusters_of_both_systems_run_side_by_side(tmp_path: Path) -> None:
+    chosen = made(tmp_path)
+
+    starts = chosen.starts()
+
+    assert [sorted(cluster.system for cluster, _ in start) for start in starts] == [["kafka", "pulsar"]] * 2
+    assert [sum(len(trials) for _, trials in start) for start in starts] == [6, 6]
+    missing = [trial for trial in chosen.trials if trial.round == 1 and trial.case.system == "kafka"]
+    assert [[cluster.system for cluster, _ in start] for start in chosen.starts(missing)] == [["kafka"]]
+
+
+PAIRS = """\
+  kafka:
+    variants:
+      size:
+        small: {nodes: {broker: 1}, topic: {replicas: 1}}
+        large: {nodes: {broker: 3}, topic: {replicas: 2}}
+"""
+
+
+def test_the_second_clusters_of_both_systems_run_side_by_side(tmp_path: Path) -> None:
+    """Two clusters of one system have the same addresses."""
+    text = SWEEP.replace("  kafka:\n    topic: {replicas: [1, 2]}\n", PAIRS)
+
+    starts = made(tmp_path, text).starts()
+
+    sizes = [
+        sorted((cluster.system, cluster.nodes.get("broker")) for cluster, _ in start) for start in starts
+    ]
+    assert sorted(sizes) == [[("kafka", 1), ("pulsar", 1)]] * 2 + [[("kafka", 3)]] * 2
+
+
 def test_a_trial_keeps_its_own_bookies_settings_and_those_beside_it(tmp_path: Path) -> None:
     trial = next(trial for trial in made(tmp_path).trials if trial.case.swept.get("journalSyncData") is False)
 
@@ -74,6 +106,8 @@ def test_else_each_has_a_cluster_of_its_own(tmp_path: Path, wanted: str, instead
     found = made(tmp_path, SWEEP.replace(wanted, instead))
 
     assert all(not trial.case.group and not trial.case.cluster.groups for trial in found.trials)
+    contiguous = [start for start in found.starts() if start[0][1][0].case.load.slices is None]
+    assert all(len(start) == 1 for start in contiguous)
 
 
 def test_a_machine_without_the_memory_keeps_clusters_apart(
@@ -81,7 +115,10 @@ def test_a_machine_without_the_memory_keeps_clusters_apart(
 ) -> None:
     monkeypatch.setattr(psutil, "virtual_memory", lambda: SimpleNamespace(total=2**30))
 
-    assert len([cluster for cluster, _ in made(tmp_path).clusters() if cluster.system == "pulsar"]) == 4
+    chosen = made(tmp_path)
+
+    assert len([cluster for cluster, _ in chosen.clusters() if cluster.system == "pulsar"]) == 4
+    assert all(len(start) == 1 for start in chosen.starts())
 
 
 def pulsar(**changes: object) -> Cluster:

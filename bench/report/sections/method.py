@@ -15,8 +15,8 @@ from bench.report.sections.fact import Fact
 from bench.scenario.values import AS_IS
 
 _INTERLEAVED = (
-    "The slices of all cases of a cluster alternate, in a new random order in each cycle, so that slow phases and "
-    "drift meet all cases to the same extent."
+    "The slices of all cases on clusters that run side by side alternate, in a new random order in each cycle, so that "
+    "slow phases and drift meet all cases to the same extent."
 )
 
 
@@ -327,11 +327,12 @@ def cold(results: Results) -> str | None:
     those = [end["compilers"] for end in ends if not end.get("rested", True)]
     if not those:
         return None
-    then = (
-        "rates before a fault, and what is held against them, are those of servers that have just started."
-        if results.broken
-        else "the first trials there may be slower than the later ones."
-    )
+    if results.broken:
+        then = "rates before a fault, and what is held against them, are those of servers that have just started."
+    elif results.sliced:
+        then = "the first slices were slower than later ones, those of all cases to the same extent."
+    else:
+        then = "the first trials there may be slower than the later ones."
     return (
         f"On {len(those)} of {numbers.plural(len(ends), 'cluster start')} the warm-up's time was over while "
         f"servers still got faster (compilers took up to {max(those):.2f} of a core): {then}"
