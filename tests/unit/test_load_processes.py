@@ -434,13 +434,15 @@ def test_a_process_that_falls_silent_is_reported(trial: Trial, tmp_path: Path) -
 
 
 def test_a_process_that_hangs_tells_where(trial: Trial, tmp_path: Path) -> None:
-    partition = trial.folder / "cluster" / "topic" / "0000"
-    partition.with_suffix(".log").unlink()
-    os.mkfifo(partition.with_suffix(".log"))
+    log = (trial.folder / "cluster" / "topic" / "0000").with_suffix(".log")
     said = r"said nothing for 1 s(.|\n)*memory/store\.py.* in "
 
-    with WorkerProcess(CONSUMER_MODULE, tmp_path / "log") as process, pytest.raises(LoadError, match=said):
-        process.call(replace(trial.verify(), deadline_s=0.1), deadline_s=1)
+    with WorkerProcess(CONSUMER_MODULE, tmp_path / "log") as process:
+        process.call(replace(trial.verify(), deadline_s=0.1), deadline_s=60)  # it has started
+        log.unlink()
+        os.mkfifo(log)
+        with pytest.raises(LoadError, match=said):
+            process.call(replace(trial.verify(), deadline_s=0.1), deadline_s=1)
 
 
 def stop(process: WorkerProcess) -> None:
