@@ -138,8 +138,8 @@ class Interleaved:
         """Load every trial in cycles of which nothing counts, until one is hardly faster or the time is over.
 
         Logs, connections and caches are new to the servers, and their compilers are still at work. In the first cycle
-        servers are asked for their figures as often as around slices that count. Raises LoadError where a load breaks
-        off.
+        servers are asked for their figures before each slice, as around slices that count. Raises LoadError where a
+        load breaks off.
         """
         begun_s, before = time.monotonic(), dict[int, int]()
         for cycle in count():
@@ -147,13 +147,10 @@ class Interleaved:
             for one in self._shuffled(opened, f"settling {cycle}"):
                 self._current = one.trial
                 one.rig.cluster.disks.change(one.trial.case.disk)
-                asked = one.trial.case.telemetry and cycle == 0
-                if asked:
+                if one.trial.case.telemetry and cycle == 0:
                     self._samplers[self._logs(one.trial)].rehearse()
                 with self._alone(one):
                     done = one.rig.run_slice(one.trial, SETTLING_SLICE, live(one.trial))
-                if asked:
-                    self._samplers[self._logs(one.trial)].rehearse()
                 if done["stalled"]:
                     raise LoadError(
                         "The load broke off while it settled: nothing came back from the brokers."
