@@ -194,7 +194,8 @@ class Case:
     two topics, if there is one (bench/systems/processing.py). `disk` is what an fsync is made to cost
     (bench/run/emulated.py). `faults` are the steps of what breaks during a trial, as the scenario has them
     (bench/faults/step.py). With `telemetry` servers and machine are looked at while the load runs (bench/telemetry).
-    `group` is the group of storage nodes that it uses, where its cluster has groups.
+    `group` is the group of storage nodes that it uses, where its cluster has groups. `node_size` is how much of the
+    machine each node of a role gets: `cpu` in cores, `network` such as 50mbit (bench/run/node_sizes.py).
     """
 
     system: str
@@ -211,6 +212,7 @@ class Case:
     faults: tuple[Mapping[str, Any], ...] = ()
     telemetry: bool = True
     group: str = ""
+    node_size: Mapping[str, Settings] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +329,7 @@ NO_END, HEALING, RESTART, NEXT = "no end", "healing", "restart", "next fault"
 a server that had ended by itself and was started again within it; the next fault, which has the rest. Else it ended by
 itself. Where what only slowed something is healed, that ends no other fault's gap."""
 SHARES = (
-    *("machine_cpu_share", "machine_disk_share", "network_share"),
+    *("machine_cpu_share", "machine_disk_share", "network_share", "node_cpu_share"),
     *(
         "servers_cpu",
         "keepers_cpu",

@@ -125,6 +125,23 @@ class DiskRecord(_Record):
         return round(median(costs)) if costs else None
 
 
+class NodeSizeRecord(_Record):
+    """What each node was measured to get of the machine: cores, and bytes a second into it and out of it."""
+
+    measured: dict[str, dict[str, float | tuple[float, float]]] = Field(default_factory=dict)
+
+    @property
+    def cores(self) -> dict[str, float]:
+        """How many cores each node with a quota got."""
+        return {node: got["cpu"] for node, got in self.measured.items() if isinstance(got.get("cpu"), float)}  # type: ignore[misc]  # checked
+
+    @property
+    def links(self) -> dict[str, float]:
+        """How many bytes a second each node's narrow link carried, in the slower direction."""
+        rates = ((node, got.get("network")) for node, got in self.measured.items())
+        return {node: min(rate) for node, rate in rates if isinstance(rate, tuple)}
+
+
 class VerifyRecord(_Record):
     complete: bool = False
 
@@ -149,6 +166,7 @@ class TrialRecord(_Record):
     client: ClientRecord | None = None
     machine: MachineRecord | None = None
     disk: DiskRecord | None = None
+    node_size: NodeSizeRecord | None = None
     verify: VerifyRecord | None = None
 
     @field_validator("slices")

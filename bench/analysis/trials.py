@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.analysis.contract import Recorded
-from bench.analysis.folder import MachineRecord, TrialRecord
+from bench.analysis.folder import MachineRecord, NodeSizeRecord, TrialRecord
 from bench.analysis.resources.bottleneck import Asked, bottleneck
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import usage
 from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
 from bench.guarantee import copies, kafka_acks
-from bench.model import COUNTERS, NANOS
+from bench.model import BUSY, COUNTERS, NANOS
 
 Row = dict[str, object]
 
@@ -37,13 +37,14 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
     """Bring one trial's record and counts together; what cannot be said is left out and becomes null."""
     account = _account(trial, counted)
     rates = _rates(trial, counted)
+    resources = _resources(trial, counted, rates)
     row: Row = {
         "trial": trial.trial,
         "round": trial.round,
         "system": trial.case.system,
         "case": trial.case.name,
         "state": trial.state,
-        **_verdict(trial, _problems(trial, counted, account)),
+        **_verdict(trial, [*_problems(trial, counted, account), *_load_limits(trial, resources)]),
         **{name: trial.settings.get(name) for name in settings},
         **rates,
         "slices": len(trial.spans) if trial.sliced else None,
@@ -54,16 +55,34 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         **(trial.client.model_dump() if trial.client else {}),
         "fsync_ns": trial.disk.typical_ns if trial.disk else None,
         **_machine(trial.machine),
-        **usage(
-            counted.used.get(trial.trial, ()),
-            rates["throughput_msgs_per_s"],
-            rates["throughput_bytes_per_s"],
-            trial.links,
-        ),
+        **resources,
     }
     if trial.window is not None:
         row |= bottleneck(row, asked(trial))
     return row
+
+
+def _resources(trial: TrialRecord, counted: Counted, rates: Mapping[str, float | None]) -> Row:
+    size = trial.node_size or NodeSizeRecord()
+    return usage(
+        counted.used.get(trial.trial, ()),
+        rates["throughput_msgs_per_s"],
+        rates["throughput_bytes_per_s"],
+        size.links | trial.links,
+        size.cores,
+    )
+
+
+def _load_limits(trial: TrialRecord, resources: Row) -> Iterator[str]:
+    """Say why a trial with nodes of a given size shows the load's limit, or the machine's, and not the nodes'."""
+    if trial.node_size is None:
+        return
+    share = trial.client.cpu_share if trial.client else None
+    if share is not None and share >= BUSY:
+        yield f"The load process used {share:.0%} of a core, so the nodes' size need not have been the limit."
+    machine = resources.get("machine_cpu_share")
+    if isinstance(machine, float) and machine >= BUSY:
+        yield f"The machine was {machine:.0%} busy, so the nodes did not get what their size gives them."
 
 
 def _machine(machine: MachineRecord | None) -> Row:

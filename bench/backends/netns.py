@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from bench.backends import commands, reach, sandbox
+from bench.backends import commands, link_rate, reach, sandbox
 from bench.backends.delayed import DelayedNode, Link
 from bench.errors import FaultError, SetupError
 from bench.model import Node
@@ -131,6 +131,7 @@ class Network:
         self._nodes = list(nodes)
         self._in_force: dict[str, set[str]] = defaultdict(set)
         self._delayed: dict[str, DelayedNode] = {}
+        self._narrow: set[str] = set()
         prefix = self._nodes[0].address.rpartition(".")[0]
         self.client = f"{prefix}.{_CLIENT_HOST}"
         self._bridge = f"br{prefix.rpartition('.')[2]}"
@@ -173,6 +174,23 @@ class Network:
             )
         self._delayed[node.name] = DelayedNode(self.enter(node), node.name, sources, targets, link)
         return self._delayed[node.name]
+
+    def narrow(self, node: Node, bytes_per_s: float | None) -> None:
+        """Let a node's link carry so many bytes a second in each direction; None: as many as it can."""
+        if self.is_narrow(node) or bytes_per_s is not None:
+            link_rate.narrow(self.enter(node), "eth0", bytes_per_s)
+            link_rate.narrow([], f"{self._bridge}v{self._nodes.index(node)}", bytes_per_s)
+        self._narrow.discard(node.name)
+        if bytes_per_s is not None:
+            self._narrow.add(node.name)
+
+    def is_narrow(self, node: Node) -> bool:
+        """Whether a node's link is narrower than it could be."""
+        return node.name in self._narrow
+
+    def rates(self, node: Node) -> tuple[float, float]:
+        """Return how many bytes a second pass from the clients' address to a node, and back."""
+        return link_rate.measured(self.enter(node), self.client)
 
     def struck(self, node: Node, rules: PacketRules) -> Packets:
         """Return how many packets these rules have met, and dropped or doubled."""

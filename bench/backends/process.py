@@ -15,6 +15,7 @@ from bench.backends import logs, ports, power
 from bench.backends.delayed import DelayedNode, Link
 from bench.backends.gates import Gates
 from bench.backends.netns import Network, PacketRules, Packets
+from bench.backends.node_limits import NodeLimits
 from bench.backends.own_disks import OwnDisks
 from bench.backends.supervision import Back, Noted, Supervision
 from bench.errors import BenchError, ClusterError, FaultError, NodeDiedError, SetupError
@@ -44,6 +45,7 @@ class ProcessBackend:
         self._away: set[str] = set()
         self._disks = OwnDisks()
         self._network = Network(nodes) if nodes else None
+        self.limits = NodeLimits(self._network, lambda node: self._running(node).pid)
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         try:
             self._disks.make(disks)
@@ -69,7 +71,8 @@ class ProcessBackend:
         entering = self._network.enter(node)
 
         def spawn(command: Sequence[str], *inherited: int) -> None:
-            self._processes[node.name] = _spawned(node, [*entering, *command], inherited)
+            process = self._processes[node.name] = _spawned(node, [*entering, *command], inherited)
+            self.limits.started(node, process.pid)
 
         node.directory.mkdir(parents=True, exist_ok=True)
         if self._gates is None:
@@ -348,6 +351,7 @@ class ProcessBackend:
             if self._network is not None:
                 last.callback(self._network.close)
             last.callback(self._disks.close)
+            last.callback(self.limits.close)
             last.callback(self.kill)
 
 

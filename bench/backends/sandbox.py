@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import NoReturn
 
-from bench.backends import commands
+from bench.backends import commands, control_groups
 from bench.backends.awake import keep_awake
 from bench.errors import SetupError
 
@@ -85,11 +85,16 @@ def run(module: str, arguments: Sequence[str], keep_fds: Sequence[int] = ()) -> 
     """
     keep_awake()
     reading, writing = os.pipe()
-    environment = {**os.environ, _LIFELINE: str(reading), "PATH": PATH}
     inner = command([sys.executable, "-m", module, *arguments])
-    with subprocess.Popen(
-        inner, env=environment, pass_fds=(reading, *keep_fds), start_new_session=True
-    ) as process:
+    with (
+        control_groups.sweeper() as (groups, holding),
+        subprocess.Popen(
+            inner,
+            env={**os.environ, _LIFELINE: str(reading), control_groups.NAME: groups, "PATH": PATH},
+            pass_fds=(reading, holding, *keep_fds),
+            start_new_session=True,
+        ) as process,
+    ):
         os.close(reading)
         previous = signal.signal(signal.SIGTERM, _as_interrupt)
         try:

@@ -15,7 +15,7 @@ from bench.faults.fault import Fault
 from bench.faults.step import StepError
 from bench.model import Case, Node
 from bench.pacing import sends
-from bench.run import wiring
+from bench.run import node_sizes, wiring
 from bench.run.cluster import nodes
 from bench.scenario import Loaded
 from bench.systems.processing import PROCESSOR
@@ -109,6 +109,8 @@ def require(cases: Iterable[Case]) -> None:
     for case in cases:
         if case.disk and (reason := fsync_gate.why_not()) is not None:
             raise SetupError(f"disk.emulated_fsync can't be had here: {reason}.")
+        if case.node_size and (reason := node_sizes.why_not(case.node_size)) is not None:
+            raise SetupError(f"node_size can't be had here: {reason}.")
         for step in read_steps(case.faults):
             if step.fault is not None and (reason := _why_not(step.fault)) is not None:
                 raise SetupError(f"step {step.name!r} ({step.fault.key}) can't be done here: {reason}.")

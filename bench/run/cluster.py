@@ -18,6 +18,7 @@ from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
 from bench.model import Cluster, Node
 from bench.run.emulated import EmulatedDisks
 from bench.run.folder import RunFolder
+from bench.run.node_sizes import NodeSizes
 from bench.run.wiring import system
 from bench.systems import java
 from bench.systems.processing import PROCESSOR
@@ -39,6 +40,7 @@ class LiveCluster:
     admin: Admin
     backend: ProcessBackend
     disks: EmulatedDisks
+    sizes: NodeSizes
     scrapes: Mapping[str, Scrape]
     start_s: float
 
@@ -105,8 +107,11 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
         admin = side.admin(spec, servers)
         stack.callback(admin.close)
         emulated = EmulatedDisks(backend, [(node, side.data_folder(node)) for node in servers])
+        sizes = NodeSizes(backend.limits, servers)
         scrapes = {node.name: scrape for node in servers if (scrape := side.scrape(node))}
-        yield LiveCluster(spec, side, every, side.endpoint(servers), admin, backend, emulated, scrapes, taken)
+        yield LiveCluster(
+            spec, side, every, side.endpoint(servers), admin, backend, emulated, sizes, scrapes, taken
+        )
 
 
 @contextmanager

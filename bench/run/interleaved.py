@@ -127,6 +127,7 @@ class Interleaved:
         document = record.blank(trial) | {
             "logs": self._logs(trial),
             "disk": cluster.disks.become(trial.case.disk),
+            "node_size": cluster.sizes.become(trial.case.node_size),
         }
         (topic,) = topics_of(trial)
         effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
@@ -147,6 +148,7 @@ class Interleaved:
             for one in self._shuffled(opened, f"settling {cycle}"):
                 self._current = one.trial
                 one.rig.cluster.disks.change(one.trial.case.disk)
+                one.rig.cluster.sizes.change(one.trial.case.node_size)
                 if one.trial.case.telemetry and cycle == 0:
                     self._samplers[self._logs(one.trial)].rehearse()
                 with self._alone(one):
@@ -204,6 +206,7 @@ class Interleaved:
         sampler = self._samplers[self._logs(trial)]
         scraped = cycle % SCRAPED_CYCLES == 0
         disks.change(case.disk)
+        one.rig.cluster.sizes.change(case.node_size)
         fsyncs = disks.count(case.disk)
 
         def take(figures: Mapping[str, Any]) -> None:
@@ -232,7 +235,7 @@ class Interleaved:
         reading = rig.reading(trial, one.topic, one.working / "receives")
         read = rig.consume(Verify(**reading, deadline_s=SILENCE_S, expected=sent["acked"]), READ_S)
         disk = one.document["disk"] and one.document["disk"] | {"held": held_figures(one.held_ns)}
-        kept = {"faults": [], "disk": disk, "unsettled": None}
+        kept = {"faults": [], "disk": disk, "node_size": one.document["node_size"], "unsettled": None}
         document = one.document | {"machine": self._machine}
         document |= record.finished(sent, read, one.effective, kept)
         rig.folder.close_trial(trial.number, document)

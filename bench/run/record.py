@@ -9,11 +9,15 @@ from typing import Any
 from bench import numbers
 from bench.model import EMULATED_FSYNC, FEW_FSYNCS, NANOS, Case, Load, Scalar, Settings, Trial, Verdict
 from bench.run.folder import now_utc
-from bench.scenario.values import added_fsync_s
+from bench.scenario.values import added_fsync_s, bytes_per_s
 
 _LATE, _LATE_NS = 0.5, 1_000_000
 """Where half of a server's fsyncs are held for half as long again as asked, and this much longer, that is another disk.
 """
+
+
+_LEAST_SIZE, _MOST_SIZE = 0.8, 1.2
+"""A node that got less, or more, of what its size gives it, is none of that size."""
 
 
 def blank(trial: Trial) -> dict[str, Any]:
@@ -35,6 +39,7 @@ def blank(trial: Trial) -> dict[str, Any]:
         "clock_error_ns": 0,
         "machine": None,
         "disk": None,
+        "node_size": None,
         "faults": [],
         "history": [],
         "effective": None,
@@ -59,6 +64,7 @@ def _configuration(case: Case) -> dict[str, Any]:
         "telemetry": case.telemetry,
         "faults": [dict(step) for step in case.faults],
         "cluster_settings": _by_role(cluster.settings_of(case.group)),
+        "node_size": _by_role(case.node_size),
         "group": case.group,
         "groups": {name: _by_role(settings) for name, settings in cluster.groups.items()},
     }
@@ -100,7 +106,8 @@ def finished(
     """Return what changes in trial.json once a trial is over, with the checks that judge it.
 
     `sent` and `read` are what the load processes said (commands.Produce, or `in_slices`; Verify). `kept` is what the
-    trial wrote down itself: `faults`, the `disk` that was emulated (null for none), and what did not come about after
+    trial wrote down itself: `faults`, the `disk` that was emulated (null for none), the `node_size` that was set (null
+    for none), and what did not come about after
     the faults, which leaves open what a later read would return: `unsettled` (null where all did).
     """
     faults, disk = kept["faults"], kept["disk"]
@@ -110,6 +117,7 @@ def finished(
         _recorder(sent),
         _load_went_on(sent, faults),
         *_disk(disk),
+        *_node_size(kept["node_size"]),
         *_faults(faults, sent),
         *_readers(faults),
         _account(read, faults),
@@ -242,6 +250,42 @@ def _disk(disk: Mapping[str, Any] | None) -> list[dict[str, str]]:
     if other:
         return [_check("disk", Verdict.INVALID, f"{numbers.sentence(asked)} and took {', '.join(other)}.")]
     return [_check("disk", Verdict.VALID, f"{asked}, and did on {len(disk['fsync_ns'])} disks")]
+
+
+def _node_size(size: Mapping[str, Any] | None) -> list[dict[str, str]]:
+    """Hold what each node got against what was asked for its role."""
+    if size is None:
+        return []
+    other = [
+        f"{node} got {_words(got)} instead of {size['asked'][node.rpartition('-')[0]][name]}"
+        for node, measured in size["measured"].items()
+        for name, got in measured.items()
+        if not _near(got, size["asked"][node.rpartition("-")[0]][name])
+    ]
+    asked = "; ".join(
+        f"{role} {', '.join(f'{name} {value}' for name, value in values.items())}"
+        for role, values in size["asked"].items()
+    )
+    if other:
+        reason = f"The size of nodes was not as asked ({asked}): {'; '.join(other)}."
+        return [_check("node_size", Verdict.INVALID, reason)]
+    return [_check("node_size", Verdict.VALID, f"asked: {asked}; {len(size['measured'])} nodes got that")]
+
+
+def _near(got: float | Sequence[float], asked: float | str) -> bool:
+    """Whether a limit that was measured is the one asked for, within a fifth."""
+    wanted = bytes_per_s(asked) if isinstance(asked, str) else asked
+    return all(
+        _LEAST_SIZE <= one / wanted <= _MOST_SIZE for one in ([got] if isinstance(got, float) else got)
+    )
+
+
+def _words(got: float | Sequence[float]) -> str:
+    if isinstance(got, float):
+        return f"{got:.3g} cores"
+    return " and ".join(
+        f"{one * 8 / 1e6:.3g} Mbit/s {way}" for one, way in zip(got, ("in", "out"), strict=True)
+    )
 
 
 def _account(read: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> dict[str, str]:

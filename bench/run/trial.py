@@ -65,6 +65,7 @@ class Bench:
         try:
             document["machine"] = probe()
             document["disk"] = self.rig.cluster.disks.become(trial.case.disk)
+            document["node_size"] = self.rig.cluster.sizes.become(trial.case.node_size)
             document |= self._measured(trial, working, live, document)
             document["machine"]["line_after_ns"] = line_ns()
         except BenchError as error:
@@ -153,7 +154,12 @@ class Bench:
         read = rig.consume(verify, READ_S)
         held = held_figures(cluster.disks.held_since(fsyncs))
         disk = document["disk"] and document["disk"] | {"held": held}
-        kept = {"faults": document["faults"], "disk": disk, "unsettled": unsettled}
+        kept = {
+            "faults": document["faults"],
+            "disk": disk,
+            "node_size": document["node_size"],
+            "unsettled": unsettled,
+        }
         return record.finished(sent, read, effective, kept)
 
     def _unsettled(self, case: Case, topic: Topic, timeline: Timeline) -> str | None:

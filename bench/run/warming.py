@@ -35,8 +35,8 @@ def warm_up(clusters: Sequence[tuple[Rig, Sequence[Case]]], most_s: float, worki
     out stays slow (seen: with acks=0 alone, acks=all took its servers twice the CPU for a message afterwards). Each
     case has many synchronous producers, since what counts is how many requests the servers see; its consumers; and its
     servers are asked for their figures once a round. All topics and connections are there all the time. Cases that
-    differ in their disk only have one turn, as no disk is emulated yet. A turn does not wait for consumers: with acks=0
-    they took most of the time.
+    differ in their disk or the size of their nodes only have one turn, as neither is emulated yet. A turn does not wait
+    for consumers: with acks=0 they took most of the time.
 
     Returns of each round how many turns it had, their acknowledgements, the share of a core that compilers took, and
     whether that is rest. The first round is whole whatever it takes; the last one may have turns for some only.
@@ -134,7 +134,7 @@ def _alike_once(cases: Sequence[Case]) -> list[Case]:
     found: list[Case] = []
     known: list[Case] = []
     for case in cases:
-        plain = replace(case, name="", swept={}, disk={})
+        plain = replace(case, name="", swept={}, disk={}, node_size={})
         if plain not in known:
             known.append(plain)
             found.append(case)

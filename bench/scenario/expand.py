@@ -15,6 +15,7 @@ Key: TypeAlias = tuple[str, str]
 """Who owns a setting (load, topic, broker, producer …) and its name."""
 
 _VARIANT = "variant"
+_SIZE = "node_size"
 
 
 def cases(scenario: Scenario, version: Callable[[str], str]) -> list[Case]:
@@ -75,6 +76,11 @@ def _settings(scenario: Scenario, spec: SystemSpec) -> dict[Key, Scalar | list[S
         "consumer": spec.consumer,
         "processor": spec.processor,
         "disk": _disk(scenario),
+        _SIZE: {
+            f"{role}.{name}": value
+            for role, size in spec.node_size.items()
+            for name, value in size.model_dump(exclude_none=True).items()
+        },
     }
     return {
         (owner, name): value  # type: ignore[misc]  # the schema has checked every value
@@ -120,7 +126,17 @@ def _case(
         disk=owned("disk"),
         telemetry=bool(given["load", "telemetry"]),
         faults=tuple(spec.faults),
+        node_size=_by_role(owned(_SIZE)),
     )
+
+
+def _by_role(sizes: Settings) -> dict[str, dict[str, Scalar]]:
+    """Return sizes of nodes, whose names are `broker.cpu`, by role."""
+    found: dict[str, dict[str, Scalar]] = {}
+    for name, value in sizes.items():
+        role, _, own = name.partition(".")
+        found.setdefault(role, {})[own] = value
+    return found
 
 
 def _load(scenario: Scenario, given: Settings, *, interleaved: bool) -> Load:

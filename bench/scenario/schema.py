@@ -25,8 +25,10 @@ from bench.scenario.values import (
     Share,
     Strict,
     Swept,
+    SweptCores,
     SweptCount,
     SweptFlag,
+    SweptLinkRate,
     SweptRate,
     Version,
 )
@@ -183,6 +185,15 @@ class Omission(Strict):
     because: Annotated[str, Field(min_length=1), _about("Why they are left out; the report lists it.")]
 
 
+class NodeSize(Strict):
+    """How much of the machine each node of a role gets while its cases are loaded; a list is swept."""
+
+    cpu: Annotated[SweptCores | None, _about("How many cores: 0.2 is a fifth of one.")] = None
+    network: Annotated[
+        SweptLinkRate | None, _about("How much its link carries each way: 500kbit, 50mbit, 1gbit.")
+    ] = None
+
+
 class SystemSpec(Strict):
     """What each system has: its version, and settings by who owns them. A list is swept."""
 
@@ -205,6 +216,10 @@ class SystemSpec(Strict):
     )
     without: list[Omission] = Field(
         default_factory=list, description="Points of the sweep that are left out, with the reason."
+    )
+    node_size: dict[str, NodeSize] = Field(
+        default_factory=dict,
+        description="How much of the machine each node gets, by role; set after the warm-up.",
     )
     faults: list[dict[str, Any]] = Field(
         default_factory=list, description="Steps that break things while the load runs, one after the other."
@@ -233,6 +248,16 @@ class SystemSpec(Strict):
                     message = f"variants.{name} sets {owner}.{setting}, and there is no {owner}"
                     raise ValueError(message)
                 taken[owner, setting] = name
+        return self
+
+    @model_validator(mode="after")
+    def _sizes_of_known_roles(self) -> SystemSpec:
+        for role in self.node_size:
+            if not self.node_counts().get(role):
+                message = (
+                    f"node_size.{role}: there is no {role}; nodes: {', '.join(self.node_counts()) or 'none'}"
+                )
+                raise ValueError(message)
         return self
 
     def node_counts(self) -> Mapping[str, int]:

@@ -13,6 +13,8 @@ _PERCENT = re.compile(r"^(\d+(?:\.\d+)?)\s*%$")
 _VERSION = re.compile(r"^\d+(\.\d+){1,3}$")
 UNLIMITED = "unlimited"
 """A budget that never ends."""
+_LINK_RATE = re.compile(r"^(\d+(?:\.\d+)?)(kbit|mbit|gbit)$")
+_BITS = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -86,6 +88,28 @@ Rate: TypeAlias = Annotated[int, Field(gt=0)] | Annotated[float, Field(gt=0)]
 SweptRate: TypeAlias = Rate | Annotated[list[Rate], Field(min_length=1), BeforeValidator(_once)]
 SweptFlag: TypeAlias = bool | Annotated[list[bool], Field(min_length=1), BeforeValidator(_once)]
 Properties: TypeAlias = dict[str, Swept]
+
+
+def bytes_per_s(value: object) -> float:
+    """Return the rate of a link, such as 50mbit or 1gbit, in bytes a second. Raises ValueError."""
+    match = _LINK_RATE.match(value) if isinstance(value, str) else None
+    if match is None or not float(match[1]):
+        message = "the rate of a link is a number with its unit: 500kbit, 50mbit, 1gbit"
+        raise ValueError(message)
+    return float(match[1]) * _BITS[match[2]] / 8
+
+
+def _link_rates(value: object) -> object:
+    for one in value if isinstance(value, list) else [value]:
+        bytes_per_s(one)
+    return _once(value)
+
+
+Cores: TypeAlias = Annotated[float, Field(ge=0.001, strict=False)]
+SweptCores: TypeAlias = Cores | Annotated[list[Cores], Field(min_length=1), BeforeValidator(_once)]
+SweptLinkRate: TypeAlias = Annotated[
+    str | Annotated[list[str], Field(min_length=1)], BeforeValidator(_link_rates)
+]
 
 
 AS_IS = "as is"

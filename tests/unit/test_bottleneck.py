@@ -304,7 +304,7 @@ def test_who_keeps_no_messages_does_not_count_among_the_fsyncs() -> None:
         Used(0, "controller-1", "controller", "flush_s", 1.0),
     ]
 
-    found = usage(rows, 50.0, 50_000.0, {})
+    found = usage(rows, 50.0, 50_000.0, {}, {})
 
     assert found["flushes_per_message"] == pytest.approx(2.0)
     assert found["flush_ns"] == pytest.approx(200_000)
@@ -321,11 +321,13 @@ def test_the_time_of_a_request_is_that_of_the_role_that_clients_wait_for() -> No
         Used(0, "broker-2", "broker", "request_s", 0.06),
     ]
 
-    assert usage(rows, 100.0, 1e5, {})["request_ns"] == pytest.approx(1_200_000)
+    assert usage(rows, 100.0, 1e5, {}, {})["request_ns"] == pytest.approx(1_200_000)
 
 
 def test_without_throughput_nothing_is_given_for_each_message() -> None:
-    assert usage([Used(0, "broker-1", "broker", "cpu_s", 0.5)], 0.0, None, {})["cpu_per_message_ns"] is None
+    assert (
+        usage([Used(0, "broker-1", "broker", "cpu_s", 0.5)], 0.0, None, {}, {})["cpu_per_message_ns"] is None
+    )
 
 
 def test_a_link_that_was_made_narrow_is_held_against_what_it_carries_then() -> None:
@@ -335,10 +337,10 @@ def test_a_link_that_was_made_narrow_is_held_against_what_it_carries_then() -> N
         Used(0, "machine", "machine", "net_link_bytes_per_s", 1.25e9),
     ]
 
-    assert usage(rows, 400.0, 4e5, {})["network_share"] == pytest.approx(0.00072)
-    assert usage(rows, 400.0, 4e5, {"broker-2": 500_000.0})["network_share"] == pytest.approx(0.96)
+    assert usage(rows, 400.0, 4e5, {}, {})["network_share"] == pytest.approx(0.00072)
+    assert usage(rows, 400.0, 4e5, {"broker-2": 500_000.0}, {})["network_share"] == pytest.approx(0.96)
     # More than 0.5 MB/s passed: the most of it to others, to whom the link is as wide as ever.
-    assert usage(rows, 400.0, 4e5, {"broker-1": 500_000.0})["network_share"] == pytest.approx(0.00072)
+    assert usage(rows, 400.0, 4e5, {"broker-1": 500_000.0}, {})["network_share"] == pytest.approx(0.00072)
     assert evidence(Asked(narrowed=True), network_share=0.96) == (
         "a node moved 96% of what its link carries, which was made narrow"
     )
@@ -353,7 +355,7 @@ def test_what_the_suite_takes_is_not_others() -> None:
         Used(0, "suite 40", "suite", "cpu_s", 0.5),
     ]
 
-    found = usage(rows, None, None, {})
+    found = usage(rows, None, None, {}, {})
 
     assert found["suite_cpu"] == pytest.approx(0.6)
     assert found["other_cpu"] == pytest.approx(0.3)
@@ -368,7 +370,7 @@ def test_an_application_is_no_server() -> None:
         Used(0, "producers", "client", "cpu_s", 0.1),
     ]
 
-    found = usage(rows, 1.0, 1000.0, {})
+    found = usage(rows, 1.0, 1000.0, {}, {})
 
     assert (found["servers_cpu"], found["client_cpu"]) == (0.6, pytest.approx(0.6))
     assert found["network_bytes_per_byte"] == pytest.approx(3.0)
@@ -381,11 +383,11 @@ def test_what_scrapes_bring_is_no_traffic_of_messages() -> None:
         Used(0, "bookie-1", "bookie", "scraped_bytes", 58_000.0),
     ]
 
-    assert usage(rows, 1.0, 1000.0, {})["network_bytes_per_byte"] == pytest.approx(4.0)
+    assert usage(rows, 1.0, 1000.0, {}, {})["network_bytes_per_byte"] == pytest.approx(4.0)
 
 
 def test_of_the_servers_bookies_keep_messages_where_there_are_some() -> None:
     broker, bookie = Used(0, "broker-1", "broker", "cpu_s", 0.6), Used(0, "bookie-1", "bookie", "cpu_s", 0.2)
 
-    assert usage([broker, bookie], None, None, {})["keepers_cpu"] == pytest.approx(0.2)
-    assert usage([broker], None, None, {})["keepers_cpu"] == pytest.approx(0.6)
+    assert usage([broker, bookie], None, None, {}, {})["keepers_cpu"] == pytest.approx(0.2)
+    assert usage([broker], None, None, {}, {})["keepers_cpu"] == pytest.approx(0.6)

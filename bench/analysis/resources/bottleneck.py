@@ -77,6 +77,8 @@ def _limits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
     yield from _client(row)
     if row.get("machine_cpu_share") is None:
         yield UNKNOWN, "there is no telemetry of it"
+    if _at_least(row, "node_cpu_share", BUSY):
+        yield CPU, f"a node used {row['node_cpu_share']:.0%} of its CPU quota"
     if _at_least(row, "machine_disk_share", BUSY):
         yield DISK, f"the disk was busy {row['machine_disk_share']:.0%} of the time"
     if _at_least(row, "network_share", BUSY):

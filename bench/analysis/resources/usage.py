@@ -26,10 +26,12 @@ def usage(
     messages_per_s: float | None,
     bytes_per_s: float | None,
     links: Mapping[str, float],
+    cores: Mapping[str, float],
 ) -> Row:
     """Return the columns of results/trials that telemetry gives (docs/results.md); none without samples.
 
-    `links` has the bytes a second that a node's link carries, of those that were made narrow.
+    `links` has the bytes a second that a node's link carries, of those that were made narrow; `cores` what a node gets
+    of the CPU, of those with a quota.
     """
     if not rows:
         return {}
@@ -49,6 +51,7 @@ def usage(
         "machine_cpu_share": _ratio(busy, machine.get("cores")),
         "machine_disk_share": machine.get("disk_busy_s"),
         "network_share": _busiest_link(servers, links, machine.get("net_link_bytes_per_s")),
+        "node_cpu_share": _busiest_node(servers, cores),
         "servers_cpu": cpu,
         "keepers_cpu": _sum(keepers, "cpu_s"),
         "client_cpu": client_cpu,
@@ -88,6 +91,12 @@ def _most(rows: Iterable[Used], metric: str) -> float | None:
 
 def _ratio(part: float | None, whole: float | None, times: float = 1.0) -> float | None:
     return part / whole * times if part is not None and whole else None
+
+
+def _busiest_node(servers: Iterable[Used], cores: Mapping[str, float]) -> float | None:
+    """Return the share of its CPU quota that is used on the node where most is; None without quotas."""
+    shares = [row.value / cores[row.node] for row in servers if row.metric == "cpu_s" and row.node in cores]
+    return max(shares, default=None)
 
 
 def _busiest_link(servers: Iterable[Used], links: Mapping[str, float], usual: float | None) -> float | None:

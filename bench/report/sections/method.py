@@ -31,6 +31,7 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
         *([Fact("After", str(results.manifest["source"]))] if results.manifest.get("source") else []),
         Fact("Machine", f"{machine(results)}; {sharing(results)}."),
         Fact("Cost of one fsync", fsync(results)),
+        *_node_sizes(results),
         *servers.facts(results, parts),
         Fact("Load", "; ".join(servers.distinct(map(_load_words, _loads(results)))) or numbers.NOTHING),
         *_processor(results),
@@ -88,6 +89,28 @@ def fsync(results: Results) -> str:
     """What one write and sync costs on the disk with the servers' data, and on those that were emulated."""
     emulated = _emulated(results)
     return f"{_plain_fsync(results)}{f'; {emulated}' if emulated else ''}"
+
+
+def _node_sizes(results: Results) -> Iterator[Fact]:
+    """What nodes of each role were to get of the machine, and what they were measured to get."""
+    got: dict[tuple[str, str, str], list[float]] = {}
+    for file in results.trial_files.values():
+        size = file.get("node_size") or {"measured": {}}
+        for node, measured in size["measured"].items():
+            role = node.rpartition("-")[0]
+            for name, value in measured.items():
+                asked = str(size["asked"][role][name])
+                got.setdefault((role, name, asked), []).extend([value] if name == "cpu" else value)
+    words = [
+        f"{role} {name} {asked}: {_size_span(name, values)}" for (role, name, asked), values in got.items()
+    ]
+    if words:
+        yield Fact("Node size (emulated)", f"as measured on each node before the load: {'; '.join(words)}")
+
+
+def _size_span(name: str, values: Sequence[float]) -> str:
+    low, high = (value * (1 if name == "cpu" else 8e-6) for value in (min(values), max(values)))
+    return f"{low:.2g} to {high:.2g} {'cores' if name == 'cpu' else 'Mbit/s'}"
 
 
 def _emulated(results: Results) -> str:

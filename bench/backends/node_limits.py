@@ -1,0 +1,59 @@
+"""How much of the machine each node of a cluster gets: a share of the CPU, a link of some width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psutil
+
+from bench.backends.control_groups import Groups
+from bench.backends.cpu_quota import CpuQuotas
+from bench.backends.netns import Network
+from bench.model import Node
+
+
+class NodeLimits:
+    """The limits of one cluster's nodes. They hold for a node that is started again, too. Close it after the nodes."""
+
+    def __init__(self, network: Network | None, pid: Callable[[Node], int]) -> None:
+        """Limit nobody yet; `pid` returns the process id of a node. Raises FaultError where it does not run."""
+        self._network = network
+        self._pid = pid
+        self._groups: Groups | None = None
+        self._quotas: CpuQuotas | None = None
+
+    def started(self, node: Node, pid: int) -> None:
+        """Hold a process that was just started to its node's share of the CPU, if it has one."""
+        if self._quotas is not None and node.name in self._quotas:
+            self._quotas.add(node.name, pid)
+
+    def limit_cpu(self, node: Node, cores: float | None) -> None:
+        """Let a node have so many cores; None: all. Raises SetupError where the kernel refuses that."""
+        if self._quotas is None:
+            self._groups = Groups("cpu")
+            self._quotas = CpuQuotas(self._groups)
+        self._quotas.limit(node.name, cores)
+        self._quotas.add(node.name, self._pid(node))
+
+    def measured_cpu(self, node: Node) -> float | None:
+        """Return how many cores a node really gets; None where it has no limit."""
+        if self._quotas is None or node.name not in self._quotas:
+            return None
+        process = psutil.Process(self._pid(node))
+        return self._quotas.measured(node.name, lambda: sum(process.cpu_times()[:2]))
+
+    def limit_link(self, node: Node, bytes_per_s: float | None) -> None:
+        """Let a node's link carry so many bytes a second each way; None: what it can. Raises SetupError."""
+        if self._network is not None:
+            self._network.narrow(node, bytes_per_s)
+
+    def measured_link(self, node: Node) -> tuple[float, float] | None:
+        """Return how many bytes a second pass into a node and out of it; None where its link has no limit."""
+        if self._network is None or not self._network.is_narrow(node):
+            return None
+        return self._network.rates(node)
+
+    def close(self) -> None:
+        """Remove the control groups."""
+        if self._groups is not None:
+            self._groups.close()

@@ -1,0 +1,109 @@
+"""Nodes of a given size: what the kernel really gives a process and a link that are limited."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.backends.control_groups import hierarchy
+from bench.backends.process import ProcessBackend
+from bench.model import Node
+from bench.run.node_sizes import NodeSizes, why_not
+from tests.integration.echo import echo, running
+
+pytestmark = pytest.mark.integration
+
+SIZES = {"echo": {"cpu": 0.2, "network": "40mbit"}}
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> list[Node]:
+    return [echo(f"echo-{number}", number, tmp_path) for number in (1, 2)]
+
+
+@pytest.fixture
+def backend(nodes: list[Node]) -> Iterator[ProcessBackend]:
+    if (reason := why_not(SIZES)) is not None:
+        pytest.skip(reason)
+    with running(nodes) as made:
+        yield made
+
+
+def test_each_node_gets_what_its_size_gives_it(backend: ProcessBackend, nodes: list[Node]) -> None:
+    told = NodeSizes(backend.limits, nodes).become(SIZES)
+
+    assert told is not None
+    assert told["asked"] == SIZES
+    for node in nodes:
+        got = told["measured"][node.name]
+        assert 0.17 < got["cpu"] < 0.23
+        assert all(0.85 < rate * 8 / 40e6 < 1.1 for rate in got["network"])
+
+
+def test_limits_hold_after_a_restart_and_end_with_their_case(
+    backend: ProcessBackend, nodes: list[Node]
+) -> None:
+    sizes = NodeSizes(backend.limits, nodes)
+    sizes.change(SIZES)
+    backend.end_node(nodes[0], kill=True)
+    backend.start_node(nodes[0])
+
+    groups = Path(f"/proc/{backend.pids()['echo-1']}/cgroup").read_text()
+    assert "/echo-1\n" in groups
+    assert backend.limits.measured_cpu(nodes[0]) < 0.25  # type: ignore[operator]  # it has a limit
+
+    sizes.change({})
+    assert backend.limits.measured_cpu(nodes[0]) is None
+    assert backend.limits.measured_link(nodes[0]) is None
+    command = ["nsenter", f"--net=/run/netns/{nodes[0].address}", "tc", "qdisc", "show", "dev", "eth0"]
+    assert "tbf" not in subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from bench.backends import sandbox
+from bench.backends.control_groups import Groups
+sandbox.enter()
+Groups("cpu").add("held", 1)
+Path(sys.argv[1]).touch()
+time.sleep(600)
+"""
+RUN = "import sys; from bench.backends import sandbox; sys.exit(sandbox.run('hold', sys.argv[1:]))"
+
+
+def left() -> list[Path]:
+    found = hierarchy("cpu")
+    return [] if found is None else sorted(found.root.glob("ackbench-*"))
+
+
+def until_gone(before: list[Path]) -> bool:
+    deadline = time.monotonic() + 10
+    while left() != before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return left() == before
+
+
+def test_a_run_that_is_killed_leaves_no_control_group(tmp_path: Path) -> None:
+    if (reason := why_not(SIZES)) is not None:
+        pytest.skip(reason)
+    (tmp_path / "hold.py").write_text(HOLD, encoding="utf-8")
+    path = os.pathsep.join([str(tmp_path), str(Path(__file__).parents[2])])
+    before = left()
+    outer = subprocess.Popen(
+        [sys.executable, "-c", RUN, str(tmp_path / "up")], env={**os.environ, "PYTHONPATH": path}
+    )
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "up").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert len(left()) == len(before) + 1
+
+    outer.send_signal(signal.SIGKILL)
+    outer.wait()
+
+    assert until_gone(before)
