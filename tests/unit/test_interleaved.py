@@ -94,6 +94,7 @@ class Servers:
                 SimpleNamespace(name=name, group=group)
                 for name, group in (("broker", ""), ("bookie-1", "on"), ("bookie-2", "off"))
             ],
+            sizes=SimpleNamespace(become=lambda size: None, change=lambda size: None),
             disks=SimpleNamespace(
                 become=lambda disk: {"emulated_fsync": disk["emulated_fsync"], "fsync_ns": {}},
                 change=self._change,

@@ -92,6 +92,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, *, makes: bool = True) ->
         nodes=[],
         jvms={},
         disks=SimpleNamespace(become=lambda _: None, count=lambda _: {}, held_since=lambda _: {}),
+        sizes=SimpleNamespace(become=lambda _: None),
         backend=SimpleNamespace(supervised=lambda *_: nullcontext(), client=None),
         system=SimpleNamespace(pause_s=lambda _: 0.0),
         alive=lambda: None,

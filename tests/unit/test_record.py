@@ -24,7 +24,7 @@ SENT = {
     "producer": {},
 }
 SHORT = {"complete": False, "reason": "nothing came for 30 s.", "received": 1}
-UNBROKEN = {"faults": (), "disk": None, "unsettled": None}
+UNBROKEN = {"faults": (), "disk": None, "node_size": None, "unsettled": None}
 WHOLE = {"complete": True, "reason": None, "received": 3}
 
 
