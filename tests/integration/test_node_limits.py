@@ -12,13 +12,13 @@ import pytest
 
 from bench.backends.control_groups import hierarchy
 from bench.backends.process import ProcessBackend
-from bench.model import Node
+from bench.model import Node, Settings
 from bench.run.node_sizes import NodeSizes, why_not
 from tests.integration.echo import echo, running
 
 pytestmark = pytest.mark.integration
 
-SIZES = {"echo": {"cpu": 0.2, "network": "40mbit"}}
+SIZES: dict[str, Settings] = {"echo": {"cpu": 0.2, "network": "40mbit"}}
 
 
 @pytest.fixture
