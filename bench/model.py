@@ -299,6 +299,14 @@ RATES = ("throughput_msgs_per_s", "throughput_bytes_per_s")
 TIMES = tuple(
     f"{measure}_{point}_ns" for measure in ("service", "response", "queue", "e2e") for point in _TIMES
 )
+CONSUMER_COUNTERS = (
+    "polls_back",
+    "polls_skipped",
+    "positions_with_two_messages",
+    "read_unacknowledged",
+    "read_then_gone",
+)
+"""What a trial's live consumers saw that its full read alone does not show (docs/method.md)."""
 COUNTERS = (
     "sent",
     "acked",
@@ -313,6 +321,7 @@ COUNTERS = (
     "duplicates",
     "out_of_order",
     "foreign",
+    *CONSUMER_COUNTERS,
 )
 READER_STALL_NS = "reader_stall_ns"
 BROKEN = (

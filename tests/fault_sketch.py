@@ -81,6 +81,7 @@ def results(*cases: Case, window_s: float = 30.0, **manifest: Any) -> Results:
         faults=pd.DataFrame(faults, columns=list(FAULTS)),
         slices=nothing,
         ratios=nothing,
+        consumers=nothing,
         expectations=(),
         summary={"figure": "timeline"},
         trial_files={number: _document(case, trial) for number, (case, trial) in enumerate(numbered)},

@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from bench.analysis import tables
+from bench.analysis.account.consumers import consumer_rows, sums_by_trial
 from bench.analysis.account.delivery import accounts, messages
 from bench.analysis.account.offenders import OFFENCES, STRAY, displaced, listed, offenders, present
 from bench.analysis.account.order import out_of_order, verify_rows
@@ -60,6 +61,7 @@ class _Measured:
     errors: list[dict[str, object]]
     telemetry: Any
     offenders: Any
+    consumers: list[dict[str, Any]]
     faults: list[dict[str, object]]
     served: list[dict[str, object]]
     parts: dict[int, dict[int, float]]
@@ -132,12 +134,15 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     }
     any_open = any(trial.open_loop for trial in folder.trials)
     measured = distributions(sends, windowed.messages(every), counted_unsent, any_open=any_open)
+    account = accounts(every)
+    consumers = consumer_rows(log, every, folder.trials, account)
     by_slice = slice_times(sends, counted_unsent, any_open=any_open) if any_sliced else {}
     counted = Counted(
         logged=log.recorded,
         recorded=found,
         tallies=by_trial,
-        accounts=accounts(every),
+        accounts=account,
+        consumers=sums_by_trial(consumers),
         unsent={trial: sum(counts.every for counts in slices.values()) for trial, slices in never.items()},
         distributions=measured,
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
@@ -152,6 +157,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         slices=list(slice_rows(folder.trials, tallies, by_slice)),
         errors=errors(tallies, present(log, verify) if _any(counted, STRAY) else {}),
         telemetry=tables.frame(telemetry.over_time(stepped), tables.TELEMETRY),
+        consumers=consumers,
         offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
         faults=fault_rows(folder.trials, first_ns, availability(spark, log, folder.trials)),
         served=list(served_rows(folder.trials, first_ns)),
@@ -196,6 +202,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "percentiles", tables.table(_curves(measured.counted), tables.PERCENTILES))
     tables.write_table(results, "errors", tables.table(measured.errors, tables.ERRORS))
     tables.write_table(results, "messages", measured.offenders)
+    tables.write_table(results, "consumers", tables.table(measured.consumers, tables.CONSUMERS))
     tables.write_table(results, "faults", tables.table(measured.faults, tables.FAULTS))
     tables.write_table(results, "served", tables.table(measured.served, tables.SERVED))
     found = Found(trials, measured.faults, measured.errors, measured.slices)

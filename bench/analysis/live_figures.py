@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -97,6 +97,7 @@ def _counted(trial: TrialRecord, folder: Path, sends: Any) -> Counted:  # noqa: 
         },
         accounts={number: _account(messages)},
         out_of_order={number: late},
+        consumers={number: _consumers(receives, messages)},
         used={},
     )
 
@@ -289,7 +290,7 @@ def _e2e_distribution(trial: TrialRecord, messages: Any) -> dict[str, Distributi
 
 
 def _account(messages: Any) -> dict[str, int | None]:  # noqa: ANN401 - as above
-    """Count the messages as account.delivery.accounts does, but for out_of_order."""
+    """Count the messages as account.delivery.accounts does."""
     sends, copies, outcome = (_longs(messages, name) for name in ("sends", "copies", "outcome"))
     sent, present = sends > 0, copies > 0
 
@@ -321,7 +322,7 @@ def _out_of_order(receives: Any) -> int:  # noqa: ANN401 - as above
     lanes = [_longs(verify, name) for name in ("partition", "producer")]
     order = np.lexsort([*(_longs(verify, name) for name in reversed(_POSITION)), *reversed(lanes)])
     sequence = _longs(verify, "sequence")[order]
-    begins = np.concatenate([[True], np.any([np.diff(lane[order]) != 0 for lane in lanes], axis=0)])
+    begins = _begins([lane[order] for lane in lanes])
     keys = (np.cumsum(begins) - 1) * (int(sequence.max()) + 1) + sequence
     behind = np.concatenate([[False], np.maximum.accumulate(keys)[:-1] > keys[1:]])
     if not behind.any():
@@ -329,3 +330,55 @@ def _out_of_order(receives: Any) -> int:  # noqa: ANN401 - as above
     first = np.zeros(len(keys), bool)
     first[np.unique(keys, return_index=True)[1]] = True
     return int((behind & first).sum())
+
+
+def _begins(columns: Sequence[Longs]) -> Flags:
+    """Say of each row whether it differs from the one before in any column; the first does."""
+    differs = np.any([np.diff(column) != 0 for column in columns], axis=0)
+    return np.concatenate([[True], differs])
+
+
+def _consumers(receives: Any, messages: Any) -> dict[str, int]:  # noqa: ANN401 - as above
+    """Count what live consumers saw as account.consumers does, over all of them; rows are in their order in the log."""
+    live = _flags(pc.equal(receives["stage"], "live"))
+    if not live.any():
+        return {}
+    place, two_messages = (column[live] for column in _places(receives))
+    lanes = [_longs(receives, name)[live] for name in ("consumer", "partition")]
+    order = np.lexsort([_longs(receives, "received_ns")[live], *lanes])
+    begins = _begins([lane[order] for lane in lanes])
+    keys = (np.cumsum(begins) - 1) * (int(place.max()) + 2) + place[order]
+    furthest = np.maximum.accumulate(keys)[:-1]
+    return {
+        "polls_back": int((~begins[1:] & (keys[1:] <= keys[:-1])).sum()),
+        "polls_skipped": int((~begins[1:] & (keys[1:] > furthest + 1)).sum()),
+        "positions_with_two_messages": len(np.unique(keys[two_messages[order]])),
+        **_doubtful_reads(receives.filter(live), messages),
+    }
+
+
+def _places(receives: Any) -> tuple[Longs, Flags]:  # noqa: ANN401 - as above
+    """Number the positions of each partition in their order, and say at which readers had different messages."""
+    position = [_longs(receives, name) for name in ("partition", *_POSITION)]
+    message = [_longs(receives, name) for name in _MESSAGE]
+    order = np.lexsort([*message, *reversed(position)])
+    begins = _begins([column[order] for column in position])
+    places = np.empty(len(order), np.int64)
+    places[order] = np.cumsum(begins)
+    differs = _begins([column[order] for column in message]) & ~begins
+    return places, np.isin(places, places[order[differs]])
+
+
+def _doubtful_reads(live: Any, messages: Any) -> dict[str, int]:  # noqa: ANN401 - as above
+    """Count by consumer and partition the messages read that were not acknowledged, or are not in the full read."""
+    refused = (_longs(messages, "outcome") != Outcome.OK) & (_longs(messages, "sends") > 0)
+    gone = (_longs(messages, "copies") == 0) & (_longs(messages, "sends") > 0)
+    marked = messages.select(_MESSAGE).append_column("refused", pa.array(refused))
+    doubtful = marked.append_column("gone", pa.array(gone)).filter(refused | gone)
+    lane = ("consumer", "partition", *_MESSAGE)
+    reads = live.select(lane).join(doubtful, list(_MESSAGE), join_type="inner")
+    distinct = reads.group_by([*lane, "refused", "gone"]).aggregate([])
+    return {
+        "read_unacknowledged": int(_flags(distinct["refused"]).sum()),
+        "read_then_gone": int(_flags(distinct["gone"]).sum()),
+    }

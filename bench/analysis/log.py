@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -76,6 +77,12 @@ SAMPLES: Mapping[str, Column] = {
 }
 
 
+_PLACE_IN_LOG = {
+    "file": (_TEXT, "_metadata.file_name"),
+    "row": (_LONG, "_metadata.row_index"),
+}
+"""Columns that Spark computes where they are asked for: the file's name, and the row's number in it."""
+
 Parts: TypeAlias = Mapping[int, Sequence[Path]]
 """Parquet files by trial."""
 
@@ -84,7 +91,7 @@ Parts: TypeAlias = Mapping[int, Sequence[Path]]
 class EventLog:
     """All trials' sends, receives and samples, each with its trial's number in the column `trial`.
 
-    `recorded` are the trials that wrote sends at all.
+    Receives have their place in the log besides: `file` and `row`. `recorded` are the trials that wrote sends at all.
     """
 
     sends: DataFrame
@@ -109,7 +116,7 @@ class LogFiles:
         with TemporaryDirectory(dir=self.run.resolve(), prefix=".by-trial-") as tree:
             yield EventLog(
                 sends=_frame(spark, self.sends, SENDS, Path(tree) / "sends"),
-                receives=_frame(spark, self.receives, RECEIVES, Path(tree) / "receives"),
+                receives=_frame(spark, self.receives, RECEIVES, Path(tree) / "receives", _PLACE_IN_LOG),
                 samples=_frame(spark, self.samples, SAMPLES, Path(tree) / "telemetry"),
                 recorded=frozenset(self.sends),
             )
@@ -129,15 +136,22 @@ def check_log(folder: RunFolder) -> LogFiles:
     return LogFiles(folder.path, sends, receives, samples, rows)
 
 
-def _frame(spark: SparkSession, parts: Parts, columns: Mapping[str, Column], tree: Path) -> DataFrame:
-    """Read the files as one table.
+def _frame(
+    spark: SparkSession,
+    parts: Parts,
+    columns: Mapping[str, Column],
+    tree: Path,
+    computed: Mapping[str, tuple[Column, str]] = MappingProxyType({}),
+) -> DataFrame:
+    """Read the files as one table, with the columns that Spark computes beside those stored.
 
     They are linked below `tree` in folders `trial=<n>`, whose names Spark knows to be a column: a constant for each
     file, where a trial taken from a row's own path would be worked out for each row, in every job.
     """
     schema = ", ".join(f"`{name}` {column.sql}" for name, column in columns.items())
     if not parts:
-        return spark.createDataFrame([], f"trial int, {schema}")
+        more = "".join(f", `{name}` {column.sql}" for name, (column, _) in computed.items())
+        return spark.createDataFrame([], f"trial int, {schema}{more}")
     for trial, paths in parts.items():
         folder = tree / f"trial={trial}"
         folder.mkdir(parents=True)
@@ -147,7 +161,8 @@ def _frame(spark: SparkSession, parts: Parts, columns: Mapping[str, Column], tre
         F.coalesce(F.col(name), F.lit(0)).alias(name) if column.since > 1 else F.col(name)
         for name, column in columns.items()
     ]
-    return spark.read.schema(f"{schema}, trial int").parquet(tree.as_uri()).select("trial", *stored)
+    added = [F.col(source).alias(name) for name, (_, source) in computed.items()]
+    return spark.read.schema(f"{schema}, trial int").parquet(tree.as_uri()).select("trial", *stored, *added)
 
 
 def _checked_rows(parts: Parts, columns: Mapping[str, Column], formats: Mapping[int, int]) -> int:

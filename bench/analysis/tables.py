@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from bench.errors import AnalysisError
-from bench.model import BROKEN, COUNTERS, ENDS, RATES, SHARES, TIMES, USAGE
+from bench.model import BROKEN, CONSUMER_COUNTERS, COUNTERS, ENDS, RATES, SHARES, TIMES, USAGE
 
 _TEXT, _INT, _LONG, _REAL, _BOOL = pa.string(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
 
@@ -130,6 +130,10 @@ MESSAGES: _Fields = {
     "first_batch_index": _INT,
     "error": _TEXT,
 }
+CONSUMERS: _Fields = {
+    **dict.fromkeys(("trial", "consumer", "partition"), _INT),
+    **dict.fromkeys(CONSUMER_COUNTERS, _LONG),
+}
 
 FAULTS: _Fields = {
     "trial": _INT,
@@ -176,6 +180,7 @@ OTHERS: Mapping[str, _Fields] = {
     "percentiles": PERCENTILES,
     "errors": ERRORS,
     "messages": MESSAGES,
+    "consumers": CONSUMERS,
     "faults": FAULTS,
     "served": SERVED,
 }

@@ -14,7 +14,7 @@ from bench.analysis.resources.usage import usage
 from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
 from bench.guarantee import copies, kafka_acks
-from bench.model import BUSY, COUNTERS, NANOS
+from bench.model import BUSY, CONSUMER_COUNTERS, COUNTERS, NANOS
 
 Row = dict[str, object]
 
@@ -30,6 +30,7 @@ class Counted:
     distributions: Mapping[tuple[int, str], Distribution]
     accounts: Mapping[int, Mapping[str, int | None]]
     out_of_order: Mapping[int, int]
+    consumers: Mapping[int, Mapping[str, int]]
     used: Mapping[int, Sequence[Used]]
 
 
@@ -169,16 +170,19 @@ def _latency(trial: TrialRecord, counted: Counted) -> Row:
 
 
 def _account(trial: TrialRecord, counted: Counted) -> Row:
-    """Return the counters; nothing is called lost where the full read did not reach the end, but unread."""
+    """Return the counters; nothing is called lost or gone where the full read did not reach the end, but unread."""
     if trial.trial not in counted.logged:
         return {}
     account = {
         **counted.accounts.get(trial.trial, {}),
         "out_of_order": counted.out_of_order.get(trial.trial, 0),
+        **counted.consumers.get(trial.trial, {}),
     }
     row: Row = {name: account.get(name, 0) for name in COUNTERS}
+    if not trial.load.consumers:
+        row |= dict.fromkeys(CONSUMER_COUNTERS)
     if not trial.verified:
-        row |= {"unread": row["lost"], "lost": None, "unknown_absent": None}
+        row |= {"unread": row["lost"], "lost": None, "unknown_absent": None, "read_then_gone": None}
     return row
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import pandas as pd
 
 from bench.errors import OutdatedError, ReportError
-from bench.model import USAGE
+from bench.model import CONSUMER_COUNTERS, USAGE
 
 PAGES = "pages"
 """The folder of the trials' pages, beside the report."""
@@ -93,8 +93,9 @@ _ADDED = {
         *("service_p50_ns", "service_p99_ns", "response_p99_ns"),
     ),
     "ratios": ("system", "case", "baseline", "metric", "ratio", "low", "high", "rounds"),
+    "consumers": ("trial", "consumer", "partition", *CONSUMER_COUNTERS),
 }
-"""Tables that results of runs without slices lack: those have no rows of them."""
+"""Tables that older results lack: those have no rows of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ class Results:
     faults: pd.DataFrame
     slices: pd.DataFrame
     ratios: pd.DataFrame
+    consumers: pd.DataFrame
     expectations: tuple[Json, ...]
     summary: Json
     trial_files: Mapping[int, Json]

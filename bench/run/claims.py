@@ -7,13 +7,13 @@ from itertools import chain, groupby
 from typing import Any
 
 from bench.faults.step import Read, Step, read_steps
-from bench.model import BROKEN, Case, text, texts
+from bench.model import BROKEN, CONSUMER_COUNTERS, Case, text, texts
 from bench.scenario import Loaded, Scenario
 from bench.scenario.expand import has
 from bench.scenario.expectation import Expectation
 
 _NEEDS_OPEN_LOOP = ("response_", "queue_")
-_NEEDS_CONSUMERS = ("e2e_", "live_", "first_received_")
+_NEEDS_CONSUMERS = ("e2e_", "live_", "first_received_", *CONSUMER_COUNTERS)
 _NEEDS_READER = ("reader_",)
 
 

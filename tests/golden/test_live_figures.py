@@ -98,23 +98,24 @@ def _spoil(draw: random.Random, rows: list[Row]) -> None:
 
 def _receives(draw: random.Random, sends: list[Row], *, sound: bool) -> list[Row]:
     live = [
-        receive("live", row, row["sent_ns"] + draw.randrange(40 * MS), consumer=consumer)
-        for row in sends
+        receive("live", row, row["sent_ns"] + draw.randrange(10) * 4 * MS, consumer=consumer, **_at(place))
+        for place, row in enumerate(sends)
         for consumer in range(draw.choice([0, 1, 1, 1, 1, 2]))
     ]
     stored = [row for row in sends for _ in range(draw.choices([0, 1, 2], [1, 30, 1])[0])]
     for _ in range(draw.randint(0, 3) if len(stored) > 1 else 0):
         place = draw.randrange(len(stored) - 1)
         stored[place : place + 2] = reversed(stored[place : place + 2])
-    verify = [
-        receive("verify", row, 10**12, ledger=place // 40, entry=place // 4 % 10, batch_index=place % 4)
-        for place, row in enumerate(stored)
-    ]
+    verify = [receive("verify", row, 10**12, **_at(place)) for place, row in enumerate(stored)]
     if not sound and verify:
         verify.append(draw.choice(verify) | {"sequence": 10**6, "ledger": 10**6})
     rows = [*live, *verify]
     draw.shuffle(rows)
     return rows
+
+
+def _at(place: int) -> Row:
+    return {"ledger": place // 40, "entry": place // 4 % 10, "batch_index": place % 4}
 
 
 def failed() -> TrialLog:

@@ -75,6 +75,7 @@ NAMED = (
             "response_p99_ns, which a closed loop does not have",
         ),
         ({"claim": "metric: e2e_p99_ns, at_most: 1", "consumers": "0"}, "there are no consumers"),
+        ({"claim": "metric: polls_skipped, at_most: 0", "consumers": "0"}, "there are no consumers"),
         ({"claim": "metric: moves, at_most: 1"}, "speaks of moves, and kafka has no faults"),
         (
             {"claim": CLAIM, "step": NAMED},

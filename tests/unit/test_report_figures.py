@@ -203,6 +203,7 @@ def results(*percentiles: list[dict[str, Any]]) -> Results:
         faults=nothing,
         slices=nothing,
         ratios=nothing,
+        consumers=nothing,
         expectations=(),
         summary={},
         trial_files={},

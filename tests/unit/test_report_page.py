@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from bench import numbers
+from bench.model import CONSUMER_COUNTERS
 from bench.report import results, sweep
 from bench.report.pages import html
 from bench.report.sections import delivery, expectations, method, offending, resources, tables, unserved
@@ -223,6 +225,57 @@ def test_counters_stand_trial_by_trial_under_the_articles_names(tmp_path: Path) 
     counts = ["1,000", "900", "60", "40", "970"]
     # What the second trial's reader had not read by its end counts as missing, as in the article.
     assert said == [[*counts, "7", "23", "5", "2"], [*counts, "11", "23", "5", "2"]]
+
+
+def test_what_live_consumers_saw_is_a_table_where_anything_was_counted(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=2, messages=500)))
+    case = found.trials["case"].iloc[0]
+    counted = found.trials["case"].eq(case).astype(int)
+    consumers = pd.DataFrame(
+        {"trial": trial, "consumer": 0, "partition": partition, **dict.fromkeys(CONSUMER_COUNTERS, 1)}
+        for trial in found.trials.loc[counted > 0, "trial"]
+        for partition in (3, 1)
+    )
+    told = {"polls_back": 2 * counted, "polls_skipped": counted, "read_then_gone": None}
+    odd = replace(found, trials=found.trials.assign(**told), consumers=consumers)
+
+    made = delivery.consumers(odd, sweep.parts(odd))
+
+    assert made is not None
+    (row,) = made.rows
+    heads = ["went back", "skipped", "two messages", "never acknowledged", "later gone", "partitions"]
+    assert [column.head for column in made.columns[1:]] == heads
+    cells = ["4", "2", "0", "0", numbers.NOTHING, "consumer 0: 1, 3"]  # over two rounds
+    assert [cell.text for cell in row.cells[1:]] == cells
+    assert not consumers_are_mentioned(odd)
+
+
+def test_live_consumers_that_saw_nothing_odd_are_one_sentence(tmp_path: Path) -> None:
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500)))
+    assert delivery.consumers(found, sweep.parts(found)) is None
+    (sentence,) = consumers_are_mentioned(found)
+    assert sentence.endswith("every message that they read was acknowledged and is in the full read.")
+
+    broken_off = replace(found, trials=found.trials.assign(read_then_gone=None))
+    (sentence,) = consumers_are_mentioned(broken_off)
+    assert sentence.endswith("every message that they read was acknowledged.")
+
+
+@pytest.mark.parametrize("older", [True, False])
+def test_nothing_is_said_of_consumers_that_nobody_counted(tmp_path: Path, *, older: bool) -> None:
+    """Results that are older than these columns, and trials without live consumers."""
+    found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500)))
+    names = list(CONSUMER_COUNTERS)
+    trials = found.trials.drop(columns=names) if older else found.trials.assign(**dict.fromkeys(names))
+    silent = replace(found, trials=trials)
+
+    assert delivery.consumers(silent, sweep.parts(silent)) is None
+    assert not consumers_are_mentioned(silent)
+
+
+def consumers_are_mentioned(found: results.Results) -> list[str]:
+    texts = [statement.text for statement in delivery.statements(found)]
+    return [text for text in texts if "consumer" in text]
 
 
 def test_where_a_read_stopped_stands_in_the_account(tmp_path: Path) -> None:

@@ -60,9 +60,9 @@ def _outcome(label: Column) -> Column:
 
 
 def is_kind(kind: str) -> Column:
-    """Whether a row of `messages` is of this kind; out_of_order is a matter of places (order.py)."""
+    """Whether a row of `messages` is of this kind. What is a matter of places is in order.py and consumers.py."""
     sent, there = F.col("sends") > 0, F.col("copies") > 0
-    outcome = F.col("outcome")
+    outcome, consumed = F.col("outcome"), F.col("live_ns").isNotNull()
     return {
         "lost": sent & ~there & (outcome == Outcome.OK.value),
         "fail_present": sent & there & (outcome == Outcome.FAIL.value),
@@ -70,6 +70,8 @@ def is_kind(kind: str) -> Column:
         "unknown_absent": sent & ~there & (outcome == Outcome.UNKNOWN.value),
         "duplicate": sent & (F.col("copies") > 1),
         "foreign": ~sent & there,
+        "read_unacknowledged": sent & consumed & (outcome != Outcome.OK.value),
+        "read_then_gone": sent & consumed & ~there,
     }[kind]
 
 
@@ -77,7 +79,7 @@ MESSAGE_KINDS = ("lost", "fail_present", "unknown_present", "unknown_absent", "d
 
 
 def accounts(messages: DataFrame) -> dict[int, dict[str, int | None]]:
-    """Count every trial's messages: the counters of `trials` but out_of_order, and `repeated`.
+    """Count every trial's messages: the counters of `trials` but out_of_order and consumers' own, and `repeated`.
 
     `repeated` counts messages that stand in the sends more than once, which breaks the log's contract. Beside them
     lost_first and lost_last: when the first and the last of the lost ones was sent, null without any.

@@ -67,6 +67,7 @@ def _behind(found: results.Results, parts: Sequence[sweep.Part]) -> dict[str, An
         "undecided": certainty.undecided(found),
         "statements": delivery.statements(found),
         "accounts": [delivery.account(found, part) for part in parts],
+        "consumers": delivery.consumers(found, parts),
         "counters": delivery.counters(found),
         "unfinished": delivery.unfinished(found, parts),
         "offending": offending.table(found, parts),

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
+from bench.model import CONSUMER_COUNTERS
 from bench.report import sweep
 from bench.report.results import Results
 from bench.report.sections import covered
@@ -36,6 +37,13 @@ _HEADS = {
     "acked": "acked",
     "out_of_order": "out of order",
 }
+_CONSUMER_COLUMNS = {
+    "polls_back": ("polls", "went back", "plain"),
+    "polls_skipped": ("polls", "skipped", "warn"),
+    "positions_with_two_messages": ("positions", "two messages", "warn"),
+    "read_unacknowledged": ("messages read", "never acknowledged", "plain"),
+    "read_then_gone": ("messages read", "later gone", "warn"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +55,14 @@ class Statement:
 
 
 def statements(results: Results) -> list[Statement]:
-    """What can be said about loss, duplicates and order, the gravest first."""
-    every = [*_loss(results), *_unsaid(results), *_log(results), *_unconfirmed(results)]
+    """What can be said about loss, duplicates, order and live consumers, the gravest first."""
+    every = [
+        *_loss(results),
+        *_unsaid(results),
+        *_log(results),
+        *_unconfirmed(results),
+        *_consumed_in_order(results),
+    ]
     return sorted(every, key=lambda statement: _TONES.index(statement.tone))
 
 
@@ -65,6 +79,37 @@ def account(results: Results, part: sweep.Part) -> Table:
         for _, case in part.cases.iterrows()
     ]
     return case_table(part, columns, cells)
+
+
+def consumers(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
+    """What live consumers saw, by case, where any counter is not zero; None where all are, or nobody counted."""
+    named = labels(results, parts)
+    rows = []
+    for _, trials in results.valid.groupby("case", sort=False):
+        counts = _consumer_counts(trials)
+        if counts.sum().any():
+            of_case = results.consumers[results.consumers["trial"].isin(trials["trial"])]
+            cells = (
+                number_cell(counts[name].sum() if counts[name].notna().all() else None, tone=tone)
+                for name, (_, _, tone) in _CONSUMER_COLUMNS.items()
+            )
+            rows.append(Row((Cell(named[int(trials["trial"].iloc[0])]), *cells, Cell(_partitions(of_case)))))
+    heads = (Column(head, "number", group) for group, head, _ in _CONSUMER_COLUMNS.values())
+    columns = (Column("case", "name"), *heads, Column("partitions", "text"))
+    return Table("Live consumers", columns, tuple(rows)) if rows else None
+
+
+def _consumer_counts(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the counters of live consumers; NaN where a trial has none, or results are older than they."""
+    return trials.reindex(columns=list(CONSUMER_COUNTERS)).apply(pd.to_numeric)
+
+
+def _partitions(counts: pd.DataFrame) -> str:
+    """Name the partitions of each consumer that has counts other than zero."""
+    return "; ".join(
+        f"consumer {consumer}: {', '.join(map(str, sorted(rows['partition'].unique())))}"
+        for consumer, rows in counts.groupby("consumer")
+    )
 
 
 def counters(results: Results) -> Table | None:
@@ -227,6 +272,18 @@ def _unconfirmed(results: Results) -> Iterator[Statement]:
             "warn",
             f"{numbers.plural(present, 'message')} that failed for the client "
             f"{'is' if present == 1 else 'are'} in the log all the same.",
+        )
+
+
+def _consumed_in_order(results: Results) -> Iterator[Statement]:
+    """Say that live consumers saw nothing odd; where they did, the table `consumers` tells what."""
+    counts = _consumer_counts(results.valid).dropna(how="all")
+    if len(counts) and not counts.sum().any():
+        there = " and is in the full read" if counts["read_then_gone"].notna().all() else ""
+        yield Statement(
+            "good",
+            "Live consumers read every partition in order and skipped no message, no position held two messages, "
+            f"and every message that they read was acknowledged{there}.",
         )
 
 
