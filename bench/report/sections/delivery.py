@@ -101,7 +101,8 @@ def consumers(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
 
 def _consumer_counts(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the counters of live consumers; NaN where a trial has none, or results are older than they."""
-    return trials.reindex(columns=list(CONSUMER_COUNTERS)).apply(pd.to_numeric)
+    counts: pd.DataFrame = trials.reindex(columns=list(CONSUMER_COUNTERS)).apply(pd.to_numeric)
+    return counts
 
 
 def _partitions(counts: pd.DataFrame) -> str:
