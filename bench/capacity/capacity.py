@@ -45,20 +45,22 @@ class Capacity:
     @property
     def passed_rate(self) -> float | None:
         """The highest rate that passed a long hold; None where none did."""
-        return max(self._rates(HoldVerdict.PASSED), default=None)
+        return max(self._rates(HoldVerdict.PASSED, confirms=True), default=None)
 
     @property
     def failed_rate(self) -> float | None:
-        """The lowest rate that failed a long hold, or a short one where none was held for long; None where none did.
+        """The lowest rate that failed a long hold; None where none did, so that the capacity has no upper bound.
 
-        Then the capacity has no upper bound.
+        Where none did, it is the lowest that failed a short one, of those above the rate that passed.
         """
-        return min(self._rates(HoldVerdict.FAILED), default=None)
+        long = self._rates(HoldVerdict.FAILED, confirms=True)
+        short = self._rates(HoldVerdict.FAILED, confirms=False)
+        return min(long or (rate for rate in short if rate > (self.passed_rate or 0)), default=None)
 
     @property
     def undecided_rates(self) -> list[float]:
-        """The rates that were neither seen to pass nor to fail, the lowest first."""
-        return sorted(self._rates(HoldVerdict.UNDECIDED))
+        """The rates that neither passed nor failed a long hold, the lowest first."""
+        return sorted(self._rates(HoldVerdict.UNDECIDED, confirms=True))
 
     @property
     def limited_by_client(self) -> bool:
@@ -88,9 +90,8 @@ class Capacity:
         above = "above it the client was the limit" if self.limited_by_client else "no rate above it failed"
         return f"At least {numbers.rate(passed)} messages/s: {above}."
 
-    def _rates(self, verdict: HoldVerdict) -> list[float]:
-        confirming = [step for step in self.steps if step.confirms] or self.steps
-        return [step.rate for step in confirming if step.verdict is verdict]
+    def _rates(self, verdict: HoldVerdict, *, confirms: bool) -> list[float]:
+        return [step.rate for step in self.steps if (step.verdict, step.confirms) == (verdict, confirms)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,8 @@ def pass_shares(steps: Iterable[Step]) -> tuple[PassShare, ...]:
     Where a higher rate passed more often than a lower one they are averaged: isotonic regression (R. E. Barlow et al.,
     "Statistical Inference under Order Restrictions", 1972).
     """
-    passed, seconds = {}, {}
+    passed: dict[float, float] = {}
+    seconds: dict[float, float] = {}
     for step in steps:
         if step.verdict in {HoldVerdict.PASSED, HoldVerdict.FAILED}:
             share = step.seconds * (step.verdict is HoldVerdict.PASSED)

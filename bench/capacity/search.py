@@ -101,13 +101,13 @@ class Search:
         stage = _Stage(width, up=width, up_growth=2.0, down=math.sqrt(width), confirms=True)
         passed = yield from self._bracket(candidate, stage)
         rate = max(step.rate for step in self._steps if step.confirms)
-        while passed is not None and self._only_undecided() and rate < self._highest:
+        while passed is not None and self._open_above() and rate < self._highest:
             rate = min(self._highest, rate * width)
             width **= 2
             yield from self._decision(rate, confirms=True)
 
-    def _only_undecided(self) -> bool:
-        """Whether nothing above the rates that passed is decided yet, though something was tried there."""
+    def _open_above(self) -> bool:
+        """Whether no long hold has failed yet, nor was limited by the client."""
         verdicts = {step.verdict for step in self._steps if step.confirms}
         return not verdicts & {HoldVerdict.FAILED, HoldVerdict.CLIENT_LIMITED}
 
@@ -116,22 +116,22 @@ class Search:
 
         What is undecided did not pass.
         """
-        passed, failed, rate = 0.0, math.inf, first
+        passed, not_passed, rate = 0.0, math.inf, first
         up, down = stage.up, stage.down
-        while failed > stage.width * passed * _EXACT:
+        while not_passed > stage.width * passed * _EXACT:
             verdict = yield from self._decision(rate, confirms=stage.confirms)
             if verdict is HoldVerdict.PASSED:
                 passed = rate
             else:
-                failed = rate
+                not_passed = rate
             if rate == (self._highest if verdict is HoldVerdict.PASSED else self._lowest):
                 break
             if not passed:
                 rate, down = max(self._lowest, rate / down), down**2
-            elif math.isinf(failed):
+            elif math.isinf(not_passed):
                 rate, up = min(self._highest, rate * up), up**stage.up_growth
             else:
-                rate = math.sqrt(passed * failed)
+                rate = math.sqrt(passed * not_passed)
         return passed or None
 
     def _decision(self, rate: float, *, confirms: bool) -> _Decision:

@@ -146,7 +146,7 @@ class Start:
     def _due(self, rate: float, length: float) -> Times:
         if self._server.random:
             count = self._random.poisson(rate * length)
-            return np.sort(self._random.uniform(0, length, count))
+            return np.asarray(np.sort(self._random.uniform(0, length, count)))
         return (np.arange(int(rate * length)) + self._random.random()) / rate
 
     def _done(self, due: Times, length: float) -> Times:
@@ -178,7 +178,7 @@ class Start:
             return np.array([])
         gaps = self._random.uniform(0.5 * every, 1.5 * every, math.ceil(2 * length / every) + 2)
         starts = np.cumsum(gaps) - self._random.uniform(0, 1.5 * every)
-        return starts[(starts >= 0) & (starts < length)]
+        return np.asarray(starts[(starts >= 0) & (starts < length)])
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ def mlrsearched(folder: str, server: Server, run: int, start: int) -> Found:
     closed = cluster.closed_loop_rate
     config = mlr.Config()
     config.goals, config.warmup_duration = [goal], None
-    config.max_load, config.min_load = 2 * closed, PLAN.lowest_share * closed
+    config.min_load, config.max_load = PLAN.lowest_share * closed, 2 * closed
     (bounds,) = mlr.MultipleLossRatioSearch(config=config).search(Measurer(), debug=lambda _: None).values()
     lower, upper = bounds.relevant_lower_bound, bounds.relevant_upper_bound
     return Found(
