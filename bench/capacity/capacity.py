@@ -83,8 +83,9 @@ class Capacity:
         passed, failed = self.passed_rate, self.failed_rate
         if passed is None:
             lowest = min(self.steps, key=lambda step: step.rate)
+            meets = "meets" if lowest.verdict is HoldVerdict.FAILED else "is shown to meet"
             tried = f"The lowest that was tried is {numbers.rate(lowest.rate)} messages/s ({lowest.verdict})."
-            return f"No rate meets the service level. {tried} {lowest.judgement.reason}"
+            return f"No rate {meets} the service level. {tried}"
         if failed is not None:
             return f"{numbers.rate(passed)} messages/s passed and {numbers.rate(failed)} failed."
         above = "above it the client was the limit" if self.limited_by_client else "no rate above it failed"

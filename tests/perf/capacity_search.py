@@ -8,7 +8,7 @@
 A simulated server answers messages one after the other, 500 a second. A message is late after 50 ms. `start_coverage`
 is the share of cluster starts whose interval holds the capacity, `coverage` that of runs, whose interval is over five
 starts. `accepts_above` and `rejects_below` are the shares of starts with a passed rate above the capacity, or a failed
-one below it. `holds` counts repeats of undecided ones, too. `most_holds` is that of 95 % of the starts.
+one below it. `rates` counts an undecided hold and its repeats as one, `holds` each of them.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Start:
         if self._server.random:
             count = self._random.poisson(rate * length)
             return np.asarray(np.sort(self._random.uniform(0, length, count)))
-        return (np.arange(int(rate * length)) + self._random.random()) / rate
+        return np.asarray((np.arange(int(rate * length)) + self._random.random()) / rate, dtype=float)
 
     def _done(self, due: Times, length: float) -> Times:
         """Return when each message is answered, one after the other (D. V. Lindley, 1952), stalls left out of time."""
@@ -259,8 +259,6 @@ def summary(server: Server, runs: list[list[Found]]) -> dict[str, Any]:
         "without_passed": _share(found.low == 0 for found in starts),
         "without_failed": _share(math.isinf(found.high) for found in starts),
         "holds": round(statistics.fmean(found.holds for found in starts), 1),
-        "most_holds": int(np.percentile([found.holds for found in starts], 95)),
-        "within_14_holds": _share(found.holds <= 14 for found in starts),
         "minutes": round(statistics.fmean(found.seconds for found in starts) / 60, 1),
         "width": _median_width([(found.low, found.high) for found in starts]),
     }
@@ -270,9 +268,8 @@ def summary(server: Server, runs: list[list[Found]]) -> dict[str, Any]:
         figures |= {
             "coverage": _share(interval.low <= truth <= interval.high for interval in intervals),
             "combined_width": _median_width([(interval.low, interval.high) for interval in intervals]),
-            "different_rates": round(
-                statistics.fmean(len(result.steps) for run in results for result in run), 1
-            ),
+            "rates": round(statistics.fmean(len(result.steps) for run in results for result in run), 1),
+            "within_14_rates": _share(len(result.steps) <= 14 for run in results for result in run),
             "non_monotone": _share(result.non_monotone for run in results for result in run),
         }
     return figures
