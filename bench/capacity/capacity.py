@@ -82,7 +82,7 @@ class Capacity:
         """What was found, as a sentence."""
         passed, failed = self.passed_rate, self.failed_rate
         if passed is None:
-            lowest = min(self.steps, key=lambda step: step.rate)
+            lowest = min(self.steps, key=lambda step: (step.rate, not step.confirms))
             meets = "meets" if lowest.verdict is HoldVerdict.FAILED else "is shown to meet"
             tried = f"The lowest that was tried is {numbers.rate(lowest.rate)} messages/s ({lowest.verdict})."
             return f"No rate {meets} the service level. {tried}"

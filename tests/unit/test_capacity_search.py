@@ -117,6 +117,13 @@ def test_a_candidate_may_fall_back_to_the_lowest_rate() -> None:
     assert ends(result) == (None, 10)
 
 
+def test_of_the_lowest_rate_the_long_hold_counts() -> None:
+    result, _ = search_on(confirming(5, short_capacity=11))
+
+    assert [step.verdict for step in result.steps if step.rate == 10] == [PASSED, FAILED]
+    assert result.finding.startswith("No rate meets the service level.")
+
+
 def test_where_a_tenth_more_passes_higher_rates_are_tried() -> None:
     result, _ = search_on(confirming(800, short_capacity=600))
 
