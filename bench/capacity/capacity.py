@@ -49,9 +49,10 @@ class Capacity:
 
     @property
     def failed_rate(self) -> float | None:
-        """The lowest rate that failed a long hold; None where none did, so that the capacity has no upper bound.
+        """The lowest rate that failed a long hold.
 
-        Where none did, it is the lowest that failed a short one, of those above the rate that passed.
+        Where none did, the lowest above `passed_rate` that failed a short one. None where none did either: the capacity
+        has no upper bound then.
         """
         long = self._rates(HoldVerdict.FAILED, confirms=True)
         short = self._rates(HoldVerdict.FAILED, confirms=False)
