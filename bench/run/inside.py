@@ -41,15 +41,31 @@ class Runner:
     clusters: list[dict[str, object]] = field(default_factory=list)
 
     def run(self, starts: Sequence[Sequence[Start]]) -> None:
-        """Run the clusters of each start side by side; after a failed trial the rest get fresh clusters."""
+        """Run the clusters of each start side by side; after a failed trial the rest get fresh clusters.
+
+        Where clusters do not come up side by side, each is run alone.
+        """
         for start in starts:
-            left = [trial for _, trials in start for trial in trials]
-            while left:
-                before = len(left)
-                failure = self._on_fresh_clusters(left)
-                if failure is not None and len(left) == before:
-                    self._give_up(left, failure)
-                    break
+            together = [trial for _, trials in start for trial in trials]
+            failure = self._until_done(together)
+            if failure is not None and len(start) > 1:
+                self.run(
+                    [
+                        [(cluster, [trial for trial in trials if trial in together])]
+                        for cluster, trials in start
+                    ]
+                )
+            elif failure is not None:
+                self._give_up(together, failure)
+
+    def _until_done(self, left: list[Trial]) -> str | None:
+        """Run trials on fresh clusters until none is left; return why a start of them ran none, if one did."""
+        while left:
+            before = len(left)
+            failure = self._on_fresh_clusters(left)
+            if failure is not None and len(left) == before:
+                return failure
+        return None
 
     def _on_fresh_clusters(self, left: list[Trial]) -> str | None:
         """Run trials off the front of `left` until none is left or one failed; say why it did."""

@@ -167,7 +167,7 @@ def test_a_pair_between_which_nothing_passes_after_the_heal_is_told(
 ) -> None:
     one, other = nodes[:2]
     effect = strike("isolate", backend, nodes, [one], **{"from": other.name})
-    subprocess.run(["ip", "-n", other.name, "link", "set", "eth0", "down"], check=True)
+    subprocess.run(["ip", "-n", other.address, "link", "set", "eth0", "down"], check=True)
 
     with pytest.raises(FaultError, match="no packet passes between echo-1 and echo-2"):
         effect.heal([one])
@@ -187,7 +187,7 @@ def test_a_pair_that_another_fault_still_cuts_is_not_asked(
 
 
 def test_a_node_that_refuses_rules_leaves_no_other_cut(backend: ProcessBackend, nodes: list[Node]) -> None:
-    one, other = nodes[0], replace(nodes[1], name="nobody")
+    one, other = nodes[0], replace(nodes[1], name="nobody", address="10.99.9.200")
 
     with pytest.raises(FaultError, match="Changing the packet filter of nobody failed"):
         strike("isolate", backend, nodes, [one, other], **{"from": "client"})

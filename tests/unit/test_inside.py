@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -117,6 +118,18 @@ def test_after_a_failed_trial_the_rest_run_on_a_fresh_cluster(make: Make) -> Non
     assert clusters.logs == ["00-memory", "01-memory"]
     assert clusters.warmed_up == [3, 1]
     assert [started["system"] for started in runner.clusters] == ["memory", "memory"]
+
+
+def test_clusters_that_do_not_come_up_side_by_side_are_run_alone(make: Make) -> None:
+    """The second start is the second cluster's; then each is started alone, and that of the second fails again."""
+    runner, clusters = make(no_start=[2, 4])
+    other = replace(CASE.cluster, system="other")
+    theirs = [replace(trial, number=9, case=replace(CASE, cluster=other)) for trial in TRIALS[:1]]
+
+    runner.run([[(CASE.cluster, TRIALS), (other, theirs)]])
+
+    assert clusters.logs == ["00-memory", "01-other", "02-memory", "03-other"]
+    assert finished_as(runner) == [*((trial.number, "finished") for trial in TRIALS), (9, "failed")]
 
 
 def test_a_cluster_is_not_warmed_up_where_that_is_to_take_no_time(make: Make) -> None:

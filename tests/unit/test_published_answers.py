@@ -52,7 +52,7 @@ def test_the_first_page_is_one_sheet_with_at_most_250_words(run: Path) -> None:
     assert len(pdf.laid_out(page).pages) == 1
     assert room.table is not None
     assert "<table" in page
-    assert "<svg" in page
+    assert "<svg" in page or not drawings  # no-fault has a figure of every case, which is not drawn here
     assert len(_sentences(page).split()) <= front_page.MOST_WORDS
 
 

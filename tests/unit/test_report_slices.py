@@ -171,8 +171,9 @@ def test_the_report_has_every_slice_and_the_course_instead_of_a_timeline(run: Pa
     assert 'id="figure-timeline"' not in page
     assert "No valid trial has a timeline" not in page
     assert fact(page, "Slices") == (
-        "500 ms counted after a lead-in of 100 ms; 4 slices a trial. The slices of all cases of a cluster alternate, "
-        "in a new random order in each cycle, so that slow phases and drift meet all cases to the same extent."
+        "500 ms counted after a lead-in of 100 ms; 4 slices a trial. The slices of all cases on clusters that run side "
+        "by side alternate, in a new random order in each cycle, so that slow phases and drift meet all cases to the "
+        "same extent."
     )
     assert "Measured window" not in page
 

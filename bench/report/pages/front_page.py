@@ -86,7 +86,7 @@ def rooms(answer: Answer) -> list[Room]:
             for table in tables
             for most in (_MOST_EXPECTATIONS, 1, 0)
         ),
-        *(_room(answer, 0, most, *tables[-1]) for most in range(_MOST_CAUSES - 1, 0, -1)),
+        *(_room(answer, 0, most, *tables[-1]) for most in range(_MOST_CAUSES - 1, -1, -1)),
     ]
     return list(dict.fromkeys(every))
 
