@@ -154,9 +154,10 @@ def test_expectations_and_terms_give_way_before_rows_of_the_table() -> None:
 
     rooms = front_page.rooms(shown)
 
-    assert [(room.table, room.whole_table) for room in rooms] == [(TABLE, None)] * 3 + [(rows, TABLE)] * 3
-    assert [len(room.expectations) for room in rooms] == [1, 1, 0] * 2
-    assert [bool(room.glossary) for room in rooms] == [True, False, False] * 2
+    assert [(room.table, room.whole_table) for room in rooms] == [(TABLE, None)] * 3 + [(rows, TABLE)] * 4
+    assert [len(room.expectations) for room in rooms] == [1, 1, 0, 1, 1, 0, 0]
+    assert [bool(room.glossary) for room in rooms] == [True, False, False, True, False, False, False]
+    assert [len(room.causes) for room in rooms] == [1] * 6 + [0]
 
 
 def test_causes_without_room_stand_behind_the_page(page: Render) -> None:
