@@ -227,12 +227,12 @@ def _slices(trial: TrialRecord, sends: Any) -> Iterator[Row]:  # noqa: ANN401 - 
     acked = _flags(pc.equal(sends["outcome"], Outcome.OK.label)) & _flags(pc.is_valid(sends["done_ns"]))
     done, sent = acked & spans.inside(slices, done_ns), acked & spans.inside(slices, sent_ns)
     for place, span in enumerate(trial.spans):
-        own = slices == place
-        times_ns = (done_ns - sent_ns)[sent & own]
+        in_slice = slices == place
+        times_ns = (done_ns - sent_ns)[sent & in_slice]
         yield {
             "trial": trial.trial,
             "cycle": span.cycle,
-            "throughput_msgs_per_s": int((done & own).sum()) * NANOS / span.length_ns,
+            "throughput_msgs_per_s": int((done & in_slice).sum()) * NANOS / span.length_ns,
             "service_p50_ns": _distribution(times_ns, 0).values.get(_MEDIAN),
         }
 

@@ -45,9 +45,9 @@ class Hierarchy:
 def hierarchy(controller: str, mounts: Path = _MOUNTS) -> Hierarchy | None:
     """Return where groups of a controller, such as `cpu`, can be made; None where the kernel has no such place."""
     for line in mounts.read_text(encoding="ascii", errors="replace").splitlines():
-        mount, _, rest = line.partition(" - ")
+        mount, _, file_system = line.partition(" - ")
         root = Path(mount.split()[4])
-        kind, _, options = rest.split()[:3]
+        kind, _, options = file_system.split()[:3]
         if kind == "cgroup" and controller in options.split(","):
             return Hierarchy(root, 1)
         if kind == "cgroup2" and controller in _words(root / "cgroup.subtree_control"):
@@ -80,12 +80,12 @@ class Groups:
 
     def __init__(self, controller: str) -> None:
         """Make the run's own group. Raises SetupError where that cannot be had."""
-        found = hierarchy(controller)
-        if found is None:
+        place = hierarchy(controller)
+        if place is None:
             message = f"the kernel offers no control groups for `{controller}` (below /sys/fs/cgroup)"
             raise SetupError(message)
-        self.version = found.version
-        self._top = found.root / os.environ.get(NAME, f"bench-{os.getpid()}")
+        self.version = place.version
+        self._top = place.root / os.environ.get(NAME, f"bench-{os.getpid()}")
         self._controller = controller
         try:
             self._top.mkdir(exist_ok=True)

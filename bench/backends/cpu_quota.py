@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
@@ -16,8 +17,6 @@ _LEAST_PERIOD_US = 10_000
 """A short period keeps the pauses of a node that has used its quota up short, too."""
 _LEAST_QUOTA_US = 1_000
 """The kernel takes no shorter one."""
-_MOST_PERIOD_US = 1_000_000
-LEAST_CORES = _LEAST_QUOTA_US / _MOST_PERIOD_US
 _PROBE_S = 0.3
 _BUSY = "while True: pass"
 
@@ -25,15 +24,11 @@ _BUSY = "while True: pass"
 @cache
 def why_not() -> str | None:
     """Return why nodes cannot be held to a share of the CPU here; None where they can. It is tried."""
-    groups = None
     try:
-        groups = Groups("cpu")
-        CpuQuotas(groups).limit("tried", 1.0)
+        with closing(CpuQuotas()) as quotas:
+            quotas.limit("tried", 1.0)
     except SetupError as error:
         return str(error)
-    finally:
-        if groups is not None:
-            groups.close()
     return None
 
 
@@ -43,11 +38,11 @@ def period_us(cores: float) -> int:
 
 
 class CpuQuotas:
-    """The CPU quotas of one cluster's nodes."""
+    """The CPU quotas of one cluster's nodes. Close them once the nodes are gone."""
 
-    def __init__(self, groups: Groups) -> None:
-        """Hold nobody yet."""
-        self._groups = groups
+    def __init__(self) -> None:
+        """Hold nobody yet. Raises SetupError where control groups cannot be had."""
+        self._groups = Groups("cpu")
         self._cores: dict[str, float] = {}
 
     def limit(self, name: str, cores: float | None) -> None:
@@ -73,6 +68,10 @@ class CpuQuotas:
     def add(self, name: str, pid: int) -> None:
         """Hold a process to the quota of a node."""
         self._groups.add(name, pid)
+
+    def close(self) -> None:
+        """Remove the control groups."""
+        self._groups.close()
 
     def measured(self, name: str, busy_s: Callable[[], float]) -> float:
         """Return how many cores a node really gets: its own use, by `busy_s`, and that of a busy process beside it."""

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import psutil
 
-from bench.backends.control_groups import Groups
 from bench.backends.cpu_quota import CpuQuotas
 from bench.backends.netns import Network
 from bench.model import Node
@@ -19,7 +18,6 @@ class NodeLimits:
         """Limit nobody yet; `pid` returns the process id of a node. Raises FaultError where it does not run."""
         self._network = network
         self._pid = pid
-        self._groups: Groups | None = None
         self._quotas: CpuQuotas | None = None
 
     def started(self, node: Node, pid: int) -> None:
@@ -30,8 +28,7 @@ class NodeLimits:
     def limit_cpu(self, node: Node, cores: float | None) -> None:
         """Let a node have so many cores; None: all. Raises SetupError where the kernel refuses that."""
         if self._quotas is None:
-            self._groups = Groups("cpu")
-            self._quotas = CpuQuotas(self._groups)
+            self._quotas = CpuQuotas()
         self._quotas.limit(node.name, cores)
         self._quotas.add(node.name, self._pid(node))
 
@@ -55,5 +52,5 @@ class NodeLimits:
 
     def close(self) -> None:
         """Remove the control groups."""
-        if self._groups is not None:
-            self._groups.close()
+        if self._quotas is not None:
+            self._quotas.close()

@@ -61,11 +61,11 @@ def _checks(hold: Hold, level: ServiceLevel) -> Iterator[Judgement]:
         yield _backlog(hold, level, name, slope)
 
 
-def _late(hold: Hold, late: Sequence[int], limit_ns: int, what: str) -> Judgement:
+def _late(hold: Hold, late: Sequence[int], limit_ns: int, failure: str) -> Judgement:
     interval = share_interval(late, hold.due)
     share = numbers.share(sum(late) / sum(hold.due) if any(hold.due) else None)
     reason = (
-        f"{share} of the messages {what} {numbers.duration(limit_ns)} after they were due (95 % interval "
+        f"{share} of the messages {failure} {numbers.duration(limit_ns)} after they were due (95 % interval "
         f"{numbers.share(interval.low)} to {numbers.share(interval.high)}); the limit is {numbers.share(LATE_SHARE)}."
     )
     return Judgement(_within(interval.low, interval.high, LATE_SHARE), reason)

@@ -21,7 +21,7 @@ from bench.backends.line import line_ns
 from bench.backends.machine import probe
 from bench.errors import BenchError, LoadError
 from bench.load.commands import Verify
-from bench.model import SETTLING_SLICE, Topic, Trial, of_group
+from bench.model import SETTLING_SLICE, Node, Topic, Trial, of_group
 from bench.run import record
 from bench.run.emulated import held_figures
 from bench.run.rig import Document, Live, Rig
@@ -43,6 +43,7 @@ class _OpenTrial:
     """A trial whose topic, consumers and producers are there."""
 
     rig: Rig
+    sampler: SliceSampler
     trial: Trial
     working: Path
     topic: Topic
@@ -51,6 +52,12 @@ class _OpenTrial:
     opened: Document
     slices: list[Document] = field(default_factory=list)
     held_ns: dict[str, list[int]] = field(default_factory=dict)
+
+    @property
+    def unused_nodes(self) -> list[Node]:
+        """The nodes of its cluster that belong to other groups."""
+        used = of_group(self.rig.cluster.nodes, self.trial.case.group)
+        return [node for node in self.rig.cluster.nodes if node not in used]
 
     @property
     def goes_on(self) -> bool:
@@ -79,7 +86,6 @@ class Interleaved:
         self._rigs = rigs
         self._seed = f"{seed}/{'/'.join(rigs)}"
         self._settling_s = settling_s
-        self._samplers: dict[str, SliceSampler] = {}
         self._machine: dict[str, Any] = {}
 
     def run(self, left: list[Trial], live: Callable[[Trial], Live], finished: Finished) -> str | None:
@@ -92,11 +98,14 @@ class Interleaved:
         try:
             for rig in self._rigs.values():
                 rig.create_topics([topics_of(trial)[0] for trial in left if self._rig(trial) is rig])
-            opened = [self._open(trial) for trial in left]
             with ExitStack() as stack:
-                for logs, rig in self._rigs.items():
-                    beside = [other for other in self._rigs.values() if other is not rig]
-                    self._samplers[logs] = stack.enter_context(rig.slice_sampler(beside))
+                samplers = {
+                    logs: stack.enter_context(
+                        rig.slice_sampler([other for other in self._rigs.values() if other is not rig])
+                    )
+                    for logs, rig in self._rigs.items()
+                }
+                opened = [self._open(trial, samplers[self._logs(trial)]) for trial in left]
                 self._settle(opened, live)
                 self._measure(opened, live)
             self._machine["line_after_ns"] = line_ns()
@@ -118,7 +127,7 @@ class Interleaved:
     def _rig(self, trial: Trial) -> Rig:
         return self._rigs[self._logs(trial)]
 
-    def _open(self, trial: Trial) -> _OpenTrial:
+    def _open(self, trial: Trial, sampler: SliceSampler) -> _OpenTrial:
         """Connect the consumers and the producers of a trial, whose topic is there."""
         self._current = trial
         rig = self._rig(trial)
@@ -133,7 +142,7 @@ class Interleaved:
         effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
         rig.subscribe(trial, topic, working / "receives")
         opened = rig.open(trial, topic, working / "sends")
-        return _OpenTrial(rig, trial, working, topic, document, effective, opened)
+        return _OpenTrial(rig, sampler, trial, working, topic, document, effective, opened)
 
     def _settle(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
         """Load every trial in cycles of which nothing counts, until one is hardly faster or the time is over.
@@ -150,7 +159,7 @@ class Interleaved:
                 one.rig.cluster.disks.change(one.trial.case.disk)
                 one.rig.cluster.sizes.change(one.trial.case.node_size)
                 if one.trial.case.telemetry and cycle == 0:
-                    self._samplers[self._logs(one.trial)].rehearse()
+                    one.sampler.rehearse()
                 with self._alone(one):
                     done = one.rig.run_slice(one.trial, SETTLING_SLICE, live(one.trial))
                 if done["stalled"]:
@@ -176,10 +185,9 @@ class Interleaved:
 
         Between slices all go on, so that none loses its session, however long its turn is in coming.
         """
-        used = of_group(one.rig.cluster.nodes, one.trial.case.group)
         with ExitStack() as stack:
             for rig in self._rigs.values():
-                others = [node for node in rig.cluster.nodes if rig is not one.rig or node not in used]
+                others = one.unused_nodes if rig is one.rig else rig.cluster.nodes
                 stack.callback(rig.cluster.backend.resume_all, others)
                 rig.cluster.backend.pause_all(others)
             yield
@@ -192,18 +200,14 @@ class Interleaved:
             for one in self._shuffled(going, str(cycle)):
                 self._slice(one, cycle, live(one.trial))
         for one in opened:
-            nodes = one.rig.cluster.nodes
-            others = {node.name for node in nodes} - {
-                node.name for node in of_group(nodes, one.trial.case.group)
-            }
-            file = one.working / "telemetry" / "samples.parquet"
-            self._samplers[self._logs(one.trial)].write(one.trial.number, file, others)
+            others = {node.name for node in one.unused_nodes}
+            one.sampler.write(one.trial.number, one.working / "telemetry" / "samples.parquet", others)
 
     def _slice(self, one: _OpenTrial, cycle: int, live: Live) -> None:
         """Load a trial for one slice, with its own disk, and look at everybody just before and just after."""
         self._current = trial = one.trial
         disks, case, number = one.rig.cluster.disks, trial.case, len(one.slices)
-        sampler = self._samplers[self._logs(trial)]
+        sampler = one.sampler
         scraped = cycle % SCRAPED_CYCLES == 0
         disks.change(case.disk)
         one.rig.cluster.sizes.change(case.node_size)

@@ -212,8 +212,9 @@ def _ordered(possible: list[Case], rounds: int, seed: int) -> list[Trial]:
     chance = random.Random(str(seed))
     for members in groups.values():
         chance.shuffle(members)
+    beside = [[cluster_key(cluster) for cluster in clusters] for clusters in side_by_side(possible)]
     for number in range(rounds):
-        together = [[cluster_key(cluster) for cluster in clusters] for clusters in side_by_side(possible)]
+        together = list(beside)
         random.Random(f"{seed}/{number}").shuffle(together)
         for key in chain.from_iterable(together):
             for case in _turned(groups[key], number, rounds):

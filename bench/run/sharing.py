@@ -15,6 +15,12 @@ import psutil
 from bench.model import Case, Cluster
 from bench.run import preflight, wiring
 
+_MOST_MEMORY = 0.75
+"""Servers and their load take no more of the machine's memory than this: other programs need some, too."""
+_Value = TypeVar("_Value")
+_Place = tuple[Cluster, Cluster, str]
+"""A cluster, the one that its cases run on, and their group there."""
+
 
 def on_shared_clusters(cases: Sequence[Case]) -> list[Case]:
     """Give cases that are measured in slices a shared cluster, and each its group there, where there can be one.
@@ -28,14 +34,7 @@ def on_shared_clusters(cases: Sequence[Case]) -> list[Case]:
         for system in _once(case.system for case in interleaved)
         for place in _shared(system, interleaved)
     ]
-    return [_placed(case, places) if case in interleaved else case for case in cases]
-
-
-_MOST_MEMORY = 0.75
-"""Servers and their load take no more of the machine's memory than this: other programs need some, too."""
-_Thing = TypeVar("_Thing")
-_Place = tuple[Cluster, Cluster, str]
-"""A cluster, the one that its cases run on, and their group there."""
+    return [_placed(case, places) if case.load.slices is not None else case for case in cases]
 
 
 def side_by_side(cases: Sequence[Case]) -> list[list[Cluster]]:
@@ -90,9 +89,9 @@ def _can_share(system: str, clusters: Sequence[Cluster]) -> bool:
     return found is not None and _fits([found[0]])
 
 
-def _once(values: Iterable[_Thing]) -> list[_Thing]:
+def _once(values: Iterable[_Value]) -> list[_Value]:
     """Return each value once, in order; clusters hold mappings and have no hash."""
-    found: list[_Thing] = []
+    found: list[_Value] = []
     for value in values:
         if value not in found:
             found.append(value)

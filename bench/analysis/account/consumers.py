@@ -39,17 +39,18 @@ def consumer_rows(
     if not consumed:
         return []
     numbers = [trial.trial for trial in consumed]
-    whole = {trial.trial for trial in consumed if trial.verified}
-    unsettled = [one for one in numbers if any(accounts.get(one, {}).get(name) for name in _UNSETTLED)]
-    found: dict[tuple[int, ...], Row] = {}
+    verified_trials = {trial.trial for trial in consumed if trial.verified}
+    unsettled = [trial for trial in numbers if any(accounts.get(trial, {}).get(name) for name in _UNSETTLED)]
+    by_lane: dict[tuple[int, ...], Row] = {}
     for row in [
         *_counts(_polls(log.receives.where(F.col("trial").isin(numbers)))),
-        *(_counts(_doubtful_reads(log, messages, unsettled, whole)) if unsettled else ()),
+        *(_counts(_doubtful_reads(log, messages, unsettled, verified_trials)) if unsettled else ()),
     ]:
         lane = tuple(row[name] for name in _LANE)
-        found.setdefault(lane, dict.fromkeys(CONSUMER_COUNTERS, 0)).update(row)
+        by_lane.setdefault(lane, dict.fromkeys(CONSUMER_COUNTERS, 0)).update(row)
     return [
-        row if row["trial"] in whole else row | {"read_then_gone": None} for _, row in sorted(found.items())
+        row if row["trial"] in verified_trials else row | {"read_then_gone": None}
+        for _, row in sorted(by_lane.items())
     ]
 
 
@@ -95,11 +96,11 @@ def _polls(receives: DataFrame) -> DataFrame:
 
 
 def _doubtful_reads(
-    log: EventLog, messages: DataFrame, trials: Iterable[int], whole: Iterable[int]
+    log: EventLog, messages: DataFrame, trials: Iterable[int], verified_trials: Iterable[int]
 ) -> DataFrame:
     """Count the messages that consumers of some trials had and that were not acknowledged, or are not there.
 
-    A consumer that had one several times in a partition counts it once. Only in the trials `whole` can one be gone.
+    A consumer that had one several times in a partition counts it once. Only in `verified_trials` can one be gone.
     """
     unacknowledged, gone = (is_kind(kind) for kind in _READ)
     doubtful = (
@@ -107,7 +108,7 @@ def _doubtful_reads(
         .select(
             *MESSAGE,
             unacknowledged.alias(_READ[0]),
-            (gone & F.col("trial").isin(list(whole))).alias(_READ[1]),
+            (gone & F.col("trial").isin(list(verified_trials))).alias(_READ[1]),
         )
         .where(" or ".join(_READ))
     )
