@@ -106,9 +106,9 @@ def finished(
     """Return what changes in trial.json once a trial is over, with the checks that judge it.
 
     `sent` and `read` are what the load processes said (commands.Produce, or `in_slices`; Verify). `kept` is what the
-    trial wrote down itself: `faults`, the `disk` that was emulated (null for none), the `node_size` that was set (null
-    for none), and what did not come about after
-    the faults, which leaves open what a later read would return: `unsettled` (null where all did).
+    trial wrote down itself: its `faults`, the `disk` that was emulated and the `node_size` that was set, each null for
+    none. Its `unsettled` says what did not come about after the faults, which leaves open what a later read would
+    return; it is null where all did.
     """
     faults, disk = kept["faults"], kept["disk"]
     if kept["unsettled"] is not None:
