@@ -365,7 +365,7 @@ def _spawned(node: Node, command: Sequence[str], inherited: Sequence[int]) -> su
             cwd=node.directory,
             env={**os.environ, **node.environment},
             pass_fds=inherited,
-            start_new_session=True,
+            process_group=0,
         )
 
 

@@ -57,7 +57,7 @@ class WorkerProcess:
                 stdout=subprocess.PIPE,
                 stderr=errors,
                 pass_fds=tuple(inherited),
-                start_new_session=True,
+                process_group=0,
             )
 
     def __enter__(self) -> Self:

@@ -1,9 +1,10 @@
-"""The servers' JIT compilers: how much they work."""
+"""The servers' JIT compilers: how much they work, and on which cores they may."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 _THREADS = ("C1 Compiler", "C2 Compiler")
@@ -27,6 +28,16 @@ class Compilers:
         took_s = sum(max(0.0, taken - self._before_s.get(task, 0.0)) for task, taken in now_s.items())
         self._before_s = now_s
         return took_s
+
+    def use_idle_cores(self) -> None:
+        """From now on let those that there are run only where no other thread wants the core.
+
+        That holds among the processes of one session, as Linux shares the cores among sessions first
+        (`sched_autogroup_enabled`).
+        """
+        for task in self._worked_s():
+            with suppress(ProcessLookupError):  # it has ended
+                os.sched_setscheduler(int(task.name), os.SCHED_IDLE, os.sched_param(0))
 
     def _worked_s(self) -> dict[Path, float]:
         tasks = (task for pid in self._pids() for task in Path(f"/proc/{pid}/task").glob("*"))

@@ -23,6 +23,7 @@ from bench.errors import BenchError, LoadError
 from bench.load.commands import Verify
 from bench.model import SETTLING_SLICE, Node, Topic, Trial, of_group
 from bench.run import record
+from bench.run.compilers import Compilers
 from bench.run.emulated import held_figures
 from bench.run.rig import Document, Live, Rig
 from bench.run.trial import READ_S, SILENCE_S, topics_of
@@ -193,15 +194,24 @@ class Interleaved:
             yield
 
     def _measure(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
-        """Run all cycles: in each every trial that has a slice left gets one."""
+        """Run all cycles: in each every trial that has a slice left gets one.
+
+        Compilers are not done by then, and must not take the cores from whoever is measured.
+        """
+        compilers = Compilers(self._server_pids)
         slices = {one.trial.number: one.trial.case.load.slices or 0 for one in opened}
         for cycle in range(max(slices.values())):
             going = [one for one in opened if one.goes_on and cycle < slices[one.trial.number]]
+            compilers.use_idle_cores()
             for one in self._shuffled(going, str(cycle)):
                 self._slice(one, cycle, live(one.trial))
         for one in opened:
             others = {node.name for node in one.unused_nodes}
             one.sampler.write(one.trial.number, one.working / "telemetry" / "samples.parquet", others)
+
+    def _server_pids(self) -> Iterator[int]:
+        for rig in self._rigs.values():
+            yield from rig.cluster.backend.pids().values()
 
     def _slice(self, one: _OpenTrial, cycle: int, live: Live) -> None:
         """Load a trial for one slice, with its own disk, and look at everybody just before and just after."""

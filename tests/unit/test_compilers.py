@@ -1,5 +1,6 @@
 """How much compilers work, told by real threads that carry a compiler's name."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -67,12 +68,28 @@ def test_other_threads_may_work_on(worker: Worker) -> None:
     assert compilers.took_s() == 0.0
 
 
+@pytest.mark.parametrize(
+    ("worker", "policy"),
+    [("C2 CompilerThread0", os.SCHED_IDLE), ("kafka-request-h", os.SCHED_OTHER)],
+    indirect=["worker"],
+)
+def test_compilers_alone_are_left_to_idle_cores(worker: Worker, policy: int) -> None:
+    Compilers(lambda: [worker.process.pid]).use_idle_cores()
+
+    tasks = Path(f"/proc/{worker.process.pid}/task").iterdir()
+    (thread,) = (int(task.name) for task in tasks if int(task.name) != worker.process.pid)
+    assert os.sched_getscheduler(thread) == policy
+    assert os.sched_getscheduler(worker.process.pid) == os.SCHED_OTHER
+
+
 def test_without_servers_nobody_compiles() -> None:
     assert Compilers(list).took_s() == 0.0
 
 
 def test_a_process_that_has_gone_compiles_no_more() -> None:
-    assert Compilers(lambda: [2**22 + 1]).took_s() == 0.0
+    compilers = Compilers(lambda: [2**22 + 1])
+    compilers.use_idle_cores()
+    assert compilers.took_s() == 0.0
 
 
 def test_a_compiler_that_ends_takes_nothing_away_and_a_new_one_counts_from_nothing(
