@@ -195,7 +195,8 @@ class Case:
     (bench/run/emulated.py). `faults` are the steps of what breaks during a trial, as the scenario has them
     (bench/faults/step.py). With `telemetry` servers and machine are looked at while the load runs (bench/telemetry).
     `group` is the group of storage nodes that it uses, where its cluster has groups. `node_size` is how much of the
-    machine each node of a role gets: `cpu` in cores, `network` such as 50mbit (bench/run/node_sizes.py).
+    machine each node of a role gets: `cpu` in cores, `network` such as 50mbit (bench/run/node_sizes.py). `capacity` is
+    what a search for its capacity needs, in seconds (bench/scenario/capacity_spec.py); empty where there is none.
     """
 
     system: str
@@ -213,6 +214,7 @@ class Case:
     telemetry: bool = True
     group: str = ""
     node_size: Mapping[str, Settings] = field(default_factory=dict)
+    capacity: Settings = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +297,9 @@ _TIMES = ("min", "mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max")
 ENDS = ("low", "high", "ci_low", "ci_high")
 """What stands beside a case's median, as ends of columns: range and interval."""
 
-RATES = ("throughput_msgs_per_s", "throughput_bytes_per_s")
+CAPACITY = "capacity_msgs_per_s"
+"""The middle of what a trial's search found: the geometric mean of the rate that passed and the one that failed."""
+RATES = ("throughput_msgs_per_s", "throughput_bytes_per_s", CAPACITY)
 TIMES = tuple(
     f"{measure}_{point}_ns" for measure in ("service", "response", "queue", "e2e") for point in _TIMES
 )

@@ -334,7 +334,7 @@ def _cases(
             "trials": len(group),
         }
         for column in (*RATES, *TIMES):
-            values = pd.to_numeric(valid[column]).dropna()
+            values = pd.to_numeric(valid[column]).dropna() if column in valid else pd.Series(dtype=float)
             middle = (values.median(), values.min(), values.max()) if len(values) else (None, None, None)
             row |= dict(zip((column, f"{column}_low", f"{column}_high"), middle, strict=True))
             interval = interval_of(list(values))

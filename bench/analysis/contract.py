@@ -65,7 +65,7 @@ def recorded(sends: DataFrame, trials: Iterable[TrialRecord]) -> dict[int, Recor
     for row in rows:
         sums = row.asDict()
         by_trial.setdefault(sums.pop("trial"), []).append(ProducerSums(**sums))
-    slices = {trial.trial: len(trial.slices) if trial.slices else 1 for trial in trials}
+    slices = {trial.trial: trial.slice_count for trial in trials}
     return {trial: soundness(producers, slices[trial]) for trial, producers in by_trial.items()}
 
 

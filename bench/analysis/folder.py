@@ -57,6 +57,15 @@ class SliceRecord(_Record):
         return self
 
 
+class HoldRecord(SliceRecord):
+    """A slice in which a rate was held, in messages a second; `confirms`: the result rests on it."""
+
+    cycle: int = 0
+    rate: float
+    confirms: bool
+    client_cpu_share: float
+
+
 class CaseRecord(_Record):
     system: str
     name: str
@@ -158,6 +167,7 @@ class TrialRecord(_Record):
     reason: str | None = None
     window: Window | None = None
     slices: list[SliceRecord] | None = None
+    holds: list[HoldRecord] | None = None
     logs: str | None = None
     faults: list[dict[str, Any]] = Field(default_factory=list)
     history: list[dict[str, Any]] = Field(default_factory=list)
@@ -175,6 +185,11 @@ class TrialRecord(_Record):
         if [span.slice for span in slices or ()] != list(range(len(slices or ()))):
             raise ValueError("slices must be numbered 0, 1, 2 … in the order run")
         return slices
+
+    @property
+    def slice_count(self) -> int:
+        """How many slices there are in the event log, held rates included; a contiguous trial is one."""
+        return len(self.slices or (None,)) + len(self.holds or ())
 
     @property
     def sliced(self) -> bool:

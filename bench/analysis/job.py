@@ -29,6 +29,7 @@ from bench.analysis.log import EventLog, check_log
 from bench.analysis.resources import telemetry
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.spark import spark_session
+from bench.analysis.speed.holds import Held, capacities, capacity_rows, hold_rows, holds_of
 from bench.analysis.speed.latency import MEASURES, distributions
 from bench.analysis.speed.quantiles import SCALE
 from bench.analysis.speed.slices import slice_rows, slice_times
@@ -41,6 +42,7 @@ from bench.analysis.trials import Counted, trial_row
 from bench.analysis.verdicts import judged
 from bench.analysis.verdicts.meant import Found
 from bench.analysis.window import windows
+from bench.capacity.hold import Hold
 from bench.errors import AnalysisError
 from bench.guarantee import Guarantee, guarantee
 from bench.model import EMULATED_FSYNC
@@ -58,6 +60,7 @@ class _Measured:
     counted: Counted
     timeline: list[dict[str, object]]
     slices: list[dict[str, object]]
+    holds: dict[Held, Hold]
     errors: list[dict[str, object]]
     telemetry: Any
     offenders: Any
@@ -137,12 +140,14 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     account = accounts(every)
     consumers = consumer_rows(log, every, folder.trials, account)
     by_slice = slice_times(sends, counted_unsent, any_open=any_open) if any_sliced else {}
+    held = holds_of(spark, log, folder.trials)
     counted = Counted(
         logged=log.recorded,
         recorded=found,
         tallies=by_trial,
         accounts=account,
         consumers=sums_by_trial(consumers),
+        capacities=capacities(folder.trials, held),
         unsent={trial: sum(counts.every for counts in slices.values()) for trial, slices in never.items()},
         distributions=measured,
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
@@ -155,6 +160,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         counted=counted,
         timeline=list(timeline(folder.trials, first_ns, tallies, live, service)),
         slices=list(slice_rows(folder.trials, tallies, by_slice)),
+        holds=held,
         errors=errors(tallies, present(log, verify) if _any(counted, STRAY) else {}),
         telemetry=tables.frame(telemetry.over_time(stepped), tables.TELEMETRY),
         consumers=consumers,
@@ -198,6 +204,10 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "cases", tables.table(cases, tables.case_fields(settings)))
     tables.write_table(results, "timeline", tables.table(measured.timeline, tables.TIMELINE))
     tables.write_table(results, "slices", tables.table(measured.slices, tables.SLICES))
+    tables.write_table(results, "holds", tables.table(hold_rows(folder.trials, measured.holds), tables.HOLDS))
+    tables.write_table(
+        results, "capacities", tables.table(_capacities(folder, trials, measured), tables.CAPACITIES)
+    )
     tables.write_table(results, "telemetry", measured.telemetry)
     tables.write_table(results, "percentiles", tables.table(_curves(measured.counted), tables.PERCENTILES))
     tables.write_table(results, "errors", tables.table(measured.errors, tables.ERRORS))
@@ -209,6 +219,13 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     undecided = judged.write(results, folder, found)
     summary = _summary(folder, found, time.monotonic() - began)
     tables.write_json(results, "summary", summary | {"undecided": undecided})
+
+
+def _capacities(
+    folder: RunFolder, trials: Sequence[Mapping[str, Any]], measured: _Measured
+) -> Iterator[dict[str, Any]]:
+    valid = [row["trial"] for row in trials if row["verdict"] == "valid"]
+    return capacity_rows(folder.trials, valid, measured.counted.capacities)
 
 
 def _curves(counted: Counted) -> Iterator[dict[str, object]]:

@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 from bench.analysis.contract import ProducerSums, Recorded, soundness
 from bench.analysis.folder import TrialRecord, parquet_files, read_trial
 from bench.analysis.log import RECEIVES, SENDS, Column
+from bench.analysis.speed.holds import Held, capacities, held_in
 from bench.analysis.speed.latency import POINTS, Distribution
 from bench.analysis.speed.quantiles import SCALE
 from bench.analysis.speed.throughput import Tally, sends_by_slice
 from bench.analysis.speed.unsent import unsent
 from bench.analysis.trials import Counted, Row, trial_row
+from bench.capacity.hold import Hold
+from bench.capacity.hold_log import read_hold
 from bench.errors import EventLogError
 from bench.model import NANOS, Outcome
 
@@ -98,8 +101,19 @@ def _counted(trial: TrialRecord, folder: Path, sends: Any) -> Counted:  # noqa: 
         accounts={number: _account(messages)},
         out_of_order={number: late},
         consumers={number: _consumers(receives, messages)},
+        capacities=capacities([trial], _holds(trial, folder)),
         used={},
     )
+
+
+def _holds(trial: TrialRecord, folder: Path) -> dict[Held, Hold]:
+    held = {one.slice: held_in(trial, one) for one in trial.holds or ()}
+    return {
+        (trial.trial, number): read_hold(
+            folder / "sends", folder / "receives", span, level, limited_by_client=limited
+        )
+        for number, (span, level, limited) in held.items()
+    }
 
 
 def _read(folder: Path, stage: str, columns: Mapping[str, Column]) -> Any:  # noqa: ANN401 - pyarrow has no types
@@ -167,7 +181,7 @@ def _recorded(trial: TrialRecord, sends: Any) -> Recorded | None:  # noqa: ANN40
         )
         for row in sums
     ]
-    return soundness(producers, len(trial.slices) if trial.slices else 1) if producers else None
+    return soundness(producers, trial.slice_count) if producers else None
 
 
 def _tallies(trial: TrialRecord, sends: Any) -> list[Tally]:  # noqa: ANN401 - as above

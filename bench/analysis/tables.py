@@ -96,6 +96,21 @@ SLICES: _Fields = {
     "throughput_msgs_per_s": _REAL,
     **dict.fromkeys(("service_p50_ns", "service_p99_ns", "response_p99_ns"), _LONG),
 }
+HOLDS: _Fields = {
+    **dict.fromkeys(("trial", "slice"), _INT),
+    **dict.fromkeys(("rate", "seconds"), _REAL),
+    "confirms": _BOOL,
+    **dict.fromkeys(("due", "sent", "failed", "late", "late_end_to_end"), _LONG),
+    **dict.fromkeys(("producers_growth", "consumers_growth", "client_cpu_share"), _REAL),
+    **dict.fromkeys(("verdict", "reason"), _TEXT),
+}
+CAPACITIES: _Fields = {
+    **dict.fromkeys(("system", "case"), _TEXT),
+    "starts": _INT,
+    **dict.fromkeys(("passed_rate", "failed_rate", "low", "high"), _REAL),
+    **dict.fromkeys(("limited_by_client", "non_monotone"), _INT),
+    "finding": _TEXT,
+}
 RATIOS: _Fields = {
     **dict.fromkeys(("system", "case", "baseline", "metric"), _TEXT),
     **dict.fromkeys(("ratio", "low", "high"), _REAL),
@@ -175,6 +190,8 @@ SERVED: _Fields = {
 OTHERS: Mapping[str, _Fields] = {
     "timeline": TIMELINE,
     "slices": SLICES,
+    "holds": HOLDS,
+    "capacities": CAPACITIES,
     "ratios": RATIOS,
     "telemetry": TELEMETRY,
     "percentiles": PERCENTILES,

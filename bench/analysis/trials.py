@@ -13,8 +13,9 @@ from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import usage
 from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
+from bench.capacity.capacity import Capacity
 from bench.guarantee import copies, kafka_acks
-from bench.model import BUSY, CONSUMER_COUNTERS, COUNTERS, NANOS
+from bench.model import BUSY, CAPACITY, CONSUMER_COUNTERS, COUNTERS, NANOS
 
 Row = dict[str, object]
 
@@ -31,6 +32,7 @@ class Counted:
     accounts: Mapping[int, Mapping[str, int | None]]
     out_of_order: Mapping[int, int]
     consumers: Mapping[int, Mapping[str, int]]
+    capacities: Mapping[int, Capacity]
     used: Mapping[int, Sequence[Used]]
 
 
@@ -48,6 +50,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         **_verdict(trial, [*_problems(trial, counted, account), *_load_limits(trial, resources)]),
         **{name: trial.settings.get(name) for name in settings},
         **rates,
+        CAPACITY: found.middle_rate if (found := counted.capacities.get(trial.trial)) else None,
         "slices": len(trial.spans) if trial.sliced else None,
         **_latency(trial, counted),
         **account,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import isotonic_regression
 
 from bench import numbers
-from bench.capacity.judgement import HoldVerdict, Judgement
+from bench.capacity.hold import Hold
+from bench.capacity.judgement import HoldVerdict, Judgement, judge
+from bench.capacity.service_level import ServiceLevel
 from bench.model import Interval
 from bench.statistics.interval import FEWEST_STARTS, level_interval
 
@@ -31,6 +33,26 @@ class Step:
     @property
     def verdict(self) -> HoldVerdict:
         return self.judgement.verdict
+
+
+def steps_of(holds: Iterable[tuple[Hold, bool]], level: ServiceLevel) -> list[Step]:
+    """Judge the holds of a search, each with whether it confirms; what was held again counts as one hold."""
+    joined: dict[tuple[float, bool], Hold] = {}
+    for hold, confirms in holds:
+        before = joined.get((hold.rate, confirms))
+        joined[hold.rate, confirms] = hold if before is None else before.joined(hold)
+    return [
+        Step(hold.rate, hold.seconds, judge(hold, level), confirms) for (_, confirms), hold in joined.items()
+    ]
+
+
+def judgements(holds: Iterable[tuple[Hold, bool]], level: ServiceLevel) -> Iterator[Judgement]:
+    """Judge each hold of a search together with those before it at the same rate, as the search does."""
+    joined: dict[tuple[float, bool], Hold] = {}
+    for hold, confirms in holds:
+        before = joined.get((hold.rate, confirms))
+        joined[hold.rate, confirms] = hold if before is None else before.joined(hold)
+        yield judge(joined[hold.rate, confirms], level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +79,12 @@ class Capacity:
         long = self._rates(HoldVerdict.FAILED, confirms=True)
         short = self._rates(HoldVerdict.FAILED, confirms=False)
         return min(long or (rate for rate in short if rate > (self.passed_rate or 0)), default=None)
+
+    @property
+    def middle_rate(self) -> float | None:
+        """The geometric mean of both ends; None where one is missing."""
+        passed, failed = self.passed_rate, self.failed_rate
+        return math.sqrt(passed * failed) if passed and failed else None
 
     @property
     def undecided_rates(self) -> list[float]:

@@ -17,11 +17,15 @@ _EXACT = 1 + 1e-9
 
 @dataclass(frozen=True, slots=True)
 class HoldRequest:
-    """A hold to be made next: a rate in messages a second, and its seconds after the settling, which do not count."""
+    """A hold to be made next: a rate in messages a second, and its seconds after the settling, which do not count.
+
+    `confirms`: a long hold, on which the result rests.
+    """
 
     rate: float
     seconds: float
     settle_seconds: float
+    confirms: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,7 @@ class Search:
     def _decision(self, rate: float, *, confirms: bool) -> _Decision:
         """Hold a rate until it is decided, or as long as it may be held."""
         seconds = self._plan.confirm_seconds if confirms else self._plan.search_seconds
-        request = HoldRequest(rate, seconds, self._plan.settle_seconds)
+        request = HoldRequest(rate, seconds, self._plan.settle_seconds, confirms)
         hold = yield request
         judgement = judge(hold, self._level)
         for _ in range(1, self._plan.most_lengths):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from bench.model import NANOS
 
 LATE_SHARE = 0.01
 """A p99 is at most T exactly where at most this share of the messages took longer than T."""
@@ -22,3 +26,11 @@ class ServiceLevel:
     least_sent_share: float = 1.0
     most_failed: int = 0
     most_backlog_growth: float = 0.01
+
+
+def service_level(capacity: Mapping[str, Any]) -> ServiceLevel:
+    """Return the level that a case asks for (Case.capacity)."""
+    return ServiceLevel(
+        response_p99_ns=round(float(capacity["response_p99_s"]) * NANOS),
+        end_to_end_p99_ns=round(float(capacity["end_to_end_p99_s"]) * NANOS),
+    )

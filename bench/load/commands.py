@@ -66,8 +66,24 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A constant rate, in messages a second over all producers: for `lead_in_s`, then for `seconds` that count.
+
+    What was due in that time and could not be sent is sent in the `overrun_s` after it.
+    """
+
+    rate: float
+    lead_in_s: float
+    seconds: float
+    overrun_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunSlice:
     """Load an open trial for one slice; sends are recorded as of slice `number`.
+
+    With `held` the slice is an open loop of that rate in place of the trial's own load, and when it is done all
+    records so far are on disk.
 
     Progress: as of Produce, `sent` to `unknown` over all slices so far. Done: slice {slice, begun_ns, start_ns, end_ns}
     (what counts is from start_ns until before end_ns), acked (in this slice), acked_before (in those
@@ -79,6 +95,7 @@ class RunSlice:
 
     trial: int
     number: int
+    held: Held | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +134,7 @@ class Subscribe:
 class Drain:
     """Wait until each live consumer of a trial has received `expected` messages, or nothing came for `grace_s`.
 
-    They go on. Done: received (the least over the consumers).
+    They go on. With `to_disk` all records so far are on disk then. Done: received (the least over the consumers).
     """
 
     verb: ClassVar[str] = "drain"
@@ -125,6 +142,7 @@ class Drain:
     trial: int
     expected: int
     grace_s: float
+    to_disk: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

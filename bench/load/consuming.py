@@ -35,6 +35,8 @@ class LiveConsumer:
         self._consumer = consumer
         self._number = number
         self._ending = threading.Event()
+        self._flushing = threading.Event()
+        self._flushed = threading.Event()
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._run, name=f"consumer-{number}", daemon=True)
         self._thread.start()
@@ -43,6 +45,13 @@ class LiveConsumer:
         """Raise LoadError if receiving broke off."""
         if self._error is not None:
             raise LoadError(f"Live consumer {self._number} broke off: {self._error}.") from self._error
+
+    def flush(self) -> None:
+        """Have all records so far on disk. Raises LoadError when receiving broke off, or one could not be written."""
+        self._flushed.clear()
+        self._flushing.set()
+        while not self._flushed.wait(_RECEIVE_S):
+            self.check()
 
     def close(self) -> None:
         """Leave, and write what is left. Raises LoadError when a record could not be written."""
@@ -56,6 +65,10 @@ class LiveConsumer:
             while not self._ending.is_set():
                 self._receive_for_a_while()
                 self.recorder.hand_over()
+                if self._flushing.is_set():
+                    self._flushing.clear()
+                    self.recorder.flush()
+                    self._flushed.set()
         except Exception as error:  # noqa: BLE001 - `check` tells it in the main thread
             self._error = error
 
@@ -98,6 +111,9 @@ class Consumers:
         waiting = _Waiting(self._consumers, command, attrgetter("received"))
         while waiting.goes_on():
             time.sleep(_DRAIN_LOOK_S)
+        if command.to_disk:
+            for consumer in self._consumers:
+                consumer.flush()
         return {"received": min((one.recorder.received for one in self._consumers), default=0)}
 
     def close(self) -> None:

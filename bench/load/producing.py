@@ -21,7 +21,7 @@ from bench.load.recorder import SendRecorder
 from bench.load.sender import NO_LIMIT, Outfit, Sender, Span
 from bench.load.users import LoadEnvironment
 from bench.load.vitals import Vitals
-from bench.model import NANOS, Outcome
+from bench.model import NANOS, Outcome, Pacing
 from bench.pacing import Schedule
 from bench.systems.protocols import Producers, System
 
@@ -44,7 +44,7 @@ def produce(environment: LoadEnvironment, system: System, command: Produce, repo
     load = TrialLoad(command, *_clients(system, command))
     try:
         load.start(environment)
-        load.run(Span(NO_LIMIT if command.load.messages is None else command.load.messages), report)
+        load.run_whole(report)
     finally:
         load.close()
     return load.summary()
@@ -60,9 +60,8 @@ def _clients(system: System, command: Produce) -> tuple[Producers, Outfit]:
 def _outfit(command: Produce, window: int) -> Outfit:
     load = command.load
     encode = encoder(command.run, command.trial, load.message_bytes, command.seed)
-    schedule = None if load.pacing.closed else Schedule(load.pacing, load.producers, load.warm_up_s)
     recorder = SendRecorder(command.folder, load.message_bytes, load.producers, watched=True)
-    return Outfit(recorder, encode, window, schedule)
+    return Outfit(recorder, encode, window)
 
 
 class OpenLoads:
@@ -89,7 +88,7 @@ class OpenLoads:
 
     def run_slice(self, command: RunSlice, report: Report) -> dict[str, Any]:
         """See commands.RunSlice. Raises LoadError."""
-        return self._load_of(command.trial).run_slice(command.number, report)
+        return self._load_of(command.trial).run_slice(command, report)
 
     def close(self, command: Close) -> dict[str, Any]:
         """See commands.Close. Raises LoadError when not every send is on record."""
@@ -105,7 +104,7 @@ class OpenLoads:
 
 
 class TrialLoad:
-    """The load of one trial, its users' workload: `start` it, `run` it once or in slices, `close` it."""
+    """The load of one trial, its users' workload: `start` it, run it whole or in slices, `close` it."""
 
     def __init__(self, command: Produce, producers: Producers, outfit: Outfit) -> None:
         """Prepare a sender for each producer."""
@@ -113,7 +112,6 @@ class TrialLoad:
         self._command = command
         self._producers = producers
         self._recorder = outfit.recorder
-        self._schedule = outfit.schedule
         self._senders = [Sender(number, one, outfit) for number, one in enumerate(producers.each)]
         self._spans = [new_queue() for _ in self._senders]
         self._threads: list[NativeThread] = []
@@ -158,16 +156,31 @@ class TrialLoad:
         except Exception as error:  # noqa: BLE001 - a thread has nobody to raise it to; `run` does
             self._error = error
 
-    def run_slice(self, number: int, report: Report) -> dict[str, Any]:
+    def run_whole(self, report: Report) -> None:
+        """Load once, as the command says. Raises LoadError."""
+        load = self._command.load
+        messages = NO_LIMIT if load.messages is None else load.messages
+        self._run(Span(messages, schedule=self._schedule()), load.warm_up_s, load.duration_s, report)
+
+    def run_slice(self, command: RunSlice, report: Report) -> dict[str, Any]:
         """Load for one slice; return what commands.RunSlice promises. Raises LoadError."""
         if self._stalled_ns is not None:
             raise LoadError(f"The load of trial {self._command.trial} broke off in an earlier slice.")
-        acked = self._recorder.counts[Outcome.OK]
-        self.run(Span(slice=number), report)
+        acked, load = self._recorder.counts[Outcome.OK], self._command.load
+        if command.held is None:
+            self._run(
+                Span(slice=command.number, schedule=self._schedule()), load.warm_up_s, load.duration_s, report
+            )
+        else:
+            held = command.held
+            schedule = Schedule(Pacing(((held.seconds, held.rate),)), load.producers, held.lead_in_s)
+            span = Span(slice=command.number, schedule=schedule, overrun_ns=round(held.overrun_s * NANOS))
+            self._run(span, held.lead_in_s, held.seconds, report)
+            self._recorder.flush()
         span = self._span
         times = {"begun_ns": span.zero_ns, "start_ns": span.start_ns, "end_ns": span.end_ns}
         return {
-            "slice": {"slice": number, **times},
+            "slice": {"slice": command.number, **times},
             "acked": self._recorder.counts[Outcome.OK] - acked,
             "acked_before": acked,
             "client": self._client(),
@@ -175,9 +188,14 @@ class TrialLoad:
             "stalled": self._stalled_ns is not None,
         }
 
-    def run(self, span: Span, report: Report) -> None:
+    def _schedule(self) -> Schedule | None:
+        """Return the due times of the load that the command asks for; None for a closed loop."""
+        load = self._command.load
+        return None if load.pacing.closed else Schedule(load.pacing, load.producers, load.warm_up_s)
+
+    def _run(self, span: Span, lead_in_s: float, duration_s: float | None, report: Report) -> None:
         """Let all users send from now on until the span is over, and wait for what is still open. Raises LoadError."""
-        self._begin(span)
+        self._begin(span, lead_in_s, duration_s)
         progress = Progress(
             self._recorder, self._senders, span, self._vitals, self._command.progress_at_acks, report
         )
@@ -191,17 +209,16 @@ class TrialLoad:
         live.update()
         progress.tell()
 
-    def _begin(self, span: Span) -> None:
+    def _begin(self, span: Span, lead_in_s: float, duration_s: float | None) -> None:
         """Set the clock, hand every sender the span, and let them start together."""
-        load = self._command.load
         self._span, self._vitals = span, Vitals(span)
         self._sent_before = self._sent()
         for sender, spans in zip(self._senders, self._spans, strict=True):
             sender.finished = False
             spans.put(span)
         span.zero_ns = time.monotonic_ns()
-        span.start_ns = span.zero_ns + round(load.warm_up_s * NANOS)
-        span.end_ns = NO_LIMIT if load.duration_s is None else span.start_ns + round(load.duration_s * NANOS)
+        span.start_ns = span.zero_ns + round(lead_in_s * NANOS)
+        span.end_ns = NO_LIMIT if duration_s is None else span.start_ns + round(duration_s * NANOS)
         span.gate.open()
 
     def close(self) -> None:
@@ -292,13 +309,14 @@ class TrialLoad:
 
     def _due_unsent(self) -> int:
         """Return how many sends were due in the last span and never made."""
-        if self._schedule is None:
+        span = self._span
+        if span.schedule is None:
             return 0
         sent = self._sent() - self._sent_before
-        if self._span.end_ns == NO_LIMIT:
-            wanted = self._schedule.due_before(self._span.start_ns - self._span.zero_ns) + self._span.messages
+        if span.end_ns == NO_LIMIT:
+            wanted = span.schedule.due_before(span.start_ns - span.zero_ns) + span.messages
             return wanted - sent if self._stalled_ns else 0
-        return self._schedule.due_before(self._span.end_ns - self._span.zero_ns) - sent
+        return span.schedule.due_before(span.end_ns - span.zero_ns) - sent
 
 
 @contextmanager

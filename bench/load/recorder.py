@@ -81,6 +81,12 @@ class SendRecorder:
         """Return views of the records made since the last call, in SEND_DTYPE; they stay as they are."""
         return [rows for line in self.lines for rows in line.fresh_rows()]
 
+    def flush(self) -> None:
+        """Have all records so far on disk, each file complete. Raises LoadError when any could not be written."""
+        for line in self.lines:
+            line.flush()
+        self._writer.flush()
+
     def close(self) -> None:
         """Write what is left. Raises LoadError when any record could not be written."""
         for line in self.lines:
@@ -170,6 +176,12 @@ class SendLine:
             self._seen = self._end
         return rows
 
+    def flush(self) -> None:
+        """Hand over what is there, however little."""
+        with self._lock:
+            if self._end:
+                self._next_chunk()
+
     def close(self) -> None:
         """Hand over what is left."""
         if self._end:
@@ -234,6 +246,11 @@ class ReceiveRecorder:
         self._writer.put((join_headers(payloads), rest))
         while self._writer.backlog > _MOST_PIECES:
             sleep(_BEHIND_S)
+
+    def flush(self) -> None:
+        """Have all records so far on disk, as SendRecorder does; in the receiving thread."""
+        self.hand_over()
+        self._writer.flush()
 
     def close(self) -> None:
         """Write what is left. Raises LoadError when any record could not be written."""

@@ -32,21 +32,25 @@ class Span:
     """When a trial, or a slice of it, is loaded, shared by its senders: from `zero_ns` until `end_ns`.
 
     What is sent from `start_ns` on counts. `slice` is the number that its sends have in the event log. `messages` is
-    how many sends may follow the warm-up, over all senders. `gate` opens once the times are set.
+    how many sends may follow the warm-up, over all senders. `schedule` has an open loop's due times; a closed loop has
+    none. What was due before the end may still be sent until `overrun_ns` after it. `gate` opens once the times are
+    set.
     """
 
     messages: int = NO_LIMIT
     slice: int = 0
+    schedule: Schedule | None = None
     zero_ns: int = 0
     start_ns: int = 0
     end_ns: int = NO_LIMIT
+    overrun_ns: int = 0
     stopped: bool = False
     gate: Gate = field(default_factory=Gate)
     _tickets: Iterator[int] = field(default_factory=itertools.count)
 
     def admits(self, now_ns: int) -> bool:
         """Tell whether one more send may start now, and count it."""
-        if now_ns >= self.end_ns or self.stopped:
+        if now_ns >= self.end_ns + self.overrun_ns or self.stopped:
             return False
         # `next` is one step for the interpreter: no two threads get the same ticket.
         return self.messages == NO_LIMIT or now_ns < self.start_ns or next(self._tickets) < self.messages
@@ -59,7 +63,6 @@ class Outfit:
     recorder: SendRecorder
     encode: Encode
     window: int
-    schedule: Schedule | None
 
 
 class Slot:
@@ -104,7 +107,6 @@ class Sender:
         self._line = outfit.recorder.lines[number]
         self.record = self._line.record
         self._producer = producer
-        self._schedule = outfit.schedule
         self._encode = outfit.encode
         self._slots = [Slot(self) for _ in range(outfit.window)]
         self._free = list(self._slots)
@@ -123,10 +125,10 @@ class Sender:
         span.gate.passes()
         self._line.slice = span.slice
         self._sent_before = self.sent
-        if self._schedule is None:
+        if span.schedule is None:
             self._closed_loop(span)
         else:
-            self._open_loop(span, self._schedule)
+            self._open_loop(span, span.schedule)
         while self.open_sends and not span.stopped:
             self._producer.poll(_TURN_S)
         self.finished = not span.stopped

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import queue
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,13 @@ _COMPRESSION = "snappy"
 _DELTA = ("sequence", "due_ns", "sent_ns", "done_ns", "received_ns", "ledger", "entry", "batch_index")
 
 _TABLES_PER_FILE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class _Flush:
+    """Stands in the queue where everything before it is to be on disk; `flushed` gets an item then."""
+
+    flushed: queue.SimpleQueue[None]
 
 
 class ParquetWriter:
@@ -59,10 +68,23 @@ class ParquetWriter:
             self.backlog_max = max(self.backlog_max, self.backlog)
         self._queue.put(chunk)
 
+    def flush(self) -> None:
+        """Wait until everything so far is on disk under its final name. Raises LoadError when something is not.
+
+        What comes later begins a new file.
+        """
+        flushed = new_queue()
+        self._queue.put(_Flush(flushed))
+        flushed.get()
+        self._check()
+
     def close(self) -> None:
-        """Wait until everything is on disk under its final name. Raises LoadError when something is not."""
+        """Do the same, and end. Raises LoadError when something is not on disk."""
         self._queue.put(None)
         self._thread.join()
+        self._check()
+
+    def _check(self) -> None:
         if self._error is not None:
             raise LoadError(
                 f"Writing the event log below {self._folder} failed: {self._error}. "
@@ -71,6 +93,11 @@ class ParquetWriter:
 
     def _work(self) -> None:
         while (chunk := self._queue.get()) is not None:
+            if isinstance(chunk, _Flush):
+                if self._error is None:
+                    self._attempt(self._finish)
+                chunk.flushed.put(None)
+                continue
             if self._error is None:
                 self._attempt(lambda chunk=chunk: self._write(chunk))  # type: ignore[misc]
             self._written += 1

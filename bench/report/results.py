@@ -92,6 +92,25 @@ _ADDED = {
         *("trial", "slice", "cycle", "start_ns", "length_ns", "acked", "throughput_msgs_per_s"),
         *("service_p50_ns", "service_p99_ns", "response_p99_ns"),
     ),
+    "holds": (
+        *(
+            "trial",
+            "slice",
+            "rate",
+            "seconds",
+            "confirms",
+            "due",
+            "sent",
+            "failed",
+            "late",
+            "late_end_to_end",
+        ),
+        *("producers_growth", "consumers_growth", "client_cpu_share", "verdict", "reason"),
+    ),
+    "capacities": (
+        *("system", "case", "starts", "passed_rate", "failed_rate", "low", "high"),
+        *("limited_by_client", "non_monotone", "finding"),
+    ),
     "ratios": ("system", "case", "baseline", "metric", "ratio", "low", "high", "rounds"),
     "consumers": ("trial", "consumer", "partition", *CONSUMER_COUNTERS),
 }
@@ -116,6 +135,8 @@ class Results:
     slices: pd.DataFrame
     ratios: pd.DataFrame
     consumers: pd.DataFrame
+    holds: pd.DataFrame
+    capacities: pd.DataFrame
     expectations: tuple[Json, ...]
     summary: Json
     trial_files: Mapping[int, Json]

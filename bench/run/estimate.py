@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.faults import Step, read_steps
 from bench.faults.step import Strike
-from bench.model import NANOS, Case, Load
+from bench.model import NANOS, Case, Load, Settings
 from bench.pacing import Schedule, sends
 
 _CLUSTER_START_S = {"kafka": 20.0, "pulsar": 35.0, "memory": 0.5}
@@ -16,6 +16,8 @@ _SETTLING_SLICES = 3
 """So many slices of a trial count for nothing, more or less."""
 _SLICE_BESIDES_S = 0.03
 """A slice takes so much longer than its load: looking at everybody, handing it over, waiting for its last sends."""
+_SEARCH_HOLDS, _CONFIRM_HOLDS = 9, 3
+"""So many rates are held, more or less, until a search for capacity is over."""
 _MESSAGES_PER_S = 15_000.0
 """So fast is a load at most that is a number of messages: sent and read."""
 ANALYSIS_S = 45.0
@@ -31,7 +33,7 @@ def trial_s(case: Case) -> float:
 
     What nobody knows beforehand is not in it: how long copies take, or a reader to whom nothing comes.
     """
-    sending_s = _sending_s(case.load)
+    sending_s = _sending_s(case.load) + _search_s(case.capacity)
     return max(sending_s, _steps_s(case, sending_s)) + _TRIAL_BESIDES_S
 
 
@@ -46,6 +48,13 @@ def _sending_s(load: Load) -> float:
         return fastest_s
     due = Schedule(load.pacing, load.producers, load.warm_up_s)
     return max(fastest_s, due.due_ns(0, most // load.producers) / NANOS)
+
+
+def _search_s(capacity: Settings) -> float:
+    if not capacity:
+        return 0.0
+    settle_s, search_s, confirm_s = (float(capacity[f"{name}_s"]) for name in ("settle", "search", "confirm"))
+    return _SEARCH_HOLDS * (settle_s + search_s) + _CONFIRM_HOLDS * (settle_s + confirm_s)
 
 
 def _steps_s(case: Case, sending_s: float) -> float:

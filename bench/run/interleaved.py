@@ -17,6 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from bench import numbers
 from bench.backends.line import line_ns
 from bench.backends.machine import probe
 from bench.errors import BenchError, LoadError
@@ -26,6 +27,7 @@ from bench.run import record
 from bench.run.compilers import Compilers
 from bench.run.emulated import held_figures
 from bench.run.rig import Document, Live, Rig
+from bench.run.searching import CapacitySearch, search_of
 from bench.run.trial import READ_S, SILENCE_S, topics_of
 from bench.telemetry import SCRAPED_CYCLES, SliceSampler
 
@@ -52,6 +54,7 @@ class _OpenTrial:
     effective: Mapping[str, object]
     opened: Document
     slices: list[Document] = field(default_factory=list)
+    search: CapacitySearch | None = None
     held_ns: dict[str, list[int]] = field(default_factory=dict)
 
     @property
@@ -109,6 +112,7 @@ class Interleaved:
                 opened = [self._open(trial, samplers[self._logs(trial)]) for trial in left]
                 self._settle(opened, live)
                 self._measure(opened, live)
+                self._search(opened, live)
             self._machine["line_after_ns"] = line_ns()
             for one in opened:
                 document = self._close(one)
@@ -209,6 +213,32 @@ class Interleaved:
             others = {node.name for node in one.unused_nodes}
             one.sampler.write(one.trial.number, one.working / "telemetry" / "samples.parquet", others)
 
+    def _search(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
+        """Hold rates for the trials that search for their capacity, one a cycle each, until all have found it."""
+        for one in opened:
+            one.search = search_of(one.trial, one.working, one.slices)
+        for cycle in count():
+            asking = [one for one in opened if one.search and one.search.request]
+            if not asking:
+                return
+            for one in self._shuffled(asking, f"hold {cycle}"):
+                self._hold(one, live(one.trial))
+
+    def _hold(self, one: _OpenTrial, live: Live) -> None:
+        """Hold the rate that a trial's search asks for. Raises LoadError where the load broke off."""
+        self._current = trial = one.trial
+        if one.search is None or one.search.request is None:
+            return
+        number = len(one.slices) + len(one.search.holds)
+        one.rig.cluster.disks.change(trial.case.disk)
+        one.rig.cluster.sizes.change(trial.case.node_size)
+        with self._alone(one):
+            done = one.rig.hold(trial, number, one.search.request, live)
+        if done["stalled"]:
+            rate = numbers.rate(one.search.request.rate)
+            raise LoadError(f"The load broke off at {rate} messages/s: nothing came back from the brokers.")
+        one.search.add(done)
+
     def _server_pids(self) -> Iterator[int]:
         for rig in self._rigs.values():
             yield from rig.cluster.backend.pids().values()
@@ -252,6 +282,7 @@ class Interleaved:
         kept = {"faults": [], "disk": disk, "node_size": one.document["node_size"], "unsettled": None}
         document = one.document | {"machine": self._machine}
         document |= record.finished(sent, read, one.effective, kept)
+        document["holds"] = one.search and one.search.holds
         rig.folder.close_trial(trial.number, document)
         return document
 

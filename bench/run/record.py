@@ -36,6 +36,7 @@ def blank(trial: Trial) -> dict[str, Any]:
         "started_utc": now_utc(),
         "window": None,
         "slices": None,
+        "holds": None,
         "clock_error_ns": 0,
         "machine": None,
         "disk": None,
@@ -65,6 +66,7 @@ def _configuration(case: Case) -> dict[str, Any]:
         "faults": [dict(step) for step in case.faults],
         "cluster_settings": _by_role(cluster.settings_of(case.group)),
         "node_size": _by_role(case.node_size),
+        "capacity": dict(case.capacity),
         "group": case.group,
         "groups": {name: _by_role(settings) for name, settings in cluster.groups.items()},
     }

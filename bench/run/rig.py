@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from bench.faults import Timeline, read_steps, stands
-from bench.load.commands import Close, Command, Drain, Finish, Open, Produce, RunSlice, Subscribe
+from bench.load.commands import Close, Command, Drain, Finish, Held, Open, Produce, RunSlice, Subscribe
 from bench.model import Case, Topic, Trial
 from bench.run.cluster import LiveCluster, LoadProcesses
 from bench.run.folder import RunFolder
@@ -118,6 +118,16 @@ class Rig:
     def load_slice(self, trial: Trial, number: int, live: Live) -> Document:
         """Load an open trial for one slice; its consumers may be behind. Raises LoadError, NodeDiedError."""
         return self._slicing(RunSlice(trial=trial.number, number=number), live)
+
+    def hold(self, trial: Trial, number: int, held: Held, live: Live) -> Document:
+        """Load an open trial at a constant rate as slice `number`; its log is on disk then.
+
+        Raises LoadError, NodeDiedError.
+        """
+        done = self._slicing(RunSlice(trial=trial.number, number=number, held=held), live)
+        expected = done["acked_before"] + done["acked"]
+        self.consume(Drain(trial=trial.number, expected=expected, grace_s=_DRAIN_S, to_disk=True), _TAIL_S)
+        return done
 
     def close(self, trial: Trial) -> Document:
         """Disconnect the producers of an open trial. Raises LoadError, NodeDiedError."""

@@ -127,6 +127,7 @@ def _case(
         telemetry=bool(given["load", "telemetry"]),
         faults=tuple(spec.faults),
         node_size=_by_role(owned(_SIZE)),
+        capacity={} if scenario.capacity is None else scenario.capacity.settings(),
     )
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from bench.model import Jit, Pacing
+from bench.scenario.capacity_spec import CapacitySpec
 from bench.scenario.expectation import Expectation, SystemName
 from bench.scenario.presentation import KEYS, MOST_ENTRIES, Cause, Comparison, Labels
 from bench.scenario.values import (
@@ -394,6 +395,12 @@ class Scenario(Strict):
     ] = True
     warm_up: Annotated[WarmUp, _about("What is sent before anything counts.")] = WarmUp()
     slice: Annotated[SliceSpec, _about("How a trial's load is cut where nothing breaks.")] = SliceSpec()
+    capacity: Annotated[
+        CapacitySpec | None,
+        _about(
+            "Search for the highest rate that each case sustains under a service level, after its closed loop."
+        ),
+    ] = None
     duration: Annotated[
         Duration | None,
         _about("How long a trial's load counts, all its slices together; this or `messages`."),
@@ -429,6 +436,22 @@ class Scenario(Strict):
         if (self.duration is None) == (self.messages is None):
             message = "give duration or messages: one of them ends a trial"
             raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _searchable(self) -> Scenario:
+        """Refuse a search where there is no closed loop to begin at, or where nobody sees what arrives."""
+        if self.capacity is None:
+            return self
+        open_loop = self.load.rate is not None or self.load.schedule is not None
+        broken = not all(self.interleaved(system) for system in self.systems.chosen().values())
+        for wrong, message in (
+            (open_loop, "capacity finds the rate itself: leave load.rate and load.schedule out"),
+            (broken, "capacity needs trials in slices: leave messages, faults and processor out"),
+            (not self.consumers, "capacity judges the time to a consumer: set consumers to 1 or more"),
+        ):
+            if wrong:
+                raise ValueError(message)
         return self
 
     def interleaved(self, system: SystemSpec) -> bool:

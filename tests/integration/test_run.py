@@ -211,6 +211,30 @@ def test_every_injected_fault_and_no_other_is_in_the_account_and_in_the_report(t
     assert str(run / "report.html") in said.replace("\n", "")
 
 
+def test_a_search_finds_the_capacity_that_theory_gives(measured: Callable[..., Path]) -> None:
+    """Sends of a producer follow one another, each for 5 ms on average, by an exponential distribution: D/M/1.
+
+    With m = 200/s the share that takes longer than t is exp(-m (1 - s) t), where s = exp(-m (1 - s) / rate). It is
+    1 % at 50 ms where s = 0.5395, so at 149.2 messages/s of each producer.
+    """
+    text = (
+        "systems: {memory: {producer: {delay_ms: 5.0, seed: 3}}}\nload: {producers: 16}\nduration: 1s\nrepeats: 1\n"
+        "capacity: {response_p99: 50ms, end_to_end_p99: 1s, search: 500ms, confirm: 1s, settle: 300ms}\n"
+    )
+
+    run = measured("capacity", text)
+
+    (row,) = rows(run, "capacities")
+    passed, failed = float(row["passed_rate"]), float(row["failed_rate"])
+    assert 0.6 * 16 * 149.2 < passed < 1.1 * 16 * 149.2
+    assert passed < failed < 1.5 * passed
+    holds = rows(run, "holds")
+    trial = json.loads((run / "trials" / "0000" / "trial.json").read_text(encoding="utf-8"))
+    assert [one["verdict"] for one in holds] == [one["verdict"] for one in trial["holds"]]
+    (counted,) = rows(run, "trials")
+    assert (counted["verdict"], counted["lost"]) == ("valid", "0")
+
+
 MANY = "systems: {memory: {producer: {delay_ms: [0.1, 0.2, 0.3, 0.4]}}}\nduration: 500ms\nrepeats: 2\n"
 
 

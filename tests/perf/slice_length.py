@@ -30,6 +30,7 @@ from bench.model import Case, Load, Pacing, Topic, Trial
 from bench.run import folder as run_folder
 from bench.run import plan
 from bench.run.cluster import cluster_folder, load_processes, running
+from bench.run.compilers import Compilers
 from bench.run.rig import Rig, unheard
 from bench.run.warming import warm_up
 from bench.scenario import find
@@ -90,6 +91,7 @@ def ways(rig: Rig, system: str, folder: Path) -> dict[str, tuple[Way, Way]]:
 
 
 def block(rig: Rig, chosen: Sequence[Way], slices: int) -> None:
+    Compilers(rig.cluster.backend.pids().values).use_idle_cores()  # as trials in slices have it
     for way in chosen:
         way.blocks.append([])
     for _ in range(slices):

@@ -87,6 +87,7 @@ class Servers:
             jvms={},
             spec=Cluster(system, "1", {}),
             backend=SimpleNamespace(
+                pids=dict,
                 pause_all=lambda nodes: self.stopped.update(node.name for node in nodes),
                 resume_all=lambda nodes: self.stopped.difference_update(node.name for node in nodes),
             ),

@@ -25,6 +25,7 @@ from bench.load.commands import (
     Close,
     Drain,
     Finish,
+    Held,
     Open,
     Produce,
     RunSlice,
@@ -584,6 +585,33 @@ def test_the_schedule_of_an_open_loop_begins_anew_in_each_slice(trial: Trial, wo
         assert told["due_unsent"] <= 1
         due = sorted(row["due_ns"] - begun_ns for row in rows)
         assert due == [10_000_000 * place for place in range(len(due))]
+
+
+def test_a_slice_can_hold_a_rate_of_its_own_and_is_on_disk_then(
+    trial: Trial, worker: WorkerProcess, consumer_worker: WorkerProcess
+) -> None:
+    consumer_worker.call(trial.subscribe(consumers=1), 30)
+    load = closed(producers=2, duration_s=0.1, window=4)
+    worker.call(Open(produce=trial.produce(load)), 30)
+    free = worker.call(RunSlice(trial=4, number=0), 30)
+    held = worker.call(
+        RunSlice(trial=4, number=1, held=Held(rate=100.0, lead_in_s=0.1, seconds=0.4, overrun_s=0.0)), 30
+    )
+    expected = held["acked_before"] + held["acked"]
+    consumer_worker.call(Drain(trial=4, expected=expected, grace_s=10, to_disk=True), 30)
+
+    rows = [row for row in trial.sends() if row["slice"] == 1]
+    assert len(trial.sends()) == expected == len(trial.receives("live"))
+    assert free["acked"] > 50
+    assert len(rows) + held["due_unsent"] == 50
+    due = sorted(row["due_ns"] - held["slice"]["begun_ns"] for row in rows)
+    assert due == [10_000_000 * place for place in range(len(due))]
+
+    again = worker.call(RunSlice(trial=4, number=2), 30)
+    worker.call(Close(trial=4), 30)
+    consumer_worker.call(Finish(trial=4, expected=expected + again["acked"], grace_s=10), 30)
+    assert again["acked"] > 50, "the own load follows"
+    assert len(trial.sends()) == expected + again["acked"] == len(trial.receives("live"))
 
 
 def test_a_trial_that_broke_off_takes_no_more_slices(trial: Trial, worker: WorkerProcess) -> None:

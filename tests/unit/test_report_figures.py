@@ -204,6 +204,8 @@ def results(*percentiles: list[dict[str, Any]]) -> Results:
         slices=nothing,
         ratios=nothing,
         consumers=nothing,
+        holds=nothing,
+        capacities=nothing,
         expectations=(),
         summary={},
         trial_files={},

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bench import numbers
 from bench.guarantee import Guarantee, chosen
-from bench.model import EMULATED_FSYNC, NANOS, TIMES
+from bench.model import CAPACITY, EMULATED_FSYNC, NANOS, TIMES
 from bench.report import sweep
 from bench.report.answer.effect import Effect
 from bench.report.presentation import Labels
@@ -157,6 +157,8 @@ class Configurations:
             return Measure.TIME
         if metric == BYTES:
             return Measure.BYTES
+        if metric == CAPACITY:
+            return Measure.RATE
         if metric != RATE:
             return None
         load = self.load(case)
@@ -222,7 +224,7 @@ def figure(value: float | None, metric: str) -> Figure:
         return Figure(
             bytes=numbers.NOTHING if not value or numbers.absent(value) else numbers.rate(value / _MEGA)
         )
-    if metric != RATE:
+    if metric not in {RATE, CAPACITY}:
         return Figure(time=numbers.duration(value))
     known = value is not None and not numbers.absent(value) and value > 0
     return Figure(
@@ -240,7 +242,7 @@ def words(metric: str) -> str:
 
 def section(metric: str) -> str:
     """Return the section of the report that has a metric's figures."""
-    return _SECTIONS.get(metric.partition("_")[0], "throughput")
+    return "capacities" if metric == CAPACITY else _SECTIONS.get(metric.partition("_")[0], "throughput")
 
 
 def _has(case: pd.Series[Any], settings: Mapping[str, str]) -> bool:

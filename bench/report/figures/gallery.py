@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from bench import numbers
 from bench.report import style, sweep
 from bench.report.figures import (
+    capacities,
     comparison_rows,
     course,
     curves,
@@ -53,7 +54,7 @@ def gallery(
         drawn = [_throughput(results, parts), *_latencies(results, parts)]
         drawn += [] if results.broken else [_timeline(results, parts)]
         drawn += [_course(results, parts), _resources(results, parts), _order(results, parts)]
-        drawn += [_slices(results, parts)]
+        drawn += [_slices(results, parts), _capacities(results, parts)]
     return leading(results, parts, labels, compared) | _named(drawn)
 
 
@@ -193,6 +194,17 @@ def _slices(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
         + _starts_chosen(results, parts)
     )
     return _drawn(figure, "slices", "Every slice over time", alt, caption)
+
+
+def _capacities(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
+    figure = capacities.capacities(results, parts)
+    alt = f"Every rate that was held. Sustained: {capacities.in_words(results, parts)}"
+    caption = (
+        "Each mark is a rate that was held on one cluster start: filled where it passed the service level, hollow "
+        "where it failed. Small marks are the short holds that find where to look; the result, written at the right, "
+        "rests on the large ones."
+    )
+    return _drawn(figure, "capacities", "Every rate that was held", alt, caption)
 
 
 def _resources(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:

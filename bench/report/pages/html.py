@@ -13,6 +13,7 @@ from bench.report.pages.compared_cases import compared_cases
 from bench.report.presentation import presentation
 from bench.report.run_answer import run_answer
 from bench.report.sections import (
+    capacities,
     certainty,
     context,
     delivery,
@@ -55,6 +56,8 @@ def _behind(found: results.Results, parts: Sequence[sweep.Part]) -> dict[str, An
         "elsewhere": elsewhere.summary() if elsewhere else "",
         "interval": certainty.interval(found),
         "worth": worth.tables(found),
+        "capacities": capacities.tables(found, parts),
+        "service_level": capacities.level(found),
         "effects": effects.tables(found, parts),
         "baselines": effects.baselines(found, parts),
         "matters": f"{effects.smallest(found) * 100:.3g} %",

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
+from bench.model import CAPACITY
 from bench.report import sweep
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Table, case_table, without_empty
@@ -31,6 +32,7 @@ class Metric:
 
 
 METRICS = (
+    Metric(CAPACITY, "capacity", "higher", "lower"),
     Metric("throughput_msgs_per_s", "throughput", "higher", "lower"),
     Metric("response_p50_ns", "response time, p50", "longer", "shorter"),
     Metric("response_p99_ns", "response time, p99", "longer", "shorter"),

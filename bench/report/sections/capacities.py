@@ -1,0 +1,107 @@
+"""What each case sustains under its service level: the search's result, and the limit above it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from bench import numbers
+from bench.capacity.service_level import LATE_SHARE, service_level
+from bench.report import sweep
+from bench.report.results import Results
+from bench.report.table import Cell, Column, Table, case_table
+
+_FAILED, _CLIENT = "failed", "limited by client"
+
+
+def tables(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
+    """Return a table a system with a row a case; none where no case searched for its capacity."""
+    return [] if results.capacities.empty else [_table(results, part) for part in parts]
+
+
+def level(results: Results) -> str:
+    """Say what a rate must meet to count as sustained; empty where nobody searched."""
+    if results.capacities.empty:
+        return ""
+    asked = next(iter(results.trial_files.values()))["case"]["configuration"]["capacity"]
+    known = service_level(asked)
+    return (
+        f"99 % of the messages acknowledged within {numbers.duration(known.response_p99_ns)} of when they were "
+        f"due, and with a consumer within {numbers.duration(known.end_to_end_p99_ns)}; every due message sent; none "
+        f"failed; no backlog that grows by more than {numbers.share(known.most_backlog_growth)} of the rate"
+    )
+
+
+def rates(low: float, high: float) -> str:
+    """Write an interval of rates; infinite where nothing failed."""
+    return (
+        f"{numbers.rate(low)} to {numbers.rate(high)}"
+        if high < float("inf")
+        else f"at least {numbers.rate(low)}"
+    )
+
+
+def _table(results: Results, part: sweep.Part) -> Table:
+    known = results.capacities.set_index("case")
+    columns = (
+        Column("passed", "number", "messages/s, median of starts"),
+        Column("failed", "number", "messages/s, median of starts"),
+        Column("95 % interval", "number"),
+        Column("MB/s", "number"),
+        Column("of the closed loop", "number"),
+        Column("limit above", "text"),
+        Column("starts", "number"),
+    )
+    cells = [
+        _cells(results, case, known.loc[case["case"]] if case["case"] in known.index else None)
+        for _, case in part.cases.iterrows()
+    ]
+    return case_table(part, columns, cells)
+
+
+def _cells(results: Results, case: pd.Series[Any], found: pd.Series[Any] | None) -> list[Cell]:
+    if found is None:
+        return [Cell(numbers.NOTHING, "quiet")] * 7
+    passed, failed = float(found["passed_rate"]), float(found["failed_rate"])
+    interval = not numbers.absent(found["low"])
+    closed = float(case["throughput_msgs_per_s"])
+    return [
+        Cell(numbers.rate(passed), "strong", sort=passed),
+        Cell(numbers.rate(failed) if failed < float("inf") else "none", sort=failed),
+        Cell(rates(float(found["low"]), float(found["high"])) if interval else "too few starts", "quiet"),
+        Cell(numbers.rate(passed * _bytes(results, str(case["case"])) / 1e6)),
+        Cell(numbers.share(passed / closed) if closed else numbers.NOTHING),
+        Cell(limit(results, str(case["case"]))),
+        Cell(str(int(found["starts"]))),
+    ]
+
+
+def _bytes(results: Results, case: str) -> int:
+    trial = next(document for document in results.trial_files.values() if document["case"]["name"] == case)
+    return int(trial["load"]["message_bytes"])
+
+
+def limit(results: Results, case: str) -> str:
+    """Name what most often broke the service level in the long holds of a case, or that the client was the limit."""
+    trials = results.valid.loc[results.valid["case"] == case, "trial"]
+    holds = results.holds[results.holds["trial"].isin(trials)]
+    holds = holds[holds["verdict"].isin([_FAILED, _CLIENT])]
+    long = holds[holds["confirms"].astype(bool)]
+    named = Counter(_broken(hold) for _, hold in (holds if long.empty else long).iterrows())
+    return named.most_common(1)[0][0] if named else numbers.NOTHING
+
+
+def _broken(hold: pd.Series[Any]) -> str:
+    if hold["verdict"] == _CLIENT:
+        return "the load process"
+    due = max(1, int(hold["due"]))
+    limits = (
+        (hold["failed"] > 0, "failed messages"),
+        (hold["late"] / due > LATE_SHARE, "response time"),
+        (hold["late_end_to_end"] / due > LATE_SHARE, "end-to-end time"),
+        (hold["sent"] < hold["due"], "messages never sent"),
+    )
+    return next((name for broken, name in limits if broken), "a growing backlog")
