@@ -27,8 +27,11 @@ def checked(loaded: Loaded, case: Case) -> Case:
 
     Raises ScenarioError naming the place in the file for what is wrong.
     """
-    if case.disk:
-        case = replace(case, cluster=replace(case.cluster, fsync_gates=True))
+    limits = {name for size in case.node_size.values() for name in size}
+    if case.disk and node_sizes.FSYNC in limits:
+        raise loaded.error(("disk",), f"{case.system} has node_size with fsync; give one or the other")
+    own_disks, gated = node_sizes.DISK_WRITE in limits, bool(case.disk) or node_sizes.FSYNC in limits
+    case = replace(case, cluster=replace(case.cluster, own_disks=own_disks, fsync_gates=gated))
     if not case.faults:
         return case
     try:
@@ -45,7 +48,7 @@ def checked(loaded: Loaded, case: Case) -> Case:
         raise loaded.error(("disk",), f"{case.system} has a fault that slows disks; give one or the other")
     cluster = replace(
         case.cluster,
-        own_disks=any(fault.needs_disks for fault in faults),
+        own_disks=own_disks or any(fault.needs_disks for fault in faults),
         fsync_gates=case.cluster.fsync_gates or any(fault.needs_gates for fault in faults),
     )
     return replace(case, cluster=cluster)

@@ -18,7 +18,7 @@ from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
 from bench.model import Cluster, Node
 from bench.run.emulated import EmulatedDisks
 from bench.run.folder import RunFolder
-from bench.run.node_sizes import NodeSizes
+from bench.run.node_sizes import BackendLimits, NodeSizes
 from bench.run.wiring import system
 from bench.systems import java
 from bench.systems.processing import PROCESSOR
@@ -106,8 +106,9 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
         backend.sync_disks()
         admin = side.admin(spec, servers)
         stack.callback(admin.close)
-        emulated = EmulatedDisks(backend, [(node, side.data_folder(node)) for node in servers])
-        sizes = NodeSizes(backend.limits, servers)
+        folders = {node.name: side.data_folder(node) for node in servers}
+        emulated = EmulatedDisks(backend, [(node, folders[node.name]) for node in servers])
+        sizes = NodeSizes(BackendLimits(backend, folders), servers)
         scrapes = {node.name: scrape for node in servers if (scrape := side.scrape(node))}
         yield LiveCluster(
             spec, side, every, side.endpoint(servers), admin, backend, emulated, sizes, scrapes, taken

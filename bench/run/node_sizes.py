@@ -2,44 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
 
-from bench.backends import cpu_quota, link_rate
-from bench.backends.node_limits import NodeLimits
-from bench.model import Node, Scalar, Settings
-from bench.scenario.values import bytes_per_s
+from bench.backends import cpu_quota, disk_rate, fsync_gate, gates, link_rate
+from bench.backends.process import ProcessBackend
+from bench.model import NANOS, Node, Scalar, Settings
+from bench.scenario.values import bytes_per_s, disk_bytes_per_s, seconds
 
-CPU, NETWORK = "cpu", "network"
+CPU, NETWORK, DISK_WRITE, FSYNC = "cpu", "network", "disk_write", "fsync"
 Sizes: TypeAlias = Mapping[str, Settings]
 """What each node of a role gets, by role."""
+Measured: TypeAlias = Any
+"""A number, or a pair of them: into a node and out of it."""
+
+_NUMBERS: Mapping[str, Callable[[Any], float]] = {
+    CPU: float,
+    NETWORK: bytes_per_s,
+    DISK_WRITE: disk_bytes_per_s,
+    FSYNC: seconds,
+}
+_WHY_NOT: Mapping[str, Callable[[], str | None]] = {
+    CPU: cpu_quota.why_not,
+    NETWORK: link_rate.why_not,
+    DISK_WRITE: disk_rate.why_not,
+    FSYNC: fsync_gate.why_not,
+}
 
 
 def why_not(sizes: Sizes) -> str | None:
     """Return why these limits cannot be set here; None where they can."""
-    names = {name for size in sizes.values() for name in size}
-    reasons = (
-        cpu_quota.why_not() if CPU in names else None,
-        link_rate.why_not() if NETWORK in names else None,
-    )
-    return next(filter(None, reasons), None)
+    names = dict.fromkeys(name for size in sizes.values() for name in size)
+    return next((reason for name in names if (reason := _WHY_NOT[name]())), None)
+
+
+def number(name: str, value: Scalar) -> float:
+    """Return what a limit of this name asks for: cores, bytes a second, or seconds."""
+    return _NUMBERS[name](value)
+
+
+class Limits(Protocol):
+    """What limits nodes, one limit at a time, and measures what that gave."""
+
+    def set(self, node: Node, name: str, value: float | None) -> None:
+        """Limit a node from now on; None takes the limit away. Raises SetupError or FaultError."""
+
+    def measured(self, node: Node, name: str, value: float) -> Measured:
+        """Return what a node with this limit really gets."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackendLimits:
+    """The limits of a backend's nodes; `folders` has where each server's data lie, by its name."""
+
+    backend: ProcessBackend
+    folders: Mapping[str, Path]
+
+    def set(self, node: Node, name: str, value: float | None) -> None:
+        """See Limits."""
+        if name == CPU:
+            self.backend.limits.limit_cpu(node, value)
+        elif name == NETWORK:
+            self.backend.limits.limit_link(node, value)
+        elif name == DISK_WRITE:
+            disk_rate.limit(self.folders[node.name], value)
+        else:
+            self.backend.gates.hold(node, value or 0.0)
+
+    def measured(self, node: Node, name: str, value: float) -> Measured:
+        """See Limits."""
+        if name == CPU:
+            return self.backend.limits.measured_cpu(node)
+        if name == NETWORK:
+            return self.backend.limits.measured_link(node)
+        if name == DISK_WRITE:
+            return disk_rate.measured(self.folders[node.name])
+        return gates.fsync_cost(node, self.folders[node.name], value)["gate_p50"] / NANOS
 
 
 @dataclass(slots=True)
 class NodeSizes:
     """The sizes of one cluster's servers, whose limits change from slice to slice."""
 
-    limits: NodeLimits
+    limits: Limits
     servers: Sequence[Node]
     _set: dict[tuple[str, str], Scalar] = field(default_factory=dict)
-    _measured: dict[tuple[str, str, Scalar], Any] = field(default_factory=dict)
+    _measured: dict[tuple[str, str, Scalar], Measured] = field(default_factory=dict)
 
     def become(self, sizes: Sizes) -> dict[str, Any] | None:
         """Set the limits of a case; return what trial.json keeps of them: asked by role, and measured by node.
 
-        Each value is measured on each node once: cores, and bytes a second into the node and out of it. None where a
-        case sets none.
+        Each value is measured on each node once: cores, bytes a second (of a link into the node and out of it), and by
+        how many seconds an fsync is held. None where a case sets none.
         """
         self.change(sizes)
         if not sizes:
@@ -55,22 +111,18 @@ class NodeSizes:
         """Set the limits of a case, and take those away that it does not have."""
         for node in self.servers:
             size = sizes.get(node.role, {})
-            for name in (CPU, NETWORK):
+            for name in _NUMBERS:
                 if self._set.get((node.name, name)) != size.get(name):
                     self._limit(node, name, size.get(name))
 
     def _limit(self, node: Node, name: str, value: Scalar | None) -> None:
-        if name == CPU:
-            self.limits.limit_cpu(node, None if value is None else float(value))
-        else:
-            self.limits.limit_link(node, None if value is None else bytes_per_s(value))
+        self.limits.set(node, name, None if value is None else number(name, value))
         if value is None:
             del self._set[node.name, name]
         else:
             self._set[node.name, name] = value
 
-    def _measure(self, node: Node, name: str, value: Scalar) -> Any:  # noqa: ANN401 - a number, or a pair of them
+    def _measure(self, node: Node, name: str, value: Scalar) -> Measured:
         if (node.name, name, value) not in self._measured:
-            found = self.limits.measured_cpu(node) if name == CPU else self.limits.measured_link(node)
-            self._measured[node.name, name, value] = found
+            self._measured[node.name, name, value] = self.limits.measured(node, name, number(name, value))
         return self._measured[node.name, name, value]

@@ -8,8 +8,9 @@ from typing import Any
 
 from bench import numbers
 from bench.model import EMULATED_FSYNC, FEW_FSYNCS, NANOS, Case, Load, Scalar, Settings, Trial, Verdict
+from bench.run import node_sizes
 from bench.run.folder import now_utc
-from bench.scenario.values import added_fsync_s, bytes_per_s
+from bench.scenario.values import added_fsync_s
 
 _LATE, _LATE_NS = 0.5, 1_000_000
 """Where half of a server's fsyncs are held for half as long again as asked, and this much longer, that is another disk.
@@ -259,10 +260,10 @@ def _node_size(size: Mapping[str, Any] | None) -> list[dict[str, str]]:
     if size is None:
         return []
     other = [
-        f"{node} got {_words(got)} instead of {size['asked'][node.rpartition('-')[0]][name]}"
+        f"{node} got {_words(name, got)} instead of {size['asked'][node.rpartition('-')[0]][name]}"
         for node, measured in size["measured"].items()
         for name, got in measured.items()
-        if not _near(got, size["asked"][node.rpartition("-")[0]][name])
+        if not _near(name, got, size["asked"][node.rpartition("-")[0]][name])
     ]
     asked = "; ".join(
         f"{role} {', '.join(f'{name} {value}' for name, value in values.items())}"
@@ -274,17 +275,22 @@ def _node_size(size: Mapping[str, Any] | None) -> list[dict[str, str]]:
     return [_check("node_size", Verdict.VALID, f"asked: {asked}; {len(size['measured'])} nodes got that")]
 
 
-def _near(got: float | Sequence[float], asked: float | str) -> bool:
+def _near(name: str, got: float | Sequence[float], asked: float | str) -> bool:
     """Whether a limit that was measured is the one asked for, within a fifth."""
-    wanted = bytes_per_s(asked) if isinstance(asked, str) else asked
+    wanted = node_sizes.number(name, asked)
     return all(
         _LEAST_SIZE <= one / wanted <= _MOST_SIZE for one in ([got] if isinstance(got, float) else got)
     )
 
 
-def _words(got: float | Sequence[float]) -> str:
+def _words(name: str, got: float | Sequence[float]) -> str:
     if isinstance(got, float):
-        return f"{got:.3g} cores"
+        factor, unit = {
+            node_sizes.CPU: (1.0, "cores"),
+            node_sizes.DISK_WRITE: (1e-6, "MB/s to its disk"),
+            node_sizes.FSYNC: (1e3, "ms more an fsync"),
+        }[name]
+        return f"{got * factor:.3g} {unit}"
     return " and ".join(
         f"{one * 8 / 1e6:.3g} Mbit/s {way}" for one, way in zip(got, ("in", "out"), strict=True)
     )

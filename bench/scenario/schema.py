@@ -28,7 +28,9 @@ from bench.scenario.values import (
     Swept,
     SweptCores,
     SweptCount,
+    SweptDiskRate,
     SweptFlag,
+    SweptLength,
     SweptLinkRate,
     SweptRate,
     Version,
@@ -193,6 +195,13 @@ class NodeSize(Strict):
     network: Annotated[
         SweptLinkRate | None, _about("How much its link carries each way: 500kbit, 50mbit, 1gbit.")
     ] = None
+    disk_write: Annotated[
+        SweptDiskRate | None,
+        _about("How much its disk takes: 500kB/s, 20MB/s; it has a disk of its own then."),
+    ] = None
+    fsync: Annotated[SweptLength | None, _about("By how much longer each of its fsyncs takes: 1ms, 5ms.")] = (
+        None
+    )
 
 
 class SystemSpec(Strict):

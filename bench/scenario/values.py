@@ -105,6 +105,43 @@ def _link_rates(value: object) -> object:
     return _once(value)
 
 
+_BYTE_RATE = re.compile(r"^(\d+(?:\.\d+)?)\s*(kB|MB|GB)/s$")
+_BYTES = {"kB": 1e3, "MB": 1e6, "GB": 1e9}
+
+
+def disk_bytes_per_s(value: object) -> float:
+    """Return the rate of a disk, such as 20MB/s, in bytes a second. Raises ValueError."""
+    match = _BYTE_RATE.match(value) if isinstance(value, str) else None
+    if match is None or not float(match[1]):
+        message = "the rate of a disk is a number with its unit: 500kB/s, 20MB/s"
+        raise ValueError(message)
+    return float(match[1]) * _BYTES[match[2]]
+
+
+def _disk_rates(value: object) -> object:
+    for one in value if isinstance(value, list) else [value]:
+        disk_bytes_per_s(one)
+    return _once(value)
+
+
+def seconds(value: object) -> float:
+    """Return a length of time, such as 1ms, in seconds; more than none. Raises ValueError."""
+    if not (length := _seconds(value)):
+        message = "give a length of time: 1ms, 5ms"
+        raise ValueError(message)
+    return length
+
+
+def _lengths(value: object) -> object:
+    for one in value if isinstance(value, list) else [value]:
+        seconds(one)
+    return _once(value)
+
+
+SweptDiskRate: TypeAlias = Annotated[
+    str | Annotated[list[str], Field(min_length=1)], BeforeValidator(_disk_rates)
+]
+SweptLength: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], BeforeValidator(_lengths)]
 Cores: TypeAlias = Annotated[float, Field(ge=0.001, strict=False)]
 SweptCores: TypeAlias = Cores | Annotated[list[Cores], Field(min_length=1), BeforeValidator(_once)]
 SweptLinkRate: TypeAlias = Annotated[

@@ -5,15 +5,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from bench.backends import disk_rate
 from bench.backends.control_groups import hierarchy
 from bench.backends.process import ProcessBackend
 from bench.model import Node, Settings
-from bench.run.node_sizes import NodeSizes, why_not
+from bench.run.node_sizes import BackendLimits, NodeSizes, why_not
 from tests.integration.echo import echo, running
 
 pytestmark = pytest.mark.integration
@@ -34,8 +35,12 @@ def backend(nodes: list[Node]) -> Iterator[ProcessBackend]:
         yield made
 
 
+def limits(backend: ProcessBackend, folders: Mapping[str, Path] | None = None) -> BackendLimits:
+    return BackendLimits(backend, folders or {})
+
+
 def test_each_node_gets_what_its_size_gives_it(backend: ProcessBackend, nodes: list[Node]) -> None:
-    told = NodeSizes(backend.limits, nodes).become(SIZES)
+    told = NodeSizes(limits(backend), nodes).become(SIZES)
 
     assert told is not None
     assert told["asked"] == SIZES
@@ -48,7 +53,7 @@ def test_each_node_gets_what_its_size_gives_it(backend: ProcessBackend, nodes: l
 def test_limits_hold_after_a_restart_and_end_with_their_case(
     backend: ProcessBackend, nodes: list[Node]
 ) -> None:
-    sizes = NodeSizes(backend.limits, nodes)
+    sizes = NodeSizes(limits(backend), nodes)
     sizes.change(SIZES)
     backend.end_node(nodes[0], kill=True)
     backend.start_node(nodes[0])
@@ -62,6 +67,24 @@ def test_limits_hold_after_a_restart_and_end_with_their_case(
     assert backend.limits.measured_link(nodes[0]) is None
     command = ["nsenter", f"--net=/run/netns/{nodes[0].address}", "tc", "qdisc", "show", "dev", "eth0"]
     assert "tbf" not in subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_a_disk_takes_what_its_limit_says_and_an_fsync_as_long(nodes: list[Node]) -> None:
+    sizes: dict[str, Settings] = {"echo": {"disk_write": "4MB/s", "fsync": "2ms"}}
+    if (reason := why_not(sizes)) is not None:
+        pytest.skip(reason)
+    folders = {node.name: node.directory / "data" for node in nodes}
+    with running(nodes, [*folders.values()], gated=True) as backend:
+        held = NodeSizes(limits(backend, folders), nodes)
+        told = held.become(sizes)
+        assert told is not None
+        for node in nodes:
+            got = told["measured"][node.name]
+            assert 0.8 < got["disk_write"] / 4e6 < 1.2
+            assert 0.002 <= got["fsync"] < 0.003
+
+        held.change({})
+        assert all(disk_rate.measured(folder) > 8e6 for folder in folders.values())
 
 
 HOLD = """

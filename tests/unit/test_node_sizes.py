@@ -50,6 +50,8 @@ def test_sizes_are_swept_on_one_cluster(tmp_path: Path) -> None:
         ("50mbit", "50 Mb/s", r"the rate of a link is a number with its unit"),
         ("[0.2, 1]", "0", r"greater than or equal to 0\.001"),
         ("cpu:", "cores:", r"node_size\.broker\.cores"),
+        ("network: 50mbit", "disk_write: 20mbit", r"the rate of a disk is a number with its unit"),
+        ("network: 50mbit", "fsync: 1", r"a duration is a number with its unit"),
     ],
 )
 def test_sizes_that_cannot_be_are_refused_with_their_line(
@@ -69,17 +71,11 @@ class Limits:
     def __init__(self) -> None:
         self.changes: list[tuple[str, str, float | None]] = []
 
-    def limit_cpu(self, node: Node, cores: float | None) -> None:
-        self.changes.append((node.name, "cpu", cores))
+    def set(self, node: Node, name: str, value: float | None) -> None:
+        self.changes.append((node.name, name, value))
 
-    def limit_link(self, node: Node, rate: float | None) -> None:
-        self.changes.append((node.name, "network", rate))
-
-    def measured_cpu(self, _: Node) -> float:
-        return 0.18
-
-    def measured_link(self, _: Node) -> tuple[float, float]:
-        return 5.6e6, 5.7e6
+    def measured(self, _node: Node, name: str, value: float) -> Any:
+        return (0.9 * value, 0.91 * value) if name == "network" else 0.9 * value
 
 
 def test_limits_change_only_where_two_cases_differ() -> None:

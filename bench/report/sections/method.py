@@ -91,6 +91,15 @@ def fsync(results: Results) -> str:
     return f"{_plain_fsync(results)}{f'; {emulated}' if emulated else ''}"
 
 
+_SIZE_UNITS = {
+    "cpu": (1.0, "cores"),
+    "network": (8e-6, "Mbit/s"),
+    "disk_write": (1e-6, "MB/s"),
+    "fsync": (1e3, "ms more"),
+}
+"""By what a measured limit is multiplied, and its unit then."""
+
+
 def _node_sizes(results: Results) -> Iterator[Fact]:
     """What nodes of each role were to get of the machine, and what they were measured to get."""
     got: dict[tuple[str, str, str], list[float]] = {}
@@ -100,7 +109,7 @@ def _node_sizes(results: Results) -> Iterator[Fact]:
             role = node.rpartition("-")[0]
             for name, value in measured.items():
                 asked = str(size["asked"][role][name])
-                got.setdefault((role, name, asked), []).extend([value] if name == "cpu" else value)
+                got.setdefault((role, name, asked), []).extend(value if isinstance(value, list) else [value])
     words = [
         f"{role} {name} {asked}: {_size_span(name, values)}" for (role, name, asked), values in got.items()
     ]
@@ -109,8 +118,8 @@ def _node_sizes(results: Results) -> Iterator[Fact]:
 
 
 def _size_span(name: str, values: Sequence[float]) -> str:
-    low, high = (value * (1 if name == "cpu" else 8e-6) for value in (min(values), max(values)))
-    return f"{low:.2g} to {high:.2g} {'cores' if name == 'cpu' else 'Mbit/s'}"
+    factor, unit = _SIZE_UNITS[name]
+    return f"{min(values) * factor:.2g} to {max(values) * factor:.2g} {unit}"
 
 
 def _emulated(results: Results) -> str:
