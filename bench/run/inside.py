@@ -73,11 +73,10 @@ class Runner:
         try:
             with ExitStack() as stack:
                 rigs = dict(self._started(cluster, stack) for cluster in clusters.values())
-                self._warm_up(rigs, left)
                 if left[0].case.load.slices is not None:
-                    interleaved = Interleaved(rigs, self.seed, self.warm_up_s * len(rigs))
-                    return interleaved.run(left, self.progress.trial, self.progress.finished)
+                    return self._interleaved(rigs, left)
                 ((logs, rig),) = rigs.items()
+                self._warm_up(rig, left)
                 return self._one_by_one(Bench(rig, logs), left)
         except BenchError as error:
             return str(error)
@@ -104,20 +103,28 @@ class Runner:
         live = stack.enter_context(running(cluster, where, logs))
         return logs.name, Rig(live, load, self.folder, self.seed)
 
-    def _warm_up(self, rigs: Mapping[str, Rig], trials: Sequence[Trial]) -> None:
-        """Warm clusters up together, each for the cases of its trials, and write down how long it took."""
+    def _interleaved(self, rigs: Mapping[str, Rig], left: list[Trial]) -> str | None:
+        """Measure trials in slices; their own first slices warm the servers up."""
+        interleaved = Interleaved(rigs, self.seed, self.warm_up_s * len(rigs))
+        try:
+            return interleaved.run(left, self.progress.trial, self.progress.finished)
+        finally:
+            for rig in rigs.values():
+                self._note_start(rig, interleaved.settled_s, interleaved.settled)
+
+    def _warm_up(self, rig: Rig, trials: Sequence[Trial]) -> None:
+        """Warm a cluster up for the cases of its trials, and write down how long it took."""
         begun_s, rounds = time.monotonic(), list[dict[str, Any]]()
         if self.warm_up_s:
-            loaded = [
-                (rig, [trial.case for trial in trials if trial.case.cluster == rig.cluster.spec])
-                for rig in rigs.values()
-            ]
-            rounds = warm_up(loaded, self.warm_up_s * len(rigs), self.folder.nodes / ".warm-up")
-        taken_s = round(time.monotonic() - begun_s, 3)
-        for rig in rigs.values():
-            live = rig.cluster
-            started = {"system": live.spec.system, "start_s": round(live.start_s, 3), "warm_up_s": taken_s}
-            self.clusters.append({**started, "warm_up": rounds})
+            rounds = warm_up(
+                rig, [trial.case for trial in trials], self.warm_up_s, self.folder.nodes / ".warm-up"
+            )
+        self._note_start(rig, time.monotonic() - begun_s, rounds)
+
+    def _note_start(self, rig: Rig, warm_up_s: float, rounds: Sequence[dict[str, Any]]) -> None:
+        live = rig.cluster
+        started = {"system": live.spec.system, "start_s": round(live.start_s, 3)}
+        self.clusters.append({**started, "warm_up_s": round(warm_up_s, 3), "warm_up": [*rounds]})
 
     def _give_up(self, trials: Sequence[Trial], reason: str) -> None:
         for trial in trials:

@@ -29,14 +29,14 @@ from bench.run.emulated import held_figures
 from bench.run.rig import Document, Live, Rig
 from bench.run.searching import CapacitySearch, search_of
 from bench.run.trial import READ_S, SILENCE_S, topics_of
+from bench.run.warming import REST
 from bench.telemetry import SCRAPED_CYCLES, SliceSampler
 
 _GROWTH = 1.1
-"""Trials are settled once a cycle has less than so many times the acknowledgements of the one before.
-
-Seen after a warm-up of 40 s (Kafka, 18 cases): the second to the fifth cycle had 0.46, 0.83, 1.06 and 1.1 times the
-mean throughput.
+"""Trials are settled once compilers rest, and a cycle has less than so many times the acknowledgements of the one
+before.
 """
+_FEWEST_CYCLES = 2
 
 Finished = Callable[[Trial, Document], None]
 
@@ -72,9 +72,9 @@ class _OpenTrial:
 def growth(before: Mapping[int, int], after: Mapping[int, int]) -> float:
     """Return how many times as many acknowledgements trials had after as before: the geometric mean over trials.
 
-    Infinite where a trial had none before, so that no growth can be told.
+    Infinite where a trial had none before, or nobody looked, so that no growth can be told.
     """
-    if not all(before.values()):
+    if not before or not all(before.values()):
         return math.inf
     return statistics.geometric_mean(max(1, after[trial]) / count for trial, count in before.items())
 
@@ -85,8 +85,11 @@ class Interleaved:
     def __init__(self, rigs: Mapping[str, Rig], seed: int, settling_s: float) -> None:
         """Measure on these clusters, each by the name of its folder of logs.
 
-        Random orders come from the run's seed. Trials settle for two cycles at least, and for so long at most.
+        Random orders come from the run's seed. Trials settle for two cycles at least, and for so long at most;
+        `settled` has what each of these cycles came to, as `warm_up` gives it, and `settled_s` how long they took.
         """
+        self.settled: list[Document] = []
+        self.settled_s = 0.0
         self._rigs = rigs
         self._seed = f"{seed}/{'/'.join(rigs)}"
         self._settling_s = settling_s
@@ -150,20 +153,21 @@ class Interleaved:
         return _OpenTrial(rig, sampler, trial, working, topic, document, effective, opened)
 
     def _settle(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
-        """Load every trial in cycles of which nothing counts, until one is hardly faster or the time is over.
+        """Load every trial in cycles of which nothing counts, until compilers rest and it gets no faster.
 
-        Logs, connections and caches are new to the servers, and their compilers are still at work. In the first cycle
-        servers are asked for their figures before each slice, as around slices that count. Raises LoadError where a
-        load breaks off.
+        Logs, connections and caches are new to the servers, and so is their code. In the first cycle servers are asked
+        for their figures before each slice, as around slices that count. Ends where the time is over, too. Raises
+        LoadError where a load breaks off.
         """
         begun_s, before = time.monotonic(), dict[int, int]()
-        for cycle in count():
+        compilers = Compilers(self._server_pids)
+        for cycle in count(1):
             cycle_begun_s, acks = time.monotonic(), dict[int, int]()
             for one in self._shuffled(opened, f"settling {cycle}"):
                 self._current = one.trial
                 one.rig.cluster.disks.change(one.trial.case.disk)
                 one.rig.cluster.sizes.change(one.trial.case.node_size)
-                if one.trial.case.telemetry and cycle == 0:
+                if one.trial.case.telemetry and cycle == 1:
                     one.sampler.rehearse()
                 with self._alone(one):
                     done = one.rig.run_slice(one.trial, SETTLING_SLICE, live(one.trial))
@@ -173,8 +177,19 @@ class Interleaved:
                     )
                 acks[one.trial.number] = done["acked"]
             now_s = time.monotonic()
-            late = now_s - begun_s + now_s - cycle_begun_s > self._settling_s
-            if before and (late or growth(before, acks) < _GROWTH):
+            share = compilers.took_s() / (now_s - cycle_begun_s)
+            rested = share < REST and growth(before, acks) < _GROWTH
+            self.settled.append(
+                {
+                    "turns": len(acks),
+                    "acks": sum(acks.values()),
+                    "compilers": round(share, 3),
+                    "rested": rested,
+                }
+            )
+            self.settled_s = now_s - begun_s
+            late = self.settled_s + now_s - cycle_begun_s > self._settling_s
+            if cycle >= _FEWEST_CYCLES and (late or rested):
                 return
             before = acks
 

@@ -19,16 +19,13 @@ _CLIENTS = 64
 _FEWEST, _MOST = 2, 16
 _ROUND_S, _TURN_S = 4.0, 0.5
 """A round has a turn for each case and takes so long at least; a turn so long."""
-_REST, _GROWTH = 0.15, 1.1
+REST, _GROWTH = 0.15, 1.1
 """Compilers rest when, under load, all of them together take less than this share of a core; and a round that has so
 many times the acknowledgements of the one before is no rest."""
 
 
-def warm_up(clusters: Sequence[tuple[Rig, Sequence[Case]]], most_s: float, working: Path) -> list[Document]:
+def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> list[Document]:
     """Send to throw-away topics until the servers' compilers rest under load and it gets no faster, or for `most_s`.
-
-    All clusters that run side by side are warmed up together, each for its cases; while one is loaded the compilers of
-    the others go on.
 
     A fresh JVM compiles what it is asked to do often, and each trial would be faster than the one before
     (seen: four times as fast after 18 trials). So the load goes on, in rounds with a turn for each case: what is left
@@ -41,19 +38,10 @@ def warm_up(clusters: Sequence[tuple[Rig, Sequence[Case]]], most_s: float, worki
     Returns of each round how many turns it had, their acknowledgements, the share of a core that compilers took, and
     whether that is rest. The first round is whole whatever it takes; the last one may have turns for some only.
     """
-    once = [(rig, _alike_once(cases)) for rig, cases in clusters]
-    count = sum(len(cases) for _, cases in once)
-
-    def pids() -> Iterator[int]:
-        for rig, _ in once:
-            yield from rig.cluster.backend.pids().values()
-
-    with ExitStack() as stack:
-        turns: list[Callable[[], int]] = []
-        for rig, cases in once:
-            loads = [_load(number, case, count) for number, case in enumerate(cases)]
-            turns += stack.enter_context(_connected(rig, loads, working / rig.cluster.spec.system))
-        return in_rounds(turns, Compilers(pids), most_s)
+    once = _alike_once(cases)
+    loads = [_load(number, case, len(once)) for number, case in enumerate(once)]
+    with _connected(rig, loads, working) as turns:
+        return in_rounds(turns, Compilers(rig.cluster.backend.pids().values), most_s)
 
 
 def in_rounds(turns: Sequence[Callable[[], int]], compilers: Compilers, most_s: float) -> list[Document]:
@@ -70,7 +58,7 @@ def in_rounds(turns: Sequence[Callable[[], int]], compilers: Compilers, most_s: 
             longest_s = max(longest_s, time.monotonic() - turn_begun_s)
         share = compilers.took_s() / (time.monotonic() - begun_s)
         before = rounds[-1]["acks"] if rounds else 0
-        rested = len(acks) == len(turns) and share < _REST and sum(acks) < _GROWTH * before
+        rested = len(acks) == len(turns) and share < REST and sum(acks) < _GROWTH * before
         rounds.append({"turns": len(acks), "acks": sum(acks), "compilers": round(share, 3), "rested": rested})
     return rounds
 

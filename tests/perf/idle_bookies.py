@@ -120,7 +120,7 @@ def main() -> None:
         with load_processes(logs) as load, running(chosen[0].cluster, where, logs) as live:
             rig = Rig(live, load, folder, 1)
             alone = [replace(case, load=replace(case.load, consumers=0)) for case in chosen]
-            warm_up([(rig, alone)], options.warm_up_s, where / ".warm-up")
+            warm_up(rig, alone, options.warm_up_s, where / ".warm-up")
             measured = []
             for number, case in enumerate(alone):
                 sliced = replace(case.load, warm_up_s=LEAD_IN_S, duration_s=SLICE_S)

@@ -164,7 +164,7 @@ def main() -> None:
         with load_processes(logs) as load, running(case.cluster, where, logs) as live:
             rig = Rig(live, load, folder, 1)
             alone = replace(case, load=replace(case.load, consumers=0))
-            warm_up([(rig, [alone])], options.warm_up_s, where / ".warm-up")
+            warm_up(rig, [alone], options.warm_up_s, where / ".warm-up")
             found = ways(rig, options.system, Path(made))
             for number in range(options.blocks):
                 both = [

@@ -60,10 +60,8 @@ class Clusters:
     def bench(self, *_: object) -> Any:
         return SimpleNamespace(run=self._run, clear=self._clear)
 
-    def warm_up(
-        self, clusters: Sequence[tuple[object, Sequence[Case]]], _most_s: float, _working: Path
-    ) -> list[Any]:
-        self.warmed_up += [len(cases) for _, cases in clusters]
+    def warm_up(self, _rig: object, cases: Sequence[Case], _most_s: float, _working: Path) -> list[Any]:
+        self.warmed_up.append(len(cases))
         return []
 
     def _run(self, trial: Trial, _live: object) -> dict[str, Any]:
