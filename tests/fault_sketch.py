@@ -32,6 +32,7 @@ class Trial:
     unread: int = 0
     duplicates: int = 0
     out_of_order: int = 0
+    unanswered: int = 0
     verdict: str = "valid"
     other_cpu: float = 0.0
 
@@ -113,6 +114,8 @@ def _trial(number: int, case: Case, trial: Trial, window_s: float) -> dict[str, 
         "window_s": window_s,
         "throughput_msgs_per_s": RATE,
         "acked": round(RATE * window_s),
+        "failed": 0,
+        "unknown": trial.unanswered,
         "lost": trial.lost,
         "lost_first_ns": trial.sent[0] * NANOS if lost else None,
         "lost_last_ns": trial.sent[1] * NANOS if lost else None,

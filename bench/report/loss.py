@@ -32,10 +32,10 @@ class Span(StrEnum):
 class Loss:
     """The lost messages of a configuration.
 
-    `counts` has those of each valid trial that was read to the end, but for trials that other work disturbed where
-    these lost less. `low_ns` and `high_ns` are the shortest and the longest span over the trials that lost any, before
-    or after a fault of this `kind`; of Span.SOME when the first and the last were sent, since the first fault.
-    `scripted`: the scenario's script set where the span begins or ends, so a longer one would lose more.
+    `counts` has those of each valid trial that was read to the end. `low_ns` and `high_ns` are the shortest and the
+    longest span over the trials that lost any, before or after a fault of this `kind`; of Span.SOME when the first and
+    the last were sent, since the first fault. `scripted`: the scenario's script set where the span begins or ends, so a
+    longer one would lose more.
     """
 
     counts: tuple[int, ...]
@@ -109,10 +109,8 @@ def loss(results: Results, trials: pd.DataFrame) -> Loss | None:
     valid = trials[trials["verdict"] == "valid"]
     if valid["lost"].dropna().empty:
         return None
-    quiet = outage.undisturbed(valid)
-    shown = quiet if quiet["lost"].max() == valid["lost"].max() else valid
-    counts = tuple(int(count) for count in shown["lost"].dropna())
-    losses = _losses(results, shown)
+    counts = tuple(int(count) for count in valid["lost"].dropna())
+    losses = _losses(results, valid)
     if not losses:
         return Loss(counts)
     return (

@@ -41,7 +41,7 @@ What does a copy cost?
 | any one node | 0.66 | 2.5 times |
 | a \\| b | 1.5 |  |
 
-- **Why:** The session ends after 6 s. **Prevention:** A shorter session. (KIP-500)
+- **Why:** The session ends after 6 s. **What to do:** A shorter session. (KIP-500)
 
 Expected before the run:
 

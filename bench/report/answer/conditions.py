@@ -74,8 +74,10 @@ def _pace(load: Json) -> str:
 def _rounds(found: Results) -> str:
     """State how often each case was measured, and what an interval without a confidence is."""
     rounds = numbers.plural(found.rounds, "round")
-    if certainty.over_rounds(found) or found.broken:
+    if found.broken or found.rounds < 2:
         return rounds
+    if certainty.over_rounds(found):
+        return f"{rounds}, whose ratios are averaged"
     if found.rounds < ENOUGH_TRIALS:
         return f"{rounds}, too few for an interval of a median"
     most = 1 - 2.0 ** (1 - found.rounds)

@@ -118,8 +118,11 @@ def _every(run: Struck) -> Iterator[Finding]:
         }
         yield _finding(run, "fault-unread", slots, "delivery")
     yield from _outages(run, safe=not lost and not unread)
+    if unanswered := [_unanswered(one) for one in run.grouped(_same_unanswered) if one.many_unanswered]:
+        yield _finding(run, "fault-unanswered", {"unanswered": unanswered}, "delivery")
     if repeats := [_repeats(one) for one in run.grouped(_same_repeats) if one.repeated]:
-        yield _finding(run, "fault-repeats", {"repeats": repeats}, "delivery")
+        single = all(one.trials == 1 for one in run.every)
+        yield _finding(run, "fault-repeats", {"repeats": repeats, "single": single}, "delivery")
 
 
 def _finding(run: Struck, kind: str, slots: dict[str, Any], anchor: str) -> Finding:
@@ -239,6 +242,14 @@ def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) 
         "aside": words.time(outage.aside_ns) if outage.aside_ns is not None else "",
         "busy": outage.aside == BUSY_MACHINE,
     }
+
+
+def _same_unanswered(one: Outcome, other: Outcome) -> bool:
+    return one.many_unanswered == other.many_unanswered
+
+
+def _unanswered(outcome: Outcome) -> dict[str, Any]:
+    return _subject(outcome) | {"count": words.counts([count for count in outcome.unanswered if count])}
 
 
 def _same_repeats(one: Outcome, other: Outcome) -> bool:

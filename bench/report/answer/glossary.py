@@ -22,6 +22,8 @@ _TERMS = (
     _Term("bookie", r"\bbookies?\b", "term-bookie"),
     _Term("E-Qw-Qa", r"\b\d-\d-\d\b|\bquorums?\b", "term-quorums"),
     _Term("journalSyncData", r"\bjournalSyncData\b|\bsynced journal\b", "term-journal"),
+    _Term("session", r"\bsession\b", "term-session"),
+    _Term("set aside", r"\bset aside\b", "term-set-aside"),
     _Term("acks", r"\backs=|\backs\b", "term-acks"),
     _Term("min.insync.replicas", r"\bmin\.insync\.replicas\b|\bin.sync\b", "term-in-sync"),
     _Term("power cut of all nodes", r"\bpower cut\b", "term-power-cut"),

@@ -32,13 +32,13 @@ class Metric:
 
 
 METRICS = (
-    Metric(CAPACITY, "capacity", "higher", "lower"),
     Metric("throughput_msgs_per_s", "throughput", "higher", "lower"),
     Metric("response_p50_ns", "response time, p50", "longer", "shorter"),
     Metric("response_p99_ns", "response time, p99", "longer", "shorter"),
     Metric("service_p50_ns", "service time, p50", "longer", "shorter"),
     Metric("service_p99_ns", "service time, p99", "longer", "shorter"),
     Metric("e2e_p50_ns", "end to end, p50", "longer", "shorter"),
+    Metric(CAPACITY, "capacity", "higher", "lower"),
 )
 """In the order in which they lead: the first that a run has stands in the tables of cases."""
 

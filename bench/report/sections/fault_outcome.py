@@ -17,6 +17,8 @@ from bench.report.results import Results
 from bench.report.sections import covered
 from bench.report.sections.covered import Covered
 
+_MANY_UNANSWERED = 0.01
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
@@ -24,9 +26,10 @@ class Outcome:
 
     `trials` and `valid` count trials. `unread` are the acknowledged messages, of `acked`, that a full read which broke
     off did not reach; with `reads_wait` the promise allows that. `duplicates` and `out_of_order` hold the counts of
-    each valid trial. `covered` states whether what broke is within what the configuration promises, which is to
-    survive `survives`; `once` whether it promises that each message is there once; `resends` whether its producer may
-    store a message again that Kafka's Java producer, idempotent by default, would store once.
+    each valid trial, `unanswered` those of the sends that failed or of which nobody knows. `covered` states whether
+    what broke is within what the configuration promises, which is to survive `survives`; `once` whether it promises
+    that each message is there once; `resends` whether its producer may store a message again that Kafka's Java
+    producer, idempotent by default, would store once.
     """
 
     system: str
@@ -42,6 +45,7 @@ class Outcome:
     acked: int
     duplicates: tuple[int, ...]
     out_of_order: tuple[int, ...]
+    unanswered: tuple[int, ...]
     covered: Covered
     survives: str
     once: bool
@@ -79,6 +83,11 @@ class Outcome:
         return max((*self.duplicates, *self.out_of_order), default=0) > 0
 
     @property
+    def many_unanswered(self) -> bool:
+        """Whether so many sends of a trial were not acknowledged that who sends has to deal with them: one in 100."""
+        return max(self.unanswered, default=0) * max(1, self.valid) >= _MANY_UNANSWERED * max(1, self.acked)
+
+    @property
     def repeated_promise(self) -> bool:
         """Whether messages are there more than once though the configuration promises that they are not."""
         return self.once and max(self.duplicates, default=0) > 0
@@ -106,6 +115,7 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
         acked=int(pd.to_numeric(valid["acked"]).sum()),
         duplicates=tuple(map(int, valid["duplicates"].dropna())),
         out_of_order=tuple(map(int, valid["out_of_order"].dropna())),
+        unanswered=tuple(map(int, valid[["failed", "unknown"]].sum(axis=1))),
         covered=judged.pop() if len(judged) == 1 and not settles else Covered.OPEN,
         survives=" or ".join(promised),
         once=bool(tried) and not settles and all(_once(one.trials) for one in tried),
