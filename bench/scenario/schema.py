@@ -106,7 +106,7 @@ class WarmUp(Strict):
     cluster: Annotated[
         DurationOrNone,
         _about(
-            "For how long at most a fresh cluster is loaded, until its JIT compilers rest; 0s: not at all."
+            "For how long at most a fresh cluster is loaded, until its JIT compilers rest; 0s: as short as can be."
         ),
     ] = 20.0
     trial: Annotated[Duration, _about("How long each trial's load runs before what counts.")] = 1.0
