@@ -19,9 +19,9 @@ from bench.errors import SetupError
 
 _FILE = "blkio.throttle.write_bps_device"
 _PROBE = ".rate"
-_BLOCK_BYTES = 64 * 1024
+_BLOCK_BYTES = 256 * 1024
 _BLOCKS = 4
-_PROBE_S = 0.5
+_PROBE_S = 1.0
 
 
 @cache
@@ -45,7 +45,7 @@ def limit(folder: Path, bytes_per_s: float | None) -> None:
 
 
 def measured(folder: Path) -> float:
-    """Return how many bytes a second the disk mounted at a folder takes, each 64 KiB synced, over half a second.
+    """Return how many bytes a second the disk mounted at a folder takes, each 256 KiB synced, over a second.
 
     The blocks of a file that is there are written anew, so that nothing but these is written.
     """

@@ -24,7 +24,7 @@ Times = npt.NDArray[np.int64]
 _SENDS = ("producer", "sequence", "due_ns", "done_ns", "outcome")
 _RECEIVES = ("producer", "sequence", "received_ns")
 _MESSAGE = ("producer", "sequence")
-SAMPLE_NS = NANOS // 2
+SAMPLE_NS = NANOS // 10
 """So often a backlog is counted."""
 
 

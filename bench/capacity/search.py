@@ -11,6 +11,8 @@ from bench.capacity.hold import Hold
 from bench.capacity.judgement import HoldVerdict, judge
 from bench.capacity.service_level import ServiceLevel
 
+_FEWEST_MESSAGES = 400
+"""Fewer do not show that at most one in 100 is late, even where none is."""
 _EXACT = 1 + 1e-9
 """Two rates that are a width apart are not further apart by a rounding."""
 
@@ -141,6 +143,7 @@ class Search:
     def _decision(self, rate: float, *, confirms: bool) -> _Decision:
         """Hold a rate until it is decided, or as long as it may be held."""
         seconds = self._plan.confirm_seconds if confirms else self._plan.search_seconds
+        seconds = max(seconds, _FEWEST_MESSAGES / rate)
         request = HoldRequest(rate, seconds, self._plan.settle_seconds, confirms)
         hold = yield request
         judgement = judge(hold, self._level)

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from bench.scenario.values import Duration, Strict
 
+_LEAST_S = 0.5
+"""Less tells nothing of a backlog's growth."""
+
 
 class CapacitySpec(Strict):
     """The service level that a rate must meet to count as sustained, and how long rates are held in the search."""
@@ -20,10 +23,10 @@ class CapacitySpec(Strict):
         Duration, Field(description="99 % of the messages reach a consumer within this time from then.")
     ] = 0.1
     search: Annotated[
-        Duration, Field(description="How long a rate is held while the search comes closer.")
+        Duration, Field(ge=_LEAST_S, description="How long a rate is held while the search comes closer.")
     ] = 20.0
     confirm: Annotated[
-        Duration, Field(description="How long the rates are held on which the result rests.")
+        Duration, Field(ge=_LEAST_S, description="How long the rates are held on which the result rests.")
     ] = 60.0
     settle: Annotated[Duration, Field(description="How long a rate is loaded before what counts.")] = 10.0
 

@@ -51,6 +51,7 @@ def test_a_search_makes_a_run_longer(tmp_path: Path) -> None:
         ("duration: 1s", "messages: 100", "capacity needs trials in slices"),
         ("repeats: 1", "repeats: 1\nconsumers: 0", "set consumers to 1 or more"),
         ("20ms", "20", "a duration is a number with its unit"),
+        ("search: 2s", "search: 100ms", "greater than or equal to 0.5"),
         ("search:", "look:", "no such key"),
     ],
 )

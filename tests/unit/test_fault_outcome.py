@@ -168,14 +168,15 @@ def test_a_loss_that_begins_with_the_first_send_is_the_scripts() -> None:
     assert known.scripted
 
 
-def test_a_disturbed_trial_does_not_narrow_a_loss_and_may_be_the_worst() -> None:
+def test_what_a_disturbed_trial_lost_counts_as_any_other_loss() -> None:
     quiet = Trial(lost=2_000, sent=(-1.0, 0.0))
-    less, more = (replace(quiet, lost=lost, other_cpu=1.0) for lost in (500, 3_000))
+    less = replace(quiet, lost=500, sent=(-0.25, 0.0), other_cpu=1.0)
+    more = replace(quiet, lost=3_000, other_cpu=1.0)
 
     without, with_it = (results(kafka(quiet, quiet, other)) for other in (less, more))
 
     assert loss.loss(without, without.trials) == loss.Loss(
-        (2_000, 2_000), Span.BEFORE, SECOND, SECOND, kind="kill"
+        (2_000, 2_000, 500), Span.BEFORE, SECOND / 4, SECOND, kind="kill"
     )
     assert (known := loss.loss(with_it, with_it.trials)) is not None
     assert known.counts == (2_000, 2_000, 3_000)
