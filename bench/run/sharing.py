@@ -25,16 +25,17 @@ _Place = tuple[Cluster, Cluster, str]
 def on_shared_clusters(cases: Sequence[Case]) -> list[Case]:
     """Give cases that are measured in slices a shared cluster, and each its group there, where there can be one.
 
-    Those that are loaded contiguously keep a cluster of their own: what stands beside it would not be even for all.
+    Those that search for their capacity keep one of their own: servers that stood still for as long as rates are held
+    would lose their sessions. Those that are loaded contiguously keep a cluster of their own: what stands beside it would not be even for all.
     Where the larger cluster would take most of the machine's memory they keep theirs, too.
     """
-    interleaved = [case for case in cases if case.load.slices is not None]
+    interleaved = [case for case in cases if _shares(case)]
     places = [
         place
         for system in _once(case.system for case in interleaved)
         for place in _shared(system, interleaved)
     ]
-    return [_placed(case, places) if case.load.slices is not None else case for case in cases]
+    return [_placed(case, places) if _shares(case) else case for case in cases]
 
 
 def side_by_side(cases: Sequence[Case]) -> list[list[Cluster]]:
@@ -42,18 +43,23 @@ def side_by_side(cases: Sequence[Case]) -> list[list[Cluster]]:
 
     A group has one cluster of each system, as nodes of one system have the same addresses: the first of each, the
     second of each, in the order of the cases. Where the machine's memory does not hold a group each of its clusters
-    runs alone, and so do those of cases that are loaded contiguously.
+    runs alone, and so do those of cases that are loaded contiguously or search for their capacity.
     """
     groups: list[list[Cluster]] = []
-    contiguous = [case.cluster for case in cases if case.load.slices is None]
+    alone = [case.cluster for case in cases if not _shares(case)]
     places: dict[str, int] = {}
-    for cluster in _once(case.cluster for case in cases if case.load.slices is not None):
+    for cluster in _once(case.cluster for case in cases if _shares(case)):
         place = places[cluster.system] = places.get(cluster.system, -1) + 1
         if place == len(groups):
             groups.append([])
         groups[place].append(cluster)
     fitting = [[group] if _fits(group) else [[cluster] for cluster in group] for group in groups]
-    return [*chain.from_iterable(fitting), *([cluster] for cluster in _once(contiguous))]
+    return [*chain.from_iterable(fitting), *([cluster] for cluster in _once(alone))]
+
+
+def _shares(case: Case) -> bool:
+    """Whether a case's servers can stand still while others are loaded, for a slice at a time."""
+    return case.load.slices is not None and not case.capacity
 
 
 def _fits(clusters: Iterable[Cluster]) -> bool:

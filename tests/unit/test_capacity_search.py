@@ -54,9 +54,7 @@ def up_to(capacity: float, above: HoldVerdict = FAILED) -> Server:
 
 def confirming(capacity: float, short_capacity: float) -> Server:
     """A server that looks better, or worse, in short holds."""
-    return lambda request: (
-        PASSED if request.rate <= (short_capacity, capacity)[request.seconds > 20] else FAILED
-    )
+    return lambda request: PASSED if request.rate <= (short_capacity, capacity)[request.confirms] else FAILED
 
 
 def rates(result: Capacity, *, confirms: bool) -> list[float]:

@@ -69,6 +69,16 @@ PAIRS = """\
 """
 
 
+def test_clusters_of_searches_run_one_after_another_each_with_bookies_of_its_own(tmp_path: Path) -> None:
+    """Servers that stand still for a held rate lose their sessions (seen: bookies that exit)."""
+    chosen = made(tmp_path, SWEEP + "capacity: {}\n")
+
+    starts = chosen.starts([trial for trial in chosen.trials if trial.round == 0])
+
+    assert [len(start) for start in starts] == [1, 1, 1]
+    assert not any(cluster.groups for start in starts for cluster, _ in start)
+
+
 def test_the_second_clusters_of_both_systems_run_side_by_side(tmp_path: Path) -> None:
     """Two clusters of one system have the same addresses."""
     text = SWEEP.replace("  kafka:\n    topic: {replicas: [1, 2]}\n", PAIRS)
