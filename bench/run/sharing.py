@@ -26,8 +26,8 @@ def on_shared_clusters(cases: Sequence[Case]) -> list[Case]:
     """Give cases that are measured in slices a shared cluster, and each its group there, where there can be one.
 
     Those that search for their capacity keep one of their own: servers that stood still for as long as rates are held
-    would lose their sessions. Those that are loaded contiguously keep a cluster of their own: what stands beside it would not be even for all.
-    Where the larger cluster would take most of the machine's memory they keep theirs, too.
+    would lose their sessions. Those that are loaded contiguously keep theirs, too: what stands beside a cluster would
+    not be even for all. So do all where the larger cluster would take most of the machine's memory.
     """
     interleaved = [case for case in cases if _shares(case)]
     places = [
