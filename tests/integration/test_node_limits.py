@@ -80,8 +80,8 @@ def test_a_disk_takes_what_its_limit_says_and_an_fsync_as_long(nodes: list[Node]
         assert told is not None
         for node in nodes:
             got = told["measured"][node.name]
-            assert 0.8 < got["disk_write"] / 4e6 < 1.2
-            assert 0.002 <= got["fsync"] < 0.003
+            assert 0.7 < got["disk_write"] / 4e6 < 1.2
+            assert 0.002 <= got["fsync"] < 0.01
 
         held.change({})
         assert all(disk_rate.measured(folder) > 8e6 for folder in folders.values())
