@@ -156,8 +156,8 @@ class Interleaved:
         """Load every trial in cycles of which nothing counts, until compilers rest and it gets no faster.
 
         Logs, connections and caches are new to the servers, and so is their code. In the first cycle servers are asked
-        for their figures before each slice, as around slices that count. Ends where the time is over, too. Raises
-        LoadError where a load breaks off.
+        for their figures before each slice, as around slices that count. Nodes have no limits yet, which would slow
+        their compilers down. Ends where the time is over, too. Raises LoadError where a load breaks off.
         """
         begun_s, before = time.monotonic(), dict[int, int]()
         compilers = Compilers(self._server_pids)
@@ -166,7 +166,7 @@ class Interleaved:
             for one in self._shuffled(opened, f"settling {cycle}"):
                 self._current = one.trial
                 one.rig.cluster.disks.change(one.trial.case.disk)
-                one.rig.cluster.sizes.change(one.trial.case.node_size)
+                one.rig.cluster.sizes.change({})
                 if one.trial.case.telemetry and cycle == 1:
                     one.sampler.rehearse()
                 with self._alone(one):
