@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from bench.analysis.contract import ProducerSums, Recorded, soundness
 from bench.analysis.folder import TrialRecord, parquet_files, read_trial
 from bench.analysis.log import RECEIVES, SENDS, Column
-from bench.analysis.speed.holds import Held, capacities, held_in
+from bench.analysis.speed.holds import Held, capacities, held_slice, level_of
 from bench.analysis.speed.latency import POINTS, Distribution
 from bench.analysis.speed.quantiles import SCALE
 from bench.analysis.speed.throughput import Tally, sends_by_slice
@@ -107,12 +107,9 @@ def _counted(trial: TrialRecord, folder: Path, sends: Any) -> Counted:  # noqa: 
 
 
 def _holds(trial: TrialRecord, folder: Path) -> dict[Held, Hold]:
-    held = {one.slice: held_in(trial, one) for one in trial.holds or ()}
     return {
-        (trial.trial, number): read_hold(
-            folder / "sends", folder / "receives", span, level, limited_by_client=limited
-        )
-        for number, (span, level, limited) in held.items()
+        (trial.trial, record.slice): read_hold(folder, held_slice(trial, record), level_of(trial))
+        for record in trial.holds or ()
     }
 
 

@@ -50,7 +50,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         **_verdict(trial, [*_problems(trial, counted, account), *_load_limits(trial, resources)]),
         **{name: trial.settings.get(name) for name in settings},
         **rates,
-        CAPACITY: found.middle_rate if (found := counted.capacities.get(trial.trial)) else None,
+        CAPACITY: capacity.middle_rate if (capacity := counted.capacities.get(trial.trial)) else None,
         "slices": len(trial.spans) if trial.sliced else None,
         **_latency(trial, counted),
         **account,

@@ -37,22 +37,19 @@ class Step:
 
 def steps_of(holds: Iterable[tuple[Hold, bool]], level: ServiceLevel) -> list[Step]:
     """Judge the holds of a search, each with whether it confirms; what was held again counts as one hold."""
-    joined: dict[tuple[float, bool], Hold] = {}
-    for hold, confirms in holds:
-        before = joined.get((hold.rate, confirms))
-        joined[hold.rate, confirms] = hold if before is None else before.joined(hold)
+    last = {(hold.rate, confirms): hold for hold, confirms in joined(holds)}
     return [
-        Step(hold.rate, hold.seconds, judge(hold, level), confirms) for (_, confirms), hold in joined.items()
+        Step(hold.rate, hold.seconds, judge(hold, level), confirms) for (_, confirms), hold in last.items()
     ]
 
 
-def judgements(holds: Iterable[tuple[Hold, bool]], level: ServiceLevel) -> Iterator[Judgement]:
-    """Judge each hold of a search together with those before it at the same rate, as the search does."""
-    joined: dict[tuple[float, bool], Hold] = {}
+def joined(holds: Iterable[tuple[Hold, bool]]) -> Iterator[tuple[Hold, bool]]:
+    """Join each hold of a search with those before it at the same rate, as the search judges them."""
+    by_rate: dict[tuple[float, bool], Hold] = {}
     for hold, confirms in holds:
-        before = joined.get((hold.rate, confirms))
-        joined[hold.rate, confirms] = hold if before is None else before.joined(hold)
-        yield judge(joined[hold.rate, confirms], level)
+        before = by_rate.get((hold.rate, confirms))
+        by_rate[hold.rate, confirms] = hold if before is None else before.joined(hold)
+        yield by_rate[hold.rate, confirms], confirms
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from bench.capacity.hold import Hold, Slope, backlog_slope
 from bench.capacity.service_level import ServiceLevel
 from bench.errors import EventLogError
-from bench.model import NANOS, NEVER_NS, Outcome, Pacing
+from bench.model import BUSY, NANOS, NEVER_NS, Outcome, Pacing
 from bench.pacing import Schedule
 
 Times = npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ class HeldSlice:
     """A slice in which a rate was held, in messages a second, over so many producers.
 
     Times are of the log's clock: the load began at `begun_ns`, and what was due from `start_ns` until before `end_ns`
-    counts.
+    counts. `client_cpu_share` is how much of a core the load process used.
     """
 
     number: int
@@ -42,6 +42,7 @@ class HeldSlice:
     begun_ns: int
     start_ns: int
     end_ns: int
+    client_cpu_share: float
 
     @property
     def seconds(self) -> float:
@@ -50,15 +51,13 @@ class HeldSlice:
 
     def due_until(self, at_ns: Times) -> Times:
         """Return how many messages were due before each of these times."""
-        return np.array([self._schedule().due_before(int(at) - self.begun_ns) for at in at_ns], np.int64)
+        schedule = Schedule(Pacing(((1.0, self.rate),)), self.producers)
+        return np.array([schedule.due_before(int(time_ns) - self.begun_ns) for time_ns in at_ns], np.int64)
 
     def due_each_second(self) -> Times:
         """Return how many messages were due in each second of what counts; the last one may be a part."""
         edges = np.append(np.arange(self.start_ns, self.end_ns, NANOS), self.end_ns)
         return np.diff(self.due_until(edges))
-
-    def _schedule(self) -> Schedule:
-        return Schedule(Pacing(((1.0, self.rate),)), self.producers)
 
 
 Counts: TypeAlias = Mapping[str, Mapping[int, int]]
@@ -69,7 +68,7 @@ Counts: TypeAlias = Mapping[str, Mapping[int, int]]
 """
 
 
-def hold_of(held: HeldSlice, counts: Counts, *, limited_by_client: bool) -> Hold:
+def hold_of(held: HeldSlice, counts: Counts) -> Hold:
     """Return the hold that counts tell of.
 
     A message is late where it was not in time: acknowledged within the level's response time from when it was due; and
@@ -90,34 +89,33 @@ def hold_of(held: HeldSlice, counts: Counts, *, limited_by_client: bool) -> Hold
         late_end_to_end=late("seen_in_time"),
         failed=counts.get("failed", {}).get(0, 0),
         backlogs=_backlogs(held, counts),
-        limited_by_client=limited_by_client,
+        limited_by_client=held.client_cpu_share >= BUSY,
     )
 
 
-def read_hold(
-    sends: Path, receives: Path, held: HeldSlice, level: ServiceLevel, *, limited_by_client: bool
-) -> Hold:
-    """Count a hold in the event log below these two folders, which has all its records. Raises EventLogError."""
-    log = _read(sends, _SENDS, [("slice", "=", held.number)])
-    seen = _read(receives, _RECEIVES, [("stage", "=", "live"), ("received_ns", ">=", held.begun_ns)])
-    first = seen.group_by(list(_MESSAGE)).aggregate([("received_ns", "min")])
-    log = log.join(first, list(_MESSAGE), join_type="left outer")
-    acked = pc.equal(log["outcome"], Outcome.OK.label).to_numpy()
-    due_ns, seen_ns = _times(log["due_ns"]), _times(log["received_ns_min"])
-    acked_ns = np.where(acked, _times(log["done_ns"]), NEVER_NS)
+def read_hold(trial_folder: Path, held: HeldSlice, level: ServiceLevel) -> Hold:
+    """Count a hold in the event log of its trial, which has all its records. Raises EventLogError."""
+    sends = _read(trial_folder / "sends", _SENDS, [("slice", "=", held.number)])
+    live_rows = [("stage", "=", "live"), ("received_ns", ">=", held.begun_ns)]
+    receives = _read(trial_folder / "receives", _RECEIVES, live_rows)
+    first_receives = receives.group_by(list(_MESSAGE)).aggregate([("received_ns", "min")])
+    sends = sends.join(first_receives, list(_MESSAGE), join_type="left outer")
+    acked = pc.equal(sends["outcome"], Outcome.OK.label).to_numpy()
+    due_ns, seen_ns = _times(sends["due_ns"]), _times(sends["received_ns_min"])
+    acked_ns = np.where(acked, _times(sends["done_ns"]), NEVER_NS)
     counted = (due_ns >= held.start_ns) & (due_ns < held.end_ns)
-    seconds, once = (due_ns - held.start_ns) // NANOS, np.zeros(len(due_ns), np.int64)
+    seconds, only_place = (due_ns - held.start_ns) // NANOS, np.zeros(len(due_ns), np.int64)
     in_time = acked_ns <= due_ns + level.response_p99_ns
     seen_in_time = seen_ns <= due_ns + level.end_to_end_p99_ns
     counts = {
-        "sent": _count(once[counted]),
-        "failed": _count(once[counted & ~acked]),
+        "sent": _count(only_place[counted]),
+        "failed": _count(only_place[counted & ~acked]),
         "in_time": _count(seconds[counted & in_time]),
         "seen_in_time": _count(seconds[counted & seen_in_time]),
         "acked": _count(_samples(held, acked_ns)),
         "seen": _count(_samples(held, seen_ns)),
     }
-    return hold_of(held, counts, limited_by_client=limited_by_client)
+    return hold_of(held, counts)
 
 
 def _samples(held: HeldSlice, times_ns: Times) -> Times:
@@ -147,14 +145,14 @@ def _backlogs(held: HeldSlice, counts: Counts) -> Mapping[str, Slope]:
     }
 
 
-def _read(folder: Path, columns: tuple[str, ...], wanted: list[tuple[str, str, object]]) -> Any:  # noqa: ANN401 - pyarrow has no types
+def _read(folder: Path, columns: tuple[str, ...], wanted: Sequence[tuple[str, str, object]]) -> Any:  # noqa: ANN401 - pyarrow has no types
     """Read the wanted rows; parts of files whose statistics leave them out are not read."""
     files = sorted(folder.glob("[!.]*.parquet"))
     if not files:
         raise EventLogError(f"{folder} has no Parquet file: nothing of this hold is on record.")
     try:
         return pa.concat_tables(
-            [pq.read_table(file, columns=list(columns), filters=wanted) for file in files]
+            [pq.read_table(file, columns=list(columns), filters=list(wanted)) for file in files]
         )
     except (OSError, KeyError, pa.ArrowException) as error:
         raise EventLogError(f"reading {folder}: {error} (docs/event-log.md)") from error

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bench.capacity.capacity import Capacity, Step
 from bench.capacity.hold import Hold
-from bench.capacity.judgement import HoldVerdict, judge
+from bench.capacity.judgement import HoldVerdict, Judgement, judge
 from bench.capacity.service_level import ServiceLevel
 
 _FEWEST_MESSAGES = 400
@@ -77,6 +77,7 @@ class Search:
         self._lowest = plan.lowest_share * closed_loop_rate
         self._highest = plan.highest_share * closed_loop_rate
         self._steps: list[Step] = []
+        self._judgement: Judgement | None = None
         self._walk = self._rates()
         self.request: HoldRequest | None = next(self._walk)
 
@@ -88,6 +89,13 @@ class Search:
             self.request = self._walk.send(hold)
         except StopIteration:
             self.request = None
+
+    @property
+    def judgement(self) -> Judgement:
+        """The judgement on the last hold, joined with its repeats. Raises ValueError before the first."""
+        if self._judgement is None:
+            raise ValueError("no hold was added yet")
+        return self._judgement
 
     def result(self) -> Capacity:
         """Return what is known. Raises ValueError while a hold is still asked for."""
@@ -146,12 +154,12 @@ class Search:
         seconds = max(seconds, _FEWEST_MESSAGES / rate)
         request = HoldRequest(rate, seconds, self._plan.settle_seconds, confirms)
         hold = yield request
-        judgement = judge(hold, self._level)
+        judgement = self._judgement = judge(hold, self._level)
         for _ in range(1, self._plan.most_lengths):
             if judgement.verdict is not HoldVerdict.UNDECIDED:
                 break
             hold = hold.joined((yield request))
-            judgement = judge(hold, self._level)
+            judgement = self._judgement = judge(hold, self._level)
         self._steps.append(Step(rate, hold.seconds, judgement, confirms))
         return judgement.verdict
 

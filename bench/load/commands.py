@@ -7,14 +7,14 @@ Answers are lines too: {"progress": {â€¦}} any number of times, then {"done": {â
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
 from bench.errors import LoadError
-from bench.model import Load, Settings, Topic
+from bench.model import Load, Pacing, Settings, Topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +76,11 @@ class Held:
     lead_in_s: float
     seconds: float
     overrun_s: float
+
+    def instead_of(self, load: Load) -> Load:
+        """Return a trial's load with this rate and these times in place of its own."""
+        pacing = Pacing(((self.seconds, self.rate),))
+        return replace(load, pacing=pacing, warm_up_s=self.lead_in_s, duration_s=self.seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from bench.load.recorder import SendRecorder
 from bench.load.sender import NO_LIMIT, Outfit, Sender, Span
 from bench.load.users import LoadEnvironment
 from bench.load.vitals import Vitals
-from bench.model import NANOS, Outcome, Pacing
+from bench.model import NANOS, Load, Outcome
 from bench.pacing import Schedule
 from bench.systems.protocols import Producers, System
 
@@ -159,25 +159,19 @@ class TrialLoad:
     def run_whole(self, report: Report) -> None:
         """Load once, as the command says. Raises LoadError."""
         load = self._command.load
-        messages = NO_LIMIT if load.messages is None else load.messages
-        self._run(Span(messages, schedule=self._schedule()), load.warm_up_s, load.duration_s, report)
+        self._run(load, Span(NO_LIMIT if load.messages is None else load.messages), report)
 
     def run_slice(self, command: RunSlice, report: Report) -> dict[str, Any]:
         """Load for one slice; return what commands.RunSlice promises. Raises LoadError."""
         if self._stalled_ns is not None:
             raise LoadError(f"The load of trial {self._command.trial} broke off in an earlier slice.")
-        acked, load = self._recorder.counts[Outcome.OK], self._command.load
-        if command.held is None:
-            self._run(
-                Span(slice=command.number, schedule=self._schedule()), load.warm_up_s, load.duration_s, report
-            )
+        acked, load, span = self._recorder.counts[Outcome.OK], self._command.load, Span(slice=command.number)
+        if (held := command.held) is None:
+            self._run(load, span, report)
         else:
-            held = command.held
-            schedule = Schedule(Pacing(((held.seconds, held.rate),)), load.producers, held.lead_in_s)
-            span = Span(slice=command.number, schedule=schedule, overrun_ns=round(held.overrun_s * NANOS))
-            self._run(span, held.lead_in_s, held.seconds, report)
+            span.overrun_ns = round(held.overrun_s * NANOS)
+            self._run(held.instead_of(load), span, report)
             self._recorder.flush()
-        span = self._span
         times = {"begun_ns": span.zero_ns, "start_ns": span.start_ns, "end_ns": span.end_ns}
         return {
             "slice": {"slice": command.number, **times},
@@ -188,14 +182,9 @@ class TrialLoad:
             "stalled": self._stalled_ns is not None,
         }
 
-    def _schedule(self) -> Schedule | None:
-        """Return the due times of the load that the command asks for; None for a closed loop."""
-        load = self._command.load
-        return None if load.pacing.closed else Schedule(load.pacing, load.producers, load.warm_up_s)
-
-    def _run(self, span: Span, lead_in_s: float, duration_s: float | None, report: Report) -> None:
+    def _run(self, load: Load, span: Span, report: Report) -> None:
         """Let all users send from now on until the span is over, and wait for what is still open. Raises LoadError."""
-        self._begin(span, lead_in_s, duration_s)
+        self._begin(load, span)
         progress = Progress(
             self._recorder, self._senders, span, self._vitals, self._command.progress_at_acks, report
         )
@@ -209,16 +198,18 @@ class TrialLoad:
         live.update()
         progress.tell()
 
-    def _begin(self, span: Span, lead_in_s: float, duration_s: float | None) -> None:
+    def _begin(self, load: Load, span: Span) -> None:
         """Set the clock, hand every sender the span, and let them start together."""
+        if not load.pacing.closed:
+            span.schedule = Schedule(load.pacing, load.producers, load.warm_up_s)
         self._span, self._vitals = span, Vitals(span)
         self._sent_before = self._sent()
         for sender, spans in zip(self._senders, self._spans, strict=True):
             sender.finished = False
             spans.put(span)
         span.zero_ns = time.monotonic_ns()
-        span.start_ns = span.zero_ns + round(lead_in_s * NANOS)
-        span.end_ns = NO_LIMIT if duration_s is None else span.start_ns + round(duration_s * NANOS)
+        span.start_ns = span.zero_ns + round(load.warm_up_s * NANOS)
+        span.end_ns = NO_LIMIT if load.duration_s is None else span.start_ns + round(load.duration_s * NANOS)
         span.gate.open()
 
     def close(self) -> None:

@@ -93,19 +93,9 @@ _ADDED = {
         *("service_p50_ns", "service_p99_ns", "response_p99_ns"),
     ),
     "holds": (
-        *(
-            "trial",
-            "slice",
-            "rate",
-            "seconds",
-            "confirms",
-            "due",
-            "sent",
-            "failed",
-            "late",
-            "late_end_to_end",
-        ),
-        *("producers_growth", "consumers_growth", "client_cpu_share", "verdict", "reason"),
+        *("trial", "slice", "rate", "seconds", "confirms", "due", "sent", "failed"),
+        *("late", "late_end_to_end", "producers_growth", "consumers_growth"),
+        *("client_cpu_share", "verdict", "reason"),
     ),
     "capacities": (
         *("system", "case", "starts", "passed_rate", "failed_rate", "low", "high"),

@@ -29,13 +29,9 @@ from bench.run.emulated import held_figures
 from bench.run.rig import Document, Live, Rig
 from bench.run.searching import CapacitySearch, search_of
 from bench.run.trial import READ_S, SILENCE_S, topics_of
-from bench.run.warming import REST
+from bench.run.warming import GROWTH, round_summary
 from bench.telemetry import SCRAPED_CYCLES, SliceSampler
 
-_GROWTH = 1.1
-"""Trials are settled once compilers rest, and a cycle has less than so many times the acknowledgements of the one
-before.
-"""
 _FEWEST_CYCLES = 2
 
 Finished = Callable[[Trial, Document], None]
@@ -178,18 +174,10 @@ class Interleaved:
                 acks[one.trial.number] = done["acked"]
             now_s = time.monotonic()
             share = compilers.took_s() / (now_s - cycle_begun_s)
-            rested = share < REST and growth(before, acks) < _GROWTH
-            self.settled.append(
-                {
-                    "turns": len(acks),
-                    "acks": sum(acks.values()),
-                    "compilers": round(share, 3),
-                    "rested": rested,
-                }
-            )
+            self.settled.append(round_summary([*acks.values()], share, steady=growth(before, acks) < GROWTH))
             self.settled_s = now_s - begun_s
             late = self.settled_s + now_s - cycle_begun_s > self._settling_s
-            if cycle >= _FEWEST_CYCLES and (late or rested):
+            if cycle >= _FEWEST_CYCLES and (late or self.settled[-1]["rested"]):
                 return
             before = acks
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.capacity.capacity import judgements
 from bench.capacity.hold import Hold
 from bench.capacity.hold_log import HeldSlice, read_hold
 from bench.capacity.search import HoldRequest, Search, SearchPlan
 from bench.capacity.service_level import ServiceLevel, service_level
 from bench.load.commands import Held
-from bench.model import BUSY, NANOS, Trial
+from bench.model import NANOS, Trial
 from bench.run.rig import Document
 
 
@@ -26,7 +25,6 @@ class CapacitySearch:
     search: Search
     level: ServiceLevel
     holds: list[Document] = field(default_factory=list)
-    _made: list[tuple[Hold, bool]] = field(default_factory=list)
 
     @property
     def request(self) -> Held | None:
@@ -48,20 +46,17 @@ class CapacitySearch:
         wanted = self.search.request
         if wanted is None:
             raise ValueError("the search is over")
-        hold = self._hold(done, wanted)
-        self._made.append((hold, wanted.confirms))
-        *_, judgement = judgements(self._made, self.level)
+        self.search.add(self._hold(done, wanted))
         self.holds.append(
             {
                 **done["slice"],
                 "rate": wanted.rate,
                 "confirms": wanted.confirms,
                 "client_cpu_share": done["client"]["cpu_share"],
-                "verdict": judgement.verdict,
-                "reason": judgement.reason,
+                "verdict": self.search.judgement.verdict,
+                "reason": self.search.judgement.reason,
             }
         )
-        self.search.add(hold)
 
     def _hold(self, done: Mapping[str, Any], wanted: HoldRequest) -> Hold:
         span = done["slice"]
@@ -72,10 +67,9 @@ class CapacitySearch:
             begun_ns=span["begun_ns"],
             start_ns=span["start_ns"],
             end_ns=span["end_ns"],
+            client_cpu_share=done["client"]["cpu_share"],
         )
-        limited = done["client"]["cpu_share"] >= BUSY
-        folders = (self.working / "sends", self.working / "receives")
-        return read_hold(*folders, held, self.level, limited_by_client=limited)
+        return read_hold(self.working, held, self.level)
 
 
 def search_of(trial: Trial, working: Path, slices: Sequence[Document]) -> CapacitySearch | None:

@@ -19,7 +19,7 @@ _CLIENTS = 64
 _FEWEST, _MOST = 2, 16
 _ROUND_S, _TURN_S = 4.0, 0.5
 """A round has a turn for each case and takes so long at least; a turn so long."""
-REST, _GROWTH = 0.15, 1.1
+_REST, GROWTH = 0.15, 1.1
 """Compilers rest when, under load, all of them together take less than this share of a core; and a round that has so
 many times the acknowledgements of the one before is no rest."""
 
@@ -47,8 +47,8 @@ def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> li
 def in_rounds(turns: Sequence[Callable[[], int]], compilers: Compilers, most_s: float) -> list[Document]:
     """Take turns, each of which returns its acknowledgements, in rounds until compilers rest; see `warm_up`."""
     rounds: list[Document] = []
-    end_s, longest_s, rested = time.monotonic() + most_s, 0.0, False
-    while not rested and time.monotonic() + longest_s <= end_s:
+    end_s, longest_s = time.monotonic() + most_s, 0.0
+    while not (rounds and rounds[-1]["rested"]) and time.monotonic() + longest_s <= end_s:
         begun_s, acks = time.monotonic(), []
         for turn in turns:
             turn_begun_s = time.monotonic()
@@ -58,9 +58,22 @@ def in_rounds(turns: Sequence[Callable[[], int]], compilers: Compilers, most_s: 
             longest_s = max(longest_s, time.monotonic() - turn_begun_s)
         share = compilers.took_s() / (time.monotonic() - begun_s)
         before = rounds[-1]["acks"] if rounds else 0
-        rested = len(acks) == len(turns) and share < REST and sum(acks) < _GROWTH * before
-        rounds.append({"turns": len(acks), "acks": sum(acks), "compilers": round(share, 3), "rested": rested})
+        steady = len(acks) == len(turns) and sum(acks) < GROWTH * before
+        rounds.append(round_summary(acks, share, steady=steady))
     return rounds
+
+
+def round_summary(acks: Sequence[int], share: float, *, steady: bool) -> Document:
+    """Return what manifest.json keeps of a round: turns, acknowledgements, and the share of a core that compilers took.
+
+    It is rest where compilers took little and nothing got faster (`steady`).
+    """
+    return {
+        "turns": len(acks),
+        "acks": sum(acks),
+        "compilers": round(share, 3),
+        "rested": steady and share < _REST,
+    }
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from typing import Annotated, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
@@ -99,10 +100,15 @@ def bytes_per_s(value: object) -> float:
     return float(match[1]) * _BITS[match[2]] / 8
 
 
-def _link_rates(value: object) -> object:
-    for one in value if isinstance(value, list) else [value]:
-        bytes_per_s(one)
-    return _once(value)
+def _each(parse: Callable[[object], float]) -> BeforeValidator:
+    """Return what checks a value, or each of a list, by reading it, and refuses a list that has one twice."""
+
+    def check(values: object) -> object:
+        for value in values if isinstance(values, list) else [values]:
+            parse(value)
+        return _once(values)
+
+    return BeforeValidator(check)
 
 
 _BYTE_RATE = re.compile(r"^(\d+(?:\.\d+)?)\s*(kB|MB|GB)/s$")
@@ -118,12 +124,6 @@ def disk_bytes_per_s(value: object) -> float:
     return float(match[1]) * _BYTES[match[2]]
 
 
-def _disk_rates(value: object) -> object:
-    for one in value if isinstance(value, list) else [value]:
-        disk_bytes_per_s(one)
-    return _once(value)
-
-
 def seconds(value: object) -> float:
     """Return a length of time, such as 1ms, in seconds; more than none. Raises ValueError."""
     if not (length := _seconds(value)):
@@ -132,21 +132,11 @@ def seconds(value: object) -> float:
     return length
 
 
-def _lengths(value: object) -> object:
-    for one in value if isinstance(value, list) else [value]:
-        seconds(one)
-    return _once(value)
-
-
-SweptDiskRate: TypeAlias = Annotated[
-    str | Annotated[list[str], Field(min_length=1)], BeforeValidator(_disk_rates)
-]
-SweptLength: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], BeforeValidator(_lengths)]
+SweptDiskRate: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], _each(disk_bytes_per_s)]
+SweptLength: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], _each(seconds)]
 Cores: TypeAlias = Annotated[float, Field(ge=0.001, strict=False)]
 SweptCores: TypeAlias = Cores | Annotated[list[Cores], Field(min_length=1), BeforeValidator(_once)]
-SweptLinkRate: TypeAlias = Annotated[
-    str | Annotated[list[str], Field(min_length=1)], BeforeValidator(_link_rates)
-]
+SweptLinkRate: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], _each(bytes_per_s)]
 
 
 AS_IS = "as is"

@@ -1,6 +1,7 @@
 """Holds counted in event logs written by hand."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +16,13 @@ from bench.model import NANOS
 MS = NANOS // 1000
 BEGUN = 5 * NANOS
 HELD = HeldSlice(
-    number=3, rate=4.0, producers=1, begun_ns=BEGUN, start_ns=BEGUN + NANOS, end_ns=BEGUN + 3 * NANOS
+    number=3,
+    rate=4.0,
+    producers=1,
+    begun_ns=BEGUN,
+    start_ns=BEGUN + NANOS,
+    end_ns=BEGUN + 3 * NANOS,
+    client_cpu_share=0.5,
 )
 """Four messages a second, one second that does not count and two that do: 12 are due, of which 8 count."""
 LEVEL = ServiceLevel(response_p99_ns=50 * MS, end_to_end_p99_ns=100 * MS)
@@ -29,6 +36,7 @@ class Log:
     """The sends and receives of one trial; those of other slices are to be left out."""
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.sends = folder / "sends"
         self.receives = folder / "receives"
         for one in (self.sends, self.receives):
@@ -88,7 +96,7 @@ def test_every_message_that_is_due_is_in_time_or_late(log: Log) -> None:
     log.write(done, seen, ["ok"] * 6 + ["fail"] + ["ok"] * 3 + ["unknown"])
     log.write_another_slice()
 
-    hold = read_hold(log.sends, log.receives, HELD, LEVEL, limited_by_client=False)
+    hold = read_hold(log.folder, HELD, LEVEL)
 
     assert (hold.rate, hold.seconds) == (4.0, 2.0)
     assert hold.due == [4, 4]
@@ -102,7 +110,7 @@ def test_a_backlog_that_grows_steadily_has_the_slope_of_what_is_left_undone(log:
     done = [0.0 if sequence % 2 else None for sequence in range(12)]
     log.write(done, [0.0] * 12, ["ok" if sequence % 2 else "unknown" for sequence in range(12)])
 
-    hold = read_hold(log.sends, log.receives, HELD, LEVEL, limited_by_client=True)
+    hold = read_hold(log.folder, replace(HELD, client_cpu_share=0.95), LEVEL)
 
     assert hold.backlogs["producers"].messages_per_s == pytest.approx(2.0, rel=0.05)
     assert hold.limited_by_client
@@ -120,11 +128,11 @@ def test_a_message_that_two_consumers_had_counts_from_the_first(log: Log) -> Non
     )
     pq.write_table(late, log.receives / "live-1-0000.parquet")
 
-    hold = read_hold(log.sends, log.receives, HELD, LEVEL, limited_by_client=False)
+    hold = read_hold(log.folder, HELD, LEVEL)
 
     assert hold.late_end_to_end == [0, 0]
 
 
 def test_a_log_without_receives_is_refused_by_its_folder(log: Log) -> None:
     with pytest.raises(EventLogError, match="sends has no Parquet file"):
-        read_hold(log.sends, log.receives, HELD, LEVEL, limited_by_client=False)
+        read_hold(log.folder, HELD, LEVEL)

@@ -10,11 +10,12 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.folder import HoldRecord, TrialRecord
 from bench.analysis.log import EventLog
-from bench.capacity.capacity import Capacity, combined, judgements, steps_of
+from bench.capacity.capacity import Capacity, combined, joined, steps_of
 from bench.capacity.hold import Hold
 from bench.capacity.hold_log import SAMPLE_NS, HeldSlice, hold_of
+from bench.capacity.judgement import judge
 from bench.capacity.service_level import ServiceLevel, service_level
-from bench.model import BUSY, NANOS, Outcome
+from bench.model import NANOS, Outcome
 
 Row = dict[str, Any]
 Held = tuple[int, int]
@@ -25,28 +26,31 @@ _SPANS = "trial int, slice int, start_ns long, end_ns long, response_ns long, en
 
 def holds_of(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> dict[Held, Hold]:
     """Count every hold from the sends and live receives of its slice. Trials without holds cost nothing."""
-    held = {(trial.trial, one.slice): held_in(trial, one) for trial in trials for one in trial.holds or ()}
+    held = {
+        (trial.trial, record.slice): (held_slice(trial, record), level_of(trial))
+        for trial in trials
+        for record in trial.holds or ()
+    }
     if not held:
         return {}
     numbers = sorted({trial for trial, _ in held})
     spans = spark.createDataFrame(
         [
             (*place, span.start_ns, span.end_ns, level.response_p99_ns, level.end_to_end_p99_ns)
-            for place, (span, level, _) in held.items()
+            for place, (span, level) in held.items()
         ],
         _SPANS,
     )
-    seen = (
+    first_receives = (
         log.receives.where(F.col("trial").isin(numbers) & (F.col("stage") == "live"))
         .groupBy("trial", "producer", "sequence")
         .agg(F.min("received_ns").alias("seen_ns"))
     )
     sends = log.sends.join(F.broadcast(spans), ["trial", "slice"])
+    kinds = F.filter(F.array(*_counted()), lambda kind: kind["place"].isNotNull())
     rows = (
-        sends.join(seen, ["trial", "producer", "sequence"], "left")
-        .select(
-            "trial", "slice", F.explode(F.filter(F.array(*_counted()), lambda one: one["place"].isNotNull()))
-        )
+        sends.join(first_receives, ["trial", "producer", "sequence"], "left")
+        .select("trial", "slice", F.explode(kinds))
         .groupBy("trial", "slice", "col")
         .count()
         .collect()
@@ -54,10 +58,7 @@ def holds_of(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) 
     counts: dict[Held, dict[str, dict[int, int]]] = {place: {} for place in held}
     for row in rows:
         counts[row.trial, row.slice].setdefault(row.col.kind, {})[row.col.place] = row["count"]
-    return {
-        place: hold_of(span, counts[place], limited_by_client=limited)
-        for place, (span, _, limited) in held.items()
-    }
+    return {place: hold_of(span, counts[place]) for place, (span, _) in held.items()}
 
 
 def _counted() -> list[Column]:
@@ -88,20 +89,20 @@ def _counted() -> list[Column]:
 def hold_rows(trials: Iterable[TrialRecord], holds: Mapping[Held, Hold]) -> Iterator[Row]:
     """Give the rows of the table `holds`, in the order in which each trial held its rates."""
     for trial in trials:
-        made = _made(trial, holds)
-        verdicts = judgements(((hold, one.confirms) for one, hold in made), _level(trial)) if made else ()
-        for (one, hold), judgement in zip(made, verdicts, strict=True):
+        made = _holds_made(trial, holds)
+        for record, (hold, _), (repeated, _) in zip(trial.holds or (), made, joined(made), strict=True):
+            judgement = judge(repeated, level_of(trial))
             yield {
                 "trial": trial.trial,
-                "slice": one.slice,
+                "slice": record.slice,
                 "rate": hold.rate,
                 "seconds": hold.seconds,
-                "confirms": one.confirms,
+                "confirms": record.confirms,
                 "due": sum(hold.due),
                 **{name: getattr(hold, name) for name in ("sent", "failed")},
                 **{name: sum(getattr(hold, name)) for name in ("late", "late_end_to_end")},
                 **{f"{name}_growth": slope.messages_per_s for name, slope in hold.backlogs.items()},
-                "client_cpu_share": one.client_cpu_share,
+                "client_cpu_share": record.client_cpu_share,
                 "verdict": judgement.verdict,
                 "reason": judgement.reason,
             }
@@ -110,56 +111,55 @@ def hold_rows(trials: Iterable[TrialRecord], holds: Mapping[Held, Hold]) -> Iter
 def capacities(trials: Iterable[TrialRecord], holds: Mapping[Held, Hold]) -> dict[int, Capacity]:
     """Return what the search of each trial found, by trial; those without a search are not among them."""
     return {
-        trial.trial: Capacity(
-            tuple(steps_of([(hold, one.confirms) for one, hold in _made(trial, holds)], _level(trial)))
-        )
+        trial.trial: Capacity(tuple(steps_of(_holds_made(trial, holds), level_of(trial))))
         for trial in trials
         if trial.holds
     }
 
 
-def _made(trial: TrialRecord, holds: Mapping[Held, Hold]) -> list[tuple[HoldRecord, Hold]]:
-    """Return the holds of a trial with what they showed, in the order run."""
-    return [(one, holds[trial.trial, one.slice]) for one in trial.holds or ()]
+def _holds_made(trial: TrialRecord, holds: Mapping[Held, Hold]) -> list[tuple[Hold, bool]]:
+    """Return the holds of a trial in the order run, each with whether it confirms."""
+    return [(holds[trial.trial, record.slice], record.confirms) for record in trial.holds or ()]
 
 
 def capacity_rows(
-    trials: Iterable[TrialRecord], valid: Collection[int], found: Mapping[int, Capacity]
+    trials: Iterable[TrialRecord], valid: Collection[int], by_trial: Mapping[int, Capacity]
 ) -> Iterator[Row]:
     """Give the rows of the table `capacities`: a row a case that searched, over the searches of its valid trials."""
     by_case: dict[tuple[str, str], list[Capacity]] = {}
     for trial in trials:
-        if trial.trial in found and trial.trial in valid:
-            by_case.setdefault((trial.case.system, trial.case.name), []).append(found[trial.trial])
+        if trial.trial in by_trial and trial.trial in valid:
+            by_case.setdefault((trial.case.system, trial.case.name), []).append(by_trial[trial.trial])
     for (system, case), results in by_case.items():
-        every = combined(results)
-        interval = every.interval
+        overall = combined(results)
+        interval = overall.interval
         yield {
             "system": system,
             "case": case,
-            "starts": every.starts,
-            "passed_rate": every.passed_rate,
-            "failed_rate": every.failed_rate,
+            "starts": overall.starts,
+            "passed_rate": overall.passed_rate,
+            "failed_rate": overall.failed_rate,
             "low": interval and interval.low,
             "high": interval and interval.high,
-            "limited_by_client": every.limited_by_client,
-            "non_monotone": every.non_monotone,
+            "limited_by_client": overall.limited_by_client,
+            "non_monotone": overall.non_monotone,
             "finding": results[0].finding if len(results) == 1 else None,
         }
 
 
-def _level(trial: TrialRecord) -> ServiceLevel:
+def level_of(trial: TrialRecord) -> ServiceLevel:
+    """Return the service level that the holds of a trial are to keep."""
     return service_level(trial.case.configuration["capacity"])
 
 
-def held_in(trial: TrialRecord, one: HoldRecord) -> tuple[HeldSlice, ServiceLevel, bool]:
-    """Return the slice of a hold, the level that it is to keep, and whether the load process was at its limit."""
-    held = HeldSlice(
-        number=one.slice,
-        rate=one.rate,
+def held_slice(trial: TrialRecord, record: HoldRecord) -> HeldSlice:
+    """Return the slice of a hold as it is counted."""
+    return HeldSlice(
+        number=record.slice,
+        rate=record.rate,
         producers=trial.load.producers or 1,
-        begun_ns=one.begun_ns,
-        start_ns=one.start_ns,
-        end_ns=one.end_ns,
+        begun_ns=record.begun_ns,
+        start_ns=record.start_ns,
+        end_ns=record.end_ns,
+        client_cpu_share=record.client_cpu_share,
     )
-    return held, _level(trial), one.client_cpu_share >= BUSY

@@ -8,16 +8,15 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.transforms import blended_transform_factory
 
 from bench import numbers
+from bench.capacity.judgement import HoldVerdict
 from bench.report import style, sweep
-from bench.report.figures.multiples import width_in
-from bench.report.figures.scale import ACROSS_IN, Scale, fitting
+from bench.report.figures.row_axes import row_axes, value_behind, words_before
+from bench.report.figures.scale import fitting
 from bench.report.results import Results
 
 _ROW_IN, _TITLE_IN, _HEAD_IN, _FOOT_IN, _VALUE_IN, _AIR_IN = 0.21, 0.25, 0.26, 0.24, 1.05, 0.12
-_PASSED, _FAILED = "passed", "failed"
 
 
 def capacities(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
@@ -33,10 +32,11 @@ def capacities(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     height = _HEAD_IN + _FOOT_IN + sum(_TITLE_IN + _ROW_IN * len(cases) for _, cases in shown)
     left = max(len(label) for _, cases in shown for label in cases) * style.CHARACTER_IN + _AIR_IN
     figure = Figure(figsize=(style.WIDTH_IN, height))
-    axes = _axes(figure, left, height, scale)
+    box = (left, _FOOT_IN, style.WIDTH_IN - left - _VALUE_IN, height - _HEAD_IN - _FOOT_IN)
+    axes = row_axes(figure, box, "messages/s held", scale)
     at = 0.0
     for part, cases in shown:
-        _text(
+        words_before(
             axes, at + 0.6 * _TITLE_IN, part.title, color=style.look(part.system).ink, fontweight="semibold"
         )
         at += _TITLE_IN
@@ -61,44 +61,19 @@ def _cases(results: Results, part: sweep.Part) -> dict[str, str]:
     return {part.label(case): case["case"] for _, case in part.cases.iterrows() if case["case"] in known}
 
 
-def _axes(figure: Figure, left: float, height: float, scale: Scale) -> Axes:
-    inner, width = height - _HEAD_IN - _FOOT_IN, style.WIDTH_IN - left - _VALUE_IN
-    box = (left / style.WIDTH_IN, _FOOT_IN / height, width / style.WIDTH_IN, inner / height)
-    axes = figure.add_axes(box)
-    if scale.log:
-        axes.set_xscale("log")
-    axes.set_xlim(scale.low, scale.high)
-    scale.apply(axes.xaxis, width / ACROSS_IN)
-    axes.set_ylim(inner, 0)
-    axes.set_yticks([])
-    axes.grid(visible=True, axis="x")
-    axes.spines["left"].set_visible(False)
-    label = scale.label("messages/s held")
-    figure.text(left / style.WIDTH_IN, 1 - 0.13 / height, label, color=style.SOFT, va="center")
-    return axes
-
-
-def _text(axes: Axes, y: float, words: str, **look: Any) -> None:  # noqa: ANN401 - Matplotlib's own
-    side = blended_transform_factory(axes.transAxes, axes.transData)
-    start = axes.get_position().x0 * style.WIDTH_IN / width_in(axes)
-    axes.text(-start, y, words, transform=side, va="center", **look)
-
-
 def _row(axes: Axes, results: Results, holds: pd.DataFrame, row: tuple[str, str, str], y: float) -> None:
     """Draw a case's holds: filled where they passed, hollow where they failed, small where they were short."""
     system, label, case = row
     look = style.look(system)
-    _text(axes, y, label, color=look.ink)
+    words_before(axes, y, label, color=look.ink)
     for confirms, size in ((False, 6), (True, 22)):
-        for verdict, filled in ((_PASSED, True), (_FAILED, False)):
+        for verdict, filled in ((HoldVerdict.PASSED, True), (HoldVerdict.FAILED, False)):
             some = holds[(holds["verdict"] == verdict) & (holds["confirms"].astype(bool) == confirms)]
             colours: dict[str, Any] = {"facecolor": look.base if filled else "white", "edgecolor": look.base}
             axes.scatter(
                 some["rate"], [y] * len(some), s=size, marker=look.marker, linewidth=0.8, zorder=3, **colours
             )
-    side = blended_transform_factory(axes.transAxes, axes.transData)
-    right = 1 + (_VALUE_IN - 0.02) / width_in(axes)
-    axes.text(right, y, _value(results, case), transform=side, va="center", ha="right", fontweight="semibold")
+    value_behind(axes, y, _value(results, case), _VALUE_IN)
 
 
 def _value(results: Results, case: str) -> str:

@@ -16,8 +16,8 @@ from matplotlib.transforms import blended_transform_factory
 
 from bench import numbers
 from bench.report import style
-from bench.report.figures.multiples import width_in
-from bench.report.figures.scale import ACROSS_IN, Scale, fitting
+from bench.report.figures.row_axes import row_axes, value_behind, words_before
+from bench.report.figures.scale import Scale, fitting
 from bench.report.results import Results
 
 _RATE, _BYTES = "throughput_msgs_per_s", "throughput_bytes_per_s"
@@ -92,7 +92,7 @@ def comparison_rows(results: Results, compared: Sequence[Compared], *, one_send_
     for (axis, those, scale), height in zip(known, heights, strict=True):
         inner = height - _HEAD_IN - _FOOT_IN
         box = (left, top - _HEAD_IN - inner, style.WIDTH_IN - left - _VALUE_IN, inner)
-        axes = _axes(figure, box, axis, scale)
+        axes = row_axes(figure, box, axis.label, scale)
         at = 0.0
         for one in those:
             _comparison(axes, results, axis, one, at)
@@ -141,35 +141,12 @@ def _height(one: Compared) -> float:
     return _TITLE_IN + _ROW_IN * len(one.rows)
 
 
-def _axes(figure: Figure, box: tuple[float, float, float, float], axis: _Axis, scale: Scale) -> Axes:
-    """Place axes by a box in inches: left, bottom, width, height; y is in inches from the top."""
-    across, down = figure.get_size_inches()
-    left, bottom, width, height = box
-    axes = figure.add_axes((left / across, bottom / down, width / across, height / down))
-    if scale.log:
-        axes.set_xscale("log")
-    axes.set_xlim(scale.low, scale.high)
-    scale.apply(axes.xaxis, width / ACROSS_IN)
-    axes.set_ylim(height, 0)
-    axes.set_yticks([])
-    axes.grid(visible=True, axis="x")
-    axes.spines["left"].set_visible(False)
-    figure.text(
-        left / across, (bottom + height + 0.13) / down, scale.label(axis.label), color=style.SOFT, va="center"
-    )
-    return axes
-
-
 def _comparison(axes: Axes, results: Results, axis: _Axis, one: Compared, at: float) -> None:
     """Draw a title and its rows from `at` inches below the top."""
-    start = axes.get_position().x0 * style.WIDTH_IN
-    side = blended_transform_factory(axes.transAxes, axes.transData)
-    axes.text(
-        -start / width_in(axes),
+    words_before(
+        axes,
         at + 0.6 * _TITLE_IN,
         textwrap.shorten(one.title, _TITLE_CHARACTERS, placeholder=" …"),
-        transform=side,
-        va="center",
         color=style.INK,
         fontweight="semibold",
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
@@ -181,9 +158,7 @@ def _comparison(axes: Axes, results: Results, axis: _Axis, one: Compared, at: fl
 def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[Compared, Row], y: float) -> None:
     one, row = shown
     look = style.look(row.system)
-    side = blended_transform_factory(axes.transAxes, axes.transData)
-    start = axes.get_position().x0 * style.WIDTH_IN / width_in(axes)
-    axes.text(-start, y, row.name, transform=side, va="center", color=look.ink)
+    words_before(axes, y, row.name, color=look.ink)
     values = axis.of(_trials(results, row)[one.metric]).dropna()
     axes.scatter(
         values,
@@ -198,6 +173,7 @@ def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[Compared, Row],
     case = results.cases[results.cases["case"] == row.case]
     median = _median(results, axis, one, row)
     if math.isnan(median):
+        side = blended_transform_factory(axes.transAxes, axes.transData)
         axes.text(1.02, y, numbers.NOTHING, transform=side, va="center")
         return
     known = not pd.isna(case[f"{one.metric}_ci_low"].iloc[0])
@@ -207,5 +183,4 @@ def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[Compared, Row],
     axes.plot(
         [median] * 2, [y - 0.075, y + 0.075], color=look.dark, linewidth=2.0, solid_capstyle="butt", zorder=4
     )
-    right = 1 + (_VALUE_IN - 0.02) / width_in(axes)
-    axes.text(right, y, axis.text(median), transform=side, va="center", ha="right", fontweight="semibold")
+    value_behind(axes, y, axis.text(median), _VALUE_IN)

@@ -9,12 +9,11 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
+from bench.capacity.judgement import HoldVerdict
 from bench.capacity.service_level import LATE_SHARE, service_level
 from bench.report import sweep
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Table, case_table
-
-_FAILED, _CLIENT = "failed", "limited by client"
 
 
 def tables(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
@@ -88,14 +87,14 @@ def limit(results: Results, case: str) -> str:
     """Name what most often broke the service level in the long holds of a case, or that the client was the limit."""
     trials = results.valid.loc[results.valid["case"] == case, "trial"]
     holds = results.holds[results.holds["trial"].isin(trials)]
-    holds = holds[holds["verdict"].isin([_FAILED, _CLIENT])]
+    holds = holds[holds["verdict"].isin([HoldVerdict.FAILED, HoldVerdict.CLIENT_LIMITED])]
     long = holds[holds["confirms"].astype(bool)]
     named = Counter(_broken(hold) for _, hold in (holds if long.empty else long).iterrows())
     return named.most_common(1)[0][0] if named else numbers.NOTHING
 
 
 def _broken(hold: pd.Series[Any]) -> str:
-    if hold["verdict"] == _CLIENT:
+    if hold["verdict"] == HoldVerdict.CLIENT_LIMITED:
         return "the load process"
     due = max(1, int(hold["due"]))
     limits = (
