@@ -27,7 +27,9 @@ from bench.analysis.faults.served import served_rows
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import EventLog, check_log
 from bench.analysis.resources import telemetry
+from bench.analysis.resources.costs import cost_rows
 from bench.analysis.resources.telemetry import Used
+from bench.analysis.resources.usage import use_by_role
 from bench.analysis.spark import spark_session
 from bench.analysis.speed.holds import Held, capacities, capacity_rows, hold_rows, holds_of
 from bench.analysis.speed.latency import MEASURES, distributions
@@ -209,6 +211,9 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
         results, "capacities", tables.table(_capacities(folder, trials, measured), tables.CAPACITIES)
     )
     tables.write_table(results, "telemetry", measured.telemetry)
+    use = list(_use(measured.counted))
+    tables.write_table(results, "use", tables.table(use, tables.USE))
+    tables.write_table(results, "costs", tables.table(cost_rows(folder.trials, trials, use), tables.COSTS))
     tables.write_table(results, "percentiles", tables.table(_curves(measured.counted), tables.PERCENTILES))
     tables.write_table(results, "errors", tables.table(measured.errors, tables.ERRORS))
     tables.write_table(results, "messages", measured.offenders)
@@ -226,6 +231,11 @@ def _capacities(
 ) -> Iterator[dict[str, Any]]:
     valid = [row["trial"] for row in trials if row["verdict"] == "valid"]
     return capacity_rows(folder.trials, valid, measured.counted.capacities)
+
+
+def _use(counted: Counted) -> Iterator[dict[str, object]]:
+    for trial, rows in sorted(counted.used.items()):
+        yield from ({"trial": trial} | row for row in use_by_role(rows))
 
 
 def _curves(counted: Counted) -> Iterator[dict[str, object]]:

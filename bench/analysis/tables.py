@@ -124,6 +124,19 @@ TELEMETRY: _Fields = {
     "metric": _TEXT,
     "value": _REAL,
 }
+USE: _Fields = {
+    "trial": _INT,
+    "role": _TEXT,
+    "nodes": _INT,
+    "metric": _TEXT,
+    "value": _REAL,
+}
+COSTS: _Fields = {
+    **dict.fromkeys(("system", "configuration", "role", "resource", "work", "unit"), _TEXT),
+    **dict.fromkeys(("value", "low", "high"), _REAL),
+    "observations": _INT,
+    **dict.fromkeys(("residual_low", "residual_high"), _REAL),
+}
 PERCENTILES: _Fields = {"trial": _INT, "measure": _TEXT, "quantile": _REAL, "value_ns": _LONG}
 ERRORS: _Fields = {"trial": _INT, "outcome": _TEXT, "error": _TEXT, "count": _LONG, "present": _LONG}
 MESSAGES: _Fields = {
@@ -194,6 +207,8 @@ OTHERS: Mapping[str, _Fields] = {
     "capacities": CAPACITIES,
     "ratios": RATIOS,
     "telemetry": TELEMETRY,
+    "use": USE,
+    "costs": COSTS,
     "percentiles": PERCENTILES,
     "errors": ERRORS,
     "messages": MESSAGES,

@@ -101,6 +101,10 @@ _ADDED = {
         *("system", "case", "starts", "passed_rate", "failed_rate", "low", "high"),
         *("limited_by_client", "non_monotone", "finding"),
     ),
+    "costs": (
+        *("system", "configuration", "role", "resource", "work", "unit", "value", "low", "high"),
+        *("observations", "residual_low", "residual_high"),
+    ),
     "ratios": ("system", "case", "baseline", "metric", "ratio", "low", "high", "rounds"),
     "consumers": ("trial", "consumer", "partition", *CONSUMER_COUNTERS),
 }
@@ -127,6 +131,7 @@ class Results:
     consumers: pd.DataFrame
     holds: pd.DataFrame
     capacities: pd.DataFrame
+    costs: pd.DataFrame
     expectations: tuple[Json, ...]
     summary: Json
     trial_files: Mapping[int, Json]

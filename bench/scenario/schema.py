@@ -28,6 +28,7 @@ from bench.scenario.values import (
     Swept,
     SweptCores,
     SweptCount,
+    SweptCountOrNone,
     SweptDiskRate,
     SweptFlag,
     SweptLength,
@@ -397,7 +398,9 @@ class Scenario(Strict):
     ] = Jit.DEFAULT
     topic: Annotated[TopicSpec, _about("What the topic is on every system.")] = TopicSpec()
     load: Annotated[LoadSpec, _about("What the producers do.")] = LoadSpec()
-    consumers: Annotated[int, Field(ge=0), _about("How many live consumers; each gets every message.")] = 1
+    consumers: Annotated[
+        SweptCountOrNone, _about("How many live consumers; each gets every message; a list is swept.")
+    ] = 1
     disk: Annotated[DiskSpec | None, _about("What an fsync costs on every server.")] = None
     telemetry: Annotated[
         SweptFlag, _about("Whether servers and processes are looked at; a list is swept.")
@@ -454,10 +457,11 @@ class Scenario(Strict):
             return self
         open_loop = self.load.rate is not None or self.load.schedule is not None
         broken = not all(self.interleaved(system) for system in self.systems.chosen().values())
+        counts = self.consumers if isinstance(self.consumers, list) else [self.consumers]
         for wrong, message in (
             (open_loop, "capacity finds the rate itself: leave load.rate and load.schedule out"),
             (broken, "capacity needs trials in slices: leave messages, faults and processor out"),
-            (not self.consumers, "capacity judges the time to a consumer: set consumers to 1 or more"),
+            (0 in counts, "capacity judges the time to a consumer: set consumers to 1 or more"),
         ):
             if wrong:
                 raise ValueError(message)

@@ -84,6 +84,10 @@ Count: TypeAlias = Annotated[int, Field(ge=1)]
 Scalar: TypeAlias = bool | int | float | str
 Sweep: TypeAlias = Annotated[list[Scalar], Field(min_length=1), BeforeValidator(_once)]
 Swept: TypeAlias = Scalar | Sweep
+CountOrNone: TypeAlias = Annotated[int, Field(ge=0)]
+SweptCountOrNone: TypeAlias = (
+    CountOrNone | Annotated[list[CountOrNone], Field(min_length=1), BeforeValidator(_once)]
+)
 SweptCount: TypeAlias = Count | Annotated[list[Count], Field(min_length=1), BeforeValidator(_once)]
 Rate: TypeAlias = Annotated[int, Field(gt=0)] | Annotated[float, Field(gt=0)]
 SweptRate: TypeAlias = Rate | Annotated[list[Rate], Field(min_length=1), BeforeValidator(_once)]

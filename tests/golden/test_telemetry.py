@@ -110,6 +110,16 @@ def test_scrapes_at_the_windows_ends_are_enough(run: Path) -> None:
     assert trial["flush_most_ns"] == pytest.approx(2 * 0.3 / (1180 / 5.9 + 118 / 6) * 1e9)
 
 
+def test_use_adds_up_the_servers_of_a_role(run: Path) -> None:
+    found = {row["metric"]: (row["role"], row["nodes"], row["value"]) for row in rows(run, "use")}
+
+    assert found["cpu_s"] == ("broker", 3, pytest.approx(0.5 + 5 * 0.25 / 6 + 0.1))
+    assert found["disk_write_bytes"] == ("broker", 2, pytest.approx(1e4 + 1e4 * 5 / 6))
+    assert found["flushes"] == ("broker", 2, pytest.approx(1180 / 5.9 + 118 / 6))
+    assert {row["trial"] for row in rows(run, "use")} == {0}
+    assert rows(run, "costs") == []  # one workload tells nothing
+
+
 def test_a_server_that_was_asked_around_the_window_did_it_all_by_its_end(run: Path) -> None:
     """0.64 s of garbage collection between 1.6 s and 8 s, when the load was over."""
     assert rows(run, "trials")[0]["gc_share"] == pytest.approx(0.1)

@@ -206,6 +206,7 @@ def results(*percentiles: list[dict[str, Any]]) -> Results:
         consumers=nothing,
         holds=nothing,
         capacities=nothing,
+        costs=nothing,
         expectations=(),
         summary={},
         trial_files={},

@@ -75,6 +75,18 @@ def usage(
     }
 
 
+def use_by_role(rows: Iterable[Used]) -> list[Row]:
+    """Return the columns of results/use of one trial: each figure of a role's servers, added up over them."""
+    by_role: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        if row.role not in {_MACHINE, _SUITE, *_CLIENTS}:
+            by_role.setdefault((row.role, row.metric), []).append(row.value)
+    return [
+        {"role": role, "nodes": len(values), "metric": metric, "value": sum(values)}
+        for (role, metric), values in sorted(by_role.items())
+    ]
+
+
 def _keepers(servers: Sequence[Used]) -> list[Used]:
     by_role = ([row for row in servers if row.role == role] for role in KEEPERS)
     return next((rows for rows in by_role if rows), [])

@@ -1,0 +1,70 @@
+"""The table `costs`: what an idle node, a message and a byte take of each resource, by role."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from bench.analysis.folder import TrialRecord
+from bench.guarantee import copies
+from bench.sizing.measured import MeasuredTrial, configuration_of, costs
+from bench.sizing.workload import Workload
+
+Row = Mapping[str, object]
+
+
+def cost_rows(
+    trials: Sequence[TrialRecord], rows: Iterable[Row], use: Iterable[Row]
+) -> Iterator[dict[str, object]]:
+    """Give the rows of the table; `rows` are those of `trials`, `use` those of `use`.
+
+    There are none of runs in which something breaks.
+    """
+    for one in costs(measured_trials(trials, rows), use):
+        residuals = one.demand.residuals
+        for cost in one.demand.costs:
+            yield {
+                "system": one.system,
+                "configuration": one.configuration,
+                "role": one.role,
+                "resource": one.resource,
+                "work": cost.work,
+                "unit": cost.unit,
+                "value": cost.use,
+                "low": cost.interval.low,
+                "high": cost.interval.high,
+                "observations": len(residuals),
+                "residual_low": min(residuals),
+                "residual_high": max(residuals),
+            }
+
+
+def measured_trials(trials: Iterable[TrialRecord], rows: Iterable[Row]) -> list[MeasuredTrial]:
+    """Return what costs are fitted to: the valid trials; none where something breaks. `rows` are of `trials`."""
+    valid = {
+        row["trial"]: float(str(row["throughput_msgs_per_s"]))
+        for row in rows
+        if row["verdict"] == "valid" and row["throughput_msgs_per_s"]
+    }
+    listed = list(trials)
+    if any(trial.broken for trial in listed):
+        return []
+    return [_measured(trial, valid[trial.trial]) for trial in listed if trial.trial in valid]
+
+
+def _measured(trial: TrialRecord, messages_per_s: float) -> MeasuredTrial:
+    case = trial.case
+    nodes = {role: int(count) for role, count in case.configuration.get("nodes", {}).items()}
+    return MeasuredTrial(
+        number=trial.trial,
+        system=case.system,
+        case=case.name,
+        configuration=configuration_of(trial.settings),
+        start=f"round {trial.round}",
+        workload=Workload(
+            messages_per_s=messages_per_s,
+            message_bytes=trial.load.message_bytes or 0,
+            copies=copies(case.system, trial.configured, nodes.get("broker", 1)),
+            groups=trial.load.consumers or 0,
+        ),
+        nodes=nodes,
+    )

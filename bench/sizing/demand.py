@@ -1,0 +1,224 @@
+"""What a message and a byte cost a role of servers: a linear model of one resource, fitted to measured cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+from scipy.optimize import nnls
+
+from bench.model import Interval
+from bench.sizing.workload import Term, Workload
+from bench.statistics.interval import LEVEL
+
+_Table = npt.NDArray[np.float64]
+
+_FEWEST_STARTS = 2
+_REACH = 2.0
+"""So many times above the highest measured value, or below the lowest, an input may lie in a prediction."""
+_ALIKE = 0.05
+"""So much of a column, as a share of it, at most is left where the columns before it make it up: rates that were asked
+for are kept to within a few per cent."""
+_TURNS = 4
+_LEAST_SHARE = 0.01
+"""What is predicted counts as no less than this share of the mean: no observation outweighs all others."""
+
+
+class OutsideError(ValueError):
+    """A prediction was asked for a workload too far from what was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A measured trial of a case: its workload, how many nodes of the role shared it, and what all used, a second.
+
+    `start` names the cluster start.
+    """
+
+    case: str
+    workload: Workload
+    nodes: int
+    use: float
+    start: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What each unit of work uses, with its 95 % interval. `unit` is "node" (per second), "message" or "byte"."""
+
+    work: str
+    unit: str
+    use: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What the nodes of a role use in all, a second, with its 95 % interval."""
+
+    use: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """The fitted model of one resource of a role. `residuals` are measured over predicted use, by observation.
+
+    `ranges` has the lowest and the highest value of each input that was measured.
+    """
+
+    costs: tuple[Cost, ...]
+    residuals: tuple[float, ...]
+    ranges: Mapping[str, tuple[float, float]]
+    _terms: tuple[Term, ...]
+    _kept: tuple[int, ...]
+    _left_out: tuple[_Table, ...]
+
+    def predict(self, workload: Workload, nodes: int, *, extrapolate: bool = False) -> Prediction:
+        """Predict the use of so many nodes.
+
+        Raises OutsideError where an input is beyond twice the measured range, unless `extrapolate`.
+        """
+        if not extrapolate and (outside := self.outside(workload, nodes)):
+            raise OutsideError(" ".join(outside))
+        row = _row(self._terms, workload, nodes)[list(self._kept)]
+        use = float(row @ np.array([cost.use for cost in self.costs]))
+        return Prediction(use, _interval([fits @ row for fits in self._left_out], use))
+
+    def outside(self, workload: Workload, nodes: int) -> list[str]:
+        """Return a sentence for each input that lies beyond twice the measured range."""
+        found = []
+        for name, value in _inputs(workload, nodes).items():
+            low, high = self.ranges[name]
+            if not low / _REACH <= value <= high * _REACH:
+                found.append(f"{value:,.6g} {name}; measured were {low:,.6g} to {high:,.6g}.")
+        return found
+
+
+def fit(observations: Sequence[Observation], terms: Sequence[Term]) -> Demand:
+    """Fit costs that are not negative, so that the squares of errors, as shares of what is predicted, are smallest.
+
+    Work that the observations can't tell from other work has no cost of its own: where all have the same copies, what a
+    copy costs is part of what a message costs.
+
+    Trials of one cluster start vary together, and so do those of one case, where the model does not fit it. So each
+    start and each case is left out once, and both variances of the jackknife are added up (after A. C. Cameron, J. B.
+    Gelbach and D. L. Miller, "Robust inference with multiway clustering", 2011, who take off what both share).
+    Student's t has the degrees of freedom of the fewer. Raises ValueError below two cluster starts, where there are no
+    more cases than costs, also without one of them, or where nothing was used.
+    """
+    units = [("idle", "node"), *((term.name, unit) for term in terms for unit in ("message", "byte"))]
+    table = np.array([_row(terms, one.workload, one.nodes) for one in observations])
+    use = np.array([one.use for one in observations])
+    kept = _independent(table)
+    table = table[:, kept]
+    starts, cases = [one.start for one in observations], [one.case for one in observations]
+    if not use.any():
+        raise ValueError("nothing was used")
+    if len(set(starts)) < _FEWEST_STARTS:
+        raise ValueError("costs take observations of two cluster starts at least")
+    if len(set(cases)) <= len(kept):
+        raise ValueError(f"{len(kept)} costs take more than {len(set(cases))} cases")
+    costs = _solve(table, use)
+    left_out = _each_left_out(table, use, starts), _each_left_out(table, use, cases)
+    return Demand(
+        costs=tuple(
+            Cost(*units[place], float(cost), _interval([fits[:, number] for fits in left_out], float(cost)))
+            for number, (place, cost) in enumerate(zip(kept, costs, strict=True))
+        ),
+        residuals=tuple(map(float, _over(use, table @ costs))),
+        ranges=_ranges(observations),
+        _terms=tuple(terms),
+        _kept=tuple(kept),
+        _left_out=left_out,
+    )
+
+
+def _row(terms: Sequence[Term], workload: Workload, nodes: int) -> _Table:
+    """Return by how much each cost is multiplied: nodes, then messages and bytes a second of each term."""
+    handled = [term.times(workload) * workload.messages_per_s for term in terms]
+    return np.array([nodes, *(part for rate in handled for part in (rate, rate * workload.message_bytes))])
+
+
+def _independent(table: _Table) -> list[int]:
+    """Return the columns that the ones before them don't make up."""
+    kept: list[int] = []
+    basis: list[_Table] = []
+    for place, column in enumerate(table.T):
+        length = float(np.linalg.norm(column))
+        if not length:
+            continue
+        rest = column / length
+        for one in (*basis, *basis):
+            rest = rest - (one @ rest) * one
+        left = float(np.linalg.norm(rest))
+        if left > _ALIKE:
+            kept.append(place)
+            basis.append(rest / left)
+    return kept
+
+
+def _solve(table: _Table, use: _Table) -> _Table:
+    """Solve by non-negative least squares; rows count by their error over what is predicted, which is found in turns.
+
+    Over what was measured, low observations would count for more than high ones.
+    """
+    predicted = np.full(len(use), use.mean())
+    for _ in range(_TURNS):
+        weights = 1 / np.maximum(predicted, _LEAST_SHARE * use.mean())
+        rows = table * weights[:, None]
+        sizes = np.linalg.norm(rows, axis=0)
+        sizes[sizes == 0] = 1.0
+        costs = np.asarray(nnls(rows / sizes, use * weights)[0] / sizes)
+        predicted = table @ costs
+    return costs
+
+
+def _over(use: _Table, predicted: _Table) -> _Table:
+    """Return measured over predicted; 1 where both are zero."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(use == predicted, 1.0, use / predicted)
+
+
+def _each_left_out(table: _Table, use: _Table, groups: Sequence[str]) -> _Table:
+    """Return the costs without the first group of rows, without the second, and so on.
+
+    Raises ValueError where the others can't tell all costs.
+    """
+    fits = []
+    for group in dict.fromkeys(groups):
+        keep = np.array([other != group for other in groups])
+        if len(_independent(table[keep])) < table.shape[1]:
+            raise ValueError(f"without {group} the other observations can't tell all costs")
+        fits.append(_solve(table[keep], use[keep]))
+    return np.array(fits)
+
+
+def _interval(left_out: Sequence[_Table], value: float) -> Interval:
+    """Return the interval of a value, from what it is with each start and with each workload left out."""
+    variance = sum((len(values) - 1) * float(values.var()) for values in left_out)
+    freedom = min(len(values) for values in left_out) - 1
+    reach = float(stats.t.isf((1 - LEVEL) / 2, freedom)) * math.sqrt(variance)
+    return Interval(max(0.0, value - reach), value + reach)
+
+
+def _inputs(workload: Workload, nodes: int) -> dict[str, float]:
+    """Return what a prediction rests on, by words that follow its number. More nodes may carry more messages."""
+    return {
+        "messages a second and node": workload.messages_per_s / nodes,
+        "bytes a message": workload.message_bytes,
+        "copies": workload.copies,
+        "groups of consumers": workload.groups,
+        "nodes": nodes,
+    }
+
+
+def _ranges(observations: Sequence[Observation]) -> dict[str, tuple[float, float]]:
+    inputs = [_inputs(one.workload, one.nodes) for one in observations]
+    return {
+        name: (min(values), max(values)) for name in inputs[0] if (values := [one[name] for one in inputs])
+    }

@@ -1,0 +1,45 @@
+"""A workload in the terms on which the use of a server depends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What producers send and consumers read.
+
+    Messages a second, bytes a message, copies of each (Kafka: replicas; Pulsar: write quorum), and groups of consumers
+    that read everything.
+    """
+
+    messages_per_s: float
+    message_bytes: float
+    copies: int
+    groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A kind of work: each message is handled so often, at a cost a message and a cost a byte."""
+
+    name: str
+    of_copies: int = 0
+    of_groups: int = 0
+    fixed: int = 0
+
+    def times(self, workload: Workload) -> int:
+        """Return how often each message is handled in this way."""
+        return self.fixed + self.of_copies * workload.copies + self.of_groups * workload.groups
+
+
+TAKEN_IN = Term("taken in", fixed=1)
+READ = Term("read", of_groups=1)
+TERMS: Mapping[tuple[str, str], tuple[Term, ...]] = {
+    ("kafka", "broker"): (TAKEN_IN, Term("copied", of_copies=1, fixed=-1), READ),
+    ("pulsar", "broker"): (TAKEN_IN, Term("sent to bookies", of_copies=1), READ),
+    ("pulsar", "bookie"): (Term("stored", of_copies=1),),
+}
+"""What the servers of a system's role do with messages. A Kafka broker that leads a partition holds the first copy
+itself; a bookie is not asked for what a broker still has in its cache."""

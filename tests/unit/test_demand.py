@@ -1,0 +1,161 @@
+"""The linear model of what work costs, against costs that are known."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from bench.sizing.demand import Observation, OutsideError, fit
+from bench.sizing.measured import MeasuredTrial, configuration_of, costs
+from bench.sizing.workload import READ, TAKEN_IN, TERMS, Workload
+
+NODE, MESSAGE, BYTE = 0.02, 40e-6, 3e-9
+"""Cores of an idle node, and CPU seconds of a message and of a byte."""
+BOOKIE = TERMS["pulsar", "bookie"]
+
+
+def true_use(workload: Workload, nodes: int) -> float:
+    stored = workload.messages_per_s * workload.copies
+    return nodes * NODE + stored * (MESSAGE + workload.message_bytes * BYTE)
+
+
+def observed(noise: float = 0.0, seed: int = 1, starts: int = 4) -> list[Observation]:
+    random = np.random.default_rng(seed)
+    workloads = [
+        Workload(rate, size, copies, 1)
+        for rate, size, copies in itertools.product((500.0, 2_000.0), (100, 1_000, 10_000), (1, 3))
+    ]
+    found = []
+    for start in range(starts):
+        common = random.normal(0, noise)
+        for workload in workloads:
+            use = true_use(workload, 3) * math.exp(common + random.normal(0, noise))
+            found.append(Observation(str(workload), workload, 3, use, f"start {start}"))
+    return found
+
+
+def test_costs_without_noise_are_the_true_ones() -> None:
+    demand = fit(observed(), BOOKIE)
+
+    assert [(cost.work, cost.unit) for cost in demand.costs] == [
+        ("idle", "node"),
+        ("stored", "message"),
+        ("stored", "byte"),
+    ]
+    assert [cost.use for cost in demand.costs] == pytest.approx([NODE, MESSAGE, BYTE], rel=1e-6)
+    assert demand.residuals == pytest.approx([1.0] * 48)
+
+
+def test_a_prediction_by_hand() -> None:
+    """3 nodes idle at 0.02 cores; 1,000 messages/s of 5 kB on two nodes each: 2,000 x (40 us + 15 us) = 0.11 cores."""
+    told = fit(observed(), BOOKIE).predict(Workload(1_000, 5_000, 2, 1), nodes=3)
+
+    assert told.use == pytest.approx(0.06 + 0.11)
+    assert told.interval.low == pytest.approx(told.use)
+    assert told.interval.high == pytest.approx(told.use)
+
+
+def test_intervals_hold_the_true_use_nearly_as_often_as_they_say() -> None:
+    wanted = Workload(1_000, 5_000, 2, 1)
+    held = 0
+    for seed in range(200):
+        told = fit(observed(noise=0.05, seed=seed), BOOKIE).predict(wanted, nodes=3)
+        held += told.interval.low <= true_use(wanted, 3) <= told.interval.high
+
+    assert held >= 0.93 * 200
+
+
+def test_a_cost_that_cannot_be_told_apart_is_part_of_another() -> None:
+    """With one group of consumers in every trial, reading a message is part of taking it in."""
+    observations = [
+        Observation(f"{rate} {size}", Workload(rate, size, 1, 1), 1, 0.1 + rate * (1e-5 + size * 1e-9), start)
+        for start in ("one", "two")
+        for rate, size in itertools.product((500.0, 1_000.0, 2_000.0), (100, 1_000))
+    ]
+
+    demand = fit(observations, (TAKEN_IN, READ))
+
+    assert [(cost.work, cost.unit) for cost in demand.costs] == [
+        ("idle", "node"),
+        ("taken in", "message"),
+        ("taken in", "byte"),
+    ]
+
+
+def test_a_workload_far_from_what_was_measured_is_refused() -> None:
+    demand = fit(observed(), BOOKIE)
+    far = Workload(4_200, 1_000, 3, 1)
+
+    with pytest.raises(
+        OutsideError, match=r"1,400 messages a second and node; measured were 166\.667 to 666\.667\."
+    ):
+        demand.predict(far, nodes=3)
+    assert demand.predict(far, nodes=3, extrapolate=True).use == pytest.approx(true_use(far, 3))
+    assert demand.outside(Workload(8_000, 1_000, 3, 1), nodes=6) == []
+
+
+@pytest.mark.parametrize(
+    ("observations", "said"),
+    [
+        (observed(starts=1), "two cluster starts"),
+        (observed()[:3] + observed()[12:15], "more than 3 cases"),
+        ([observed()[place] for place in (0, 1, 6, 5, 12, 13, 18, 17)], "without .* can't tell all costs"),
+        ([Observation("one", Workload(1, 1, 1, 1), 1, 0.0, "one")], "nothing was used"),
+    ],
+)
+def test_too_little_to_tell_costs_is_refused(observations: list[Observation], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        fit(observations, BOOKIE)
+
+
+def test_work_by_role() -> None:
+    """A broker of Kafka takes in each message once, copies it to two others and hands it to two groups."""
+    workload = Workload(1, 1, copies=3, groups=2)
+
+    assert [term.times(workload) for term in TERMS["kafka", "broker"]] == [1, 2, 2]
+    assert [term.times(workload) for term in TERMS["pulsar", "broker"]] == [1, 3, 2]
+    assert [term.times(workload) for term in TERMS["pulsar", "bookie"]] == [3]
+
+
+def use_rows(numbers: list[int], metric: str = "cpu_s") -> list[dict[str, object]]:
+    return [
+        {"trial": number, "role": "bookie", "nodes": 3, "metric": metric, "value": observed()[number].use}
+        for number in numbers
+    ]
+
+
+def measured_trials(configuration: str = "") -> list[MeasuredTrial]:
+    return [
+        MeasuredTrial(
+            number, "pulsar", one.case, configuration, one.start, one.workload, {"bookie": 3, "broker": 2}
+        )
+        for number, one in enumerate(observed())
+    ]
+
+
+def test_costs_of_measured_trials() -> None:
+    (found,) = costs(measured_trials("acknowledged=from disk"), use_rows(list(range(48))))
+
+    assert (found.system, found.configuration) == ("pulsar", "acknowledged=from disk")
+    assert (found.role, found.resource) == ("bookie", "cpu_s")
+    assert [cost.use for cost in found.demand.costs] == pytest.approx([NODE, MESSAGE, BYTE], rel=1e-6)
+
+
+def test_where_trials_tell_too_little_there_are_no_costs() -> None:
+    assert list(costs(measured_trials(), use_rows([0, 1, 12, 13]))) == []
+    assert list(costs(measured_trials(), use_rows(list(range(48)), "rss_bytes"))) == []
+
+
+def test_a_trial_of_which_some_server_was_not_looked_at_does_not_count() -> None:
+    rows = [row | {"nodes": 2} for row in use_rows(list(range(48)))]
+
+    assert list(costs(measured_trials(), rows)) == []
+
+
+def test_what_is_no_input_names_a_configuration() -> None:
+    settings = {"replicas": "3", "rate": "100", "acknowledged": "from disk", "acks": "all"}
+
+    assert configuration_of(settings) == "acknowledged=from disk acks=all"
