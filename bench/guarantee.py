@@ -77,10 +77,11 @@ def chosen(settings: Settings, configuration: _Configuration) -> dict[str, str]:
     others = ("disk", "consumer", "topic", "producer")
     owners = [*servers.values(), *(configuration.get(owner, {}) for owner in others), settings]
     known = (*servers, *others)
-    return {_own(name, known): text(value) for owner in owners for name, value in owner.items()}
+    return {own_name(name, known): text(value) for owner in owners for name, value in owner.items()}
 
 
-def _own(name: str, owners: tuple[str, ...]) -> str:
+def own_name(name: str, owners: tuple[str, ...]) -> str:
+    """Return a setting's name without its owner, which it carries where two owners share the name."""
     owner, _, rest = name.partition(".")
     return rest if owner in owners else name
 

@@ -47,8 +47,8 @@ def joined(holds: Iterable[tuple[Hold, bool]]) -> Iterator[tuple[Hold, bool]]:
     """Join each hold of a search with those before it at the same rate, as the search judges them."""
     by_rate: dict[tuple[float, bool], Hold] = {}
     for hold, confirms in holds:
-        before = by_rate.get((hold.rate, confirms))
-        by_rate[hold.rate, confirms] = hold if before is None else before.joined(hold)
+        earlier_hold = by_rate.get((hold.rate, confirms))
+        by_rate[hold.rate, confirms] = hold if earlier_hold is None else earlier_hold.joined(hold)
         yield by_rate[hold.rate, confirms], confirms
 
 

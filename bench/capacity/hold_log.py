@@ -71,8 +71,8 @@ Counts: TypeAlias = Mapping[str, Mapping[int, int]]
 def hold_of(held: HeldSlice, counts: Counts) -> Hold:
     """Return the hold that counts tell of.
 
-    A message is late where it was not in time: acknowledged within the level's response time from when it was due; and
-    late end to end where no consumer had it within that time. So what was due and never sent is late.
+    A message is in time where it was acknowledged within the level's response time from when it was due; else it is
+    late. It is late end to end where no consumer had it in time. So what was due and never sent is late.
     """
     due = held.due_each_second()
 
@@ -145,14 +145,14 @@ def _backlogs(held: HeldSlice, counts: Counts) -> Mapping[str, Slope]:
     }
 
 
-def _read(folder: Path, columns: tuple[str, ...], wanted: Sequence[tuple[str, str, object]]) -> Any:  # noqa: ANN401 - pyarrow has no types
-    """Read the wanted rows; parts of files whose statistics leave them out are not read."""
+def _read(folder: Path, columns: tuple[str, ...], filters: Sequence[tuple[str, str, object]]) -> Any:  # noqa: ANN401 - pyarrow has no types
+    """Read the rows that pass the filters; parts of files whose statistics leave them out are not read."""
     files = sorted(folder.glob("[!.]*.parquet"))
     if not files:
         raise EventLogError(f"{folder} has no Parquet file: nothing of this hold is on record.")
     try:
         return pa.concat_tables(
-            [pq.read_table(file, columns=list(columns), filters=list(wanted)) for file in files]
+            [pq.read_table(file, columns=list(columns), filters=list(filters)) for file in files]
         )
     except (OSError, KeyError, pa.ArrowException) as error:
         raise EventLogError(f"reading {folder}: {error} (docs/event-log.md)") from error

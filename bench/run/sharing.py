@@ -41,12 +41,12 @@ def on_shared_clusters(cases: Sequence[Case]) -> list[Case]:
 def side_by_side(cases: Sequence[Case]) -> list[list[Cluster]]:
     """Group the clusters of cases that are measured in slices: those of a group run side by side, one loaded at a time.
 
-    A group has one cluster of each system, as nodes of one system have the same addresses: the first of each, the
-    second of each, in the order of the cases. Where the machine's memory does not hold a group each of its clusters
-    runs alone, and so do those of cases that are loaded contiguously or search for their capacity.
+    A group has one cluster of each system, as nodes of one system have the same addresses. The first clusters of all
+    systems are a group, so are the second, in the order of the cases. Where the machine's memory does not hold a group
+    each of its clusters runs alone, and so do those of cases that are loaded contiguously or search for their capacity.
     """
     groups: list[list[Cluster]] = []
-    alone = [case.cluster for case in cases if not _shares(case)]
+    unshared = [case.cluster for case in cases if not _shares(case)]
     places: dict[str, int] = {}
     for cluster in _once(case.cluster for case in cases if _shares(case)):
         place = places[cluster.system] = places.get(cluster.system, -1) + 1
@@ -54,7 +54,7 @@ def side_by_side(cases: Sequence[Case]) -> list[list[Cluster]]:
             groups.append([])
         groups[place].append(cluster)
     fitting = [[group] if _fits(group) else [[cluster] for cluster in group] for group in groups]
-    return [*chain.from_iterable(fitting), *([cluster] for cluster in _once(alone))]
+    return [*chain.from_iterable(fitting), *([cluster] for cluster in _once(unshared))]
 
 
 def _shares(case: Case) -> bool:

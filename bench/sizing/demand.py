@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
 from scipy.optimize import nnls
 
 from bench.model import Interval
 from bench.sizing.workload import Term, Workload
-from bench.statistics.interval import LEVEL
+from bench.statistics.interval import t_reach
 
 _Table = npt.NDArray[np.float64]
 
@@ -75,7 +74,7 @@ class Demand:
     residuals: tuple[float, ...]
     ranges: Mapping[str, tuple[float, float]]
     _terms: tuple[Term, ...]
-    _kept: tuple[int, ...]
+    _columns: tuple[int, ...]
     _left_out: tuple[_Table, ...]
 
     def predict(self, workload: Workload, nodes: int, *, extrapolate: bool = False) -> Prediction:
@@ -85,24 +84,24 @@ class Demand:
         """
         if not extrapolate and (outside := self.outside(workload, nodes)):
             raise OutsideError(" ".join(outside))
-        row = _row(self._terms, workload, nodes)[list(self._kept)]
+        row = _row(self._terms, workload, nodes)[list(self._columns)]
         use = float(row @ np.array([cost.use for cost in self.costs]))
         return Prediction(use, _interval([fits @ row for fits in self._left_out], use))
 
     def outside(self, workload: Workload, nodes: int) -> list[str]:
         """Return a sentence for each input that lies beyond twice the measured range."""
-        found = []
+        sentences = []
         for name, value in _inputs(workload, nodes).items():
             low, high = self.ranges[name]
             if not low / _REACH <= value <= high * _REACH:
-                found.append(f"{value:,.6g} {name}; measured were {low:,.6g} to {high:,.6g}.")
-        return found
+                sentences.append(f"{value:,.6g} {name}; measured were {low:,.6g} to {high:,.6g}.")
+        return sentences
 
 
 def fit(observations: Sequence[Observation], terms: Sequence[Term]) -> Demand:
     """Fit costs that are not negative, so that the squares of errors, as shares of what is predicted, are smallest.
 
-    Work that the observations can't tell from other work has no cost of its own: where all have the same copies, what a
+    Work that the observations can't tell from other work has no cost of its own. Where all have the same copies, what a
     copy costs is part of what a message costs.
 
     Trials of one cluster start vary together, and so do those of one case, where the model does not fit it. So each
@@ -114,26 +113,26 @@ def fit(observations: Sequence[Observation], terms: Sequence[Term]) -> Demand:
     units = [("idle", "node"), *((term.name, unit) for term in terms for unit in ("message", "byte"))]
     table = np.array([_row(terms, one.workload, one.nodes) for one in observations])
     use = np.array([one.use for one in observations])
-    kept = _independent(table)
-    table = table[:, kept]
+    independent = _independent(table)
+    table = table[:, independent]
     starts, cases = [one.start for one in observations], [one.case for one in observations]
     if not use.any():
         raise ValueError("nothing was used")
     if len(set(starts)) < _FEWEST_STARTS:
         raise ValueError("costs take observations of two cluster starts at least")
-    if len(set(cases)) <= len(kept):
-        raise ValueError(f"{len(kept)} costs take more than {len(set(cases))} cases")
+    if len(set(cases)) <= len(independent):
+        raise ValueError(f"{len(independent)} costs take more than {len(set(cases))} cases")
     costs = _solve(table, use)
     left_out = _each_left_out(table, use, starts), _each_left_out(table, use, cases)
     return Demand(
         costs=tuple(
             Cost(*units[place], float(cost), _interval([fits[:, number] for fits in left_out], float(cost)))
-            for number, (place, cost) in enumerate(zip(kept, costs, strict=True))
+            for number, (place, cost) in enumerate(zip(independent, costs, strict=True))
         ),
         residuals=tuple(map(float, _over(use, table @ costs))),
         ranges=_ranges(observations),
         _terms=tuple(terms),
-        _kept=tuple(kept),
+        _columns=tuple(independent),
         _left_out=left_out,
     )
 
@@ -146,20 +145,15 @@ def _row(terms: Sequence[Term], workload: Workload, nodes: int) -> _Table:
 
 def _independent(table: _Table) -> list[int]:
     """Return the columns that the ones before them don't make up."""
-    kept: list[int] = []
-    basis: list[_Table] = []
-    for place, column in enumerate(table.T):
-        length = float(np.linalg.norm(column))
-        if not length:
-            continue
-        rest = column / length
-        for one in (*basis, *basis):
-            rest = rest - (one @ rest) * one
-        left = float(np.linalg.norm(rest))
-        if left > _ALIKE:
-            kept.append(place)
-            basis.append(rest / left)
-    return kept
+    lengths = np.linalg.norm(table, axis=0)
+    columns = table / np.where(lengths == 0, 1.0, lengths)
+    independent: list[int] = []
+    for place in np.flatnonzero(lengths):
+        column, earlier = columns[:, place], columns[:, independent]
+        residual = column - earlier @ np.linalg.lstsq(earlier, column)[0]
+        if np.linalg.norm(residual) > _ALIKE:
+            independent.append(int(place))
+    return independent
 
 
 def _solve(table: _Table, use: _Table) -> _Table:
@@ -202,7 +196,7 @@ def _interval(left_out: Sequence[_Table], value: float) -> Interval:
     """Return the interval of a value, from what it is with each start and with each workload left out."""
     variance = sum((len(values) - 1) * float(values.var()) for values in left_out)
     freedom = min(len(values) for values in left_out) - 1
-    reach = float(stats.t.isf((1 - LEVEL) / 2, freedom)) * math.sqrt(variance)
+    reach = t_reach(math.sqrt(variance), freedom)
     return Interval(max(0.0, value - reach), value + reach)
 
 

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bench.guarantee import own_name
 from bench.sizing.demand import Demand, Observation, fit
 from bench.sizing.workload import TERMS, Workload
 
-RESOURCES = ("cpu_s", "disk_write_bytes", "net_in_bytes", "net_out_bytes", "flushes")
+_RESOURCES = ("cpu_s", "disk_write_bytes", "net_in_bytes", "net_out_bytes", "flushes")
 """What has a cost: figures of the table `use` that grow with the work, each a second."""
-_OWNERS = ("load.", "topic.")
-INPUTS = frozenset({"rate", "message_bytes", "consumers", "replicas", "min.insync.replicas", "quorums"})
+_OWNERS = ("load", "topic")
+_INPUTS = frozenset({"rate", "message_bytes", "consumers", "replicas", "min.insync.replicas", "quorums"})
 """Swept settings that are inputs of the model. What else is swept gives configurations with costs of their own."""
 
 
@@ -45,14 +46,9 @@ class Costs:
 
 def configuration_of(settings: Mapping[str, str]) -> str:
     """Name what a case's swept settings choose beside the inputs of the model; empty where there is nothing else."""
-    return " ".join(f"{name}={value}" for name, value in settings.items() if _own(name) not in INPUTS)
-
-
-def _own(name: str) -> str:
-    """Return a setting's name without its owner, which it has where two owners share the name."""
-    for owner in _OWNERS:
-        name = name.removeprefix(owner)
-    return name
+    return " ".join(
+        f"{name}={value}" for name, value in settings.items() if own_name(name, _OWNERS) not in _INPUTS
+    )
 
 
 def costs(trials: Iterable[MeasuredTrial], use: Iterable[Mapping[str, Any]]) -> Iterator[Costs]:
@@ -61,16 +57,16 @@ def costs(trials: Iterable[MeasuredTrial], use: Iterable[Mapping[str, Any]]) -> 
     `use` are rows of the table `use` (docs/results.md).
     """
     by_number = {trial.number: trial for trial in trials}
-    found: dict[tuple[str, str, str, str], list[Observation]] = {}
+    by_model: dict[tuple[str, str, str, str], list[Observation]] = {}
     for row in use:
         trial, role = by_number.get(row["trial"]), row["role"]
-        if trial is None or (trial.system, role) not in TERMS or row["metric"] not in RESOURCES:
+        if trial is None or (trial.system, role) not in TERMS or row["metric"] not in _RESOURCES:
             continue
         if row["nodes"] == trial.nodes.get(role):  # else some server was not looked at
             key = (trial.system, trial.configuration, role, row["metric"])
             observation = Observation(trial.case, trial.workload, row["nodes"], row["value"], trial.start)
-            found.setdefault(key, []).append(observation)
-    for (system, configuration, role, resource), observations in found.items():
+            by_model.setdefault(key, []).append(observation)
+    for (system, configuration, role, resource), observations in by_model.items():
         try:
             demand = fit(observations, TERMS[system, role])
         except ValueError:  # too little differs between these trials

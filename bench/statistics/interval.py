@@ -40,6 +40,11 @@ def direction(ratio: float, interval: Interval, smallest_effect: float) -> int |
     return 0 if interval.low >= 1 / matters and interval.high <= matters else None
 
 
+def t_reach(error: float, freedom: float, level: float = LEVEL) -> float:
+    """Return how far an interval reaches to either side, by its standard error and degrees of freedom (Student's t)."""
+    return float(stats.t.isf((1 - level) / 2, freedom)) * error
+
+
 def level_interval(values: Sequence[float]) -> Interval | None:
     """Return the 95 % interval of a case's level over cluster starts; None below `FEWEST_STARTS` values.
 
@@ -50,7 +55,7 @@ def level_interval(values: Sequence[float]) -> Interval | None:
         return None
     logs = [math.log(value) for value in values]
     error = statistics.stdev(logs) / math.sqrt(len(logs))
-    reach = float(stats.t.isf((1 - LEVEL) / 2, len(logs) - 1)) * error
+    reach = t_reach(error, len(logs) - 1)
     mean, median = statistics.fmean(logs), statistics.median(values)
     return Interval(min(math.exp(mean - reach), median), max(math.exp(mean + reach), median))
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy import stats
 
 from bench.model import Interval
-from bench.statistics.interval import LEVEL, paired, paired_ratio
+from bench.statistics.interval import LEVEL, paired, paired_ratio, t_reach
 
 Values = Mapping[str, Mapping[int, float]]
 """One figure by case and round."""
@@ -75,7 +75,7 @@ class RoundRatio:
         """Return how far the interval reaches to either side, as a logarithm: 0.05 is 5 %."""
         if self.error is None or self.freedom is None:
             return None
-        return float(stats.t.isf((1 - level) / 2, self.freedom)) * self.error
+        return t_reach(self.error, self.freedom, level)
 
     def chance(self, ratio: float) -> float | None:
         """Return the two-sided p-value of `ratio` being the true one; None where there is no interval."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from bench.analysis.folder import TrialRecord
 from bench.guarantee import copies
 from bench.sizing.measured import MeasuredTrial, configuration_of, costs
 from bench.sizing.workload import Workload
 
-Row = Mapping[str, object]
+Row = Mapping[str, Any]
 
 
 def cost_rows(
@@ -19,14 +20,14 @@ def cost_rows(
 
     There are none of runs in which something breaks.
     """
-    for one in costs(measured_trials(trials, rows), use):
-        residuals = one.demand.residuals
-        for cost in one.demand.costs:
+    for fitted in costs(_measured_trials(trials, rows), use):
+        residuals = fitted.demand.residuals
+        for cost in fitted.demand.costs:
             yield {
-                "system": one.system,
-                "configuration": one.configuration,
-                "role": one.role,
-                "resource": one.resource,
+                "system": fitted.system,
+                "configuration": fitted.configuration,
+                "role": fitted.role,
+                "resource": fitted.resource,
                 "work": cost.work,
                 "unit": cost.unit,
                 "value": cost.use,
@@ -38,17 +39,16 @@ def cost_rows(
             }
 
 
-def measured_trials(trials: Iterable[TrialRecord], rows: Iterable[Row]) -> list[MeasuredTrial]:
+def _measured_trials(trials: Sequence[TrialRecord], rows: Iterable[Row]) -> list[MeasuredTrial]:
     """Return what costs are fitted to: the valid trials; none where something breaks. `rows` are of `trials`."""
     valid = {
-        row["trial"]: float(str(row["throughput_msgs_per_s"]))
+        row["trial"]: row["throughput_msgs_per_s"]
         for row in rows
         if row["verdict"] == "valid" and row["throughput_msgs_per_s"]
     }
-    listed = list(trials)
-    if any(trial.broken for trial in listed):
+    if any(trial.broken for trial in trials):
         return []
-    return [_measured(trial, valid[trial.trial]) for trial in listed if trial.trial in valid]
+    return [_measured(trial, valid[trial.trial]) for trial in trials if trial.trial in valid]
 
 
 def _measured(trial: TrialRecord, messages_per_s: float) -> MeasuredTrial:

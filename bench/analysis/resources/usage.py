@@ -36,7 +36,7 @@ def usage(
     if not rows:
         return {}
     machine = {row.metric: row.value for row in rows if row.role == _MACHINE}
-    servers = [row for row in rows if row.role not in {_MACHINE, _SUITE, *_CLIENTS}]
+    servers = _servers(rows)
     client = [row for row in rows if row.role in _CLIENTS]
     suite = [row for row in rows if row.role == _SUITE]
     keepers = _keepers(servers)
@@ -78,13 +78,16 @@ def usage(
 def use_by_role(rows: Iterable[Used]) -> list[Row]:
     """Return the columns of results/use of one trial: each figure of a role's servers, added up over them."""
     by_role: dict[tuple[str, str], list[float]] = {}
-    for row in rows:
-        if row.role not in {_MACHINE, _SUITE, *_CLIENTS}:
-            by_role.setdefault((row.role, row.metric), []).append(row.value)
+    for row in _servers(rows):
+        by_role.setdefault((row.role, row.metric), []).append(row.value)
     return [
         {"role": role, "nodes": len(values), "metric": metric, "value": sum(values)}
         for (role, metric), values in sorted(by_role.items())
     ]
+
+
+def _servers(rows: Iterable[Used]) -> list[Used]:
+    return [row for row in rows if row.role not in {_MACHINE, _SUITE, *_CLIENTS}]
 
 
 def _keepers(servers: Sequence[Used]) -> list[Used]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
 from bench import numbers
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
+
+_Cost = Mapping[Any, Any]
 
 _RESOURCES = {
     "cpu_s": ("CPU, µs", 1e6),
@@ -33,43 +36,33 @@ def _table(system: str, configuration: str, costs: pd.DataFrame) -> Table:
         Column("for each", "text"),
         *(Column(head, "number") for head, _ in _RESOURCES.values()),
     )
-    rows = [row for role, own in costs.groupby("role", sort=False) for row in _role(str(role), own)]
+    rows = [row for role, of_role in costs.groupby("role", sort=False) for row in _role(str(role), of_role)]
     title = f"{system.capitalize()} {configuration}".strip()
     return without_empty(Table(title, columns, tuple(rows), system))
 
 
 def _role(role: str, costs: pd.DataFrame) -> Iterator[Row]:
     yield heading(role, opens=True)
-    for (work, unit), own in costs.groupby(["work", "unit"], sort=False):
-        by_resource = own.set_index("resource")
-        yield Row(
-            (
-                Cell(str(work)),
-                Cell(_UNITS[str(unit)]),
-                *(_cost(by_resource, name, factor) for name, (_, factor) in _RESOURCES.items()),
-            )
-        )
-    by_resource = costs.drop_duplicates("resource").set_index("resource")
-    yield Row(
-        (
-            Cell("measured over predicted", "quiet"),
-            Cell("lowest to highest trial", "quiet"),
-            *(_residuals(by_resource, name) for name in _RESOURCES),
-        )
-    )
+    for (work, unit), of_work in costs.groupby(["work", "unit"], sort=False):
+        yield Row((Cell(str(work)), Cell(_UNITS[str(unit)]), *_by_resource(of_work, _cost)))
+    heads = (Cell("measured over predicted", "quiet"), Cell("lowest to highest trial", "quiet"))
+    yield Row((*heads, *_by_resource(costs.drop_duplicates("resource"), _residuals)))
 
 
-def _cost(costs: pd.DataFrame, resource: str, factor: float) -> Cell:
-    if resource not in costs.index:
-        return Cell(numbers.NOTHING, "quiet")
-    cost = dict(costs.loc[resource])
+def _by_resource(costs: pd.DataFrame, cell: Callable[[_Cost, float], Cell]) -> list[Cell]:
+    """Write the cost of each resource into a cell, in the unit in which the resource is shown."""
+    known: dict[str, _Cost] = {cost["resource"]: cost for cost in costs.to_dict("records")}
+    return [
+        cell(known[name], factor) if name in known else Cell(numbers.NOTHING, "quiet")
+        for name, (_, factor) in _RESOURCES.items()
+    ]
+
+
+def _cost(cost: _Cost, factor: float) -> Cell:
     value, low, high = (float(cost[name]) * factor for name in ("value", "low", "high"))
     return Cell(f"{numbers.rate(value)} ({numbers.rate(low)} to {numbers.rate(high)})", sort=value)
 
 
-def _residuals(costs: pd.DataFrame, resource: str) -> Cell:
-    if resource not in costs.index:
-        return Cell(numbers.NOTHING, "quiet")
-    cost = dict(costs.loc[resource])
+def _residuals(cost: _Cost, _: float) -> Cell:
     low, high = float(cost["residual_low"]), float(cost["residual_high"])
     return Cell(f"{numbers.factor(low)} to {numbers.factor(high)}", "quiet")
