@@ -19,11 +19,10 @@ LOAD_S = 0.6
 """100 ms of lead-in, and 500 ms that count."""
 BEFORE_S, AFTER_S = 0.02, 0.03
 """So long before the load and after it everybody is looked at; the servers are asked ten times as far off."""
-LOOKED_S = BEFORE_S + LOAD_S + AFTER_S
 
 CALM = {"cpu_busy_s": 0.4, "disk_busy_s": 0.1, "cpu_s": 0.2, "disk_write_bytes": 2e4}
 BUSY = {"cpu_busy_s": 2.0, "disk_busy_s": 1.0, "cpu_s": 1.5, "disk_write_bytes": 9e9}
-"""What grows by how much in each second, while the case or its neighbour is loaded."""
+"""What grows by how much in each second in which the case or its neighbour is loaded; nothing grows without load."""
 ASKED = {"requests": 100, "request_s": 0.2, "flushes": 50, "flush_s": 0.05}
 
 
@@ -48,8 +47,8 @@ def looks(place: int) -> list[Row]:
         begun, rates = begun_s(cycle, place), (CALM, BUSY)[place]
         for name in rates:
             node, role = ("broker-1", "broker") if name in {"cpu_s", "disk_write_bytes"} else ("machine",) * 2
-            before = LOOKED_S * (cycle * (CALM[name] + BUSY[name]) + place * CALM[name])
-            after = before + LOOKED_S * rates[name]
+            before = LOAD_S * (cycle * (CALM[name] + BUSY[name]) + place * CALM[name])
+            after = before + LOAD_S * rates[name]
             samples += in_slice(
                 cycle,
                 [

@@ -43,8 +43,8 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
     What servers were asked for counts from the last answer shortly before the window, or at its start.
 
     A counter's growth is taken between looks of the same slice only: between two slices the neighbours ran. All that is
-    between a slice's looks is in the window. Servers work for a slice while its load runs, however long they are asked
-    before and after it: what they told grew within that time.
+    between a slice's looks is in the window. All that grew between them counts as grown while the slice's load ran: the
+    looks are before and after it, when nobody has work.
     """
     every = Window.partitionBy("trial", "slice", "node", "metric")
     before = every.orderBy("at_ns")
@@ -57,9 +57,10 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
     from_ns = F.when(asked, F.coalesce(F.max(opening).over(every), start_ns)).otherwise(start_ns)
     late_ns = F.when(asked, F.lit(_BEHIND_NS)).when(F.col("timed"), F.lit(0)).otherwise(F.lit(_LATE_NS))
     inside = (begun_ns >= from_ns) & (begun_ns < end_ns) & (at_ns <= end_ns + late_ns)
-    until_ns = F.when(asked & (last_ns < end_ns), F.least(at_ns, end_ns)).otherwise(at_ns)
     sliced = F.col("slices").isNotNull()
-    since_ns = F.when(asked & sliced & (last_ns < end_ns), F.greatest(last_ns, F.col("begun_ns")))
+    loaded = (asked | sliced) & (last_ns < end_ns)
+    until_ns = F.when(loaded, F.least(at_ns, end_ns)).otherwise(at_ns)
+    since_ns = F.when(loaded & sliced, F.greatest(last_ns, F.col("begun_ns"))).otherwise(last_ns)
     return windows.over(samples).select(
         "trial",
         "node",
@@ -69,7 +70,7 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
         (at_ns - F.col("first_ns")).alias("at_ns"),
         value.alias("level"),
         F.when(F.col("counter") & last.isNotNull(), grown).alias("grown"),
-        F.when(F.col("counter"), until_ns - F.coalesce(since_ns, last_ns)).alias("took_ns"),
+        F.when(F.col("counter"), until_ns - since_ns).alias("took_ns"),
         (sliced | F.coalesce(inside, F.lit(False))).alias("in_window"),  # noqa: FBT003 - Spark's way to write false
     )
 
