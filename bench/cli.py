@@ -273,6 +273,31 @@ def read_in(
     outside.read_in(folder, out)
 
 
+@app.command(epilog="Example:  bench size reports/published/cost requirement.yaml")
+def size(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run of cost, or its name below --out.")],
+    requirement: Annotated[
+        Path, typer.Argument(metavar="FILE", help="What the cluster must carry, and on which nodes.")
+    ],
+    out: _Out = run_folder.OUT,
+    *,
+    extrapolate: Annotated[
+        bool, typer.Option("--extrapolate", help="Also beyond twice the range that was measured.")
+    ] = False,
+) -> None:
+    """Say how many nodes of each role carry a requirement, by what a message and a byte cost in a run.
+
+    The answer is printed, and written as a page and a PDF beside FILE.
+    """
+    from bench.report.pages import size as page  # noqa: PLC0415 - pandas and SciPy load only where something is sized
+    from bench.run.sizing import sizing  # noqa: PLC0415 - as above
+
+    sized = sizing(run_folder.find(run, out).path, requirement, extrapolate=extrapolate)
+    Console().print(page.printed(sized))
+    for path in page.write(sized):
+        typer.echo(path)
+
+
 @app.command(epilog="Example:  bench publish 20261121-120000-acks-sweep-standard")
 def publish(
     runs: Annotated[

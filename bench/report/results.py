@@ -109,6 +109,8 @@ _ADDED = {
     "consumers": ("trial", "consumer", "partition", *CONSUMER_COUNTERS),
 }
 """Tables that older results lack: those have no rows of them."""
+_BESIDE = {"use": ("trial", "role", "nodes", "metric", "value")}
+"""Tables of which a report shows nothing itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +207,7 @@ def table(run: Path, name: str) -> pd.DataFrame:
     """Read one table of a run. Raises ReportError where it is missing, OutdatedError where it lacks a column."""
     path = _table_path(run, name)
     found = _readable(path, pd.read_parquet)
-    missing = [column for column in (_REQUIRED | _ADDED)[name] if column not in found.columns]
+    missing = [column for column in (_REQUIRED | _ADDED | _BESIDE)[name] if column not in found.columns]
     if missing:
         raise OutdatedError(
             f"{path} has no column {', '.join(missing)}: it was not written by this version of the analysis. "

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -21,7 +21,20 @@ from bench.scenario.schema import PROFILES, Scenario
 IN_RUN_FOLDER = "scenario"
 """Stem of the copy that a run folder keeps."""
 
-_FREE_FORM = {"topic", "producer", "consumer", "processor", "broker", "controller", "bookie", "zookeeper"}
+_Model = TypeVar("_Model", bound=BaseModel)
+_FREE_FORM = {
+    *(
+        "topic",
+        "producer",
+        "consumer",
+        "processor",
+        "broker",
+        "controller",
+        "bookie",
+        "zookeeper",
+        "features",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +79,13 @@ def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -
         )
         raise ScenarioError(message)
     document = located.read(file)
-    scenario = _checked(document)
+    scenario = checked(document, Scenario)
     _check_presentation(document, scenario)
     over = scenario.profiles.get(profile, {})  # type: ignore[call-overload]
     document = located.overlaid(document, over, ("profiles", profile))
     for override in overrides:
         document = _overridden(document, override)
-    scenario = _checked(document)
+    scenario = checked(document, Scenario)
     if file.stem not in {scenario.name, IN_RUN_FOLDER}:
         raise _error(
             document, ("name",), f"name is {scenario.name!r}, the file's is {file.stem!r}; make them one"
@@ -80,11 +93,12 @@ def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -
     return Loaded(file, profile, scenario, document, tuple(overrides))
 
 
-def _checked(document: Located) -> Scenario:
+def checked(document: Located, model: type[_Model]) -> _Model:
+    """Check a document against a model. Raises ScenarioError, a sentence for each key that is wrong."""
     try:
-        return Scenario.model_validate(document.value)
+        return model.model_validate(document.value)
     except ValidationError as error:
-        raise ScenarioError("\n".join(_sentences(document, error.errors()))) from None
+        raise ScenarioError("\n".join(_sentences(document, error.errors(), model))) from None
 
 
 def _check_presentation(document: Located, scenario: Scenario) -> None:
@@ -102,19 +116,19 @@ def _check_presentation(document: Located, scenario: Scenario) -> None:
         raise ScenarioError("\n".join(str(_error(document, path, message)) for path, message in found))
 
 
-def _sentences(document: Located, details: Sequence[ErrorDetails]) -> list[str]:
+def _sentences(document: Located, details: Sequence[ErrorDetails], model: type[BaseModel]) -> list[str]:
     """Write one sentence a place: a union's members each complain, and only what was meant is of use."""
     by_path: dict[Path_, list[ErrorDetails]] = {}
     for detail in details:
         by_path.setdefault(_document_path(document, detail["loc"]), []).append(detail)
-    return [str(_error(document, path, _whole(path, found))) for path, found in by_path.items()]
+    return [str(_error(document, path, _whole(path, found, model))) for path, found in by_path.items()]
 
 
-def _whole(path: Path_, details: Sequence[ErrorDetails]) -> str:
+def _whole(path: Path_, details: Sequence[ErrorDetails], model: type[BaseModel]) -> str:
     """Join what the members of a union say of one value; a rule of our own says it better than they do."""
     ours = [detail for detail in details if detail["type"] == "value_error"]
     if ours or len(details) == 1:
-        return _what((ours or details)[0], path)
+        return _what((ours or details)[0], path, model)
     wanted = " or ".join(dict.fromkeys(detail["msg"].removeprefix("Input should be ") for detail in details))
     return f"{wanted}; it is {details[0]['input']!r}"
 
@@ -132,22 +146,21 @@ def _document_path(document: Located, loc: Path_) -> Path_:
     return path if path or not loc else (loc[0],)
 
 
-def _what(detail: ErrorDetails, path: Path_) -> str:
+def _what(detail: ErrorDetails, path: Path_, model: type[BaseModel]) -> str:
     kind = detail["type"]
     if kind == "extra_forbidden":
-        allowed = _names_at(path[:-1])
+        allowed = _names_at(path[:-1], model)
         return f"there is no such key{_nearest(str(path[-1]), allowed)}; allowed here: {', '.join(allowed)}"
     if kind == "model_type":
-        return f"a mapping of keys is wanted here: {', '.join(_names_at(path))}; it is {detail['input']!r}"
+        return f"a mapping of keys is wanted here: {', '.join(_names_at(path, model))}; it is {detail['input']!r}"
     if kind == "missing":
         return f"the key {detail['loc'][-1]!r} is missing"
     given = f"; it is {detail['input']!r}" if not isinstance(detail["input"], (Mapping, BaseModel)) else ""
     return detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ") + given
 
 
-def _names_at(path: Path_) -> list[str]:
-    """Return the keys that the schema allows below `path`."""
-    model: type[BaseModel] = Scenario
+def _names_at(path: Path_, model: type[BaseModel]) -> list[str]:
+    """Return the keys that a model allows below `path`."""
     for part in path:
         known = model.model_fields.get(str(part))
         inner = _model_in(known.annotation) if known else None

@@ -297,6 +297,8 @@ class KafkaSpec(SystemSpec):
     """server.properties of each controller; a list is swept."""
     broker: Properties = Field(default_factory=dict)
     """server.properties of each broker; a list is swept."""
+    features: Properties = Field(default_factory=dict)
+    """Levels of the cluster's features, such as eligible.leader.replicas.version; a list is swept."""
 
     def node_counts(self) -> Mapping[str, int]:
         """See SystemSpec."""
@@ -305,7 +307,8 @@ class KafkaSpec(SystemSpec):
     def server_properties(self) -> Mapping[str, Properties]:
         """See SystemSpec."""
         roles = {"zookeeper": self.zookeeper, "controller": self.controller, "broker": self.broker}
-        return {role: those for role, those in roles.items() if those or role in self.node_counts()}
+        found = {role: those for role, those in roles.items() if those or role in self.node_counts()}
+        return found | ({"features": self.features} if self.features else {})
 
     def named_variants(self) -> Mapping[str, Mapping[str, Variant]]:
         """See SystemSpec."""

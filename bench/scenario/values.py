@@ -128,6 +128,18 @@ def disk_bytes_per_s(value: object) -> float:
     return float(match[1]) * _BYTES[match[2]]
 
 
+_BYTE_SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*(MB|GB|TB)$")
+
+
+def stored_bytes(value: object) -> float:
+    """Return how much a disk holds, such as 500GB, in bytes. Raises ValueError."""
+    match = _BYTE_SIZE.match(value) if isinstance(value, str) else None
+    if match is None or not float(match[1]):
+        message = "the size of a disk is a number with its unit: 500GB, 2TB"
+        raise ValueError(message)
+    return float(match[1]) * (_BYTES | {"TB": 1e12})[match[2]]
+
+
 def seconds(value: object) -> float:
     """Return a length of time, such as 1ms, in seconds; more than none. Raises ValueError."""
     if not (length := _seconds(value)):

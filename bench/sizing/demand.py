@@ -47,7 +47,10 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What each unit of work uses, with its 95 % interval. `unit` is "node" (per second), "message" or "byte"."""
+    """What each unit of work uses, with its 95 % interval.
+
+    `unit` is "node" (per second), "message", "byte" or "batch".
+    """
 
     work: str
     unit: str
@@ -102,7 +105,7 @@ def fit(observations: Sequence[Observation], terms: Sequence[Term]) -> Demand:
     """Fit costs that are not negative, so that the squares of errors, as shares of what is predicted, are smallest.
 
     Work that the observations can't tell from other work has no cost of its own. Where all have the same copies, what a
-    copy costs is part of what a message costs.
+    copy costs is part of what a message costs; where all messages go alone, what a batch costs.
 
     Trials of one cluster start vary together, and so do those of one case, where the model does not fit it. So each
     start and each case is left out once, and both variances of the jackknife are added up (after A. C. Cameron, J. B.
@@ -110,7 +113,10 @@ def fit(observations: Sequence[Observation], terms: Sequence[Term]) -> Demand:
     Student's t has the degrees of freedom of the fewer. Raises ValueError below two cluster starts, where there are no
     more cases than costs, also without one of them, or where nothing was used.
     """
-    units = [("idle", "node"), *((term.name, unit) for term in terms for unit in ("message", "byte"))]
+    units = [
+        ("idle", "node"),
+        *((term.name, unit) for term in terms for unit in ("message", "byte", "batch")),
+    ]
     table = np.array([_row(terms, one.workload, one.nodes) for one in observations])
     use = np.array([one.use for one in observations])
     independent = _independent(table)
@@ -138,9 +144,10 @@ def fit(observations: Sequence[Observation], terms: Sequence[Term]) -> Demand:
 
 
 def _row(terms: Sequence[Term], workload: Workload, nodes: int) -> _Table:
-    """Return by how much each cost is multiplied: nodes, then messages and bytes a second of each term."""
+    """Return by how much each cost is multiplied: nodes, then messages, bytes and batches a second of each term."""
     handled = [term.times(workload) * workload.messages_per_s for term in terms]
-    return np.array([nodes, *(part for rate in handled for part in (rate, rate * workload.message_bytes))])
+    each = (1.0, workload.message_bytes, 1 / workload.batch)
+    return np.array([nodes, *(rate * times for rate in handled for times in each)])
 
 
 def _independent(table: _Table) -> list[int]:
@@ -207,6 +214,7 @@ def _inputs(workload: Workload, nodes: int) -> dict[str, float]:
         "bytes a message": workload.message_bytes,
         "copies": workload.copies,
         "groups of consumers": workload.groups,
+        "messages a batch": workload.batch,
         "nodes": nodes,
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,12 @@ from bench.sizing.workload import TERMS, Workload
 _RESOURCES = ("cpu_s", "disk_write_bytes", "net_in_bytes", "net_out_bytes", "flushes")
 """What has a cost: figures of the table `use` that grow with the work, each a second."""
 _OWNERS = ("load", "topic")
-_INPUTS = frozenset({"rate", "message_bytes", "consumers", "replicas", "min.insync.replicas", "quorums"})
+_INPUTS = frozenset(
+    {
+        *("rate", "message_bytes", "consumers", "replicas", "min.insync.replicas", "quorums"),
+        *("linger.ms", "batch.num.messages", "batching_enabled", "batching_max_publish_delay_ms"),
+    }
+)
 """Swept settings that are inputs of the model. What else is swept gives configurations with costs of their own."""
 
 
@@ -44,6 +49,17 @@ class Costs:
     demand: Demand
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Of which resource it can't be told what a role takes, and why."""
+
+    system: str
+    configuration: str
+    role: str
+    resource: str
+    reason: str
+
+
 def configuration_of(settings: Mapping[str, str]) -> str:
     """Name what a case's swept settings choose beside the inputs of the model; empty where there is nothing else."""
     return " ".join(
@@ -51,10 +67,12 @@ def configuration_of(settings: Mapping[str, str]) -> str:
     )
 
 
-def costs(trials: Iterable[MeasuredTrial], use: Iterable[Mapping[str, Any]]) -> Iterator[Costs]:
-    """Fit a model for each system, configuration, role and resource, where enough differs between the trials.
+def costs(
+    trials: Iterable[MeasuredTrial], use: Iterable[Mapping[str, Any]]
+) -> tuple[list[Costs], list[Refused]]:
+    """Fit a model for each system, configuration, role and resource; tell of which too little differs.
 
-    `use` are rows of the table `use` (docs/results.md).
+    `use` are rows of the table `use` (docs/results.md). A resource of which nothing was used costs nothing.
     """
     by_number = {trial.number: trial for trial in trials}
     by_model: dict[tuple[str, str, str, str], list[Observation]] = {}
@@ -66,9 +84,14 @@ def costs(trials: Iterable[MeasuredTrial], use: Iterable[Mapping[str, Any]]) -> 
             key = (trial.system, trial.configuration, role, row["metric"])
             observation = Observation(trial.case, trial.workload, row["nodes"], row["value"], trial.start)
             by_model.setdefault(key, []).append(observation)
+    found, refused = [], []
     for (system, configuration, role, resource), observations in by_model.items():
+        if not any(one.use for one in observations):
+            continue
         try:
             demand = fit(observations, TERMS[system, role])
-        except ValueError:  # too little differs between these trials
-            continue
-        yield Costs(system, configuration, role, resource, demand)
+        except ValueError as error:
+            refused.append(Refused(system, configuration, role, resource, str(error)))
+        else:
+            found.append(Costs(system, configuration, role, resource, demand))
+    return found, refused

@@ -10,19 +10,20 @@ from dataclasses import dataclass
 class Workload:
     """What producers send and consumers read.
 
-    Messages a second, bytes a message, copies of each (Kafka: replicas; Pulsar: write quorum), and groups of consumers
-    that read everything.
+    Messages a second, bytes a message, copies of each (Kafka: replicas; Pulsar: write quorum), groups of consumers that
+    read everything, and messages that go together in one batch, on average.
     """
 
     messages_per_s: float
     message_bytes: float
     copies: int
     groups: int
+    batch: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A kind of work: each message is handled so often, at a cost a message and a cost a byte."""
+    """A kind of work: each message is handled so often, at a cost a message, a byte and a batch."""
 
     name: str
     of_copies: int = 0

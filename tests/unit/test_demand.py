@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from bench.sizing.demand import Observation, OutsideError, fit
+from bench.sizing.demand import Demand, Observation, OutsideError, fit
 from bench.sizing.measured import MeasuredTrial, configuration_of, costs
 from bench.sizing.workload import READ, TAKEN_IN, TERMS, Workload
 
-NODE, MESSAGE, BYTE = 0.02, 40e-6, 3e-9
-"""Cores of an idle node, and CPU seconds of a message and of a byte."""
+NODE, MESSAGE, BYTE, BATCH = 0.02, 40e-6, 3e-9, 90e-6
+"""Cores of an idle node, and CPU seconds of a message, a byte and a batch."""
 BOOKIE = TERMS["pulsar", "bookie"]
 
 
 def true_use(workload: Workload, nodes: int) -> float:
     stored = workload.messages_per_s * workload.copies
     return nodes * NODE + stored * (MESSAGE + workload.message_bytes * BYTE)
+
+
+def batched_use(workload: Workload, nodes: int) -> float:
+    return true_use(workload, nodes) + workload.messages_per_s * workload.copies / workload.batch * BATCH
 
 
 def observed(noise: float = 0.0, seed: int = 1, starts: int = 4) -> list[Observation]:
@@ -37,8 +42,12 @@ def observed(noise: float = 0.0, seed: int = 1, starts: int = 4) -> list[Observa
     return found
 
 
+def bookie_demand() -> Demand:
+    return fit(observed(), BOOKIE)
+
+
 def test_costs_without_noise_are_the_true_ones() -> None:
-    demand = fit(observed(), BOOKIE)
+    demand = bookie_demand()
 
     assert [(cost.work, cost.unit) for cost in demand.costs] == [
         ("idle", "node"),
@@ -47,6 +56,23 @@ def test_costs_without_noise_are_the_true_ones() -> None:
     ]
     assert [cost.use for cost in demand.costs] == pytest.approx([NODE, MESSAGE, BYTE], rel=1e-6)
     assert demand.residuals == pytest.approx([1.0] * 48)
+
+
+def test_a_batch_has_a_cost_of_its_own_where_batches_differ() -> None:
+    workloads = [replace(one.workload, batch=batch) for one in observed(starts=1) for batch in (1.0, 8.0)]
+    demand = fit(
+        [
+            Observation(str(one), one, 3, batched_use(one, 3), start)
+            for start, one in itertools.product(("first", "second"), workloads)
+        ],
+        BOOKIE,
+    )
+
+    assert [cost.unit for cost in demand.costs] == ["node", "message", "byte", "batch"]
+    assert [cost.use for cost in demand.costs] == pytest.approx([NODE, MESSAGE, BYTE, BATCH], rel=1e-6)
+    assert demand.outside(Workload(1_000, 1_000, 3, 1, batch=20), 3) == [
+        "20 messages a batch; measured were 1 to 8."
+    ]
 
 
 def test_a_prediction_by_hand() -> None:
@@ -137,22 +163,30 @@ def measured_trials(configuration: str = "") -> list[MeasuredTrial]:
 
 
 def test_costs_of_measured_trials() -> None:
-    (found,) = costs(measured_trials("acknowledged=from disk"), use_rows(list(range(48))))
+    (found,), refused = costs(measured_trials("acknowledged=from disk"), use_rows(list(range(48))))
 
     assert (found.system, found.configuration) == ("pulsar", "acknowledged=from disk")
     assert (found.role, found.resource) == ("bookie", "cpu_s")
     assert [cost.use for cost in found.demand.costs] == pytest.approx([NODE, MESSAGE, BYTE], rel=1e-6)
+    assert refused == []
 
 
-def test_where_trials_tell_too_little_there_are_no_costs() -> None:
-    assert list(costs(measured_trials(), use_rows([0, 1, 12, 13]))) == []
-    assert list(costs(measured_trials(), use_rows(list(range(48)), "rss_bytes"))) == []
+def test_where_trials_tell_too_little_the_reason_is_told() -> None:
+    found, (refused,) = costs(measured_trials(), use_rows([0, 1, 12, 13]))
+
+    assert found == []
+    assert (refused.role, refused.resource) == ("bookie", "cpu_s")
+    assert refused.reason == "2 costs take more than 2 cases"
+
+
+def test_what_does_not_grow_with_work_has_no_cost() -> None:
+    assert costs(measured_trials(), use_rows(list(range(48)), "rss_bytes")) == ([], [])
 
 
 def test_a_trial_of_which_some_server_was_not_looked_at_does_not_count() -> None:
     rows = [row | {"nodes": 2} for row in use_rows(list(range(48)))]
 
-    assert list(costs(measured_trials(), rows)) == []
+    assert costs(measured_trials(), rows) == ([], [])
 
 
 def test_what_is_no_input_names_a_configuration() -> None:

@@ -22,6 +22,9 @@ from bench.systems.kafka import admin
 from bench.systems.kafka.admin import KafkaAdmin, spread
 from bench.systems.kafka.describe import active_controller, node_settings
 from bench.systems.kafka.nodes import data_folder, node_id
+from bench.systems.servers import Servers
+
+SERVERS = Servers(home=Path, archive=Path)
 
 
 @given(brokers=st.integers(1, 9), partitions=st.integers(1, 70), copies=st.integers(1, 9))
@@ -174,7 +177,7 @@ def asking(monkeypatch: pytest.MonkeyPatch) -> Any:
         clients = {f"10.0.0.{number}:9092": broker for number, broker in enumerate(brokers, 1)}
         monkeypatch.setattr(admin, "_client", clients.__getitem__)
         monkeypatch.setattr(admin, "_listens", lambda _node, _within_s: True)
-        return KafkaAdmin(Cluster("kafka", "4.3.1", {"broker": 3}), BROKERS)
+        return KafkaAdmin(SERVERS, Cluster("kafka", "4.3.1", {"broker": 3}), BROKERS)
 
     return asking
 

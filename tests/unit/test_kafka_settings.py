@@ -111,6 +111,15 @@ def test_a_misspelt_setting_is_shown_with_the_nearest_name(
             with_cluster(nodes={"zookeeper": 1, "controller": 1, "broker": 4}),
             "controllers or ZooKeeper, not both",
         ),
+        (with_cluster(settings={"features": {"eligible.leader.replicas.version": 1}}), None),
+        (
+            with_cluster(settings={"features": {"eligible.leader.replicas.version": "on"}}),
+            "eligible.leader.replicas.version of the features is a whole number",
+        ),
+        (
+            with_cluster(version="3.9.2", settings={"features": {"eligible.leader.replicas.version": 1}}),
+            "has no features that can be set",
+        ),
     ],
 )
 def test_what_cannot_be_is_said_in_full_sentences(case: Case, complaint: str | None) -> None:

@@ -1,4 +1,4 @@
-"""The table `costs`: what an idle node, a message and a byte take of each resource, by role."""
+"""The table `costs`: what an idle node, a message, a byte and a batch take of each resource, by role."""
 
 from __future__ import annotations
 
@@ -12,15 +12,19 @@ from bench.sizing.workload import Workload
 
 Row = Mapping[str, Any]
 
+_ALONE = 1.1
+"""Up to so many messages a request, on average, each goes alone: requests are counted in a few slices only."""
+
 
 def cost_rows(
-    trials: Sequence[TrialRecord], rows: Iterable[Row], use: Iterable[Row]
+    trials: Sequence[TrialRecord], rows: Iterable[Row], use: Sequence[Row]
 ) -> Iterator[dict[str, object]]:
     """Give the rows of the table; `rows` are those of `trials`, `use` those of `use`.
 
     There are none of runs in which something breaks.
     """
-    for fitted in costs(_measured_trials(trials, rows), use):
+    found, _ = costs(measured_trials(trials, rows, use), use)
+    for fitted in found:
         residuals = fitted.demand.residuals
         for cost in fitted.demand.costs:
             yield {
@@ -39,8 +43,13 @@ def cost_rows(
             }
 
 
-def _measured_trials(trials: Sequence[TrialRecord], rows: Iterable[Row]) -> list[MeasuredTrial]:
-    """Return what costs are fitted to: the valid trials; none where something breaks. `rows` are of `trials`."""
+def measured_trials(
+    trials: Sequence[TrialRecord], rows: Iterable[Row], use: Iterable[Row]
+) -> list[MeasuredTrial]:
+    """Return what costs are fitted to: the valid trials; none where something breaks.
+
+    `rows` are those of the table `trials`, `use` those of `use`.
+    """
     valid = {
         row["trial"]: row["throughput_msgs_per_s"]
         for row in rows
@@ -48,10 +57,18 @@ def _measured_trials(trials: Sequence[TrialRecord], rows: Iterable[Row]) -> list
     }
     if any(trial.broken for trial in trials):
         return []
-    return [_measured(trial, valid[trial.trial]) for trial in trials if trial.trial in valid]
+    batches_per_s = {
+        row["trial"]: row["value"] for row in use if (row["role"], row["metric"]) == ("broker", "requests")
+    }
+    return [
+        _measured(trial, valid[trial.trial], batches_per_s.get(trial.trial))
+        for trial in trials
+        if trial.trial in valid
+    ]
 
 
-def _measured(trial: TrialRecord, messages_per_s: float) -> MeasuredTrial:
+def _measured(trial: TrialRecord, messages_per_s: float, batches_per_s: float | None) -> MeasuredTrial:
+    """Describe a trial. Producers send a batch as one request; brokers count these."""
     case = trial.case
     nodes = {role: int(count) for role, count in case.configuration.get("nodes", {}).items()}
     return MeasuredTrial(
@@ -65,6 +82,11 @@ def _measured(trial: TrialRecord, messages_per_s: float) -> MeasuredTrial:
             message_bytes=trial.load.message_bytes or 0,
             copies=copies(case.system, trial.configured, nodes.get("broker", 1)),
             groups=trial.load.consumers or 0,
+            batch=_batch(messages_per_s / batches_per_s) if batches_per_s else 1.0,
         ),
         nodes=nodes,
     )
+
+
+def _batch(messages: float) -> float:
+    return 1.0 if messages < _ALONE else messages

@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Group, RenderableType
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from bench import numbers
 from bench.model import Change, Compared
 from bench.report import templates
-from bench.report.pages.terminal import styled
+from bench.report.pages.terminal import rich_table
 from bench.report.results import Results
 from bench.report.sections import evenness, method
 from bench.report.table import Cell, Column, Row, Table
@@ -201,19 +200,7 @@ def _limits(case: Compared, comparison: Comparison) -> str:
 
 def printed(comparison: Comparison) -> RenderableType:
     """The same for a terminal."""
-    drawn = RichTable(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-    made = table(comparison)
-    for column in made.columns:
-        drawn.add_column(
-            "\n".join(column.head.rsplit(" ", 1)),
-            justify="right" if column.kind == "number" else "left",
-            no_wrap=column.kind != "name",
-            overflow="fold",  # cut short, cases that differ in their last setting would look alike
-        )
-    for row in made.rows:
-        cells = zip(made.columns, row.cells, strict=True)
-        drawn.add_row(*(styled(cell, whole=column.kind == "name") for column, cell in cells))
-    return Group(drawn, Text(), *map(Text, _lines(comparison)))
+    return Group(rich_table(table(comparison)), Text(), *map(Text, _lines(comparison)))
 
 
 def _lines(comparison: Comparison) -> list[str]:

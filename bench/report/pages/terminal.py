@@ -14,7 +14,7 @@ from bench.report import results, sweep
 from bench.report.answer.model import Answer, ExpectationFinding
 from bench.report.run_answer import run_answer
 from bench.report.sections import certainty, delivery, effects, tables
-from bench.report.table import Cell, Column, number_cell
+from bench.report.table import Cell, Column, Table, number_cell
 
 STYLES = {
     "strong": "bold",
@@ -125,6 +125,22 @@ def _table(found: results.Results, part: sweep.Part) -> RichTable:
 def _head(column: Column) -> str | None:
     known = _SHOWN.get((column.group, column.head))
     return known if known or column.group else "\n".join(sweep.wrapped(column.head))
+
+
+def rich_table(table: Table) -> RichTable:
+    """Draw a table of the report as it is; its title and group heads are left out."""
+    shown = RichTable(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+    for column in table.columns:
+        shown.add_column(
+            "\n".join(column.head.rsplit(" ", 1)),
+            justify="right" if column.kind == "number" else "left",
+            no_wrap=column.kind != "name",
+            overflow="fold",  # cut short, cases that differ in their last setting would look alike
+        )
+    for row in table.rows:
+        cells = zip(table.columns, row.cells, strict=True)
+        shown.add_row(*(styled(cell, whole=column.kind == "name") for column, cell in cells))
+    return shown
 
 
 def styled(cell: Cell, *, whole: bool = False) -> Text:

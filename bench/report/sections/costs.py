@@ -1,4 +1,4 @@
-"""What a message and a byte take of each resource, by role: the fitted costs."""
+"""What a message, a byte and a batch take of each resource, by role: the fitted costs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RESOURCES = {
     "flushes": ("fsyncs", 1.0),
 }
 """How each resource is headed, and in which of its units it is shown."""
-_UNITS = {"node": "a second", "message": "a message", "byte": "a byte"}
+_UNITS = {"node": "a second", "message": "a message", "byte": "a byte", "batch": "a batch"}
 
 
 def tables(results: Results) -> list[Table]:

@@ -19,6 +19,7 @@ from bench.model import Cluster, Node, Topic, TopicState, of_role, text
 from bench.systems.kafka import topics
 from bench.systems.kafka.config import copies
 from bench.systems.kafka.describe import active_controller, node_settings
+from bench.systems.kafka.features import FEATURES, finalized
 from bench.systems.kafka.nodes import (
     BROKER,
     CONTROLLER,
@@ -32,6 +33,7 @@ from bench.systems.kafka.records import leave
 from bench.systems.kafka.settings import topic_settings
 from bench.systems.properties import live, require
 from bench.systems.protocols import SETTLES_S
+from bench.systems.servers import Servers
 
 _REQUEST_S = 30.0
 _LOOK_S = 2.0
@@ -85,8 +87,9 @@ class KafkaAdmin:
     A client that outlives a broker's death may go on asking the dead one for a minute.
     """
 
-    def __init__(self, cluster: Cluster, nodes: Sequence[Node]) -> None:
-        """Remember whom to ask; connects with the first action."""
+    def __init__(self, servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
+        """Remember whom to ask; connects with the first action. `servers` have the tool that tells features."""
+        self._servers = servers
         self._cluster = cluster
         self._nodes = nodes
 
@@ -226,7 +229,7 @@ class KafkaAdmin:
         """See protocols.Admin. Raises ClusterError where a live value is not the one asked for."""
         client = self._client()
         return {
-            "cluster": _cluster(client),
+            "cluster": _cluster(client) | self._features(),
             "topic": {**_topic(client, topic), "partitions": _placement(client, topic)},
             "roles": {
                 role: live(nodes, self._cluster.settings.get(role, {}), _TOLD[role], node_settings)
@@ -234,6 +237,14 @@ class KafkaAdmin:
                 if (nodes := of_role(self._nodes, role))
             },
         }
+
+    def _features(self) -> dict[str, object]:
+        """Return the levels of the features that the scenario sets; nobody is asked where it sets none."""
+        if not (asked := self._cluster.settings.get(FEATURES)):
+            return {}
+        found = finalized(self._servers.class_path(self._cluster.version), endpoint(self._nodes))
+        require("the cluster's features", asked, {name: found.get(name, "0") for name in asked})
+        return {FEATURES: {name: found.get(name, "0") for name in asked}}
 
     def close(self) -> None:
         """See protocols.Admin: nothing stays open between actions."""

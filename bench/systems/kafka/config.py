@@ -10,6 +10,7 @@ from bench import durable
 from bench.guarantee import kafka_replicas
 from bench.model import Cluster, Node, Settings, of_role, text
 from bench.systems.kafka import storage
+from bench.systems.kafka.features import FEATURES
 from bench.systems.kafka.nodes import (
     BROKER,
     CONTROLLER,
@@ -79,10 +80,10 @@ def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
 
 
 def _format(servers: Servers, cluster: Cluster, node: Node, cluster_id: str) -> None:
-    data = data_folder(node.directory)
-    if storage.can_copy(cluster.version):
+    data, features = data_folder(node.directory), cluster.settings.get(FEATURES, {})
+    if storage.can_copy(cluster.version) and not features:
         checkpoint = (FOLDER / "bootstrap.checkpoint").read_bytes()
         storage.format_by_copy(data, cluster_id, node_id(node), checkpoint)
     else:
         class_path = servers.class_path(cluster.version)
-        storage.format_by_tool(class_path, cluster_id, properties_file(node.directory), data)
+        storage.format_by_tool(class_path, cluster_id, properties_file(node.directory), data, features)

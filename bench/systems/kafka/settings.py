@@ -12,6 +12,7 @@ from bench import numbers
 from bench.model import Case, Scalar, Settings, text
 from bench.systems import processing
 from bench.systems.kafka.config import FOLDER, copies
+from bench.systems.kafka.features import FEATURES
 from bench.systems.kafka.nodes import BROKER, CONTROLLER, MOST_NODES, ROLES, ZOOKEEPER
 from bench.systems.processing import AFTER, BEFORE, PROCESSOR
 from bench.systems.properties import is_whole, listed, misvalued
@@ -131,6 +132,8 @@ def topic_settings(settings: Settings) -> dict[str, Scalar]:
 def _role_properties(role: str, version: str) -> Mapping[str, str]:
     if role == ZOOKEEPER:
         return listed(FOLDER / "zookeeper-properties.txt")
+    if role == FEATURES:
+        return listed(FOLDER / "features.txt")
     return server_properties(before_4=version[:2] in {"2.", "3."}) if role in ROLES else {}
 
 
@@ -175,6 +178,8 @@ def _version(case: Case) -> Iterator[str]:
         how = "with ZooKeeper" if with_zookeeper else "without ZooKeeper"
         said = ".".join(map(str, oldest))
         yield f"Kafka {case.cluster.version} is too old: clusters {how} are run from {said} on."
+    if case.cluster.settings.get(FEATURES) and version < _FIRST_WITHOUT:
+        yield f"Kafka {case.cluster.version} has no features that can be set: they are known from 4.0 on."
     if with_zookeeper and version >= _FIRST_WITHOUT:
         yield f"Kafka {case.cluster.version} knows no ZooKeeper any more: 3.9 was the last that did."
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench import durable
 from bench.errors import ClusterError
+from bench.model import Settings, text
 
 _CHECKPOINT_OF = "4.3."
 _TOOL = "kafka.tools.StorageTool"
@@ -39,10 +40,16 @@ def format_by_copy(data: Path, cluster_id: str, node_id: int, checkpoint: bytes)
     durable.write(data / "bootstrap.checkpoint", checkpoint)
 
 
-def format_by_tool(class_path: str, cluster_id: str, configuration: Path, data: Path) -> None:
-    """Format one node's log folder with the server's own tool; raises ClusterError with what it said."""
+def format_by_tool(
+    class_path: str, cluster_id: str, configuration: Path, data: Path, features: Settings
+) -> None:
+    """Format one node's log folder with the server's own tool; `features` have their levels by name.
+
+    Raises ClusterError with what the tool said.
+    """
     command = ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", class_path, _TOOL]
     command += ["format", "-t", cluster_id, "-c", str(configuration)]
+    command += [part for name, level in features.items() for part in ("--feature", f"{name}={text(level)}")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = done.stderr.strip() or done.stdout.strip()

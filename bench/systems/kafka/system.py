@@ -74,7 +74,7 @@ class Kafka:
 
     def admin(self, cluster: Cluster, nodes: Sequence[Node]) -> Admin:
         """See protocols.System."""
-        return KafkaAdmin(cluster, nodes)
+        return KafkaAdmin(self._servers, cluster, nodes)
 
     def producers(
         self, endpoint: str, topic: Topic, case_producer: Settings, count: int, window: int

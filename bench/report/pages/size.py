@@ -1,0 +1,162 @@
+"""The page of a cluster's size: how many nodes of each role carry a requirement, and what decides that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from bench import numbers
+from bench.report import pdf, style, templates
+from bench.report.pages.terminal import rich_table
+from bench.report.table import Cell, Column, Row, Table
+from bench.sizing.cluster import DISK_SPACE, NodeType, Requirement, RoleSize
+
+NAMES = {
+    "cpu_s": "CPU",
+    "net_in_bytes": "network in",
+    "net_out_bytes": "network out",
+    "disk_write_bytes": "disk writes",
+    DISK_SPACE: "disk space",
+}
+"""What each resource is called."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSize:
+    """The sizes of a system's roles, in one configuration.
+
+    `variations` has the nodes of each role with one input of the requirement changed, by what was changed; None where
+    no number of nodes would be enough.
+    """
+
+    system: str
+    configuration: str
+    roles: Sequence[RoleSize]
+    variations: Mapping[str, Mapping[str, int | None]]
+
+    @property
+    def title(self) -> str:
+        """The system, and its configuration where a run has several."""
+        return f"{self.system.capitalize()} {self.configuration}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """All clusters that would carry a requirement, read from `file`, by the costs that `run` measured."""
+
+    run: str
+    file: Path
+    requirement: Requirement
+    nodes: Mapping[str, NodeType]
+    clusters: Sequence[ClusterSize]
+
+    @property
+    def asked(self) -> str:
+        """The requirement, in a sentence."""
+        wanted, peak = self.requirement, self.requirement.peak
+        batches = f", {numbers.about(peak.batch)} in a batch" if peak.batch > 1 else ""
+        return (
+            f"{numbers.rate(peak.messages_per_s)} messages/s of {numbers.count(peak.message_bytes)} bytes at the peak"
+            f"{batches}; copies of each: {peak.copies}; {numbers.plural(peak.groups, 'consumer group')}; "
+            f"kept for {numbers.seconds(wanted.retention_s)}; "
+            f"{numbers.plural(wanted.node_failures, 'node')} of each role may be gone."
+        )
+
+    @property
+    def answers(self) -> list[str]:
+        """A sentence for each cluster."""
+        return [
+            f"{cluster.title} needs {' and '.join(map(self._role, cluster.roles))}{self._price(cluster)}."
+            for cluster in self.clusters
+        ]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What lies beyond what was measured, by cluster and role; empty where all lies within."""
+        return [
+            f"{cluster.title}, {role.role}: {line}"
+            for cluster in self.clusters
+            for role in cluster.roles
+            for line in role.outside
+        ]
+
+    def _role(self, role: RoleSize) -> str:
+        span = f"{role.least} to {role.nodes}" if role.least < role.nodes else f"{role.nodes}"
+        return (
+            f"{numbers.plural(role.nodes, role.role)} (95 % interval of the model: {span}; "
+            f"{NAMES[role.binding]} decides)"
+        )
+
+    def _price(self, cluster: ClusterSize) -> str:
+        prices = [self.nodes[role.role].price for role in cluster.roles]
+        known = [price * role.nodes for price, role in zip(prices, cluster.roles, strict=True) if price]
+        return f", at a price of {numbers.rate(sum(known))}" if len(known) == len(prices) else ""
+
+
+def use_table(cluster: ClusterSize, requirement: Requirement) -> Table:
+    """A row a role: its nodes, what decides their number, and what the peak uses of each resource."""
+    resources = [name for name in NAMES if any(name in role.use for role in cluster.roles)]
+    gone = f"with {requirement.node_failures} gone"
+    columns = (
+        Column("role", "name"),
+        Column("nodes"),
+        Column("by the costs themselves"),
+        Column("decided by", "name"),
+        *(Column(f"{NAMES[name]} at the peak") for name in resources),
+        *(Column(f"{NAMES[name]} {gone}") for name in resources),
+    )
+    return Table(
+        cluster.title, columns, tuple(_use_row(role, resources) for role in cluster.roles), cluster.system
+    )
+
+
+def _use_row(role: RoleSize, resources: Sequence[str]) -> Row:
+    counts = (Cell(str(role.nodes), "strong"), Cell(str(role.likely)))
+    shares = (numbers.share(shares.get(name)) for shares in (role.use, role.left) for name in resources)
+    return Row((Cell(role.role), *counts, Cell(NAMES[role.binding]), *map(Cell, shares)))
+
+
+def variation_table(cluster: ClusterSize) -> Table:
+    """A row a role: how many nodes with one input changed."""
+    columns = (Column("role", "name"), Column("as asked"), *map(Column, cluster.variations))
+    rows = tuple(
+        Row((Cell(role.role), Cell(str(role.nodes), "strong"), *_varied(cluster, role.role)))
+        for role in cluster.roles
+    )
+    return Table(f"{cluster.title}, nodes with one input changed", columns, rows, cluster.system)
+
+
+def _varied(cluster: ClusterSize, role: str) -> Iterator[Cell]:
+    for by_role in cluster.variations.values():
+        nodes = by_role.get(role)
+        yield Cell("never enough", "bad") if nodes is None else Cell(str(nodes))
+
+
+def printed(sizing: Sizing) -> RenderableType:
+    """Answers and tables for a terminal."""
+    shown: list[RenderableType] = [
+        Text(sizing.asked, "dim"),
+        *(Text(answer, "bold") for answer in sizing.answers),
+    ]
+    for cluster in sizing.clusters:
+        for table in (use_table(cluster, sizing.requirement), variation_table(cluster)):
+            shown += [Text(f"\n{table.title}", "bold"), rich_table(table)]
+    shown += [Text(f"\nbeyond what was measured: {line}", "yellow") for line in sizing.warnings]
+    return Group(*shown)
+
+
+def write(sizing: Sizing) -> tuple[Path, Path]:
+    """Write HTML and PDF beside the requirement's file; return their paths. Raises ReportError."""
+    tables = [
+        (use_table(cluster, sizing.requirement), variation_table(cluster)) for cluster in sizing.clusters
+    ]
+    looks = {cluster.system: style.look(cluster.system) for cluster in sizing.clusters}
+    html = templates.page("size.html.j2", {"sizing": sizing, "tables": tables, "looks": looks})
+    page, paper = (sizing.file.with_suffix(end) for end in (".html", ".pdf"))
+    page.write_text(html, encoding="utf-8")
+    pdf.write(html, paper)
+    return page, paper

@@ -1,0 +1,185 @@
+"""How many nodes of a role carry a workload, by what its work costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bench.sizing.demand import Demand, Prediction
+from bench.sizing.workload import Workload
+
+DISK_SPACE = "disk_bytes"
+"""Named beside the resources of a `Demand`: what is stored, over what the disks hold."""
+_STORES = frozenset({("kafka", "broker"), ("pulsar", "bookie")})
+_MOST_NODES = 1_000
+_MORE = 1.25
+
+
+@dataclass(frozen=True, slots=True)
+class NodeType:
+    """What one node has: cores, bytes a second of its network in each direction and of its disk, bytes of its disk.
+
+    `price`: in any currency, for any time; None where nobody asked for it.
+    """
+
+    cores: float
+    network: float
+    disk_write: float
+    disk: float
+    price: float | None = None
+
+    @property
+    def has(self) -> dict[str, float]:
+        """How much of each resource there is, a second."""
+        return {
+            "cpu_s": self.cores,
+            "net_in_bytes": self.network,
+            "net_out_bytes": self.network,
+            "disk_write_bytes": self.disk_write,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What a cluster must carry: its mean workload, and by how much the peak, later, is above it.
+
+    `growth` is how many times today's messages it must carry. `utilisation` is the highest share of a resource that the
+    peak may use with `node_failures` nodes gone, `disk_filled` that of the disks; `retention_s` is how long messages
+    stay.
+    """
+
+    mean: Workload
+    peak_over_mean: float
+    growth: float
+    retention_s: float
+    node_failures: int
+    utilisation: float
+    disk_filled: float
+
+    @property
+    def peak(self) -> Workload:
+        """The workload at the peak, once it has grown."""
+        return replace(self.mean, messages_per_s=self.mean.messages_per_s * self.growth * self.peak_over_mean)
+
+    @property
+    def stored_bytes(self) -> float:
+        """How many bytes of messages all copies have, once the workload has grown."""
+        mean = self.mean
+        return mean.messages_per_s * self.growth * mean.message_bytes * mean.copies * self.retention_s
+
+    def variations(self) -> Iterator[tuple[str, Requirement]]:
+        """Give the same requirement with one input changed at a time, by what was changed."""
+        mean = self.mean
+        means = {
+            "25 % more messages": replace(mean, messages_per_s=mean.messages_per_s * _MORE),
+            "25 % larger messages": replace(mean, message_bytes=mean.message_bytes * _MORE),
+            "one more copy": replace(mean, copies=mean.copies + 1),
+            "one more group": replace(mean, groups=mean.groups + 1),
+        }
+        for words, changed in means.items():
+            yield words, replace(self, mean=changed)
+        yield "25 % longer retention", replace(self, retention_s=self.retention_s * _MORE)
+        yield "one more failure", replace(self, node_failures=self.node_failures + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSize:
+    """How many nodes of a role are needed.
+
+    `nodes` is by the upper ends of the predictions' intervals, `likely` by the predictions themselves, `least` by the
+    lower ends. `use` is the share of each resource that the peak takes with all nodes, `left` with the failed ones
+    gone, both by the upper ends; `binding` is the resource nearest to its limit. `outside` has a sentence for each
+    input that lies far from what was measured.
+    """
+
+    role: str
+    nodes: int
+    likely: int
+    least: int
+    binding: str
+    use: Mapping[str, float]
+    left: Mapping[str, float]
+    outside: Sequence[str]
+
+
+class SizeError(ValueError):
+    """No number of nodes carries the workload."""
+
+
+def size(
+    system: str, role: str, demands: Mapping[str, Demand], requirement: Requirement, node: NodeType
+) -> RoleSize:
+    """Find the fewest nodes that keep every limit; `demands` are by resource.
+
+    Raises SizeError where a thousand nodes do not.
+    """
+    high, likely, low = (
+        _Role(system, role, demands, requirement, node, end)
+        for end in (
+            lambda told: told.interval.high,
+            lambda told: told.use,
+            lambda told: told.interval.low,
+        )
+    )
+    nodes = high.fewest()
+    working = nodes - requirement.node_failures
+    left = high.shares(working)
+    outside = (line for demand in demands.values() for line in demand.outside(requirement.peak, working))
+    return RoleSize(
+        role=role,
+        nodes=nodes,
+        likely=likely.fewest(),
+        least=low.fewest(),
+        binding=high.binding(working),
+        use=high.shares(nodes),
+        left=left,
+        outside=list(dict.fromkeys(outside)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Role:
+    """The nodes of a role under the peak, by one end of the predictions' intervals."""
+
+    system: str
+    role: str
+    demands: Mapping[str, Demand]
+    requirement: Requirement
+    node: NodeType
+    end: Callable[[Prediction], float]
+
+    @property
+    def stores(self) -> bool:
+        return (self.system, self.role) in _STORES
+
+    def fewest(self) -> int:
+        """Return the fewest nodes that keep each limit with the failed ones gone, and hold all copies."""
+        least = self.requirement.mean.copies if self.stores else 1
+        for working in range(least, _MOST_NODES + 1):
+            if all(share <= self.limit(name) for name, share in self.shares(working).items()):
+                return working + self.requirement.node_failures
+        share = self.shares(_MOST_NODES)[binding := self.binding(_MOST_NODES)]
+        message = (
+            f"{_MOST_NODES:,} nodes of the role {self.role} would still use {share:.0%} of their {binding}"
+        )
+        raise SizeError(message)
+
+    def limit(self, name: str) -> float:
+        return self.requirement.disk_filled if name == DISK_SPACE else self.requirement.utilisation
+
+    def binding(self, working: int) -> str:
+        """Return the resource that is nearest to its limit."""
+        shares = self.shares(working)
+        return max(shares, key=lambda name: shares[name] / self.limit(name))
+
+    def shares(self, working: int) -> dict[str, float]:
+        """Return which share of each resource so many nodes use at the peak."""
+        peak, has = self.requirement.peak, self.node.has
+        found = {
+            name: self.end(demand.predict(peak, working, extrapolate=True)) / (has[name] * working)
+            for name, demand in self.demands.items()
+            if name in has
+        }
+        if self.stores:
+            found[DISK_SPACE] = self.requirement.stored_bytes / (self.node.disk * working)
+        return found

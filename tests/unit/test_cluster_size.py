@@ -1,0 +1,81 @@
+"""How many nodes carry a workload, worked out by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bench.sizing.cluster import DISK_SPACE, NodeType, Requirement, SizeError, size
+from bench.sizing.workload import Workload
+from tests.unit.test_demand import bookie_demand
+
+NODE = NodeType(cores=1.0, network=1e9, disk_write=1e9, disk=1e12)
+REQUIREMENT = Requirement(
+    mean=Workload(10_000, 1_000, copies=3, groups=1),
+    peak_over_mean=2.0,
+    growth=1.5,
+    retention_s=0.0,
+    node_failures=1,
+    utilisation=0.6,
+    disk_filled=0.75,
+)
+
+
+def test_the_cpu_decides() -> None:
+    """30,000 messages/s at the peak, 90,000 stored, at 40 us + 1,000 x 3 ns each: 3.87 cores of work.
+
+    n nodes idle at 0.02 cores each, and may use 0.6: n (0.6 - 0.02) >= 3.87, so n = 7, and one more that may fail.
+    """
+    found = size("pulsar", "bookie", {"cpu_s": bookie_demand()}, REQUIREMENT, NODE)
+
+    assert (found.nodes, found.likely, found.least, found.binding) == (8, 8, 8, "cpu_s")
+    assert found.left["cpu_s"] == pytest.approx((3.87 + 7 * 0.02) / 7)
+    assert found.use["cpu_s"] == pytest.approx((3.87 + 8 * 0.02) / 8)
+
+
+def test_the_disks_space_decides() -> None:
+    """15,000 messages/s of 1,000 bytes, three copies, 10 days: 38.88 TB; 0.75 TB a node take 52, and one may fail."""
+    wanted = replace(REQUIREMENT, retention_s=10 * 86_400.0)
+
+    found = size("pulsar", "bookie", {"cpu_s": bookie_demand()}, wanted, NODE)
+
+    assert (found.nodes, found.binding) == (53, DISK_SPACE)
+    assert found.left[DISK_SPACE] == pytest.approx(38.88 / 52)
+
+
+def test_there_are_as_many_nodes_as_copies_and_those_that_may_fail() -> None:
+    small = replace(REQUIREMENT, mean=Workload(300, 1_000, copies=3, groups=1), node_failures=2)
+
+    assert size("pulsar", "bookie", {"cpu_s": bookie_demand()}, small, NODE).nodes == 5
+
+
+def test_a_broker_of_pulsar_stores_nothing() -> None:
+    found = size("pulsar", "broker", {"cpu_s": bookie_demand()}, REQUIREMENT, NODE)
+
+    assert DISK_SPACE not in found.left
+
+
+def test_what_lies_far_from_what_was_measured_is_told() -> None:
+    found = size("pulsar", "bookie", {"cpu_s": bookie_demand()}, REQUIREMENT, NODE)
+
+    assert found.outside == [
+        "4,285.71 messages a second and node; measured were 166.667 to 666.667.",
+        "7 nodes; measured were 3 to 3.",
+    ]
+
+
+def test_nodes_that_are_busy_when_idle_are_never_enough() -> None:
+    with pytest.raises(SizeError, match="bookie"):
+        size("pulsar", "bookie", {"cpu_s": bookie_demand()}, REQUIREMENT, replace(NODE, cores=0.03))
+
+
+def test_one_input_at_a_time_is_changed() -> None:
+    changed = dict(replace(REQUIREMENT, retention_s=1_000.0).variations())
+
+    assert changed["25 % more messages"].peak == Workload(37_500, 1_000, 3, 1)
+    assert changed["25 % larger messages"].peak == Workload(30_000, 1_250, 3, 1)
+    assert changed["one more copy"].peak == Workload(30_000, 1_000, 4, 1)
+    assert changed["one more group"].peak == Workload(30_000, 1_000, 3, 2)
+    assert changed["25 % longer retention"].retention_s == 1_250
+    assert changed["one more failure"].node_failures == 2
