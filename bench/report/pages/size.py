@@ -98,26 +98,43 @@ class Sizing:
 
 
 def use_table(cluster: ClusterSize, requirement: Requirement) -> Table:
-    """A row a role: its nodes, what decides their number, and what the peak uses of each resource."""
-    resources = [name for name in NAMES if any(name in role.use for role in cluster.roles)]
+    """A row for each resource of a role: how much of it the peak takes."""
     gone = f"with {requirement.node_failures} gone"
     columns = (
-        Column("role", "name"),
-        Column("nodes"),
-        Column("by the costs themselves"),
-        Column("decided by", "name"),
-        *(Column(f"{NAMES[name]} at the peak") for name in resources),
-        *(Column(f"{NAMES[name]} {gone}") for name in resources),
+        *(Column("role", "name"), Column("resource", "name")),
+        *(Column("at the peak"), Column(gone), Column("limit")),
     )
-    return Table(
-        cluster.title, columns, tuple(_use_row(role, resources) for role in cluster.roles), cluster.system
-    )
+    rows = tuple(row for role in cluster.roles for row in _use_rows(role, requirement))
+    return Table(f"{cluster.title}, share of each resource", columns, rows, cluster.system)
 
 
-def _use_row(role: RoleSize, resources: Sequence[str]) -> Row:
-    counts = (Cell(str(role.nodes), "strong"), Cell(str(role.likely)))
-    shares = (numbers.share(shares.get(name)) for shares in (role.use, role.left) for name in resources)
-    return Row((Cell(role.role), *counts, Cell(NAMES[role.binding]), *map(Cell, shares)))
+def _use_rows(role: RoleSize, requirement: Requirement) -> Iterator[Row]:
+    for number, name in enumerate(name for name in NAMES if name in role.use):
+        tone = "strong" if name == role.binding else "plain"
+        limit = requirement.disk_filled if name == DISK_SPACE else requirement.utilisation
+        shares = (numbers.share(share) for share in (role.use[name], role.left[name], limit))
+        texts = (role.role, NAMES[name], *shares)
+        yield Row(tuple(Cell(text, tone) for text in texts), opens=number == 0)
+
+
+def deciding_table(cluster: ClusterSize, requirement: Requirement) -> Table:
+    """A row a role: its nodes, and how much the peak takes of what decides their number."""
+    gone = f"with {requirement.node_failures} gone"
+    columns = (
+        *(
+            Column("role", "name"),
+            Column("nodes"),
+            Column("by the costs themselves"),
+            Column("decided by", "name"),
+        ),
+        *(Column("at the peak"), Column(gone)),
+    )
+    rows = []
+    for role in cluster.roles:
+        shares = (numbers.share(shares[role.binding]) for shares in (role.use, role.left))
+        counts = (Cell(str(role.nodes), "strong"), Cell(str(role.likely)))
+        rows.append(Row((Cell(role.role), *counts, Cell(NAMES[role.binding]), *map(Cell, shares))))
+    return Table(cluster.title, columns, tuple(rows), cluster.system)
 
 
 def variation_table(cluster: ClusterSize) -> Table:
@@ -143,7 +160,7 @@ def printed(sizing: Sizing) -> RenderableType:
         *(Text(answer, "bold") for answer in sizing.answers),
     ]
     for cluster in sizing.clusters:
-        for table in (use_table(cluster, sizing.requirement), variation_table(cluster)):
+        for table in (deciding_table(cluster, sizing.requirement), variation_table(cluster)):
             shown += [Text(f"\n{table.title}", "bold"), rich_table(table)]
     shown += [Text(f"\nbeyond what was measured: {line}", "yellow") for line in sizing.warnings]
     return Group(*shown)
@@ -152,7 +169,13 @@ def printed(sizing: Sizing) -> RenderableType:
 def write(sizing: Sizing) -> tuple[Path, Path]:
     """Write HTML and PDF beside the requirement's file; return their paths. Raises ReportError."""
     tables = [
-        (use_table(cluster, sizing.requirement), variation_table(cluster)) for cluster in sizing.clusters
+        table
+        for cluster in sizing.clusters
+        for table in (
+            deciding_table(cluster, sizing.requirement),
+            variation_table(cluster),
+            use_table(cluster, sizing.requirement),
+        )
     ]
     looks = {cluster.system: style.look(cluster.system) for cluster in sizing.clusters}
     html = templates.page("size.html.j2", {"sizing": sizing, "tables": tables, "looks": looks})
