@@ -46,7 +46,9 @@ def cost_rows(
 def measured_trials(
     trials: Sequence[TrialRecord], rows: Iterable[Row], use: Iterable[Row]
 ) -> list[MeasuredTrial]:
-    """Return what costs are fitted to: the valid trials; none where something breaks.
+    """Return what costs are fitted to: the valid trials with a rate of their own; none where something breaks.
+
+    Without one (a closed loop) it is the servers' speed that sets the rate, and what a message costs decides both.
 
     `rows` are those of the table `trials`, `use` those of `use`.
     """
@@ -63,7 +65,7 @@ def measured_trials(
     return [
         _measured(trial, valid[trial.trial], batches_per_s.get(trial.trial))
         for trial in trials
-        if trial.trial in valid
+        if trial.trial in valid and trial.open_loop
     ]
 
 

@@ -62,7 +62,7 @@ class Sizing:
         return (
             f"{numbers.rate(peak.messages_per_s)} messages/s of {numbers.count(peak.message_bytes)} bytes at the peak"
             f"{batches}; copies of each: {peak.copies}; {numbers.plural(peak.groups, 'consumer group')}; "
-            f"kept for {numbers.seconds(wanted.retention_s)}; "
+            f"retention {numbers.seconds(wanted.retention_s)}; "
             f"{numbers.plural(wanted.node_failures, 'node')} of each role may be gone."
         )
 
