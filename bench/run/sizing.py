@@ -31,7 +31,7 @@ def sizing(run: Path, file: Path, *, extrapolate: bool) -> Sizing:
     wanted, nodes = requirement(file)
     measured = _measured(run, nodes)
     for system in dict.fromkeys(system for system, _ in measured):
-        for role in set(_roles(system)).difference(nodes):
+        for role in [role for role in _roles(system) if role not in nodes]:
             raise BenchError(
                 f"{file}: nodes.{role} is missing: {run.name} measured {system}, which has nodes of this role"
             )
@@ -64,8 +64,9 @@ def _measured(
     ]
     untold += [
         f"what a {role} of {system} takes"
-        for system in {one.system for one in found}
-        for role in set(_roles(system)).difference(one.role for one in found if one.system == system)
+        for system in dict.fromkeys(one.system for one in found)
+        for role in _roles(system)
+        if not any((one.system, one.role) == (system, role) for one in found)
     ]
     if untold or not found:
         raise BenchError(

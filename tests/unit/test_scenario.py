@@ -6,6 +6,7 @@ import yaml
 
 from bench.errors import ScenarioError
 from bench.faults.schema import document
+from bench.run.plan import plan
 from bench.scenario import cases, find, load, names
 
 MINIMAL = """\
@@ -193,6 +194,21 @@ def test_an_unknown_scenario_is_refused_with_the_nearest_name() -> None:
 @pytest.mark.parametrize("profile", ["quick", "standard", "full"])
 def test_every_scenario_of_the_catalogue_reads_in_every_profile(name: str, profile: str) -> None:
     assert load(find(name), profile).scenario.question
+
+
+def of_the_usual_versions() -> list[str]:
+    """Scenarios that no other server must be fetched for."""
+    return [
+        name
+        for name in sorted(names())
+        if not any(spec.version for spec in load(find(name)).scenario.systems.chosen().values())
+    ]
+
+
+@pytest.mark.parametrize("name", of_the_usual_versions())
+@pytest.mark.parametrize("profile", ["quick", "standard", "full"])
+def test_a_scenario_of_the_usual_versions_can_be_planned_in_every_profile(name: str, profile: str) -> None:
+    assert plan(load(find(name), profile), seed=1).trials
 
 
 @pytest.mark.parametrize("name", sorted(names()))
