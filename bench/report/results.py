@@ -149,6 +149,11 @@ class Results:
         return len(self.slices) > 0
 
     @property
+    def trial_rows(self) -> list[dict[str, Any]]:
+        """The rows of `trials` as mappings."""
+        return records(self.trials)
+
+    @property
     def valid(self) -> pd.DataFrame:
         """The trials that enter statistics."""
         return self.trials[self.trials["verdict"] == "valid"]
@@ -214,6 +219,11 @@ def table(run: Path, name: str) -> pd.DataFrame:
             f"{_again(path)}"
         )
     return found
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return a table's rows as mappings by column."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
 def _added_table(run: Path, name: str) -> pd.DataFrame:

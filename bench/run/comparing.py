@@ -90,8 +90,8 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
             '--match "CASE OF THE FIRST = CASE OF THE SECOND"'
         )
     gone = had - has - {trial["name"] for trial in other.plan.get("trials", ())}
-    rows = [row for row in _rows(one) if row["case"] not in gone]
-    cases = comparison.compare(rows, _rows(other), rule.metric, rule.threshold)
+    rows = [row for row in one.trial_rows if row["case"] not in gone]
+    cases = comparison.compare(rows, other.trial_rows, rule.metric, rule.threshold)
     return page.Comparison(
         first=one,
         second=other,
@@ -108,7 +108,7 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
 def _require(metric: str, first: Results, second: Results) -> None:
     """Refuse a figure that one of the runs has in no trial; of one in which nothing was acknowledged none is asked."""
     for which, found in (("first", first), ("second", second)):
-        trials = [row for row in _rows(found) if row["verdict"] == "valid" and row[RATES[0]] != 0]
+        trials = [row for row in found.trial_rows if row["verdict"] == "valid" and row[RATES[0]] != 0]
         if trials and not _has(metric, trials):
             known = ", ".join(name for name in (*RATES, *TIMES) if _has(name, trials))
             raise UnlikeError(
@@ -155,10 +155,6 @@ def show(comparison: Comparison, out: Path) -> None:
     console.print(page.printed(comparison))
     folder = out / f"compare-{comparison.first.run.name}-{comparison.second.run.name}"
     console.print(str(page.write(comparison, folder)), soft_wrap=True, highlight=False)
-
-
-def _rows(found: Results) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in found.trials.to_dict("records")]
 
 
 def _some(cases: Iterable[str]) -> str:

@@ -51,7 +51,7 @@ class _RequirementSpec(Strict):
     disk_filled: Share = 0.75
 
 
-def requirement(file: Path) -> tuple[Requirement, Mapping[str, NodeType]]:
+def read_requirement(file: Path) -> tuple[Requirement, Mapping[str, NodeType]]:
     """Read a requirement and the type of node of each role. Raises ScenarioError naming file, line and key."""
     spec = checked(located.read(file), _RequirementSpec)
     wanted = Requirement(

@@ -67,6 +67,10 @@ class Requirement:
         mean = self.mean
         return mean.messages_per_s * self.growth * mean.message_bytes * mean.copies * self.retention_s
 
+    def limit(self, resource: str) -> float:
+        """Return the highest share of a resource, or of the disks' space, that may be used."""
+        return self.disk_filled if resource == DISK_SPACE else self.utilisation
+
     def variations(self) -> Iterator[tuple[str, Requirement]]:
         """Give the same requirement with one input changed at a time, by what was changed."""
         mean = self.mean
@@ -88,7 +92,7 @@ class RoleSize:
 
     `nodes` is by the upper ends of the predictions' intervals, `likely` by the predictions themselves, `least` by the
     lower ends. `use` is the share of each resource that the peak takes with all nodes, `left` with the failed ones
-    gone, both by the upper ends; `binding` is the resource nearest to its limit. `outside` has a sentence for each
+    gone. Both are by the upper ends. `binding` is the resource nearest to its limit. `outside` has a sentence for each
     input that lies far from what was measured.
     """
 
@@ -116,9 +120,9 @@ def size(
     high, likely, low = (
         _Role(system, role, demands, requirement, node, end)
         for end in (
-            lambda told: told.interval.high,
-            lambda told: told.use,
-            lambda told: told.interval.low,
+            lambda prediction: prediction.interval.high,
+            lambda prediction: prediction.use,
+            lambda prediction: prediction.interval.low,
         )
     )
     nodes = high.fewest()
@@ -156,7 +160,7 @@ class _Role:
         """Return the fewest nodes that keep each limit with the failed ones gone, and hold all copies."""
         least = self.requirement.mean.copies if self.stores else 1
         for working in range(least, _MOST_NODES + 1):
-            if all(share <= self.limit(name) for name, share in self.shares(working).items()):
+            if all(share <= self.requirement.limit(name) for name, share in self.shares(working).items()):
                 return working + self.requirement.node_failures
         share = self.shares(_MOST_NODES)[binding := self.binding(_MOST_NODES)]
         message = (
@@ -164,22 +168,19 @@ class _Role:
         )
         raise SizeError(message)
 
-    def limit(self, name: str) -> float:
-        return self.requirement.disk_filled if name == DISK_SPACE else self.requirement.utilisation
-
     def binding(self, working: int) -> str:
         """Return the resource that is nearest to its limit."""
         shares = self.shares(working)
-        return max(shares, key=lambda name: shares[name] / self.limit(name))
+        return max(shares, key=lambda name: shares[name] / self.requirement.limit(name))
 
     def shares(self, working: int) -> dict[str, float]:
         """Return which share of each resource so many nodes use at the peak."""
         peak, has = self.requirement.peak, self.node.has
-        found = {
+        shares = {
             name: self.end(demand.predict(peak, working, extrapolate=True)) / (has[name] * working)
             for name, demand in self.demands.items()
             if name in has
         }
         if self.stores:
-            found[DISK_SPACE] = self.requirement.stored_bytes / (self.node.disk * working)
-        return found
+            shares[DISK_SPACE] = self.requirement.stored_bytes / (self.node.disk * working)
+        return shares

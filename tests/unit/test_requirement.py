@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.errors import ScenarioError
-from bench.scenario.requirement import requirement
+from bench.scenario.requirement import read_requirement
 
 _TEXT = """\
 messages_per_s: 10000
@@ -30,7 +30,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_a_requirement_is_read_in_base_units(tmp_path: Path) -> None:
-    wanted, nodes = requirement(written(tmp_path, _TEXT))
+    wanted, nodes = read_requirement(written(tmp_path, _TEXT))
 
     assert wanted.peak.messages_per_s == pytest.approx(30_000)
     assert wanted.peak.batch == 20
@@ -53,4 +53,4 @@ def test_a_requirement_is_read_in_base_units(tmp_path: Path) -> None:
 )
 def test_a_wrong_key_is_named(tmp_path: Path, change: tuple[str, str], said: str) -> None:
     with pytest.raises(ScenarioError, match=said):
-        requirement(written(tmp_path, _TEXT.replace(*change)))
+        read_requirement(written(tmp_path, _TEXT.replace(*change)))

@@ -23,8 +23,8 @@ def cost_rows(
 
     There are none of runs in which something breaks.
     """
-    found, _ = costs(measured_trials(trials, rows, use), use)
-    for fitted in found:
+    models, _ = costs(measured_trials(trials, rows, use), use)
+    for fitted in models:
         residuals = fitted.demand.residuals
         for cost in fitted.demand.costs:
             yield {

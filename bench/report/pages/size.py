@@ -55,15 +55,15 @@ class Sizing:
     clusters: Sequence[ClusterSize]
 
     @property
-    def asked(self) -> str:
+    def summary(self) -> str:
         """The requirement, in a sentence."""
-        wanted, peak = self.requirement, self.requirement.peak
+        peak = self.requirement.peak
         batches = f", {numbers.about(peak.batch)} in a batch" if peak.batch > 1 else ""
         return (
             f"{numbers.rate(peak.messages_per_s)} messages/s of {numbers.count(peak.message_bytes)} bytes at the peak"
             f"{batches}; copies of each: {peak.copies}; {numbers.plural(peak.groups, 'consumer group')}; "
-            f"retention {numbers.seconds(wanted.retention_s)}; "
-            f"{numbers.plural(wanted.node_failures, 'node')} of each role may be gone."
+            f"retention {numbers.seconds(self.requirement.retention_s)}; "
+            f"{numbers.plural(self.requirement.node_failures, 'node')} of each role may be gone."
         )
 
     @property
@@ -93,8 +93,10 @@ class Sizing:
 
     def _price(self, cluster: ClusterSize) -> str:
         prices = [self.nodes[role.role].price for role in cluster.roles]
-        known = [price * role.nodes for price, role in zip(prices, cluster.roles, strict=True) if price]
-        return f", at a price of {numbers.rate(sum(known))}" if len(known) == len(prices) else ""
+        if None in prices:
+            return ""
+        total = sum((price or 0.0) * role.nodes for price, role in zip(prices, cluster.roles, strict=True))
+        return f", at a price of {numbers.rate(total)}"
 
 
 def use_table(cluster: ClusterSize, requirement: Requirement) -> Table:
@@ -111,8 +113,7 @@ def use_table(cluster: ClusterSize, requirement: Requirement) -> Table:
 def _use_rows(role: RoleSize, requirement: Requirement) -> Iterator[Row]:
     for number, name in enumerate(name for name in NAMES if name in role.use):
         tone = "strong" if name == role.binding else "plain"
-        limit = requirement.disk_filled if name == DISK_SPACE else requirement.utilisation
-        shares = (numbers.share(share) for share in (role.use[name], role.left[name], limit))
+        shares = map(numbers.share, (role.use[name], role.left[name], requirement.limit(name)))
         texts = (role.role, NAMES[name], *shares)
         yield Row(tuple(Cell(text, tone) for text in texts), opens=number == 0)
 
@@ -121,13 +122,8 @@ def deciding_table(cluster: ClusterSize, requirement: Requirement) -> Table:
     """A row a role: its nodes, and how much the peak takes of what decides their number."""
     gone = f"with {requirement.node_failures} gone"
     columns = (
-        *(
-            Column("role", "name"),
-            Column("nodes"),
-            Column("by the costs themselves"),
-            Column("decided by", "name"),
-        ),
-        *(Column("at the peak"), Column(gone)),
+        *(Column("role", "name"), Column("nodes"), Column("by the costs themselves")),
+        *(Column("decided by", "name"), Column("at the peak"), Column(gone)),
     )
     rows = []
     for role in cluster.roles:
@@ -156,7 +152,7 @@ def _varied(cluster: ClusterSize, role: str) -> Iterator[Cell]:
 def printed(sizing: Sizing) -> RenderableType:
     """Answers and tables for a terminal."""
     shown: list[RenderableType] = [
-        Text(sizing.asked, "dim"),
+        Text(sizing.summary, "dim"),
         *(Text(answer, "bold") for answer in sizing.answers),
     ]
     for cluster in sizing.clusters:

@@ -51,9 +51,9 @@ def _role(role: str, costs: pd.DataFrame) -> Iterator[Row]:
 
 def _by_resource(costs: pd.DataFrame, cell: Callable[[_Cost, float], Cell]) -> list[Cell]:
     """Write the cost of each resource into a cell, in the unit in which the resource is shown."""
-    known: dict[str, _Cost] = {cost["resource"]: cost for cost in costs.to_dict("records")}
+    cost_of: dict[str, _Cost] = {cost["resource"]: cost for cost in costs.to_dict("records")}
     return [
-        cell(known[name], factor) if name in known else Cell(numbers.NOTHING, "quiet")
+        cell(cost_of[name], factor) if name in cost_of else Cell(numbers.NOTHING, "quiet")
         for name, (_, factor) in _RESOURCES.items()
     ]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Mapping
 
 from bench.errors import ClusterError
+from bench.systems.kafka.tools import run_tool
 
 FEATURES = "features"
 """Stands among a cluster's settings where those of a role stand."""
@@ -19,13 +19,9 @@ def finalized(class_path: str, endpoint: str) -> Mapping[str, str]:
 
     Raises ClusterError with what the tool said.
     """
-    command = ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", class_path, _TOOL]
-    command += ["--bootstrap-server", endpoint, "describe"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    found = dict(_LINE.findall(done.stdout))
-    if done.returncode or not found:
-        said = done.stderr.strip() or done.stdout.strip()
-        raise ClusterError(
-            f"Asking {endpoint} for its features: {_TOOL} ended with status {done.returncode}: {said}"
-        )
-    return found
+    doing = f"Asking {endpoint} for its features"
+    printed = run_tool(class_path, _TOOL, ["--bootstrap-server", endpoint, "describe"], doing)
+    levels = dict(_LINE.findall(printed))
+    if not levels:
+        raise ClusterError(f"{doing}: {_TOOL} told none: {printed.strip()}")
+    return levels

@@ -8,13 +8,12 @@ one in clusters/kafka belongs to 4.3. Other versions are formatted by Kafka's ow
 from __future__ import annotations
 
 import base64
-import subprocess
 import uuid
 from pathlib import Path
 
 from bench import durable
-from bench.errors import ClusterError
 from bench.model import Settings, text
+from bench.systems.kafka.tools import run_tool
 
 _CHECKPOINT_OF = "4.3."
 _TOOL = "kafka.tools.StorageTool"
@@ -47,11 +46,7 @@ def format_by_tool(
 
     Raises ClusterError with what the tool said.
     """
-    command = ["java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", class_path, _TOOL]
-    command += ["format", "-t", cluster_id, "-c", str(configuration)]
-    command += [part for name, level in features.items() for part in ("--feature", f"{name}={text(level)}")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        said = done.stderr.strip() or done.stdout.strip()
-        raise ClusterError(f"Formatting {data}: {_TOOL} ended with status {done.returncode}: {said}")
+    arguments = ["format", "-t", cluster_id, "-c", str(configuration)]
+    arguments += [part for name, level in features.items() for part in ("--feature", f"{name}={text(level)}")]
+    run_tool(class_path, _TOOL, arguments, f"Formatting {data}")
     durable.sync(*(path for path in data.iterdir() if path.is_file()), data, data.parent)

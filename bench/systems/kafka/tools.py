@@ -1,0 +1,19 @@
+"""Kafka's own command-line tools, each a JVM of its own."""
+
+from __future__ import annotations
+
+import subprocess
+
+from bench.errors import ClusterError
+
+_JAVA = ("java", "-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+
+def run_tool(class_path: str, tool: str, arguments: list[str], doing: str) -> str:
+    """Run a tool and return what it printed; raises ClusterError with `doing` and what the tool said."""
+    command = [*_JAVA, "-cp", class_path, tool, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = done.stderr.strip() or done.stdout.strip()
+        raise ClusterError(f"{doing}: {tool} ended with status {done.returncode}: {said}")
+    return done.stdout
