@@ -285,7 +285,7 @@ def size(
         bool, typer.Option("--extrapolate", help="Also beyond twice the range that was measured.")
     ] = False,
 ) -> None:
-    """Say how many nodes of each role carry a requirement, by what a message and a byte cost in a run.
+    """Say how many nodes of each role carry a requirement, by what messages, bytes and batches cost in a run.
 
     The answer is printed, and written as a page and a PDF beside FILE.
     """

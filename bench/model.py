@@ -33,6 +33,10 @@ NEVER_NS = 2**63 - 1
 
 EMULATED_FSYNC = "emulated_fsync"
 """The setting of a disk that makes an fsync dearer, on every server of a trial."""
+READING = ("read", "consume")
+"""Kinds of step in which somebody reads the topic."""
+WAITING = (*READING, "subscribe", "look-up", "mark")
+"""Kinds of step that break nothing."""
 KEEPERS = ("bookie", "broker")
 """Roles that keep messages, the first of them that there is: a controller's fsyncs are of the cluster's metadata."""
 FEW_FSYNCS = 20
@@ -216,6 +220,11 @@ class Case:
     node_size: Mapping[str, Settings] = field(default_factory=dict)
     capacity: Settings = field(default_factory=dict)
 
+    @property
+    def only_waits(self) -> bool:
+        """Whether its steps break nothing: they ask what becomes of messages as time passes."""
+        return bool(self.faults) and all(any(word in step for word in WAITING) for step in self.faults)
+
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
@@ -358,12 +367,18 @@ SHARES = (
 of a server's time."""
 USAGE = ("cpu_per_message_ns", "disk_bytes_per_byte", "network_bytes_per_byte", "flushes_per_message")
 """What the servers took for each acknowledged message, or each byte of it."""
-METRICS = (*RATES, *TIMES, *COUNTERS, *BROKEN, *USAGE)
+STORED = ("stored_most_bytes", "stored_last_bytes")
+"""What the files of all servers that keep messages take of the disk together: most, and when it was last looked at."""
+LEDGERS = "ledgers"
+"""The most ledgers that a partition of Pulsar had at one time."""
+METRICS = (*RATES, *TIMES, *COUNTERS, *BROKEN, *USAGE, *STORED, LEDGERS)
 """Columns of results/trials that an expectation may speak of (docs/results.md)."""
 ERRORS = "errors"
 """What an expectation may speak of beside them: the sends that ended with one error (results/errors)."""
 STEP_NS = "step_ns"
 """The same: the time from one step of a trial's faults to a later one."""
+READING_METRICS = ("found", "missing")
+"""Columns of results/readings that an expectation about one `reading` may speak of."""
 FAULT_METRICS = (
     *("first_failed_ns", "first_acked_ns", "first_received_ns", "ack_gap_ns", "live_gap_ns"),
     *("rate_before", "dip_depth", "dip_messages", "back_ns", "copies_back_ns"),

@@ -86,6 +86,7 @@ def results(*cases: Case, window_s: float = 30.0, **manifest: Any) -> Results:
         holds=nothing,
         capacities=nothing,
         costs=nothing,
+        readings=nothing,
         expectations=(),
         summary={"figure": "timeline"},
         trial_files={number: _document(case, trial) for number, (case, trial) in enumerate(numbered)},

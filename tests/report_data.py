@@ -5,7 +5,8 @@ Nothing here is measured: rates and times are drawn from a seeded generator arou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import statistics
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -14,8 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from bench.analysis.tables import FAULTS, TELEMETRY
-from bench.model import BROKEN, BUSY, COUNTERS, NANOS, RATES, TIMES, USAGE, Interval
-from bench.statistics.interval import level_interval, median_interval
+from bench.model import BROKEN, BUSY, COUNTERS, NANOS, RATES, TIMES, USAGE
+from bench.statistics.interval import level, level_interval, median_interval
 from tests import report_documents as documents
 from tests.report_sketch import (
     FSYNC_NS,
@@ -67,7 +68,7 @@ def build(run: Path, sketch: Sketch | None = None) -> Path:
     _write_tables(
         results,
         trials=trials,
-        cases=_cases(trials, order, level_interval if sketch.cycles else median_interval),
+        cases=_cases(trials, order, sliced=bool(sketch.cycles)),
         telemetry=pd.DataFrame(
             [
                 sample
@@ -316,9 +317,9 @@ def _ratios(trials: pd.DataFrame, sketch: Sketch) -> Iterator[Row]:
             yield head | {"low": ends[0], "high": ends[1], "rounds": len(logs)}
 
 
-def _cases(
-    trials: pd.DataFrame, order: list[Row], interval_of: Callable[[list[float]], Interval | None]
-) -> pd.DataFrame:
+def _cases(trials: pd.DataFrame, order: list[Row], *, sliced: bool) -> pd.DataFrame:
+    middle_of = level if sliced else statistics.median
+    interval_of = level_interval if sliced else median_interval
     rows = []
     for name, group in trials.groupby("case"):
         valid = group[group["verdict"] == "valid"]
@@ -334,10 +335,10 @@ def _cases(
             "trials": len(group),
         }
         for column in (*RATES, *TIMES):
-            values = pd.to_numeric(valid[column]).dropna() if column in valid else pd.Series(dtype=float)
-            middle = (values.median(), values.min(), values.max()) if len(values) else (None, None, None)
+            values = list(pd.to_numeric(valid[column]).dropna()) if column in valid else []
+            middle = (middle_of(values), min(values), max(values)) if values else (None, None, None)
             row |= dict(zip((column, f"{column}_low", f"{column}_high"), middle, strict=True))
-            interval = interval_of(list(values))
+            interval = interval_of(values)
             row[f"{column}_ci_low"] = interval.low if interval else None
             row[f"{column}_ci_high"] = interval.high if interval else None
         row |= {name: pd.to_numeric(valid[name]).sum(min_count=len(valid)) for name in COUNTERS}

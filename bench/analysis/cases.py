@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bench import numbers
 from bench.analysis.folder import TrialRecord
 from bench.guarantee import guarantee
 from bench.model import COUNTERS, ENDS, RATES, TIMES, USAGE, Interval
-from bench.statistics.interval import level_interval, median_interval
+from bench.statistics.interval import level, level_interval, median_interval
 
 Row = dict[str, Any]
+TrialRow = Mapping[str, Any]
 
 FIGURES = (*RATES, *TIMES)
 
 
-def case_rows(trials: Sequence[TrialRecord], rows: Sequence[Row], settings: Iterable[str]) -> list[Row]:
+def case_rows(trials: Sequence[TrialRecord], rows: Sequence[TrialRow], settings: Iterable[str]) -> list[Row]:
     """Give a row a case, in the order in which the cases first ran; `rows` are those of `trials`."""
-    members: dict[tuple[str, str], list[tuple[TrialRecord, Row]]] = {}
+    members: dict[tuple[str, str], list[tuple[TrialRecord, TrialRow]]] = {}
     for trial, row in zip(trials, rows, strict=True):
         members.setdefault((trial.case.system, trial.case.name), []).append((trial, row))
     return [
@@ -28,10 +29,11 @@ def case_rows(trials: Sequence[TrialRecord], rows: Sequence[Row], settings: Iter
     ]
 
 
-def _case(trials: Sequence[TrialRecord], rows: Sequence[Row], settings: Iterable[str]) -> Row:
+def _case(trials: Sequence[TrialRecord], rows: Sequence[TrialRow], settings: Iterable[str]) -> Row:
     valid = [row for row in rows if row["verdict"] == "valid"]
     case = trials[0].case
-    interval = median_interval if any(trial.broken for trial in trials) else level_interval
+    broken = any(trial.broken for trial in trials)
+    figures = (statistics.median, median_interval) if broken else (level, level_interval)
     promise = guarantee(case.system, case.settings, case.configuration)
     return {
         "system": case.system,
@@ -39,7 +41,7 @@ def _case(trials: Sequence[TrialRecord], rows: Sequence[Row], settings: Iterable
         **{name: trials[0].settings.get(name) for name in settings},
         "rounds": len(valid),
         "trials": len(rows),
-        **{name: value for figure in FIGURES for name, value in _spread(figure, valid, interval).items()},
+        **{name: value for figure in FIGURES for name, value in _spread(figure, valid, *figures).items()},
         **{name: _sum(name, valid) for name in (*COUNTERS, "due_unsent")},
         "lost_at_least": sum(row.get("lost") or 0 for row in valid),
         **{name: _median(name, valid) for name in USAGE},
@@ -49,12 +51,15 @@ def _case(trials: Sequence[TrialRecord], rows: Sequence[Row], settings: Iterable
 
 
 def _spread(
-    name: str, valid: Sequence[Row], interval_of: Callable[[Sequence[float]], Interval | None]
+    name: str,
+    valid: Sequence[TrialRow],
+    middle_of: Callable[[Sequence[float]], float],
+    interval_of: Callable[[Sequence[float]], Interval | None],
 ) -> Row:
-    """Median, range and interval of one figure over the valid trials; times stay whole nanoseconds.
+    """Middle, range and interval of one figure over the valid trials; times stay whole nanoseconds.
 
-    A trial without a time that others have is above them all: so many of its messages have none. Where the median or
-    the highest is such a one it has no value, and with any of them there is no interval.
+    A trial without a time that others have is above them all: so many of its messages have none. Then the middle is
+    the median; where that or the highest is such a one it has no value, and with any of them there is no interval.
     """
     known = [row[name] for row in valid if row.get(name) is not None]
     found = dict.fromkeys((name, *(f"{name}_{end}" for end in ENDS)))
@@ -64,7 +69,7 @@ def _spread(
     values = [*known, *([math.inf] * (len(valid) - len(known) if name in TIMES else 0))]
     interval = interval_of(values) if len(values) == len(known) else None
     figures = {
-        name: statistics.median(values),
+        name: middle_of(values),
         f"{name}_low": min(values),
         f"{name}_high": max(values),
         f"{name}_ci_low": interval.low if interval else None,
@@ -73,17 +78,17 @@ def _spread(
     return found | {end: exact(one) for end, one in figures.items() if one is not None and math.isfinite(one)}
 
 
-def _median(name: str, valid: Sequence[Row]) -> float | None:
+def _median(name: str, valid: Sequence[TrialRow]) -> float | None:
     values = [row[name] for row in valid if row.get(name) is not None]
     return statistics.median(values) if values else None
 
 
-def _verdicts(valid: Sequence[Row]) -> str | None:
+def _verdicts(valid: Sequence[TrialRow]) -> str | None:
     """What limited the trials."""
     return numbers.tally(str(row["bottleneck"]) for row in valid if row.get("bottleneck")) or None
 
 
-def _sum(name: str, valid: Sequence[Row]) -> int | None:
+def _sum(name: str, valid: Sequence[TrialRow]) -> int | None:
     """Add up a counter; a sum with an unknown part is unknown."""
     values = [row.get(name) for row in valid]
     known = [value for value in values if value is not None]

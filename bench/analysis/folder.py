@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from bench.errors import EventLogError
 from bench.guarantee import chosen
-from bench.model import FEW_FSYNCS, KEEPERS, NANOS, SLOWING, Pacing, Scalar, text
+from bench.model import FEW_FSYNCS, KEEPERS, NANOS, READING, SLOWING, Pacing, Scalar, text
 from bench.pacing import Schedule
 
 _NARROWING = "slow-network"
@@ -261,6 +261,14 @@ class TrialRecord(_Record):
         return {node: rate for node, rate in rates.items() if rate}
 
     @property
+    def most_ledgers(self) -> int | None:
+        """The most ledgers that a partition had at one time; None where nobody saw any."""
+        counts = [
+            len(one["ledgers"]) for change in self.history for one in change["partitions"] if "ledgers" in one
+        ]
+        return max(counts, default=None)
+
+    @property
     def verified(self) -> bool:
         """Whether the full read reached the end, so that what was not read is not there."""
         return self.verify is not None and self.verify.complete
@@ -328,13 +336,30 @@ class RunFolder:
         }
         return {trial: paths for trial, paths in files.items() if paths}
 
+    def reads(self) -> dict[tuple[int, int], list[Path]]:
+        """Parquet files of what the readers and groups of steps received, by trial and place of the step."""
+        files = {
+            (trial.trial, place): parquet_files(
+                trial_path(self.path, trial.trial), reads_folder(step["name"])
+            )
+            for trial in self.trials
+            for place, step in enumerate(trial.faults)
+            if step["kind"] in READING
+        }
+        return {key: paths for key, paths in files.items() if paths}
+
+
+def reads_folder(step: str) -> str:
+    """Return where a trial keeps what the reader or the group of a step received."""
+    return f"reads/{step.replace(' ', '-')}"
+
 
 def trial_path(run: Path, trial: int) -> Path:
     return run / "trials" / f"{trial:04d}"
 
 
 def parquet_files(trial_folder: Path, stage: str) -> list[Path]:
-    """Return the Parquet files of a trial's `sends`, `receives` or `telemetry`."""
+    """Return the Parquet files of a trial's `sends`, `receives`, `telemetry` or `reads/<step>`."""
     files = trial_folder.joinpath(stage).glob("*.parquet")
     return sorted(path for path in files if not path.name.startswith("."))
 

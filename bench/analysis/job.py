@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,20 +14,18 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from bench.analysis import tables
+from bench.analysis import derived, tables
 from bench.analysis.account.consumers import consumer_rows, sums_by_trial
 from bench.analysis.account.delivery import accounts, messages
 from bench.analysis.account.offenders import OFFENCES, STRAY, displaced, listed, offenders, present
 from bench.analysis.account.order import out_of_order, verify_rows
-from bench.analysis.cases import case_rows
-from bench.analysis.clusters import clusters
+from bench.analysis.account.readings import reading_rows
 from bench.analysis.contract import recorded
 from bench.analysis.faults.availability import availability, breakage, fault_rows
 from bench.analysis.faults.served import served_rows
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import EventLog, check_log
 from bench.analysis.resources import telemetry
-from bench.analysis.resources.costs import cost_rows
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import use_by_role
 from bench.analysis.spark import spark_session
@@ -38,7 +36,6 @@ from bench.analysis.speed.slices import slice_rows, slice_times
 from bench.analysis.speed.throughput import Tally, errors, live_tally, sends_by_slice, tally
 from bench.analysis.speed.timeline import service_by_second, timeline
 from bench.analysis.speed.unsent import Unsent, unsent
-from bench.analysis.statistics.sides import sides
 from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_part
 from bench.analysis.trials import Counted, trial_row
 from bench.analysis.verdicts import judged
@@ -46,9 +43,7 @@ from bench.analysis.verdicts.meant import Found
 from bench.analysis.window import windows
 from bench.capacity.hold import Hold
 from bench.errors import AnalysisError
-from bench.guarantee import Guarantee, guarantee
 from bench.model import EMULATED_FSYNC
-from bench.statistics.slice_series import slice_series
 
 _Counted = TypeVar("_Counted", Tally, Used)
 _ROWS_PER_TASK = 400_000
@@ -69,6 +64,7 @@ class _Measured:
     consumers: list[dict[str, Any]]
     faults: list[dict[str, object]]
     served: list[dict[str, object]]
+    readings: list[dict[str, object]]
     parts: dict[int, dict[int, float]]
 
 
@@ -154,6 +150,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         distributions=measured,
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
         used=_by_trial(telemetry.used(stepped)),
+        stored={} if all(trial.sliced for trial in folder.trials) else telemetry.stored(log.samples),
     )
     whole = [trial.trial for trial in folder.trials if trial.verified]
     parts = [offenders(every, log, verify, whole)] if _any(counted, OFFENCES) else []
@@ -169,6 +166,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
         faults=fault_rows(folder.trials, first_ns, availability(spark, log, folder.trials)),
         served=list(served_rows(folder.trials, first_ns)),
+        readings=reading_rows(spark, log, folder.trials, first_ns),
         parts=service_by_part(sends),
     )
 
@@ -201,7 +199,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     for trial, row in zip(folder.trials, trials, strict=True):
         row.update(breakage(trial, measured.faults, measured.counted.accounts.get(trial.trial, {})))
     flag(trials, measured.parts, {trial.trial for trial in folder.trials if trial.broken})
-    cases = sorted(case_rows(folder.trials, trials, settings), key=_place(folder))
+    cases = derived.cases(folder, trials)
     tables.write_table(results, "trials", tables.table(trials, tables.trial_fields(settings)))
     tables.write_table(results, "cases", tables.table(cases, tables.case_fields(settings)))
     tables.write_table(results, "timeline", tables.table(measured.timeline, tables.TIMELINE))
@@ -213,14 +211,15 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "telemetry", measured.telemetry)
     use = list(_use(measured.counted))
     tables.write_table(results, "use", tables.table(use, tables.USE))
-    tables.write_table(results, "costs", tables.table(cost_rows(folder.trials, trials, use), tables.COSTS))
+    tables.write_table(results, "costs", tables.table(derived.costs(folder, trials, use), tables.COSTS))
     tables.write_table(results, "percentiles", tables.table(_curves(measured.counted), tables.PERCENTILES))
     tables.write_table(results, "errors", tables.table(measured.errors, tables.ERRORS))
     tables.write_table(results, "messages", measured.offenders)
     tables.write_table(results, "consumers", tables.table(measured.consumers, tables.CONSUMERS))
     tables.write_table(results, "faults", tables.table(measured.faults, tables.FAULTS))
+    tables.write_table(results, "readings", tables.table(measured.readings, tables.READINGS))
     tables.write_table(results, "served", tables.table(measured.served, tables.SERVED))
-    found = Found(trials, measured.faults, measured.errors, measured.slices)
+    found = Found(trials, measured.faults, measured.errors, measured.slices, measured.readings)
     undecided = judged.write(results, folder, found)
     summary = _summary(folder, found, time.monotonic() - began)
     tables.write_json(results, "summary", summary | {"undecided": undecided})
@@ -248,38 +247,14 @@ def _curves(counted: Counted) -> Iterator[dict[str, object]]:
 def _summary(folder: RunFolder, found: Found, elapsed_s: float) -> dict[str, object]:
     closed = not any(trial.open_loop for trial in folder.trials)
     broken, trials = folder.broken, found.trials
-    both = None if broken else _sides(folder, found, _promises(folder))
     return {
         "rounds_apart": [] if broken else rounds_apart(trials),
-        "sides": both,
+        "sides": derived.both_systems(folder, found),
         "figure": _figure(folder, closed=closed, broken=broken),
         "analysis_s": round(elapsed_s, 1),
         "messages": sum(row.get("sent") or 0 for row in trials),
         "spark": pyspark.__version__,
     }
-
-
-def _promises(folder: RunFolder) -> dict[str, Guarantee | None]:
-    """Return what each case promises of an acknowledged message."""
-    cases = {trial.case.name: trial.case for trial in folder.trials}
-    return {name: guarantee(case.system, case.settings, case.configuration) for name, case in cases.items()}
-
-
-def _sides(
-    folder: RunFolder, found: Found, promises: Mapping[str, Guarantee | None]
-) -> dict[str, Any] | None:
-    """Compare both systems, in the scenario's order; not by links that were made narrow, of which each uses its own."""
-    if any(trial.links for trial in folder.trials):
-        return None
-    trials = sorted(found.trials, key=_place(folder))
-    slices = slice_series(trials, found.slices)
-    return sides(trials, folder.plan.swept, promises, clusters(folder.trials), slices)
-
-
-def _place(folder: RunFolder) -> Callable[[Mapping[str, Any]], int]:
-    """Return what tells a row's place by its case, in the scenario's order."""
-    places = {case: place for place, case in enumerate(folder.plan.cases)}
-    return lambda row: places.get(row["case"], len(places))
 
 
 def _figure(folder: RunFolder, *, closed: bool, broken: bool) -> str:

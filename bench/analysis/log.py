@@ -83,19 +83,30 @@ _PLACE_IN_LOG = {
 }
 """Columns that Spark computes where they are asked for: the file's name, and the row's number in it."""
 
-Parts: TypeAlias = Mapping[int, Sequence[Path]]
-"""Parquet files by trial."""
+ByTrial: TypeAlias = Mapping[int, Sequence[Path]]
+ByStep: TypeAlias = Mapping[tuple[int, int], Sequence[Path]]
+"""Parquet files by trial; and by trial and the place of a step among its own."""
+
+
+class _Table(NamedTuple):
+    """A table of the event log: columns in its files, columns that Spark computes, and what its files are found by."""
+
+    columns: Mapping[str, Column]
+    computed: Mapping[str, tuple[Column, str]] = MappingProxyType({})
+    keys: Sequence[str] = ("trial",)
 
 
 @dataclass(frozen=True, slots=True)
 class EventLog:
-    """All trials' sends, receives and samples, each with its trial's number in the column `trial`.
+    """All trials' sends, receives, reads and samples, each with its trial's number in the column `trial`.
 
-    Receives have their place in the log besides: `file` and `row`. `recorded` are the trials that wrote sends at all.
+    Receives have their place in the log besides: `file` and `row`. Reads are what readers and groups of steps received;
+    `step` is the place of theirs among the trial's steps. `recorded` are the trials that wrote sends at all.
     """
 
     sends: DataFrame
     receives: DataFrame
+    reads: DataFrame
     samples: DataFrame
     recorded: frozenset[int]
 
@@ -105,9 +116,10 @@ class LogFiles:
     """The Parquet files of a run's event log by trial, checked; `rows` counts sends and receives."""
 
     run: Path
-    sends: Parts
-    receives: Parts
-    samples: Parts
+    sends: ByTrial
+    receives: ByTrial
+    reads: ByStep
+    samples: ByTrial
     rows: int
 
     @contextmanager
@@ -115,9 +127,14 @@ class LogFiles:
         """Give the tables to Spark, unread; they can be read until the context ends."""
         with TemporaryDirectory(dir=self.run.resolve(), prefix=".by-trial-") as tree:
             yield EventLog(
-                sends=_frame(spark, self.sends, SENDS, Path(tree) / "sends"),
-                receives=_frame(spark, self.receives, RECEIVES, Path(tree) / "receives", _PLACE_IN_LOG),
-                samples=_frame(spark, self.samples, SAMPLES, Path(tree) / "telemetry"),
+                sends=_frame(spark, self.sends, _Table(SENDS), Path(tree) / "sends"),
+                receives=_frame(
+                    spark, self.receives, _Table(RECEIVES, _PLACE_IN_LOG), Path(tree) / "receives"
+                ),
+                reads=_frame(
+                    spark, self.reads, _Table(RECEIVES, keys=("trial", "step")), Path(tree) / "reads"
+                ),
+                samples=_frame(spark, self.samples, _Table(SAMPLES), Path(tree) / "telemetry"),
                 recorded=frozenset(self.sends),
             )
 
@@ -130,30 +147,29 @@ def check_log(folder: RunFolder) -> LogFiles:
             not be; the message names file and column.
     """
     sends, receives, samples = map(folder.parts, ("sends", "receives", "telemetry"))
+    reads = folder.reads()
     formats = {trial.trial: trial.format for trial in folder.trials}
     rows = _checked_rows(sends, SENDS, formats) + _checked_rows(receives, RECEIVES, formats)
+    rows += _checked_rows(reads, RECEIVES, formats)
     _checked_rows(samples, SAMPLES, formats)
-    return LogFiles(folder.path, sends, receives, samples, rows)
+    return LogFiles(folder.path, sends, receives, reads, samples, rows)
 
 
-def _frame(
-    spark: SparkSession,
-    parts: Parts,
-    columns: Mapping[str, Column],
-    tree: Path,
-    computed: Mapping[str, tuple[Column, str]] = MappingProxyType({}),
-) -> DataFrame:
+def _frame(spark: SparkSession, parts: ByTrial | ByStep, table: _Table, tree: Path) -> DataFrame:
     """Read the files as one table, with the columns that Spark computes beside those stored.
 
     They are linked below `tree` in folders `trial=<n>`, whose names Spark knows to be a column: a constant for each
     file, where a trial taken from a row's own path would be worked out for each row, in every job.
     """
+    columns, computed, keys = table
     schema = ", ".join(f"`{name}` {column.sql}" for name, column in columns.items())
+    by = ", ".join(f"{name} int" for name in keys)
     if not parts:
         more = "".join(f", `{name}` {column.sql}" for name, (column, _) in computed.items())
-        return spark.createDataFrame([], f"trial int, {schema}{more}")
-    for trial, paths in parts.items():
-        folder = tree / f"trial={trial}"
+        return spark.createDataFrame([], f"{by}, {schema}{more}")
+    for key, paths in parts.items():
+        numbers = key if isinstance(key, tuple) else (key,)
+        folder = tree.joinpath(*(f"{name}={number}" for name, number in zip(keys, numbers, strict=True)))
         folder.mkdir(parents=True)
         for path in paths:
             (folder / path.name).symlink_to(path.resolve())
@@ -162,11 +178,15 @@ def _frame(
         for name, column in columns.items()
     ]
     added = [F.col(source).alias(name) for name, (_, source) in computed.items()]
-    return spark.read.schema(f"{schema}, trial int").parquet(tree.as_uri()).select("trial", *stored, *added)
+    return spark.read.schema(f"{schema}, {by}").parquet(tree.as_uri()).select(*keys, *stored, *added)
 
 
-def _checked_rows(parts: Parts, columns: Mapping[str, Column], formats: Mapping[int, int]) -> int:
-    return sum(_checked(path, columns, formats[trial]) for trial, paths in parts.items() for path in paths)
+def _checked_rows(parts: ByTrial | ByStep, columns: Mapping[str, Column], formats: Mapping[int, int]) -> int:
+    return sum(
+        _checked(path, columns, formats[key[0] if isinstance(key, tuple) else key])
+        for key, paths in parts.items()
+        for path in paths
+    )
 
 
 def _checked(path: Path, columns: Mapping[str, Column], log_format: int) -> int:

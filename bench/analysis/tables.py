@@ -16,7 +16,18 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 from bench.errors import AnalysisError
-from bench.model import BROKEN, CONSUMER_COUNTERS, COUNTERS, ENDS, RATES, SHARES, TIMES, USAGE
+from bench.model import (
+    BROKEN,
+    CONSUMER_COUNTERS,
+    COUNTERS,
+    ENDS,
+    LEDGERS,
+    RATES,
+    SHARES,
+    STORED,
+    TIMES,
+    USAGE,
+)
 
 _TEXT, _INT, _LONG, _REAL, _BOOL = pa.string(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
 
@@ -57,6 +68,7 @@ _TRIAL_TAIL: _Fields = {
     "machine_line_after_ns": _LONG,
     **dict.fromkeys(SHARES, _REAL),
     **dict.fromkeys(USAGE, _REAL),
+    **dict.fromkeys((*STORED, LEDGERS), _LONG),
     "flush_ns": _REAL,
     "flush_most_ns": _REAL,
     "request_ns": _REAL,
@@ -135,7 +147,7 @@ COSTS: _Fields = {
     **dict.fromkeys(("system", "configuration", "role", "resource", "work", "unit"), _TEXT),
     **dict.fromkeys(("value", "low", "high"), _REAL),
     "observations": _INT,
-    **dict.fromkeys(("residual_low", "residual_high"), _REAL),
+    **dict.fromkeys(("residual_low", "residual_high", "error_median", "error_p90"), _REAL),
 }
 PERCENTILES: _Fields = {"trial": _INT, "measure": _TEXT, "quantile": _REAL, "value_ns": _LONG}
 ERRORS: _Fields = {"trial": _INT, "outcome": _TEXT, "error": _TEXT, "count": _LONG, "present": _LONG}
@@ -189,6 +201,14 @@ FAULTS: _Fields = {
     "copies_back_how": _TEXT,
 }
 
+READINGS: _Fields = {
+    "trial": _INT,
+    "reading": _TEXT,
+    "group": _TEXT,
+    **dict.fromkeys(("asked_ns", "received", "acked", "found", "missing"), _LONG),
+    **dict.fromkeys(("missing_first_ns", "missing_last_ns"), _LONG),
+    "reason": _TEXT,
+}
 SERVED: _Fields = {
     "trial": _INT,
     "at_ns": _LONG,
@@ -214,6 +234,7 @@ OTHERS: Mapping[str, _Fields] = {
     "messages": MESSAGES,
     "consumers": CONSUMERS,
     "faults": FAULTS,
+    "readings": READINGS,
     "served": SERVED,
 }
 """All tables but `trials` and `cases`, whose columns depend on what is swept."""

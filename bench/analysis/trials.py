@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bench.analysis.contract import Recorded
 from bench.analysis.folder import MachineRecord, NodeSizeRecord, TrialRecord
@@ -15,7 +15,7 @@ from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
 from bench.capacity.capacity import Capacity
 from bench.guarantee import copies, kafka_acks
-from bench.model import BUSY, CAPACITY, CONSUMER_COUNTERS, COUNTERS, NANOS
+from bench.model import BUSY, CAPACITY, CONSUMER_COUNTERS, COUNTERS, LEDGERS, NANOS
 
 Row = dict[str, object]
 
@@ -34,6 +34,7 @@ class Counted:
     consumers: Mapping[int, Mapping[str, int]]
     capacities: Mapping[int, Capacity]
     used: Mapping[int, Sequence[Used]]
+    stored: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
 
 
 def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> Row:
@@ -60,6 +61,8 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         "fsync_ns": trial.disk.typical_ns if trial.disk else None,
         **_machine(trial.machine),
         **resources,
+        **counted.stored.get(trial.trial, {}),
+        LEDGERS: trial.most_ledgers,
     }
     if trial.window is not None:
         row |= bottleneck(row, asked(trial))

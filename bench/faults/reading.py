@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bench.faults.step import AsGroup
 from bench.model import NANOS
 
 Tell = Callable[[Mapping[str, Any]], None]
@@ -16,6 +17,11 @@ ReadAll = Callable[[str, Tell, threading.Event], Mapping[str, Any]]
 
 It tells progress, and returns what came of it, as commands.Verify says; raises BenchError. It ends by itself when
 nothing has come for long.
+"""
+ReadGroup = Callable[[str, AsGroup, Callable[[], bool]], Mapping[str, Any]]
+"""Has a consumer group come for a topic, for a step of that name, until it is told to give up; see commands.ReadGroup.
+
+Raises LoadError.
 """
 
 

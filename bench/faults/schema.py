@@ -25,6 +25,11 @@ def document() -> dict[str, Any]:
     actions: dict[str, Any] = {
         "undo": {"type": "string", "description": "An earlier step, or `node 2 of` it."},
         "read": {"const": "earliest", "description": "A reader of the whole topic begins."},
+        "subscribe": {
+            "type": "string",
+            "description": "This consumer group begins, at the earliest message.",
+        },
+        "consume": {"type": "string", "description": "This consumer group reads all there is, and leaves."},
         "look-up": {"const": "topic", "description": "A client that comes anew asks for the topic."},
         "mark": {"const": True, "description": "Nothing is done; the record tells when."},
     }

@@ -76,6 +76,14 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
+class AsGroup:
+    """A consumer group comes for the topic: it begins at the earliest message, and with `reads` reads all there is."""
+
+    group: str
+    reads: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Mark:
     """Nothing: the record tells when its condition was met."""
 
@@ -85,7 +93,7 @@ class LookUp:
     """A client that comes anew asks for the topic, through a node that is not struck now."""
 
 
-Action: TypeAlias = Strike | Undo | Read | LookUp | Mark
+Action: TypeAlias = Strike | Undo | Read | AsGroup | LookUp | Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +128,17 @@ _PLAIN: Mapping[str, tuple[object, Action]] = {
     "look-up": ("topic", LookUp()),
     "mark": (True, Mark()),
 }
+_GROUPS: Mapping[str, bool] = {"subscribe": False, "consume": True}
+"""Steps of a consumer group, and whether it reads."""
 
 
 def read_steps(documents: Sequence[Mapping[str, Any]]) -> list[Step]:
     """Read the list `faults` of a scenario's system.
 
     A step is `when`, at most a `name`, `times` and a `heal`, and one action: a kind of fault, with its target or its
-    own keys; `undo` with the name of an earlier step, or `node 2 of` it; `read: earliest`; `look-up: topic`; or
-    `mark: true`. Raises StepError with the place of what is wrong.
+    own keys; `undo` with the name of an earlier step, or `node 2 of` it; `read: earliest`; `subscribe` or `consume`
+    with the name of a consumer group; `look-up: topic`; or `mark: true`. Raises StepError with the place of what is
+    wrong.
     """
     steps: list[Step] = []
     for number, document in enumerate(documents):
@@ -159,7 +170,7 @@ def _step(
     number: int, document: Mapping[str, Any], before: Sequence[Step]
 ) -> tuple[Step, int | Literal["always"]]:
     actions = [key for key in document if key not in Head.model_fields]
-    allowed = [*kinds(), "undo", *_PLAIN]
+    allowed = [*kinds(), "undo", *_PLAIN, *_GROUPS]
     for key in actions:
         if key not in allowed:
             near = difflib.get_close_matches(key, [*allowed, *Head.model_fields], 1)
@@ -191,8 +202,20 @@ def _action(word: str, value: object, head: Head, path: Place_, before: Sequence
         if value != only:
             raise StepError(path, f"give {only!r}; it is {value!r}")
         return action
+    if word in _GROUPS:
+        return _group(word, value, path)
     if word == "undo":
         return _undo(str(value), path, before)
+    return _strike(word, value, head, path, before)
+
+
+def _group(word: str, value: object, path: Place_) -> AsGroup:
+    if not isinstance(value, str) or not value:
+        raise StepError(path, f"give the name of a consumer group; it is {value!r}")
+    return AsGroup(value, _GROUPS[word])
+
+
+def _strike(word: str, value: object, head: Head, path: Place_, before: Sequence[Step]) -> Strike:
     fault = _fault(kinds()[word], value, path)
     for target in fault.names():
         if (single := targets.earlier(target)) is not None:

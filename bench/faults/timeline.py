@@ -10,12 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from bench.errors import BenchError, ClusterError, FaultError
+from bench.errors import BenchError, ClusterError, FaultError, LoadError
 from bench.faults import targets
 from bench.faults.condition import Condition
 from bench.faults.fault import Fault, Place
-from bench.faults.reading import ReadAll, Reading
-from bench.faults.step import LookUp, Mark, Read, Step, Strike, Undo
+from bench.faults.reading import ReadAll, ReadGroup, Reading
+from bench.faults.step import AsGroup, LookUp, Mark, Read, Step, Strike, Undo
 from bench.faults.struck import Struck
 from bench.model import NANOS, Node, TopicState
 
@@ -41,6 +41,7 @@ class Site:
     state: Callable[[], TopicState]
     look_up: Callable[[Sequence[str]], str]
     read_all: ReadAll
+    read_group: ReadGroup
     seed: int
 
 
@@ -240,12 +241,32 @@ class Timeline:
             case Read():
                 self._reading = Reading.begun(step.name, str(step.when), self.site.read_all)
                 self.records.append(self._reading.record)
+            case AsGroup() as group:
+                self._come_as_group(step, group)
             case LookUp():
                 self._look_up(step)
             case Mark():
                 now_ns = time.monotonic_ns()
                 mark = {"name": step.name, "kind": "mark", "when": str(step.when)}
                 self.records.append(mark | {"asked_ns": now_ns, "effect_ns": now_ns})
+
+    def _come_as_group(self, step: Step, action: AsGroup) -> None:
+        """Have a consumer group begin, and read all there is; the record tells why where it could not."""
+        kind = "consume" if action.reads else "subscribe"
+        record: dict[str, Any] = {
+            "name": step.name,
+            "kind": kind,
+            "group": action.group,
+            "when": str(step.when),
+        }
+        record |= {"asked_ns": time.monotonic_ns(), "effect_ns": None, "received": 0, "reason": None}
+        self.records.append(record)
+        try:
+            record["received"] = self.site.read_group(step.name, action, lambda: self._given_up)["received"]
+        except LoadError as error:
+            record["reason"] = str(error)
+        else:
+            record["effect_ns"] = time.monotonic_ns()
 
     def _look_up(self, step: Step) -> None:
         struck = self._struck_now()

@@ -191,10 +191,31 @@ class Verify:
     expected: int
 
 
-Command: TypeAlias = Produce | Open | RunSlice | Close | Subscribe | Drain | Finish | Verify
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadGroup:
+    """Read a topic as the consumer group `group`, until nothing has come for `silence_s`; then leave.
+
+    The group begins at the earliest message, and has got to what was received once this is done. With `silence_s` 0 it
+    only begins. Receives are recorded below `folder` with stage `group`. Done: received, distinct.
+    """
+
+    verb: ClassVar[str] = "read-group"
+
+    system: str
+    endpoint: str
+    topic: Topic
+    consumer: Settings
+    trial: int
+    run: str
+    folder: Path
+    group: str
+    silence_s: float
+
+
+Command: TypeAlias = Produce | Open | RunSlice | Close | Subscribe | Drain | Finish | Verify | ReadGroup
 
 _BY_VERB: dict[str, type[Command]] = {
-    kind.verb: kind for kind in (Produce, Open, RunSlice, Close, Subscribe, Drain, Finish, Verify)
+    kind.verb: kind for kind in (Produce, Open, RunSlice, Close, Subscribe, Drain, Finish, Verify, ReadGroup)
 }
 
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import Any
 
 from bench.errors import LoadError
-from bench.load.commands import Drain, Finish, Subscribe, Verify, from_line
-from bench.load.consuming import Consumers, verify
+from bench.load.commands import Drain, Finish, ReadGroup, Subscribe, Verify, from_line
+from bench.load.consuming import Consumers, read_group, verify
 from bench.load.native import hurry_threads
 from bench.load.wire import Answers
 from bench.systems.registry import client_side
@@ -65,6 +65,8 @@ class ConsumerProcess:
                 return consumers.finish(command, self._answers.progress)
             case Verify():
                 return verify(client_side(command.system, command.endpoint), command, self._answers.progress)
+            case ReadGroup():
+                return read_group(client_side(command.system, command.endpoint), command)
         raise LoadError(f"The consumer process only consumes; {command.verb} is the load process's.")
 
     def _subscribe(self, command: Subscribe) -> dict[str, Any]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from operator import attrgetter
 from typing import Any, Self
 
 from bench.errors import LoadError
-from bench.load.commands import Drain, Finish, Subscribe, Verify
+from bench.load.commands import Drain, Finish, ReadGroup, Subscribe, Verify
 from bench.load.native import spare_collector
 from bench.load.payload import run_hash
 from bench.load.recorder import ReceiveRecorder
@@ -176,6 +177,22 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
         "complete": reason is None,
         "reason": reason,
     }
+
+
+def read_group(system: System, command: ReadGroup) -> dict[str, Any]:
+    """See commands.ReadGroup. Raises LoadError, ClusterError."""
+    recorder = ReceiveRecorder(command.folder, "group", 0, run_hash(command.run), command.trial)
+    consumer = system.consumer(command.endpoint, command.topic, command.consumer, command.group)
+    try:
+        with closing(consumer):
+            came_s = time.monotonic()
+            while time.monotonic() - came_s < command.silence_s:
+                if batch := consumer.receive(_RECEIVE_S):
+                    recorder.add(batch)
+                    came_s = time.monotonic()
+    finally:
+        recorder.close()
+    return {"received": recorder.received, "distinct": recorder.distinct}
 
 
 class _Told:

@@ -7,11 +7,13 @@ WeasyPrint writes more than a reader needs, and this module rewrites it:
 - Each piece of text has a tag below its cell or paragraph: the text belongs to the cell.
 - Each cell names its header cells: a header cell has a scope instead.
 - A border below a cell is cut out of two rectangles: borders are rectangles.
+- The places of all objects are a table of numbers that hardly compress: each row is what it adds to the row before.
 """
 
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +36,15 @@ _BORDERS = re.compile(
     rb"(?:\nf\nQ\nEMC\n/Artifact\nBMC\nq\n\1\n\S+ \S+ \S+ \S+ re)+"
 )
 _JOINT = re.compile(rb"\nf\nQ\nEMC\n/Artifact\nBMC\nq\n\S+ gs\n\S+ \S+ \S+ rg\n")
+_END = re.compile(rb"startxref\s+(?P<place>\d+)\s+%%EOF\s*$")
+_REFERENCES = re.compile(
+    rb"\d+ 0 obj\n<<(?P<about>/Type /XRef.*?/Filter /FlateDecode/Length \d+)>>\nstream\n"
+    rb"(?P<rows>.*)\nendstream\nendobj\nstartxref",
+    re.DOTALL,
+)
+"""The table of references, the last object of a file."""
+_WIDTHS = re.compile(rb"/W \[([\d ]+)\]")
+_LENGTH = re.compile(rb"/Length \d+")
 _DECIMALS = {b"cm": 5, b"rg": 3, b"RG": 3, b"gs": 6}
 """By operator; the numbers of all other operators are lengths, with two decimals."""
 
@@ -45,6 +56,27 @@ def finish(_: Document, pdf: pydyf.PDF) -> None:
     for stream in _contents(pdf):
         stream.stream = [_borders_joined(b"\n".join(_short(_lines(stream))))]
     _remove(pdf, unused)
+
+
+def with_short_references(content: bytes) -> bytes:
+    """Return a written PDF whose table of references is stored as differences of rows (PNG's predictor Up)."""
+    end = _END.search(content)
+    table = end and _REFERENCES.match(content, int(end["place"]))
+    widths = table and _WIDTHS.search(table["about"])
+    if not table or not widths:
+        return content
+    rows, width = zlib.decompress(table["rows"]), sum(map(int, widths[1].split()))
+    before, differences = bytes(width), bytearray()
+    for place in range(0, len(rows), width):
+        row = rows[place : place + width]
+        differences += b"\x02" + bytes((new - old) & 0xFF for new, old in zip(row, before, strict=True))
+        before = row
+    packed = zlib.compress(bytes(differences), 9)
+    about = _LENGTH.sub(b"/Length %d" % len(packed), table["about"])
+    about += b"/DecodeParms <</Predictor 12/Columns %d>>" % width
+    return b"".join(
+        (content[: table.start("about")], about, b">>\nstream\n", packed, content[table.end("rows") :])
+    )
 
 
 def _contents(pdf: pydyf.PDF) -> Iterator[pydyf.Stream]:

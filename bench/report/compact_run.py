@@ -1,17 +1,19 @@
 """The compact layout of a published run: everything that its report is rendered from, in few bytes.
 
-Files stay where a run folder has them, with four exceptions:
+Files stay where a run folder has them, with five exceptions:
 
 - The trial.json files of all trials are one file, trials.json.xz.
 - plan.json, expectations.json and summary.json are compressed (plan.json.xz).
 - There are no CSV files.
 - Tables that only figures read hold what the figures show: fewer rows, columns and digits.
+- Of trials and cases, columns without any value are left out, unless a report cannot do without them.
 """
 
 from __future__ import annotations
 
 import json
 import lzma
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -24,7 +26,8 @@ import pyarrow.parquet as pq
 
 from bench.model import NANOS
 from bench.report import results, sweep
-from bench.report.figures import curves, resources
+from bench.report.figures import curves, resources, stored
+from bench.report.presentation import presentation
 from bench.report.results import Results
 
 PLAIN = ("manifest.json", "scenario.yaml")
@@ -36,6 +39,9 @@ _DIGITS = 4
 _CURVE_DIGITS = 3
 """Significant digits in tables of figures; on a curve's log scale the third digit is a tenth of a point."""
 _MS = 1_000_000
+_WIDE = ("trials", "cases")
+"""Tables of hundreds of columns, each of which takes bytes however empty it is."""
+_UNSEEN = re.compile(r"_(min|p90|p95|p99_99)_ns")
 
 
 def copy(run: Path, to: Path) -> None:
@@ -69,7 +75,7 @@ def compact(run: Path) -> None:
             if reduce is None
             else pa.Table.from_pandas(reduce(run_results), preserve_index=False)
         )
-        path.write_bytes(_parquet(table))
+        path.write_bytes(_parquet(_with_values(table, path.stem) if path.stem in _WIDE else table))
     _pack(run / results.TRIALS, list(run_results.trial_files.values()))
     for name in _PACKED:
         _pack(run / f"{name}{results.PACKED}", results.content(run / name))
@@ -86,6 +92,18 @@ def _write(path: Path, content: object) -> None:
 def _pack(path: Path, content: object) -> None:
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     path.write_bytes(lzma.compress(text.encode("utf-8"), preset=9))
+
+
+def _with_values(table: pa.Table, name: str) -> pa.Table:
+    """Return a table without the columns that are null in every row and that a report can do without."""
+    needed = results.columns(name)
+    return table.select(
+        [
+            column
+            for column in table.column_names
+            if column in needed or table[column].null_count < table.num_rows
+        ]
+    )
 
 
 def _parquet(table: pa.Table) -> bytes:
@@ -132,6 +150,8 @@ def _slices(run_results: Results) -> pd.DataFrame:
 
 def _telemetry(run_results: Results) -> pd.DataFrame:
     """Return what the figure of servers and machine shows, in at most _STEPS steps of time."""
+    if run_results.retention:
+        return _stored(run_results)
     drawn_samples = [
         column.samples for part in sweep.parts(run_results) for column in resources.drawn(run_results, part)
     ]
@@ -140,6 +160,13 @@ def _telemetry(run_results: Results) -> pd.DataFrame:
         return run_results.telemetry.head(0)
     reduced: pd.DataFrame = pd.concat(map(_stepped, samples), ignore_index=True)
     return reduced
+
+
+def _stored(run_results: Results) -> pd.DataFrame:
+    """Return what the figure of bytes on disk shows."""
+    trials = [stored.shown_trial(run_results, str(case)) for case in run_results.cases["case"]]
+    table = run_results.telemetry
+    return _stepped(table[(table["metric"] == stored.METRIC) & table["trial"].isin(trials)])
 
 
 def _stepped(samples: pd.DataFrame) -> pd.DataFrame:
@@ -161,7 +188,17 @@ def _rounded(values: pd.Series[Any], digits: int = _DIGITS) -> pd.Series[Any]:
     return ((floats * scale).round() / scale).where(nonzero, floats).astype(values.dtype)
 
 
+def _cases(run_results: Results) -> pd.DataFrame:
+    """Return the cases without the percentiles that no page shows; they follow from `trials`."""
+    compared = tuple(one.metric for one in presentation(run_results.run).comparisons)
+    names = map(str, run_results.cases)
+    return run_results.cases.loc[
+        :, [name for name in names if not _UNSEEN.search(name) or (compared and name.startswith(compared))]
+    ]
+
+
 _REDUCED: Mapping[str, Callable[[Results], pd.DataFrame]] = {
+    "cases": _cases,
     "percentiles": _percentiles,
     "timeline": _timeline,
     "slices": _slices,

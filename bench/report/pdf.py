@@ -21,7 +21,8 @@ def write(html: str, path: Path) -> None:
 
 def save(document: Document, path: Path) -> None:
     """Print what is laid out to `path`."""
-    document.write_pdf(path, finisher=compact_pdf.finish, **_OPTIONS)
+    content = document.write_pdf(finisher=compact_pdf.finish, **_OPTIONS)
+    path.write_bytes(compact_pdf.with_short_references(content))
 
 
 def laid_out(html: str) -> Document:

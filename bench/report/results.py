@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import pandas as pd
 
 from bench.errors import OutdatedError, ReportError
-from bench.model import CONSUMER_COUNTERS, USAGE
+from bench.model import CONSUMER_COUNTERS, USAGE, WAITING
 
 PAGES = "pages"
 """The folder of the trials' pages, beside the report."""
@@ -103,10 +103,14 @@ _ADDED = {
     ),
     "costs": (
         *("system", "configuration", "role", "resource", "work", "unit", "value", "low", "high"),
-        *("observations", "residual_low", "residual_high"),
+        *("observations", "residual_low", "residual_high", "error_median", "error_p90"),
     ),
     "ratios": ("system", "case", "baseline", "metric", "ratio", "low", "high", "rounds"),
     "consumers": ("trial", "consumer", "partition", *CONSUMER_COUNTERS),
+    "readings": (
+        *("trial", "reading", "group", "asked_ns", "received", "acked", "found", "missing"),
+        *("missing_first_ns", "missing_last_ns", "reason"),
+    ),
 }
 """Tables that older results lack: those have no rows of them."""
 _BESIDE = {"use": ("trial", "role", "nodes", "metric", "value")}
@@ -134,6 +138,7 @@ class Results:
     holds: pd.DataFrame
     capacities: pd.DataFrame
     costs: pd.DataFrame
+    readings: pd.DataFrame
     expectations: tuple[Json, ...]
     summary: Json
     trial_files: Mapping[int, Json]
@@ -142,6 +147,25 @@ class Results:
     def broken(self) -> bool:
         """Whether something broke in it on purpose."""
         return breaks(self.summary)
+
+    @property
+    def retention(self) -> bool:
+        """Whether its steps only waited and read: nothing broke, and what is gone servers deleted as they were told."""
+        steps = [step for trial in self.trial_files.values() for step in trial.get("faults") or ()]
+        return bool(steps) and all(step["kind"] in WAITING for step in steps)
+
+    @property
+    def over_rounds(self) -> bool:
+        """Whether intervals come from the variance over rounds, and decide expectations: where nothing was broken.
+
+        Results of older versions of the suite have bootstrap intervals instead, and sign tests.
+        """
+        return self.summary.get("undecided") is not None
+
+    @property
+    def middle(self) -> str:
+        """What the figure of a case is: the (geometric) mean of its trials, or where something broke their median."""
+        return "mean" if self.over_rounds else "median"
 
     @property
     def sliced(self) -> bool:
@@ -235,8 +259,8 @@ def _table_path(run: Path, name: str) -> Path:
 
 
 def columns(table: str) -> tuple[str, ...]:
-    """Return the columns that the report reads of a table."""
-    return _REQUIRED[table]
+    """Return the columns that the report cannot do without in a table."""
+    return (_REQUIRED | _ADDED | _BESIDE).get(table, ())
 
 
 def document(path: Path) -> Json:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from typing import Any
 
-from bench.faults.step import Read, Step, read_steps
+from bench.faults.step import AsGroup, Read, Step, read_steps
 from bench.model import BROKEN, CONSUMER_COUNTERS, Case, text, texts
 from bench.scenario import Loaded, Scenario
 from bench.scenario.expand import has
@@ -54,13 +54,17 @@ def _misnamed(expectation: Expectation, scenario: Scenario) -> Iterator[str]:
         yield f"speaks of {system}, which this scenario does not run: add it below `systems`, or take the claim out"
     for system in sorted(expectation.systems & systems.keys()) if expectation.steps else ():
         steps = {name: list(those) for name, those in _by_name(read_steps(systems[system].faults))}
+        struck_or_read = {expectation.fault, expectation.reading}
         for name in expectation.steps:
             if name not in steps:
                 yield f"speaks of a step {name!r}, which {system} does not have; one of {', '.join(steps)}"
             elif name == expectation.fault and steps[name][0].fault is None:
                 strikes = [known for known, those in steps.items() if those[0].fault is not None]
                 yield f"speaks of the fault {name!r}, a step that strikes nothing; one of {', '.join(strikes)}"
-            elif name != expectation.fault and (len(steps[name]) > 1 or steps[name][0].always):
+            elif name == expectation.reading and not _reads(steps[name][0]):
+                reading = [known for known, those in steps.items() if _reads(those[0])]
+                yield f"speaks of the reading {name!r}, a step that does not read; one of {', '.join(reading)}"
+            elif name not in struck_or_read and (len(steps[name]) > 1 or steps[name][0].always):
                 yield f"counts from or to the step {name!r}, which comes several times: give it steps of their own"
 
 
@@ -94,11 +98,15 @@ def _side(system: str, where: Mapping[str, Any], metric: str, cases: Sequence[Ca
         yield f"speaks of {metric}, and there are no consumers"
     if metric in BROKEN and not any(case.faults for case in own):
         yield f"speaks of {metric}, and {system} has no faults"
-    elif metric.startswith(_NEEDS_READER) and not any(_reads(case) for case in own):
+    elif metric.startswith(_NEEDS_READER) and not any(_has_reader(case) for case in own):
         yield f"speaks of {metric}, and no step of {system} reads: give one `read: earliest`"
 
 
-def _reads(case: Case) -> bool:
+def _reads(step: Step) -> bool:
+    return isinstance(step.action, Read) or (isinstance(step.action, AsGroup) and step.action.reads)
+
+
+def _has_reader(case: Case) -> bool:
     return any(isinstance(step.action, Read) for step in read_steps(case.faults))
 
 

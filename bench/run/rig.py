@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from bench.faults import Timeline, read_steps, stands
 from bench.load.commands import Close, Command, Drain, Finish, Held, Open, Produce, RunSlice, Subscribe
-from bench.model import Case, Topic, Trial
+from bench.model import KEEPERS, Case, Topic, Trial
 from bench.run.cluster import LiveCluster, LoadProcesses
 from bench.run.folder import RunFolder
 from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, SliceSampler, Watched
@@ -51,7 +51,10 @@ class Rig:
             yield unheard
             return
         file = working / "telemetry" / "samples.parquet"
-        with Sampler(self._watched(), file, often=not stands(read_steps(case.faults))) as sampler:
+        system = self.cluster.system
+        data = {node.name: system.data_folder(node) for node in self.cluster.nodes if node.role in KEEPERS}
+        watched = replace(self._watched(), data=data)
+        with Sampler(watched, file, often=not stands(read_steps(case.faults))) as sampler:
             yield sampler.told
 
     def slice_sampler(self, beside: Sequence[Rig] = ()) -> SliceSampler:

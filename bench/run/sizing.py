@@ -12,7 +12,7 @@ from bench.errors import BenchError
 from bench.report import results
 from bench.report.pages.size import NAMES, ClusterSize, Sizing
 from bench.scenario.requirement import read_requirement
-from bench.sizing.cluster import NodeType, Requirement, SizeError, size
+from bench.sizing.cluster import LIMITED, NodeType, Requirement, RoleSize, SizeError, size
 from bench.sizing.demand import Demand
 from bench.sizing.measured import costs
 from bench.sizing.workload import TERMS
@@ -53,27 +53,31 @@ def _measured(run: Path) -> dict[tuple[str, str], dict[str, dict[str, Demand]]]:
     """Fit a run's costs again; return the models by system and configuration."""
     trials = [TrialRecord.model_validate(document) for document in results.trial_documents(run).values()]
     rows, use = (results.records(results.table(run, name)) for name in ("trials", "use"))
-    fitted, refused = costs(measured_trials(trials, rows, use), use)
-    untold = [
-        f"what a {unfitted.role} of {unfitted.system} takes of {NAMES[unfitted.resource]} ({unfitted.reason})"
-        for unfitted in refused
-        if unfitted.resource in NAMES
-    ]
-    untold += [
-        f"what a {role} of {system} takes"
-        for system in dict.fromkeys(model.system for model in fitted)
+    measured = measured_trials(trials, rows, use)
+    fitted, refused = costs(measured, use)
+    demands = {(one.system, one.configuration, one.role, one.resource): one.demand for one in fitted}
+    reasons = {(one.system, one.configuration, one.role, one.resource): one.reason for one in refused}
+    needed = [
+        (system, configuration, role, resource)
+        for system, configuration in dict.fromkeys((one.system, one.configuration) for one in measured)
         for role in _roles(system)
-        if not any((model.system, model.role) == (system, role) for model in fitted)
+        for resource in LIMITED
     ]
-    if untold or not fitted:
+    untold = [
+        f"what a {role} of {f'{system} {configuration}'.strip()} takes of {NAMES[resource]} "
+        f"({reasons.get((system, configuration, role, resource), 'no trial measured it on all nodes')})"
+        for system, configuration, role, resource in needed
+        if (system, configuration, role, resource) not in demands
+    ]
+    if untold or not needed:
         raise BenchError(
-            f"{run}: its trials do not tell {'; '.join(untold) or 'what a message and a byte cost'}; "
+            f"{run}: its trials do not tell {'; '.join(untold) or 'what messages, bytes and batches cost'}; "
             "run the scenario cost, or this one with more rates, sizes and copies"
         )
     models: dict[tuple[str, str], dict[str, dict[str, Demand]]] = {}
-    for model in fitted:
-        by_role = models.setdefault((model.system, model.configuration), {})
-        by_role.setdefault(model.role, {})[model.resource] = model.demand
+    for system, configuration, role, resource in needed:
+        by_role = models.setdefault((system, configuration), {})
+        by_role.setdefault(role, {})[resource] = demands[system, configuration, role, resource]
     return models
 
 
@@ -89,18 +93,23 @@ def _clusters(
                 size(system, role, of_role, requirement, nodes[role]) for role, of_role in demands.items()
             ]
         except SizeError as error:
-            raise BenchError(f"{file}: {system}: {error}") from error
+            raise BenchError(
+                f"{file}: {system}: {error.nodes:,} nodes of the role {error.role} would still use "
+                f"{error.share:.0%} of their {NAMES[error.resource]}"
+            ) from error
         variations = {
-            words: {role: _nodes(system, role, demands, changed, nodes) for role in demands}
+            words: {role: _changed(system, role, demands, changed, nodes) for role in demands}
             for words, changed in requirement.variations()
         }
-        yield ClusterSize(system, configuration, roles, variations)
+        used = [demand for of_role in demands.values() for demand in of_role.values() if demand.costs]
+        errors = [error for demand in used for error in demand.errors]
+        yield ClusterSize(system, configuration, roles, variations, errors)
 
 
-def _nodes(
+def _changed(
     system: str, role: str, demands: _Demands, requirement: Requirement, nodes: Mapping[str, NodeType]
-) -> int | None:
+) -> RoleSize | None:
     try:
-        return size(system, role, demands[role], requirement, nodes[role]).nodes
+        return size(system, role, demands[role], requirement, nodes[role])
     except SizeError:
         return None

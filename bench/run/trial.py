@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bench.analysis.folder import reads_folder
 from bench.backends.line import line_ns
 from bench.backends.machine import probe
 from bench.backends.supervision import RESTART_S
 from bench.errors import BenchError, ClusterError, LoadError
-from bench.faults import Site, Timeline, read_steps
-from bench.load.commands import Verify
+from bench.faults import AsGroup, Site, Timeline, read_steps
+from bench.load.commands import ReadGroup, Verify
 from bench.load.process import CONSUMER_MODULE, WorkerProcess
 from bench.model import Case, Topic, Trial
 from bench.run import application, record
@@ -29,6 +30,8 @@ SILENCE_S = 30.0
 """A full read ends when nothing has come for so long."""
 READ_S = 900.0
 """For so long at most a full read is waited for."""
+_GROUP_SILENCE_S = 5.0
+"""A consumer group of a step has read all there is when nothing has come for so long."""
 _READER_S = 60.0
 """A reader of a step ends when nothing has come to it for so long."""
 
@@ -136,7 +139,7 @@ class Bench:
                     _each(live, told, timeline.told),
                     timeline,
                 )
-            timeline.finish()
+                timeline.finish()
             unsettled = self._unsettled(trial.case, topic, timeline)
         except BaseException:
             timeline.abandon()
@@ -165,10 +168,11 @@ class Bench:
     def _unsettled(self, case: Case, topic: Topic, timeline: Timeline) -> str | None:
         """Wait for all copies and for the application after healed faults; say what did not come about, if anything.
 
-        What was measured before stands all the same.
+        What was measured before stands all the same. Where nothing broke there is nothing to wait for, and the topic
+        may be gone.
         """
         try:
-            if timeline.steps and timeline.all_healed:
+            if timeline.steps and timeline.all_healed and not case.only_waits:
                 self.rig.cluster.admin.await_settled(topic)
             if case.processor:
                 application.settle(self.rig.cluster, topic)
@@ -182,7 +186,7 @@ class Bench:
         rig, cluster = self.rig, self.rig.cluster
 
         def read_all(step: str, tell: Live, given_up: threading.Event) -> Mapping[str, Any]:
-            folder = working / "reads" / step.replace(" ", "-")
+            folder = working / reads_folder(step)
             folder.mkdir(parents=True)
             # While a load runs there is no last message to wait for.
             command = Verify(**rig.reading(trial, topic, folder), deadline_s=_READER_S, expected=0)
@@ -194,6 +198,18 @@ class Bench:
             with WorkerProcess(CONSUMER_MODULE, rig.folder.logs / "readers.log") as reader:
                 return reader.call(command, READ_S, tell, wanted)
 
+        def read_group(step: str, action: AsGroup, given_up: Callable[[], bool]) -> Mapping[str, Any]:
+            reading = rig.reading(trial, topic, working / reads_folder(step))
+            silence_s = _GROUP_SILENCE_S if action.reads else 0.0
+
+            def wanted() -> None:
+                if given_up():
+                    raise LoadError("It was given up.")
+
+            with WorkerProcess(CONSUMER_MODULE, rig.folder.logs / "readers.log") as reader:
+                command = ReadGroup(**reading, group=action.group, silence_s=silence_s)
+                return reader.call(command, READ_S, alive=wanted)
+
         site = Site(
             backend=cluster.backend,
             nodes=cluster.nodes,
@@ -202,6 +218,7 @@ class Bench:
             state=lambda: cluster.admin.state(topic),
             look_up=lambda avoiding: cluster.admin.look_up(topic, avoiding),
             read_all=read_all,
+            read_group=read_group,
             seed=rig.seed_of(trial.number),
         )
         return Timeline(read_steps(trial.case.faults), site, faults)

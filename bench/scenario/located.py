@@ -39,7 +39,7 @@ def read(file: Path) -> Located:
     except yaml.YAMLError as error:
         raise _no_yaml(file, error) from error
     if not isinstance(root, yaml.MappingNode):
-        message = f"{file}:1: a scenario is a mapping of keys; see scenarios/scenario.schema.json"
+        message = f"{file}:1: this is not a mapping of keys (name: value)"
         raise ScenarioError(message)
     reader = _Reader(file)
     try:

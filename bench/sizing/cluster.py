@@ -10,6 +10,10 @@ from bench.sizing.workload import Workload
 
 DISK_SPACE = "disk_bytes"
 """Named beside the resources of a `Demand`: what is stored, over what the disks hold."""
+COPIES = "copies"
+"""Decides the number of nodes where the resources would allow fewer than there are copies."""
+LIMITED = ("cpu_s", "net_in_bytes", "net_out_bytes", "disk_write_bytes")
+"""The resources of a `Demand` of which a node has only so much."""
 _STORES = frozenset({("kafka", "broker"), ("pulsar", "bookie")})
 _MOST_NODES = 1_000
 _MORE = 1.25
@@ -31,12 +35,7 @@ class NodeType:
     @property
     def has(self) -> dict[str, float]:
         """How much of each resource there is, a second."""
-        return {
-            "cpu_s": self.cores,
-            "net_in_bytes": self.network,
-            "net_out_bytes": self.network,
-            "disk_write_bytes": self.disk_write,
-        }
+        return dict(zip(LIMITED, (self.cores, self.network, self.network, self.disk_write), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +91,8 @@ class RoleSize:
 
     `nodes` is by the upper ends of the predictions' intervals, `likely` by the predictions themselves, `least` by the
     lower ends. `use` is the share of each resource that the peak takes with all nodes, `left` with the failed ones
-    gone. Both are by the upper ends. `binding` is the resource nearest to its limit. `outside` has a sentence for each
-    input that lies far from what was measured.
+    gone. Both are by the upper ends. `binding` is COPIES where the resources would allow fewer nodes, else the resource
+    nearest to its limit. `outside` has a line for each input that lies far from what was measured.
     """
 
     role: str
@@ -107,7 +106,11 @@ class RoleSize:
 
 
 class SizeError(ValueError):
-    """No number of nodes carries the workload."""
+    """No number of nodes carries the workload: `nodes` would still use this share of a resource."""
+
+    def __init__(self, role: str, nodes: int, resource: str, share: float) -> None:
+        super().__init__(f"{nodes} nodes of the role {role} would use {share:.0%} of {resource}")
+        self.role, self.nodes, self.resource, self.share = role, nodes, resource, share
 
 
 def size(
@@ -134,7 +137,7 @@ def size(
         nodes=nodes,
         likely=likely.fewest(),
         least=low.fewest(),
-        binding=high.binding(working),
+        binding=high.binding,
         use=high.shares(nodes),
         left=left,
         outside=list(dict.fromkeys(outside)),
@@ -158,17 +161,29 @@ class _Role:
 
     def fewest(self) -> int:
         """Return the fewest nodes that keep each limit with the failed ones gone, and hold all copies."""
-        least = self.requirement.mean.copies if self.stores else 1
-        for working in range(least, _MOST_NODES + 1):
-            if all(share <= self.requirement.limit(name) for name, share in self.shares(working).items()):
-                return working + self.requirement.node_failures
-        share = self.shares(_MOST_NODES)[binding := self.binding(_MOST_NODES)]
-        message = (
-            f"{_MOST_NODES:,} nodes of the role {self.role} would still use {share:.0%} of their {binding}"
-        )
-        raise SizeError(message)
+        return max(self._fewest_working, self._copies) + self.requirement.node_failures
 
-    def binding(self, working: int) -> str:
+    @property
+    def binding(self) -> str:
+        """Return what decides the number of nodes."""
+        working = self._fewest_working
+        return COPIES if working < self._copies else self._nearest(working)
+
+    @property
+    def _copies(self) -> int:
+        """How many nodes hold the copies of a message."""
+        return self.requirement.mean.copies if self.stores else 1
+
+    @property
+    def _fewest_working(self) -> int:
+        """The fewest nodes that keep each limit."""
+        for working in range(1, _MOST_NODES + 1):
+            if all(share <= self.requirement.limit(name) for name, share in self.shares(working).items()):
+                return working
+        resource = self._nearest(_MOST_NODES)
+        raise SizeError(self.role, _MOST_NODES, resource, self.shares(_MOST_NODES)[resource])
+
+    def _nearest(self, working: int) -> str:
         """Return the resource that is nearest to its limit."""
         shares = self.shares(working)
         return max(shares, key=lambda name: shares[name] / self.requirement.limit(name))
@@ -177,7 +192,7 @@ class _Role:
         """Return which share of each resource so many nodes use at the peak."""
         peak, has = self.requirement.peak, self.node.has
         shares = {
-            name: self.end(demand.predict(peak, working, extrapolate=True)) / (has[name] * working)
+            name: self.end(demand.predict(peak, working)) / (has[name] * working)
             for name, demand in self.demands.items()
             if name in has
         }

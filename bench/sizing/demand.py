@@ -1,9 +1,9 @@
-"""What a message and a byte cost a role of servers: a linear model of one resource, fitted to measured cases."""
+"""What messages, bytes and batches cost a role of servers: a linear model of one resource, fitted to measured cases."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,10 +25,6 @@ for are kept to within a few per cent."""
 _TURNS = 4
 _LEAST_SHARE = 0.01
 """What is predicted counts as no less than this share of the mean: no observation outweighs all others."""
-
-
-class OutsideError(ValueError):
-    """A prediction was asked for a workload too far from what was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,35 +66,34 @@ class Prediction:
 class Demand:
     """The fitted model of one resource of a role. `residuals` are measured over predicted use, by observation.
 
-    `ranges` has the lowest and the highest value of each input that was measured.
+    `errors` has, for each case, by which share the model is off that is fitted to the other cases: predicted over
+    measured use, less 1; infinite where nothing was used but predicted. `ranges` has the lowest and the highest value
+    of each input that was measured.
     """
 
     costs: tuple[Cost, ...]
     residuals: tuple[float, ...]
+    errors: tuple[float, ...]
     ranges: Mapping[str, tuple[float, float]]
     _terms: tuple[Term, ...]
     _columns: tuple[int, ...]
     _left_out: tuple[_Table, ...]
 
-    def predict(self, workload: Workload, nodes: int, *, extrapolate: bool = False) -> Prediction:
-        """Predict the use of so many nodes.
-
-        Raises OutsideError where an input is beyond twice the measured range, unless `extrapolate`.
-        """
-        if not extrapolate and (outside := self.outside(workload, nodes)):
-            raise OutsideError(" ".join(outside))
+    def predict(self, workload: Workload, nodes: int) -> Prediction:
+        """Predict the use of so many nodes; `outside` says whether the workload lies far from what was measured."""
         row = _row(self._terms, workload, nodes)[list(self._columns)]
         use = float(row @ np.array([cost.use for cost in self.costs]))
         return Prediction(use, _interval([fits @ row for fits in self._left_out], use))
 
     def outside(self, workload: Workload, nodes: int) -> list[str]:
-        """Return a sentence for each input that lies beyond twice the measured range."""
-        sentences = []
+        """Return a line for each input that lies beyond twice the measured range."""
+        lines = []
         for name, value in _inputs(workload, nodes).items():
             low, high = self.ranges[name]
             if not low / _REACH <= value <= high * _REACH:
-                sentences.append(f"{value:,.6g} {name}; measured were {low:,.6g} to {high:,.6g}.")
-        return sentences
+                measured = f"{low:,.6g}" if low == high else f"{low:,.6g} to {high:,.6g}"
+                lines.append(f"{name}: {value:,.6g} (measured: {measured})")
+        return lines
 
 
 def fit(observations: Sequence[Observation], terms: Sequence[Term]) -> Demand:
@@ -110,8 +105,9 @@ def fit(observations: Sequence[Observation], terms: Sequence[Term]) -> Demand:
     Trials of one cluster start vary together, and so do those of one case, where the model does not fit it. So each
     start and each case is left out once, and both variances of the jackknife are added up (after A. C. Cameron, J. B.
     Gelbach and D. L. Miller, "Robust inference with multiway clustering", 2011, who take off what both share).
-    Student's t has the degrees of freedom of the fewer. Raises ValueError below two cluster starts, where there are no
-    more cases than costs, also without one of them, or where nothing was used.
+    Student's t has the degrees of freedom of the fewer. Where nothing at all was used, no work costs anything.
+
+    Raises ValueError below two cluster starts, and where there are no more cases than costs, also without one of them.
     """
     units = [
         ("idle", "node"),
@@ -119,15 +115,13 @@ def fit(observations: Sequence[Observation], terms: Sequence[Term]) -> Demand:
     ]
     table = np.array([_row(terms, one.workload, one.nodes) for one in observations])
     use = np.array([one.use for one in observations])
-    independent = _independent(table)
+    independent = _independent(table) if use.any() else []
     table = table[:, independent]
     starts, cases = [one.start for one in observations], [one.case for one in observations]
-    if not use.any():
-        raise ValueError("nothing was used")
     if len(set(starts)) < _FEWEST_STARTS:
         raise ValueError("costs take observations of two cluster starts at least")
-    if len(set(cases)) <= len(independent):
-        raise ValueError(f"{len(independent)} costs take more than {len(set(cases))} cases")
+    if len(set(cases)) <= (least := max(1, len(independent))):
+        raise ValueError(f"{least} costs take more than {len(set(cases))} cases")
     costs = _solve(table, use)
     left_out = _each_left_out(table, use, starts), _each_left_out(table, use, cases)
     return Demand(
@@ -136,6 +130,7 @@ def fit(observations: Sequence[Observation], terms: Sequence[Term]) -> Demand:
             for number, (place, cost) in enumerate(zip(independent, costs, strict=True))
         ),
         residuals=tuple(map(float, _over(use, table @ costs))),
+        errors=tuple(_errors(table, use, cases, left_out[1])),
         ranges=_ranges(observations),
         _terms=tuple(terms),
         _columns=tuple(independent),
@@ -168,6 +163,8 @@ def _solve(table: _Table, use: _Table) -> _Table:
 
     Over what was measured, low observations would count for more than high ones.
     """
+    if not use.any():
+        return np.zeros(table.shape[1])
     predicted = np.full(len(use), use.mean())
     for _ in range(_TURNS):
         weights = 1 / np.maximum(predicted, _LEAST_SHARE * use.mean())
@@ -183,6 +180,14 @@ def _over(use: _Table, predicted: _Table) -> _Table:
     """Return measured over predicted; 1 where both are zero."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(use == predicted, 1.0, use / predicted)
+
+
+def _errors(table: _Table, use: _Table, cases: Sequence[str], left_out: _Table) -> Iterator[float]:
+    """Give by how much each case is off, all its observations together, where the model is fitted to the others."""
+    for case, costs in zip(dict.fromkeys(cases), left_out, strict=True):
+        own = np.array([other == case for other in cases])
+        predicted, measured = float((table[own] @ costs).sum()), float(use[own].sum())
+        yield predicted / measured - 1 if measured else math.inf if predicted else 0.0
 
 
 def _each_left_out(table: _Table, use: _Table, groups: Sequence[str]) -> _Table:
@@ -208,12 +213,12 @@ def _interval(left_out: Sequence[_Table], value: float) -> Interval:
 
 
 def _inputs(workload: Workload, nodes: int) -> dict[str, float]:
-    """Return what a prediction rests on, by words that follow its number. More nodes may carry more messages."""
+    """Return what a prediction rests on, by what it is called. More nodes may carry more messages."""
     return {
-        "messages a second and node": workload.messages_per_s / nodes,
+        "messages/s a node": workload.messages_per_s / nodes,
         "bytes a message": workload.message_bytes,
         "copies": workload.copies,
-        "groups of consumers": workload.groups,
+        "consumer groups": workload.groups,
         "messages a batch": workload.batch,
         "nodes": nodes,
     }

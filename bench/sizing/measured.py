@@ -72,7 +72,7 @@ def costs(
 ) -> tuple[list[Costs], list[Refused]]:
     """Fit a model for each system, configuration, role and resource; tell of which too little differs.
 
-    `use` are rows of the table `use` (docs/results.md). A resource of which nothing was used costs nothing.
+    `use` are rows of the table `use` (docs/results.md). A resource without rows is in neither list.
     """
     by_number = {trial.number: trial for trial in trials}
     by_model: dict[tuple[str, str, str, str], list[Observation]] = {}
@@ -86,8 +86,6 @@ def costs(
             by_model.setdefault(key, []).append(observation)
     found, refused = [], []
     for (system, configuration, role, resource), observations in by_model.items():
-        if not any(one.use for one in observations):
-            continue
         try:
             demand = fit(observations, TERMS[system, role])
         except ValueError as error:

@@ -45,19 +45,31 @@ def t_reach(error: float, freedom: float, level: float = LEVEL) -> float:
     return float(stats.t.isf((1 - level) / 2, freedom)) * error
 
 
+def level(values: Sequence[float]) -> float:
+    """Return a case's level over cluster starts: the geometric mean, so that levels have the ratio that rounds have.
+
+    The median where a value has no logarithm.
+    """
+    if len(set(values)) == 1 or not _have_logarithms(values):
+        return statistics.median(values)
+    return statistics.geometric_mean(values)
+
+
 def level_interval(values: Sequence[float]) -> Interval | None:
     """Return the 95 % interval of a case's level over cluster starts; None below `FEWEST_STARTS` values.
 
-    The t interval of the logarithms, so that of the geometric mean; it reaches to the median at least. None where a
-    value has no logarithm.
+    The t interval of the logarithms, so that of the geometric mean. None where a value has no logarithm.
     """
-    if len(values) < FEWEST_STARTS or not all(0 < value < math.inf for value in values):
+    if len(values) < FEWEST_STARTS or not _have_logarithms(values):
         return None
     logs = [math.log(value) for value in values]
-    error = statistics.stdev(logs) / math.sqrt(len(logs))
-    reach = t_reach(error, len(logs) - 1)
-    mean, median = statistics.fmean(logs), statistics.median(values)
-    return Interval(min(math.exp(mean - reach), median), max(math.exp(mean + reach), median))
+    reach = t_reach(statistics.stdev(logs) / math.sqrt(len(logs)), len(logs) - 1)
+    mean = statistics.fmean(logs)
+    return Interval(math.exp(mean - reach), math.exp(mean + reach))
+
+
+def _have_logarithms(values: Sequence[float]) -> bool:
+    return all(0 < value < math.inf for value in values)
 
 
 def median_interval(values: Sequence[float]) -> Interval | None:

@@ -85,7 +85,7 @@ class Producers(Protocol):
 
 
 class Consumer(Protocol):
-    """A live consumer of a whole topic: shows messages as they come, for end-to-end latency."""
+    """A consumer of a whole topic: shows messages as they come."""
 
     def receive(self, timeout_s: float) -> Sequence[Received]:
         """Return what has come; wait for the first at most `timeout_s`, never for a batch to fill."""
@@ -213,8 +213,13 @@ class System(Protocol):
         Ready: metadata is there, every partition has been looked up.
         """
 
-    def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings) -> Consumer:
-        """Connect a live consumer at the topic's end; messages sent after the return are seen."""
+    def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings, group: str = "") -> Consumer:
+        """Connect a live consumer at the topic's end; messages sent after the return are seen.
+
+        With `group` it reads as the only member of that consumer group (Pulsar: subscription) instead: from where the
+        group had got to, a new one from the earliest message. The group is there once this returns, and has got to what
+        was received when `close` returns.
+        """
 
     def read_all(
         self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float, expected: int

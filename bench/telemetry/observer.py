@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -32,7 +32,8 @@ _CLIENT_FIGURES = {"loop_lag_s": "loop_lag_ns", "recorder_backlog": "recorder_ba
 class Watched:
     """Who is looked at: servers with their process ids as they are now, load processes, the disk below `folder`.
 
-    `neighbours` are processes of clusters beside this one: what they take is other work.
+    `neighbours` are processes of clusters beside this one: what they take is other work. `data` are the folders of
+    servers whose size is looked at.
     """
 
     servers: Sequence[Node]
@@ -41,6 +42,7 @@ class Watched:
     clients: Mapping[str, int]
     folder: Path
     neighbours: Callable[[], Collection[int]] = tuple
+    data: Mapping[str, Path] = field(default_factory=dict)
 
 
 class Sample(NamedTuple):
@@ -87,6 +89,8 @@ class Observer:
         for name, pid in self._watched.pids().items():
             if name in self._roles:
                 found += _samples(at_ns, name, self._roles[name], host.process(pid, network=True))
+        for name, folder in self._watched.data.items():
+            found += _samples(at_ns, name, self._roles[name], [("stored_bytes", host.stored_bytes(folder))])
         for name, reader in self._readers.items():
             found += _samples(at_ns, name, self._roles[name], [(SCRAPED, reader.received_bytes)])
         for name, pid in self._watched.clients.items():

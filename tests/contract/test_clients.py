@@ -209,6 +209,37 @@ def test_a_window_of_sends_stays_in_order(live_system: LiveSystem, window: int) 
     assert_positions_rise(received)
 
 
+def test_a_group_begins_at_the_earliest_message_and_goes_on_where_it_had_got_to(
+    live_system: LiveSystem,
+) -> None:
+    topic = live_system.topic(3)
+    first = send_sync(live_system, topic, 30)
+
+    with closing(live_system.system.consumer(live_system.endpoint, topic, {}, "readers")) as consumer:
+        received = receive(consumer, 30)
+        assert not consumer.receive(0.5)
+    assert numbers_by_partition(received) == sent_by_partition(first)
+
+    with sending(live_system, topic) as more:
+        for number in range(9):
+            more.send(b"%d" % (100 + number))
+            more.wait(number + 1)
+    with closing(live_system.system.consumer(live_system.endpoint, topic, {}, "readers")) as consumer:
+        rest = receive(consumer, 9)
+        assert not consumer.receive(0.5)
+    assert sorted(int(message.payload) for message in rest) == list(range(100, 109))
+
+
+def test_a_group_that_only_began_has_all_that_came_after_it(live_system: LiveSystem) -> None:
+    topic = live_system.topic(2)
+    live_system.system.consumer(live_system.endpoint, topic, {}, "stopped").close()
+
+    sends = send_sync(live_system, topic, 10)
+
+    with closing(live_system.system.consumer(live_system.endpoint, topic, {}, "stopped")) as consumer:
+        assert numbers_by_partition(receive(consumer, 10)) == sent_by_partition(sends)
+
+
 def test_a_live_consumer_sees_what_is_sent_from_then_on(live_system: LiveSystem) -> None:
     topic = live_system.topic(3)
     send_sync(live_system, topic, 7)

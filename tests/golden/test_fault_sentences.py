@@ -54,8 +54,8 @@ def test_systems_stand_beside_each_other_at_equal_settings() -> None:
     (text,) = texts(found)
 
     assert text == (
-        "Nothing was lost; writes and reads stopped for 5.8 to 7.8 s on Kafka and for 7.0 to 13 s on Pulsar "
-        "(session of 6 s), for 32 to 34 s on Kafka and for 30 to 81 s on Pulsar (session of 30 s)."
+        "Nothing was lost; writes and reads stopped. Session of 6 s: for 5.8 to 7.8 s on Kafka and for 7.0 to 13 s on "
+        "Pulsar. Session of 30 s: for 32 to 34 s on Kafka and for 30 to 81 s on Pulsar."
     )
 
 
@@ -203,8 +203,8 @@ def test_a_trial_that_was_set_aside_is_named_where_it_is_the_worst() -> None:
     (text,) = texts(found)
 
     assert text == (
-        "Nothing was lost; writes and reads stopped for 27 to 33 s on Kafka (46 s beside other work) and for 26 to "
-        "30 s on Pulsar (43 s in a trial that does not count)."
+        "Nothing was lost; writes and reads stopped for 27 to 33 s on Kafka (46 s in a trial beside other work) and "
+        "for 26 to 30 s on Pulsar (43 s in a trial that does not count)."
     )
     assert boxed(found) == ("1 of 12 trials do not count; the report lists why.",)
 
@@ -254,7 +254,7 @@ def test_a_run_without_a_valid_trial_answers_nothing() -> None:
 def test_the_box_has_at_most_three_notices_and_how_many_more_there_are() -> None:
     found = results(kafka(Trial(), Trial(verdict="invalid")), profile="quick", overrides=["rate=5"])
 
-    assert boxed(found, "A note.")[-1] == "And 1 more below."
+    assert boxed(found, "A note.")[-1] == "And 1 more behind this page."
     assert len(boxed(found, "A note.")) == 4
 
 
@@ -335,8 +335,8 @@ TWICE = Trial(duplicates=7)
 )
 def test_repeats_that_kafkas_java_producer_prevents_are_a_notice(cases: list[Case], noticed: bool) -> None:
     text = (
-        "Kafka's producer runs without idempotence here, librdkafka's default; Java's producer has it on by default, "
-        "which prevents such duplicates and reorderings."
+        "Kafka's producer runs without idempotence here (librdkafka's default), so a message that is sent again can be "
+        "stored again or out of order. Java's producer has it on."
     )
 
     assert (text in boxed(results(*cases), "A note.")) is noticed

@@ -188,12 +188,16 @@ def disks(*leaders: str) -> list[dict[str, Any]]:
 
 
 def test_slower_disks() -> None:
-    turned = {"ahead": "Pulsar", "stays": False, "disks": disks("Pulsar", "Pulsar")}
-    mixed = {"ahead": "", "stays": False, "disks": disks("", "Pulsar")}
+    turned = {"ahead": "Pulsar", "stays": False, "cross": "", "disks": disks("Pulsar", "Pulsar")}
+    mixed = {"ahead": "", "stays": False, "cross": "", "disks": disks("", "Pulsar")}
 
     assert sentence("slower-disks", turned) == (
         "On slower disks Pulsar was ahead: 1.73 times (95 % interval 1.21 to 2.34) with 1 ms more an fsync, "
         "2.7 times (2.6 to 2.8) with 10 ms."
+    )
+    crossed = sentence("slower-disks", turned | {"cross": "0.27 ms (0.2 to 0.28)"})
+    assert crossed.startswith(
+        "On slower disks Pulsar was ahead, from 0.27 ms (0.2 to 0.28) an fsync on: 1.73 times ("
     )
     assert sentence("slower-disks", mixed) == (
         "On slower disks: no difference can be told with 1 ms more an fsync; Pulsar 2.7 times as fast with 10 ms more "
@@ -210,10 +214,12 @@ def test_what_was_lost() -> None:
         "lost": "0",
     }
 
-    assert sentence("loss-none", slots) == "No acknowledged message was lost (2.6 million in 150 trials)."
+    assert sentence("loss-none", slots) == (
+        "Without faults no acknowledged message was lost (2.6 million in 150 trials)."
+    )
     assert sentence("loss-none", slots | {"unpromised": "1.1 million", "unread": "2 trials"}) == (
-        "No acknowledged message was lost (2.6 million in 150 trials), nor any without a promise; 2 trials "
-        "could not be read to the end."
+        "Without faults no acknowledged message was lost (2.6 million in 150 trials), nor any sent without "
+        "waiting; 2 trials could not be read to the end."
     )
     assert sentence("loss-unpromised", slots | {"unpromised": "90,000", "lost": "312"}) == (
         "No message was lost that a configuration promises to keep (2.6 million in 150 trials); without a promise 312 "
@@ -311,7 +317,7 @@ def test_what_trials_came_to() -> None:
 @pytest.mark.parametrize(
     ("kind", "slots", "words"),
     [
-        ("notice-more", {"more": 2}, "And 2 more below."),
+        ("notice-more", {"more": 2}, "And 2 more behind this page."),
         (
             "notice-unequal",
             {"first": "Kafka", "second": "Pulsar", "one": "a power cut", "other": "nothing"},

@@ -139,7 +139,7 @@ def test_a_comparison_that_the_run_lacks_is_left_out(found: Results) -> None:
     assert "wait for nobody" not in kafka
     assert "the ends of 12 configurations" in kafka
     assert pulsar.startswith("On Pulsar a send took ")
-    assert lost.startswith("No acknowledged message was lost (")
+    assert lost.startswith("Without faults no acknowledged message was lost (")
 
 
 def test_both_systems_at_a_declared_guarantee(found: Results) -> None:
@@ -201,7 +201,7 @@ def test_an_answer_has_at_most_four_findings_and_110_words(found: Results) -> No
     shown = texts(found, long, WAITING, EQUAL, WAITING, WAITING)
 
     assert len(shown) <= 4
-    assert shown[-1].startswith("No acknowledged message was lost (")
+    assert shown[-1].startswith("Without faults no acknowledged message was lost (")
     assert sum(len(text.split()) for text in shown) <= 110
 
 
@@ -254,7 +254,7 @@ def test_notices_are_at_most_three_and_say_how_many_more(tmp_path: Path) -> None
     assert shown[0] == "This setting is an experiment."
     assert "duration=2s" in shown[1]
     assert shown[-1].startswith("And ")
-    assert shown[-1].endswith(" more below.")
+    assert shown[-1].endswith(" more behind this page.")
 
 
 def test_systems_without_an_equal_guarantee_are_noticed(found: Results) -> None:

@@ -25,10 +25,21 @@ def one_case(*values: Row) -> Row:
     return case
 
 
-def test_a_figure_is_the_median_with_the_range_over_trials() -> None:
-    case = one_case(*[{"throughput_msgs_per_s": value} for value in (30.0, 10.0, 20.0)])
+def test_a_figure_is_the_geometric_mean_with_the_range_over_trials() -> None:
+    case = one_case(*[{"throughput_msgs_per_s": value} for value in (40.0, 10.0, 20.0)])
     names = ("throughput_msgs_per_s", "throughput_msgs_per_s_low", "throughput_msgs_per_s_high")
-    assert [case[name] for name in names] == [20.0, 10.0, 30.0]
+    assert [case[name] for name in names] == pytest.approx([20.0, 10.0, 40.0])
+
+
+def test_where_something_broke_it_is_the_median() -> None:
+    step = {"name": "kill", "kind": "kill", "asked_ns": 1, "effect_ns": 2, "proven": True}
+    records = [record(number, acks=1).model_copy(update={"faults": [step]}) for number in range(3)]
+
+    (case,) = case_rows(
+        records, rows(*[{"throughput_msgs_per_s": value} for value in (40.0, 10.0, 30.0)]), ["acks"]
+    )
+
+    assert case["throughput_msgs_per_s"] == 30.0
 
 
 def test_a_cases_level_has_the_t_interval_of_its_logarithms() -> None:
@@ -43,9 +54,9 @@ def test_two_trials_give_no_interval() -> None:
     assert case["service_p99_ns_ci_low"] is None
 
 
-def test_the_median_of_an_even_number_stays_whole_nanoseconds() -> None:
+def test_times_stay_whole_nanoseconds() -> None:
     case = one_case({"service_p99_ns": 11}, {"service_p99_ns": 16})
-    assert case["service_p99_ns"] == 14  # 13.5, rounded to even
+    assert case["service_p99_ns"] == 13  # the root of 176 is 13.27
 
 
 def test_a_trial_without_a_time_is_above_all_that_have_one() -> None:

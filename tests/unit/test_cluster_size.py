@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from bench.sizing.cluster import DISK_SPACE, NodeType, Requirement, SizeError, size
+from bench.sizing.cluster import COPIES, DISK_SPACE, NodeType, Requirement, SizeError, size
 from bench.sizing.workload import Workload
 from tests.unit.test_demand import bookie_demand
 
@@ -47,7 +47,9 @@ def test_the_disks_space_decides() -> None:
 def test_there_are_as_many_nodes_as_copies_and_those_that_may_fail() -> None:
     small = replace(REQUIREMENT, mean=Workload(300, 1_000, copies=3, groups=1), node_failures=2)
 
-    assert size("pulsar", "bookie", {"cpu_s": bookie_demand()}, small, NODE).nodes == 5
+    found = size("pulsar", "bookie", {"cpu_s": bookie_demand()}, small, NODE)
+
+    assert (found.nodes, found.binding) == (5, COPIES)
 
 
 def test_a_broker_of_pulsar_stores_nothing() -> None:
@@ -60,14 +62,16 @@ def test_what_lies_far_from_what_was_measured_is_told() -> None:
     found = size("pulsar", "bookie", {"cpu_s": bookie_demand()}, REQUIREMENT, NODE)
 
     assert found.outside == [
-        "4,285.71 messages a second and node; measured were 166.667 to 666.667.",
-        "7 nodes; measured were 3 to 3.",
+        "messages/s a node: 4,285.71 (measured: 166.667 to 666.667)",
+        "nodes: 7 (measured: 3)",
     ]
 
 
 def test_nodes_that_are_busy_when_idle_are_never_enough() -> None:
-    with pytest.raises(SizeError, match="bookie"):
+    with pytest.raises(SizeError) as refused:
         size("pulsar", "bookie", {"cpu_s": bookie_demand()}, REQUIREMENT, replace(NODE, cores=0.03))
+    assert (refused.value.nodes, refused.value.resource) == (1_000, "cpu_s")
+    assert refused.value.share == pytest.approx((3.87 + 1_000 * 0.02) / 30)
 
 
 def test_one_input_at_a_time_is_changed() -> None:

@@ -41,6 +41,20 @@ def test_the_text_stays_and_takes_fewer_bytes(plain: PdfReader, compact: PdfRead
     assert (tmp_path / "compact.pdf").stat().st_size < (tmp_path / "plain.pdf").stat().st_size
 
 
+def test_references_as_differences_lead_to_the_same_objects(tmp_path: Path) -> None:
+    many = "<li>".join(f"Item {number}" for number in range(500))
+    HTML(string=f"<html lang=en><title>A list</title><ul><li>{many}</ul>").write_pdf(
+        tmp_path / "plain.pdf", pdf_tags=True
+    )
+    content = (tmp_path / "plain.pdf").read_bytes()
+    short = compact_pdf.with_short_references(content)
+    (tmp_path / "short.pdf").write_bytes(short)
+
+    assert len(short) < len(content)
+    assert words(PdfReader(tmp_path / "short.pdf", strict=True)) == words(PdfReader(tmp_path / "plain.pdf"))
+    assert compact_pdf.with_short_references(b"no PDF") == b"no PDF"
+
+
 def words(reader: PdfReader) -> list[str]:
     return [page.extract_text().replace(" ", "").replace("\n", "") for page in reader.pages]
 

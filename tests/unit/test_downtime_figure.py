@@ -45,7 +45,7 @@ def test_the_sum_and_the_longest_of_all_outages_are_said(tmp_path: Path) -> None
     one = course(struck(tmp_path, [7.0, 6.5, 0.5, None, 8.0]))
 
     assert (one.total_s, one.longest_s, one.faults) == (22.0, 8.0, 5)
-    assert one.words.endswith(": 22 s after 5 faults, the longest 8 s")
+    assert one.words.endswith(": 22 s after 5 faults, the longest 8.0 s")
 
 
 @pytest.mark.parametrize("gaps_s", [[], [7.0] * 4])

@@ -249,7 +249,7 @@ def test_an_outage_in_a_table_has_what_set_it_and_what_was_set_aside() -> None:
 
     assert (
         fault_cells.outage_cell(outcome(*trials).writes).text
-        == "27 to 33 s, 10 s by the script, 46 s set aside"
+        == "27 to 33 s, 10 s by the script, 46 s in a trial left out"
     )
     assert fault_cells.outage_cell(outcome(Trial(writes=(3.0, 4.0))).writes).text == "7.0 s, in all"
     assert fault_cells.outage_cell(outcome(Trial(ended="no end")).writes).text == "6.0 s, no end"

@@ -15,8 +15,9 @@ from bench.analysis.faults.availability import BIN_NS, dip
 from bench.backends.delayed import Held, Link
 from bench.backends.netns import PacketRules, Packets
 from bench.errors import ClusterError, FaultError, LoadError
-from bench.faults import Site, Timeline, read_steps, stands, targets
+from bench.faults import AsGroup, Site, Timeline, read_steps, stands, targets
 from bench.faults.cutting import chance_of_so_few
+from bench.faults.reading import ReadGroup
 from bench.faults.step import StepError
 from bench.model import Node, TopicState
 
@@ -179,6 +180,7 @@ def timeline(
         f"Asked through nobody of {', '.join(avoiding)}."
     ),
     ask: targets.Ask | None = None,
+    group: ReadGroup | None = None,
 ) -> Timeline:
     parts = {"leader": ["broker-2"], "followers": ["broker-1", "broker-3"], "nobody": []}
     site = Site(
@@ -189,9 +191,47 @@ def timeline(
         state=state,
         look_up=look_up,
         read_all=reads or Reads(),
+        read_group=group or (lambda step, action, given_up: {"received": 7}),
         seed=1,
     )
     return Timeline(read_steps(steps), site)
+
+
+def test_a_consumer_group_begins_and_reads() -> None:
+    line = timeline(
+        Recorder(),
+        {"name": "begins", "when": {"acks": 1}, "subscribe": "away"},
+        {"name": "comes back", "when": {"load": "over"}, "consume": "away"},
+    )
+    line.told(figures(1))
+    line.finish()
+
+    begins, back = line.records
+    assert (begins["kind"], begins["group"]) == ("subscribe", "away")
+    assert (back["kind"], back["group"], back["received"], back["reason"]) == ("consume", "away", 7, None)
+    assert back["asked_ns"] <= back["effect_ns"]
+
+
+def test_why_a_group_could_not_read_is_told_and_the_steps_go_on() -> None:
+    def refused(step: str, action: AsGroup, given_up: Callable[[], bool]) -> Mapping[str, Any]:
+        raise LoadError(f"{step}: there is no such topic for {action.group}.")
+
+    steps: list[dict[str, Any]] = [
+        {"name": "reads", "when": {"acks": 1}, "consume": "first"},
+        {"name": "later", "when": {"load": "over"}, "mark": True},
+    ]
+    line = timeline(Recorder(), *steps, group=refused)
+    line.told(figures(1))
+    line.finish()
+
+    assert line.records[0]["reason"] == "reads: there is no such topic for first."
+    assert line.records[0]["effect_ns"] is None
+    assert line.records[1]["kind"] == "mark"
+
+
+def test_a_group_needs_a_name() -> None:
+    with pytest.raises(StepError, match="give the name of a consumer group; it is True"):
+        read_steps([{"when": {"acks": 1}, "consume": True}])
 
 
 def figures(acked: int, at_ns: int = 0, end_ns: int | None = None) -> dict[str, int | None]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.statistics.interval import level_interval, median_interval, paired_ratio, timed
+from bench.statistics.interval import level, level_interval, median_interval, paired_ratio, timed
 
 values = st.lists(st.floats(1, 1e6), min_size=5, max_size=12)
 
@@ -94,11 +94,21 @@ def test_a_level_of_two_starts_or_without_a_logarithm_has_no_interval(sample: li
 
 @settings(max_examples=50)
 @given(st.lists(st.floats(1, 1e6), min_size=3, max_size=9))
-def test_an_interval_of_a_level_holds_its_median(sample: list[float]) -> None:
+def test_an_interval_of_a_level_holds_it(sample: list[float]) -> None:
     found = level_interval(sample)
     assert found is not None
-    assert found.low <= float(np.median(sample)) * (1 + 1e-12)
-    assert float(np.median(sample)) <= found.high * (1 + 1e-12)
+    assert found.low <= level(sample) * (1 + 1e-12)
+    assert found.high >= level(sample) * (1 - 1e-12)
+
+
+def test_levels_have_the_ratio_of_their_rounds() -> None:
+    """Rounds of 2 and 8, and of 1 and 2: ratios 2 and 4, whose geometric mean is that of 4 over that of sqrt 2."""
+    assert level([2.0, 8.0]) / level([1.0, 2.0]) == pytest.approx(math.sqrt(2 * 4))
+
+
+def test_a_level_without_a_logarithm_is_the_median() -> None:
+    assert level([0.0, 3.0, 9.0]) == 3.0
+    assert level([1.0, math.inf, 2.0]) == 2.0
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from bench.run import trial
 from bench.run.folder import RunFolder
 from bench.run.rig import Rig
 
-BROKEN = ({"name": "seen", "mark": True, "after": 0},)
+BROKEN = ({"name": "killed", "kill": "broker-1", "after": 0},)
 CASE = Case(
     *("memory", "memory", {}, Cluster("memory", "1", {}), 1, {}, {}, {}),
     Load(1, 100, Pacing(), 0, 0, 0.0, 1.0, None),

@@ -118,8 +118,9 @@ def test_lines_that_do_not_cross_have_no_mark(tmp_path: Path) -> None:
     assert panel.crossings == []
 
 
-def test_nothing_in_the_figure_is_under_nine_points_or_beyond_its_edges(tmp_path: Path) -> None:
-    found = both(tmp_path, [0.5, 5.0, 30.0], [2.0, 3.0, 12.0])
+@pytest.mark.parametrize("first", [2.0, 0.55], ids=["crossing in the middle", "crossing at the left edge"])
+def test_nothing_in_the_figure_is_under_nine_points_or_beyond_its_edges(tmp_path: Path, first: float) -> None:
+    found = both(tmp_path, [0.5, 5.0, 30.0], [first, 3.0, 12.0])
     with style.drawing():
         figure = price.price(panels(found), price.measure(found))
         assert figure is not None

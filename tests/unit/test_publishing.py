@@ -68,8 +68,8 @@ def change(path: Path, **changed: Any) -> None:
 
 def test_what_a_report_is_made_of_is_published_and_nothing_else(run: RunFolder, published: Path) -> None:
     found, original = results.read(published), results.read(run.path)
-    assert found.trials.equals(original.trials)
-    assert found.cases.equals(original.cases)
+    assert found.trials.equals(original.trials[found.trials.columns])
+    assert list(found.cases["case"]) == list(original.cases["case"])
     assert found.trial_files == original.trial_files
     assert found.plan == original.plan
     assert found.summary["figure"] == original.summary["figure"]

@@ -193,7 +193,7 @@ def test_what_is_undecided_is_told_with_the_minutes_that_it_takes(found: Results
 
 
 def test_intervals_come_over_rounds_and_their_width_is_told(found: Results) -> None:
-    assert certainty.interval(found) == "3 rounds: medians and ratios have 95 % intervals over rounds."
+    assert certainty.interval(found) == "3 rounds: means and ratios have 95 % intervals over rounds."
     assert "Half of the intervals of ratios of throughput reach at most 3.1% to either side." in (
         certainty.width(found)
     )
@@ -205,7 +205,7 @@ def test_intervals_come_over_rounds_and_their_width_is_told(found: Results) -> N
         (1, "1 round: there is no interval; ranges are the lowest and the highest trial."),
         (
             2,
-            "2 rounds: ratios have 95 % intervals over rounds; medians have the lowest and the highest trial.",
+            "2 rounds: ratios have 95 % intervals over rounds; means have the lowest and the highest trial.",
         ),
     ],
 )

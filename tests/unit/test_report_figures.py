@@ -207,6 +207,7 @@ def results(*percentiles: list[dict[str, Any]]) -> Results:
         holds=nothing,
         capacities=nothing,
         costs=nothing,
+        readings=nothing,
         expectations=(),
         summary={},
         trial_files={},

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from bench.analysis.folder import TrialRecord
 from bench.guarantee import copies
 from bench.sizing.measured import MeasuredTrial, configuration_of, costs
@@ -26,6 +28,7 @@ def cost_rows(
     models, _ = costs(measured_trials(trials, rows, use), use)
     for fitted in models:
         residuals = fitted.demand.residuals
+        sizes = np.abs(fitted.demand.errors)
         for cost in fitted.demand.costs:
             yield {
                 "system": fitted.system,
@@ -40,6 +43,8 @@ def cost_rows(
                 "observations": len(residuals),
                 "residual_low": min(residuals),
                 "residual_high": max(residuals),
+                "error_median": float(np.median(sizes)),
+                "error_p90": float(np.quantile(sizes, 0.9, method="higher")),
             }
 
 
@@ -59,20 +64,28 @@ def measured_trials(
     }
     if any(trial.broken for trial in trials):
         return []
-    batches_per_s = {
-        row["trial"]: row["value"] for row in use if (row["role"], row["metric"]) == ("broker", "requests")
-    }
+    requests = {row["trial"]: row for row in use if (row["role"], row["metric"]) == ("broker", "requests")}
     return [
-        _measured(trial, valid[trial.trial], batches_per_s.get(trial.trial))
+        measured
         for trial in trials
         if trial.trial in valid and trial.open_loop
+        if (measured := _measured(trial, valid[trial.trial], requests.get(trial.trial)))
     ]
 
 
-def _measured(trial: TrialRecord, messages_per_s: float, batches_per_s: float | None) -> MeasuredTrial:
-    """Describe a trial. Producers send a batch as one request; brokers count these."""
+def _measured(trial: TrialRecord, messages_per_s: float, requests: Row | None) -> MeasuredTrial | None:
+    """Describe a trial; None where it can't be told how many messages went in a batch.
+
+    Producers send a batch as one request, and brokers count these. With one send open at a time each goes alone.
+    """
     case = trial.case
     nodes = {role: int(count) for role, count in case.configuration.get("nodes", {}).items()}
+    if requests and requests["value"] and requests["nodes"] == nodes.get("broker"):
+        batch = _batch(messages_per_s / requests["value"])
+    elif trial.load.window == 1:
+        batch = 1.0
+    else:
+        return None
     return MeasuredTrial(
         number=trial.trial,
         system=case.system,
@@ -84,7 +97,7 @@ def _measured(trial: TrialRecord, messages_per_s: float, batches_per_s: float | 
             message_bytes=trial.load.message_bytes or 0,
             copies=copies(case.system, trial.configured, nodes.get("broker", 1)),
             groups=trial.load.consumers or 0,
-            batch=_batch(messages_per_s / batches_per_s) if batches_per_s else 1.0,
+            batch=batch,
         ),
         nodes=nodes,
     )

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.window import Windows
-from bench.model import NANOS
+from bench.model import NANOS, STORED
 from bench.systems.scraped import COUNTERS, GAUGES
 
 _LATE_NS = NANOS // 2
@@ -105,6 +105,18 @@ def used(stepped: DataFrame) -> list[Used]:
         if value is not None:
             found.append(Used(trial, node, row["role"], row["metric"], value))
     return found
+
+
+def stored(samples: DataFrame) -> dict[int, dict[str, int]]:
+    """Return how much of the disk the files of all servers that keep messages took: the columns STORED, by trial."""
+    totals = (
+        samples.where(F.col("metric") == "stored_bytes")
+        .groupBy("trial", "at_ns")
+        .agg(F.sum("value").cast("long").alias("total"))
+    )
+    figures = zip(STORED, (F.max("total"), F.max_by("total", "at_ns")), strict=True)
+    rows = totals.groupBy("trial").agg(*(figure.alias(name) for name, figure in figures)).collect()
+    return {row["trial"]: {name: row[name] for name in STORED} for row in rows}
 
 
 def over_time(stepped: DataFrame) -> DataFrame:

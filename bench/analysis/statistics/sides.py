@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.guarantee import Guarantee
 from bench.model import ENOUGH_TRIALS, crowded
-from bench.statistics.interval import by_round, paired, values_by_case
+from bench.statistics.interval import by_round, level, paired, values_by_case
 from bench.statistics.round_ratios import Group, Groups, RoundRatios
 from bench.statistics.slice_series import SliceSeries
 
@@ -82,9 +82,7 @@ def _point(
         **{
             metric: {
                 **dict(
-                    zip(
-                        ("first", "second"), (_median(by_round(rows, metric)) for rows in chosen), strict=True
-                    )
+                    zip(("first", "second"), (_level(by_round(rows, metric)) for rows in chosen), strict=True)
                 ),
                 **figures.ratio(alike, metric),
             }
@@ -221,7 +219,7 @@ def _promised(promises: Sequence[Guarantee | None]) -> dict[str, Any]:
     }
 
 
-def _median(values: Mapping[int, float]) -> float | None:
-    """Return the median over the rounds; None where it falls among times of what never came."""
-    middle = statistics.median(values.values()) if values else math.inf
+def _level(values: Mapping[int, float]) -> float | None:
+    """Return the level over the rounds; None where it falls among times of what never came."""
+    middle = level([*values.values()]) if values else math.inf
     return middle if math.isfinite(middle) else None

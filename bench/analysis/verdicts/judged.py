@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from bench.analysis import tables
+from bench.analysis import derived, tables
 from bench.analysis.clusters import clusters
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.statistics.baseline_ratios import half_widths, ratio_rows
@@ -83,14 +83,24 @@ def _undecided(folder: RunFolder, verdicts: Sequence[Row], baseline_ratios: Sequ
 
 
 def again(run: Path) -> None:
-    """Judge by today's rules what a run claimed and which rounds were off, by the tables of <run>/results.
+    """Derive anew, by today's rules, what follows from the tables of <run>/results: cases, verdicts, both systems.
 
     Its event log may be gone. Raises EventLogError for a folder that is no run.
     """
     results, folder = run / "results", read_folder(run)
-    names = ("trials", "faults", "errors", "slices")
-    found = Found(*(pq.read_table(results / f"{name}.parquet").to_pylist() for name in names))
+    names = ("trials", "faults", "errors", "slices", "readings")
+    found = Found(*(_rows(results / f"{name}.parquet") for name in names))
     undecided = write(results, folder, found)
     summary = json.loads((results / "summary.json").read_text(encoding="utf-8"))
     off = [] if folder.broken else rounds_apart(found.trials)
-    tables.write_json(results, "summary", summary | {"rounds_apart": off, "undecided": undecided})
+    fresh = {"rounds_apart": off, "undecided": undecided, "sides": derived.both_systems(folder, found)}
+    tables.write_json(results, "summary", summary | fresh)
+    rows = derived.cases(folder, found.trials)
+    tables.write_table(results, "cases", tables.table(rows, tables.case_fields(folder.settings)))
+    costs = derived.costs(folder, found.trials, _rows(results / "use.parquet"))
+    tables.write_table(results, "costs", tables.table(costs, tables.COSTS))
+
+
+def _rows(file: Path) -> list[Row]:
+    """Return the rows of a table; none of one that older results lack."""
+    return pq.read_table(file).to_pylist() if file.exists() else []

@@ -25,12 +25,13 @@ _BOUNDS = ("at_most", "at_least", "once_at_least")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found of a run: the rows of `trials` in the run's order, of `faults`, of `errors` and of `slices`."""
+    """What was found of a run: rows of `trials` in the run's order, `faults`, `errors`, `slices` and `readings`."""
 
     trials: Sequence[Row]
     faults: Sequence[Row]
     errors: Sequence[Row]
     slices: Sequence[Row] = ()
+    readings: Sequence[Row] = ()
 
 
 def meant(expectation: Row, trials: Iterable[TrialRecord], found: Found) -> list[dict[str, Any]]:
@@ -86,6 +87,10 @@ def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> di
     if metric == READER_STALL_NS and expectation.get("since") is not None:
         stood_ns = _stood_still(trial.faults, expectation["since"], told)
         return {READER_STALL_NS: None if _cut_short(expectation, [{**told, metric: stood_ns}]) else stood_ns}
+    if expectation.get("reading") is not None:
+        mine = [row for row in found.readings if row["trial"] == trial.trial]
+        values = [row[metric] for row in mine if _is(row["reading"], expectation["reading"])]
+        return {metric: max(values) if values and None not in values else None}
     if expectation.get("fault") is not None:
         mine = [row for row in found.faults if row["trial"] == trial.trial]
         those = [row for row in mine if _is(row["fault"], expectation["fault"])]

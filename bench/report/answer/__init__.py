@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.report.answer import faults, performance
+from bench.report.answer import faults, performance, retention
 from bench.report.answer.model import Answer
 from bench.report.presentation import Presentation
 from bench.report.results import Results
@@ -12,5 +12,6 @@ __all__ = ["answer"]
 
 def answer(found: Results, presentation: Presentation) -> Answer:
     """Return a run's answer, by today's presentation of its scenario. Raises ReportError."""
-    make = faults.answer if found.broken else performance.answer
-    return make(found, presentation)
+    if found.retention:
+        return retention.answer(found, presentation)
+    return faults.answer(found, presentation) if found.broken else performance.answer(found, presentation)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench import numbers
-from bench.model import ENOUGH_TRIALS
+from bench.model import ENOUGH_TRIALS, KEEPERS
 from bench.report import sweep
 from bench.report.answer.sentences import sentence
 from bench.report.results import Json, Results
-from bench.report.sections import certainty, method
+from bench.report.sections import method
 
 _LEVEL = 0.95
 
@@ -31,7 +31,22 @@ def conditions(found: Results) -> str:
 def _versions(found: Results) -> str:
     known = found.manifest.get("versions") or {}
     systems = sweep.in_order(found.cases["system"])
-    return " and ".join(f"{system.capitalize()} {known.get(system, '')}".strip() for system in systems)
+    return " and ".join(
+        f"{system.capitalize()} {known.get(system, '')}".strip() + _servers(found, system)
+        for system in systems
+    )
+
+
+def _servers(found: Results, system: str) -> str:
+    """Name how many servers carry messages, where all of a system's trials have as many."""
+    cases = [file["case"] for file in found.trial_files.values() if file["case"]["system"] == system]
+    counts = [(case.get("configuration") or {}).get("nodes") or {} for case in cases]
+    carrying = [
+        numbers.plural(int(counts[0][role]), role)
+        for role in KEEPERS
+        if counts and counts[0].get(role) and all(one.get(role) == counts[0][role] for one in counts)
+    ]
+    return f" ({', '.join(carrying)})" if carrying else ""
 
 
 def _machine(found: Results) -> str:
@@ -76,7 +91,7 @@ def _rounds(found: Results) -> str:
     rounds = numbers.plural(found.rounds, "round")
     if found.broken or found.rounds < 2:
         return rounds
-    if certainty.over_rounds(found):
+    if found.over_rounds:
         return f"{rounds}, whose ratios are averaged"
     if found.rounds < ENOUGH_TRIALS:
         return f"{rounds}, too few for an interval of a median"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from bench.report.answer.conditions import conditions
 from bench.report.answer.expected import expected
@@ -26,7 +26,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     manifest = results.manifest
     shown, joined, found = table(run), table(run, joined=True), findings(run)
     amber, red = notices(run, presentation.note), tuple(alarms(run))
-    causes = tuple(_causes(run, presentation))[:_MOST_CAUSES]
+    causes = tuple(agreed(results, presentation))
     texts = [*(one.text for one in found), *amber, *red, *_texts(shown)]
     texts += [f"{cause.text} {cause.prevention}" for cause in causes]
     return Answer(
@@ -45,13 +45,18 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     )
 
 
-def _causes(run: Struck, presentation: Presentation) -> Iterator[Cause]:
-    """Give the declared causes with which all valid trials of their cases agree, each once."""
-    shown: set[str] = set()
-    for cause in presentation.causes:
-        if cause.cause not in shown and cause.agrees(run.results.trials):
-            shown.add(cause.cause)
-            yield Cause(cause.cause, cause.prevention, cause.source)
+def agreed(results: Results, presentation: Presentation) -> list[Cause]:
+    """Return the declared causes with which all valid trials of their cases agree, each once, at most three."""
+    agreeing = [cause for cause in presentation.causes if cause.agrees(results.trials)]
+    systems: dict[str, list[str]] = {}
+    for one in agreeing:
+        systems.setdefault(one.cause, []).append(one.system.capitalize())
+    once = {one.cause: one for one in reversed(agreeing)}
+    causes = [
+        Cause(one.cause, one.prevention, one.source, " and ".join(dict.fromkeys(systems[one.cause])))
+        for one in reversed(once.values())
+    ]
+    return causes[:_MOST_CAUSES]
 
 
 def _strikes_often(run: Struck) -> bool:

@@ -11,9 +11,10 @@ from bench.report.answer.configurations import Configurations, Figure, Measure, 
 from bench.report.answer.effect import CONFIDENT, Effect, Outcome
 from bench.report.answer.model import Advised, Finding
 from bench.report.answer.sentences import sentence
+from bench.report.crossing import crossing
+from bench.report.figures import price
 from bench.report.presentation import DeclaredComparison
 from bench.report.results import Json
-from bench.report.sections import certainty
 from bench.scenario.values import AS_IS
 
 _SIDES, _PRICE = "sides", "price"
@@ -98,7 +99,7 @@ def side_effect(cases: Configurations, point: Point, metric: str) -> Effect:
     entry = point.entry.get(metric)
     if entry is None:
         return cases.effect(*point.cases, metric)
-    name = CONFIDENT if certainty.over_rounds(cases.found) else "interval"
+    name = CONFIDENT if cases.found.over_rounds else "interval"
     return Effect(entry["ratio"], entry["low"], entry["high"], int(entry["rounds"]), name)
 
 
@@ -205,6 +206,7 @@ def _on_slower_disks(cases: Configurations, point: Point, slower: Sequence[Point
     slots = {
         "ahead": "" if leader is None else point.title(leader),
         "stays": leader == standing(cases, point, metric).ahead,
+        "cross": _crossing(cases, [point, *slower]),
         "disks": [
             {
                 "added": _spaced(other.disk),
@@ -216,6 +218,17 @@ def _on_slower_disks(cases: Configurations, point: Point, slower: Sequence[Point
     }
     decided = all(one.outcome.decided for one in standings)
     return Advised(Finding(sentence("slower-disks", slots), decided, _PRICE))
+
+
+def _crossing(cases: Configurations, every: Sequence[Point]) -> str:
+    """Say from which fsync latency on the other system is ahead: where the lines cross; empty where they do not."""
+    trials = price.points(cases.found, price.measure(cases.found))
+    sides = [trials[trials["point"].isin([point.cases[side] for point in every])] for side in (0, 1)]
+    place = crossing(*sides) if all(map(len, sides)) else None
+    if place is None:
+        return ""
+    interval = f" ({place.low:.2g} to {place.high:.2g})" if place.low is not None else ""
+    return f"{place.at:.2g} ms{interval}"
 
 
 def _spaced(length: str) -> str:

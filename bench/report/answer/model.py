@@ -30,11 +30,17 @@ class Advised:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why a fault did what it did, and what prevents it, by the system's documentation (`source`)."""
+    """Why a fault did what it did, and what prevents it, by the documentation (`source`) of the system: `system`."""
 
     text: str
     prevention: str = ""
     source: str = ""
+    system: str = ""
+
+    @property
+    def why(self) -> str:
+        """The question that it answers."""
+        return f"Why, {self.system}" if self.system else "Why"
 
 
 @dataclass(frozen=True, slots=True)

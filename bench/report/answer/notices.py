@@ -13,7 +13,7 @@ from bench.report.answer import guarantees
 from bench.report.answer.configurations import Configurations
 from bench.report.answer.sentences import sentence
 from bench.report.results import Results
-from bench.report.sections import certainty, evenness, method, unserved
+from bench.report.sections import evenness, method, unserved
 
 MOST = 3
 """So many notices are shown; how many more there are is the last line."""
@@ -105,7 +105,7 @@ def _rate_not_reached(cases: Configurations) -> Iterator[str]:
 
 
 def _few_rounds(found: Results) -> Iterator[str]:
-    least = 2 if certainty.over_rounds(found) else ENOUGH_TRIALS
+    least = 2 if found.over_rounds else ENOUGH_TRIALS
     counts = [int(rounds) for rounds in found.cases["rounds"] if rounds > 0]
     few = sum(count < least for count in counts)
     if few:

@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from bench import numbers
 from bench.model import HEALING, NANOS, RESTART
-from bench.report import style, sweep
+from bench.report import fault_words, style, sweep
 from bench.report.results import Results
 
 _LEAST_FAULTS = 5
@@ -59,8 +59,8 @@ class Course:
     def words(self) -> str:
         """Say it: "Kafka: 72 s after 11 faults, the longest 7.6 s"."""
         return (
-            f"{self.label}: {self.total_s:.3g} s after {numbers.plural(self.faults, 'fault')}, "
-            f"the longest {self.longest_s:.2g} s"
+            f"{self.label}: {fault_words.time(self.total_s * NANOS)} after {numbers.plural(self.faults, 'fault')}, "
+            f"the longest {fault_words.time(self.longest_s * NANOS)}"
         )
 
 

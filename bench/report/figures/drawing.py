@@ -17,6 +17,8 @@ from bench.report.figures.compact_svg import compact
 class Drawing:
     """One figure of the report. `name` is unique in it; `alt` says in words what the figure shows.
 
+    `legend` says in a few words what its marks are, where there is no room for the `caption`.
+
     `svg` has several drawings below each other where the figure is so high that a page may end within it.
     """
 
@@ -25,6 +27,7 @@ class Drawing:
     alt: str
     caption: str
     svg: str
+    legend: str = ""
 
 
 def draw(figures: Figure | Sequence[Figure], *, name: str, title: str, alt: str, caption: str) -> Drawing:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,6 +14,7 @@ from bench import numbers
 from bench.model import NANOS
 from bench.report import case_groups, loss, outage, style, sweep
 from bench.report import fault_words as words
+from bench.report.figures import line_names
 from bench.report.figures.drawing import Drawing, draw
 from bench.report.loss import Loss
 from bench.report.outage import Outage
@@ -28,8 +28,6 @@ _TOP_IN, _LEFT_IN, _RIGHT_IN = 0.04, 0.62, 0.1
 _MOST_FIGURE_IN = 3.0
 """So high it stands on a report's first page, beside the answer and its table; higher where panels need more."""
 _APART_IN = 0.2
-_PLATE: dict[str, Any] = {"facecolor": "white", "alpha": 0.8, "edgecolor": "none", "pad": 0.6}
-"""What lies behind words over lines."""
 _BEFORE_S, _MARGIN = 3.0, 0.12
 _PEAK = 2.5
 """The axis reaches to so many times the rate before the fault: what was held up and comes at once may go beyond it."""
@@ -65,21 +63,26 @@ def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Dr
         return None
     alt = f"{TITLE}. {' '.join(f'{course.name}: {course.words}.' for course in found)}"
     trials = "thin lines: the other valid trials" if _several(found) else ""
+    lost = any(one.lost_s for one in found)
     parts_of_caption = (
         "Strong line: the median trial",
         trials,
         "light grey: seconds without an acknowledgement",
-        "dark area: acknowledged messages that were lost" if any(one.lost_s for one in found) else "",
+        "dark area: acknowledged messages that were lost" if lost else "",
         "solid vertical line: the fault; dashed: repaired",
         "peaks after an outage are sends that had waited, and may go beyond the axis",
     )
-    return draw(
+    drawn = draw(
         timeline(found),
         name="timeline",
         title=TITLE,
         alt=alt,
         caption=f"{'; '.join(filter(None, parts_of_caption))}.",
     )
+    legend = (
+        f"Strong line: the median trial. Grey: no acknowledgements.{' Dark: what was lost.' if lost else ''}"
+    )
+    return replace(drawn, legend=legend)
 
 
 def _several(found: Sequence[Course]) -> bool:
@@ -273,29 +276,13 @@ def _background(axes: Axes, course: Course) -> None:
         axes.axvspan(begin, begin + 1, color=style.SHADE, zorder=0, linewidth=0)
     if course.lost_s is not None:
         _lost(axes, course, own)
-    named: set[str] = set()
+    named: dict[str, float] = {}
     for _, fault in course.faults.iterrows():
         axes.axvline(fault["at_s"], color=style.INK, linewidth=0.9, zorder=5)
         if pd.notna(fault["repaired_s"]):
             axes.axvline(fault["repaired_s"], color=style.INK, linewidth=0.7, linestyle=(0, (3, 2)), zorder=5)
-        name = str(fault["name"]).partition(",")[0]
-        if name not in named:
-            named.add(name)
-            _label(axes, name, float(fault["at_s"]))
-
-
-def _label(axes: Axes, name: str, at_s: float) -> None:
-    axes.annotate(
-        name,
-        (at_s, 1),
-        xycoords=axes.get_xaxis_transform(),
-        xytext=(3, -2),
-        textcoords="offset points",
-        va="top",
-        color=style.INK,
-        bbox=_PLATE,
-        zorder=6,
-    )
+        named.setdefault(str(fault["name"]).partition(",")[0], float(fault["at_s"]))
+    line_names.write(axes, list(named.items()))
 
 
 def _lost(axes: Axes, course: Course, own: pd.DataFrame) -> None:
@@ -323,6 +310,6 @@ def _lost(axes: Axes, course: Course, own: pd.DataFrame) -> None:
         va="bottom",
         color=style.INK,
         fontweight="semibold",
-        bbox=_PLATE,
+        bbox=line_names.PLATE,
         zorder=6,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -21,6 +22,7 @@ from bench.report.figures import (
     resources,
     rows,
     slices,
+    stored,
     timeline,
 )
 from bench.report.figures.comparison_rows import Compared
@@ -67,7 +69,10 @@ def leading(
     """Draw the figures that a first page has room for, by name."""
     with style.drawing():
         drawn = [_answer(results, compared), *_prices(results, parts, labels), _downtime(results, parts)]
-        drawn += [fault_timeline.drawing(results, parts, labels)] if results.broken else []
+        if results.retention:
+            drawn.append(stored.drawing(results, parts, labels))
+        elif results.broken:
+            drawn.append(fault_timeline.drawing(results, parts, labels))
     return _named(drawn)
 
 
@@ -80,14 +85,16 @@ def _answer(results: Results, compared: Sequence[Compared]) -> Drawing | None:
     figure = comparison_rows.comparison_rows(results, compared, one_send_open=one_open)
     alt = comparison_rows.in_words(results, compared, one_send_open=one_open)
     caption = (
-        "Each mark is one trial. The bar is the median over trials, written at the right; the line is its 95 % "
-        "interval (where there is none, the range of the trials)."
+        f"Each mark is one trial. The bar is the {results.middle} over trials, written at the right; the line "
+        "is its 95 % interval (where there is none, the range of the trials)."
     )
-    return _drawn(figure, "answer", "The configurations compared", alt, caption)
+    found = _drawn(figure, "answer", "The configurations compared", alt, caption)
+    legend = f"Dots: trials. Bar: their {results.middle}. Line: its 95 % interval, or the range."
+    return replace(found, legend=legend) if found else None
 
 
 def _throughput(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
-    quantity = rows.Quantity("throughput_msgs_per_s", "median", 1.0, numbers.rate)
+    quantity = rows.Quantity("throughput_msgs_per_s", results.middle, 1.0, numbers.rate)
     figure = rows.rows(parts, rows.Plot((quantity,), "acknowledged messages/s"))
     alt = "Throughput by case. " + _ranges(
         parts, quantity.column, lambda value: f"{numbers.rate(value)} messages/s"
@@ -119,7 +126,8 @@ def _latency(results: Results, parts: Sequence[sweep.Part], measure: str, words:
     figure = rows.rows(parts, rows.Plot(quantities, f"{words} (ms)"))
     said = [f"{one.name}: {_ranges(parts, one.column, numbers.duration)}" for one in quantities]
     alt = f"{words.capitalize()} by case. {' '.join(said)}"
-    bars = "; bars are their medians over trials, written at the right." if results.rounds > 1 else "."
+    middles = f"{results.middle}s"
+    bars = f"; bars are their {middles} over trials, written at the right." if results.rounds > 1 else "."
     crosses = _crosses(results, quantities[0].column)
     caption = f"Filled marks are a trial's p50, hollow marks its p99{bars}{crosses}{_chosen(parts)}"
     return _drawn(figure, measure, f"{words.capitalize()} of every case", alt, caption)
@@ -247,7 +255,11 @@ def _prices(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> li
         cross = any(panel.crossings for panel in panels)
         words = f"{caption}{crossed if cross else ''}{flushed if _flushes(results) else ''}".strip()
         alt = f"{title}. {price.in_words(panels, shown)}"
-        drawn.append(_drawn(price.price(panels, shown), name, title, alt, words))
+        legend = "Grey: typical disks." + (
+            " Ring: the lines cross; dark band: its 95 % interval." if cross else ""
+        )
+        found = _drawn(price.price(panels, shown), name, title, alt, words)
+        drawn.append(replace(found, legend=legend) if found else None)
     return drawn
 
 
@@ -260,7 +272,7 @@ def _flushes(results: Results) -> bool:
 def _order(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     figure = order.order(results, parts)
     count = numbers.plural(len(results.trials), "trial")
-    alt = f"{count} by their number, the throughput of each relative to its case's median."
+    alt = f"{count} by their number, the throughput of each relative to its case's {results.middle}."
     crosses = _crosses(results, "trial")
     if results.sliced:
         caption = (
@@ -300,7 +312,8 @@ def _marks(results: Results) -> str:
         return "Each mark is a case's only trial."
     return (
         "Each mark is one trial, from the first round (top of its row) to the last; the bar is the case's "
-        "median, written at the right, the line its 95 % interval (where there is none, the range of its trials)."
+        f"{results.middle}, written at the right, the line its 95 % interval (where there is none, the range of its "
+        "trials)."
     )
 
 

@@ -1,4 +1,4 @@
-"""Every trial against its case's median, round by round: does the machine drift, does a round differ?"""
+"""Every trial against its case's middle, round by round: does the machine drift, does a round differ?"""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from bench.report.results import Results
 
 
 def order(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
-    """Draw the figure; None with one round, where every trial is its own median."""
-    median = results.cases.set_index("case")["throughput_msgs_per_s"]
+    """Draw the figure; None with one round, where every trial is its own middle."""
+    middle = results.cases.set_index("case")["throughput_msgs_per_s"]
     trials = results.trials.assign(
-        share=pd.to_numeric(results.trials["throughput_msgs_per_s"]) / results.trials["case"].map(median)
+        share=pd.to_numeric(results.trials["throughput_msgs_per_s"]) / results.trials["case"].map(middle)
     )
     if results.rounds < 2 or trials["share"].isna().all():
         return None
     figure = Figure(figsize=(style.WIDTH_IN, 2.0))
     ax = figure.add_axes((0.1, 0.24, 0.79, 0.63))
     _frame(ax, trials, "trial" if results.sliced else "trial, in the order run")
+    ax.set_ylabel(f"throughput,\n% of case's {results.middle}")
     for part in parts:
         _dots(ax, part, trials[trials["system"] == part.system])
     _names(ax, parts)
@@ -50,7 +51,6 @@ def _frame(ax: Axes, trials: pd.DataFrame, x_label: str) -> None:
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     ax.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     ax.set_xlabel(x_label, labelpad=2)
-    ax.set_ylabel("throughput,\n% of case's median")
 
 
 def _dots(ax: Axes, part: sweep.Part, trials: pd.DataFrame) -> None:

@@ -17,7 +17,7 @@ from bench.model import EMULATED_FSYNC
 from bench.report import style, sweep
 from bench.report.crossing import Crossing, crossing
 from bench.report.figures.disks import TYPICAL
-from bench.report.figures.multiples import height_in
+from bench.report.figures.multiples import height_in, width_in
 from bench.report.figures.scale import ACROSS_IN, DOWN_IN, Scale, fitting
 from bench.report.presentation import Labels
 from bench.report.results import Results
@@ -101,10 +101,10 @@ def panels(results: Results, parts: Sequence[sweep.Part], labels: Labels, shown:
     """Return a panel a guarantee, the weakest first; none where all trials had one and the same disk."""
     if EMULATED_FSYNC not in results.trials or len(results.trials[EMULATED_FSYNC].unique()) == 1:
         return []
-    points = _points(results, shown)
+    every = points(results, shown)
     found: dict[str, tuple[tuple[bool, int, str], list[Line]]] = {}
     for part in parts:
-        for line, first in _lines(part, labels, points):
+        for line, first in _lines(part, labels, every):
             rank, title = _promise(results, part.system, first)
             found.setdefault(title, (rank, []))[1].append(line)
     ordered = sorted(found.items(), key=lambda panel: panel[1][0])
@@ -119,16 +119,17 @@ def _crossings(lines: Sequence[Line]) -> Iterator[tuple[Line, Line, Crossing]]:
                 yield one, other, place
 
 
-def _points(results: Results, shown: Measure) -> pd.DataFrame:
+def points(results: Results, shown: Measure) -> pd.DataFrame:
+    """Return what was measured of each valid trial: round, point (its case), x (ms an fsync) and y."""
     table = results.valid
     known = table[table["fsync_ns"].notna() & table[shown.column].notna()]
     x = pd.to_numeric(known["fsync_ns"]).astype(float) * _MS
     y = pd.to_numeric(known[shown.column]).astype(float) * shown.factor
-    points = known.assign(x=x, y=y, point=known["case"])[["round", "point", "x", "y"]]
-    return points[(points["x"] > 0) & (points["y"] > 0)]
+    found = known.assign(x=x, y=y, point=known["case"])[["round", "point", "x", "y"]]
+    return found[(found["x"] > 0) & (found["y"] > 0)]
 
 
-def _lines(part: sweep.Part, labels: Labels, points: pd.DataFrame) -> Iterator[tuple[Line, str]]:
+def _lines(part: sweep.Part, labels: Labels, every: pd.DataFrame) -> Iterator[tuple[Line, str]]:
     """Give the configurations of a system, each with the name of its first case."""
     others = [name for name in part.settings if name != EMULATED_FSYNC]
     groups: dict[tuple[str, ...], list[str]] = {}
@@ -139,7 +140,7 @@ def _lines(part: sweep.Part, labels: Labels, points: pd.DataFrame) -> Iterator[t
     varying = [name for name in others if len({one[name] for one in settings}) > 1]
     named = labels.distinct(part.system, [{name: one[name] for name in varying} for one in settings])
     for label, own, cases in zip(named, settings, groups.values(), strict=True):
-        trials = points[points["point"].isin(cases)]
+        trials = every[every["point"].isin(cases)]
         if len(trials):
             yield Line(part.system, label, own, trials), cases[0]
 
@@ -293,13 +294,17 @@ def _mark(axes: Axes, place: Crossing) -> None:
     axes.plot(
         [place.at], [place.y], marker="o", markersize=6, markerfacecolor="none", color=style.INK, zorder=4
     )
+    left = place.low or place.at
+    share = float((axes.transScale + axes.transLimits).transform((left, place.y))[0])
+    # at its left, unless the words would leave the panel there
+    fits = share * width_in(axes) > len(words) * style.STRONG_IN
     axes.annotate(
         words,
-        (place.low or place.at, 0.97),
+        (left if fits else place.high or place.at, 0.97),
         xycoords=axes.get_xaxis_transform(),
-        xytext=(-4, 0),
+        xytext=(-4 if fits else 4, 0),
         textcoords="offset points",
-        ha="right",
+        ha="right" if fits else "left",
         va="top",
         color=style.INK,
         fontweight="semibold",

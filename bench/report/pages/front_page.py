@@ -23,8 +23,8 @@ _OF_EVERY_CASE = frozenset({"throughput", "service", "response", "e2e"})
 
 MOST_WORDS = 250
 _MOST_EXPECTATIONS, _MOST_CAUSES = 4, 3
-_RESERVE = 12
-"""The words of the figure's title, and of how many expectations stand below those shown."""
+_RESERVE = 24
+"""The words of the figure's title and legend, and of how many expectations stand behind the page."""
 _GRAVITY = ("bad", "warn", "neutral", "good")
 
 
@@ -132,7 +132,7 @@ def _claimed(entry: ExpectationFinding) -> str:
 
 
 def _caused(cause: Cause) -> str:
-    return f"Why {cause.text} {cause.prevention}"
+    return f"{cause.why} {cause.text} {cause.prevention}"
 
 
 def _gravity(entry: ExpectationFinding) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -13,7 +14,7 @@ from bench import numbers
 from bench.report import pdf, style, templates
 from bench.report.pages.terminal import rich_table
 from bench.report.table import Cell, Column, Row, Table
-from bench.sizing.cluster import DISK_SPACE, NodeType, Requirement, RoleSize
+from bench.sizing.cluster import COPIES, DISK_SPACE, NodeType, Requirement, RoleSize
 
 NAMES = {
     "cpu_s": "CPU",
@@ -21,22 +22,26 @@ NAMES = {
     "net_out_bytes": "network out",
     "disk_write_bytes": "disk writes",
     DISK_SPACE: "disk space",
+    COPIES: "the number of copies",
 }
-"""What each resource is called."""
+"""What each resource, and what else decides the number of nodes, is called."""
+_BEYOND = "?"
+"""Marks numbers of nodes for what lies far beyond what was measured."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterSize:
     """The sizes of a system's roles, in one configuration.
 
-    `variations` has the nodes of each role with one input of the requirement changed, by what was changed; None where
-    no number of nodes would be enough.
+    `variations` has the size of each role with one input of the requirement changed, by what was changed; None where
+    no number of nodes would be enough. `errors` are those of the models (Demand.errors), of all roles and resources.
     """
 
     system: str
     configuration: str
     roles: Sequence[RoleSize]
-    variations: Mapping[str, Mapping[str, int | None]]
+    variations: Mapping[str, Mapping[str, RoleSize | None]]
+    errors: Sequence[float]
 
     @property
     def title(self) -> str:
@@ -58,7 +63,7 @@ class Sizing:
     def summary(self) -> str:
         """The requirement, in a sentence."""
         peak = self.requirement.peak
-        batches = f", {numbers.about(peak.batch)} in a batch" if peak.batch > 1 else ""
+        batches = f", {numbers.rate(peak.batch)} in a batch" if peak.batch > 1 else ""
         return (
             f"{numbers.rate(peak.messages_per_s)} messages/s of {numbers.count(peak.message_bytes)} bytes at the peak"
             f"{batches}; copies of each: {peak.copies}; {numbers.plural(peak.groups, 'consumer group')}; "
@@ -72,6 +77,17 @@ class Sizing:
         return [
             f"{cluster.title} needs {' and '.join(map(self._role, cluster.roles))}{self._price(cluster)}."
             for cluster in self.clusters
+        ]
+
+    @property
+    def accuracy(self) -> list[str]:
+        """A sentence for each cluster on how far its models are off."""
+        return [
+            f"{cluster.title}: predicted from the other cases, the use of a case was off by {middle} in the median and "
+            f"{tenth} in the worst tenth."
+            for cluster in self.clusters
+            if cluster.errors
+            for middle, tenth in [_off(cluster.errors)]
         ]
 
     @property
@@ -97,6 +113,13 @@ class Sizing:
             return ""
         total = sum((price or 0.0) * role.nodes for price, role in zip(prices, cluster.roles, strict=True))
         return f", at a price of {numbers.rate(total)}"
+
+
+def _off(errors: Sequence[float]) -> tuple[str, str]:
+    """Return the median and the 90th percentile of the sizes of errors."""
+    sizes = np.abs(errors)
+    middle, tenth = float(np.median(sizes)), float(np.quantile(sizes, 0.9, method="higher"))
+    return numbers.percent(middle), numbers.percent(tenth)
 
 
 def use_table(cluster: ClusterSize, requirement: Requirement) -> Table:
@@ -127,7 +150,7 @@ def deciding_table(cluster: ClusterSize, requirement: Requirement) -> Table:
     )
     rows = []
     for role in cluster.roles:
-        shares = (numbers.share(shares[role.binding]) for shares in (role.use, role.left))
+        shares = (numbers.share(shares.get(role.binding)) for shares in (role.use, role.left))
         counts = (Cell(str(role.nodes), "strong"), Cell(str(role.likely)))
         rows.append(Row((Cell(role.role), *counts, Cell(NAMES[role.binding]), *map(Cell, shares))))
     return Table(cluster.title, columns, tuple(rows), cluster.system)
@@ -140,13 +163,19 @@ def variation_table(cluster: ClusterSize) -> Table:
         Row((Cell(role.role), Cell(str(role.nodes), "strong"), *_varied(cluster, role.role)))
         for role in cluster.roles
     )
-    return Table(f"{cluster.title}, nodes with one input changed", columns, rows, cluster.system)
+    title = f"{cluster.title}, nodes with one input changed ({_BEYOND}: more than 2 times beyond what was measured)"
+    return Table(title, columns, rows, cluster.system)
 
 
 def _varied(cluster: ClusterSize, role: str) -> Iterator[Cell]:
     for by_role in cluster.variations.values():
-        nodes = by_role.get(role)
-        yield Cell("never enough", "bad") if nodes is None else Cell(str(nodes))
+        size = by_role[role]
+        if size is None:
+            yield Cell("never enough", "bad")
+        elif size.outside:
+            yield Cell(f"{size.nodes}{_BEYOND}", "warn", note="; ".join(size.outside))
+        else:
+            yield Cell(str(size.nodes))
 
 
 def printed(sizing: Sizing) -> RenderableType:
@@ -154,6 +183,7 @@ def printed(sizing: Sizing) -> RenderableType:
     shown: list[RenderableType] = [
         Text(sizing.summary, "dim"),
         *(Text(answer, "bold") for answer in sizing.answers),
+        *(Text(words) for words in sizing.accuracy),
     ]
     for cluster in sizing.clusters:
         for table in (deciding_table(cluster, sizing.requirement), variation_table(cluster)):

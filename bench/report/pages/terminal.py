@@ -26,6 +26,7 @@ STYLES = {
 }
 _AGAINST = "against the\nbaseline"
 _SHOWN = {
+    ("throughput, messages/s", "mean"): "mean\nmsgs/s",
     ("throughput, messages/s", "median"): "median\nmsgs/s",
     ("throughput, messages/s", "range"): "range\nmsgs/s",
     ("throughput, messages/s", tables.INTERVAL): "95 % interval\nmsgs/s",
@@ -76,7 +77,7 @@ def _answer(answer: Answer) -> Iterator[Text]:
     for sentence in answer.advice:
         yield Text(f"What to do: {_plain(sentence)}")
     for cause in answer.causes:
-        yield Text(f"Why: {_plain(' '.join(filter(None, (cause.text, cause.prevention))))}")
+        yield Text(f"{cause.why}: {_plain(' '.join(filter(None, (cause.text, cause.prevention))))}")
     for alarm in answer.alarms:
         yield Text(_plain(alarm), STYLES["bad"])
     for notice in answer.notices:

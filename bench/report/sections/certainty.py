@@ -32,7 +32,7 @@ def interval(results: Results) -> str:
     counts = [int(rounds) for rounds in results.cases["rounds"] if rounds > 0]
     if not counts:
         return "No trial is valid: there are no numbers."
-    if over_rounds(results):
+    if results.over_rounds:
         return _interval_over_rounds(results, max(counts))
     if max(counts) < ENOUGH_TRIALS:
         return (
@@ -51,23 +51,17 @@ def interval(results: Results) -> str:
     return said if few.startswith("0 ") else f"{said} {few} with fewer valid trials: no interval there."
 
 
-def over_rounds(results: Results) -> bool:
-    """Whether intervals come from the variance over rounds, and decide expectations: where nothing was broken.
-
-    Results of older versions of the suite have bootstrap intervals instead, and sign tests.
-    """
-    return results.summary.get("undecided") is not None
-
-
 def _interval_over_rounds(results: Results, most: int) -> str:
     rounds = numbers.plural(most, "round")
     ratios = results.ratios["low"].notna().any()
-    medians = results.cases["throughput_msgs_per_s_ci_low"].notna().any()
-    if not ratios and not medians:
+    levels = results.cases["throughput_msgs_per_s_ci_low"].notna().any()
+    if not ratios and not levels:
         return f"{rounds}: there is no interval; ranges are the lowest and the highest trial."
-    if not medians:
-        return f"{rounds}: ratios have 95 % intervals over rounds; medians have the lowest and the highest trial."
-    what = "medians and ratios have" if ratios else "medians have"
+    if not levels:
+        return (
+            f"{rounds}: ratios have 95 % intervals over rounds; means have the lowest and the highest trial."
+        )
+    what = "means and ratios have" if ratios else "means have"
     return f"{rounds}: {what} 95 % intervals over rounds."
 
 
@@ -81,8 +75,8 @@ def width(results: Results) -> str:
     name, cases = "throughput_msgs_per_s", results.cases
     halves = ((cases[f"{name}_ci_high"] - cases[f"{name}_ci_low"]) / 2 / cases[name]).dropna()
     said = [
-        f"Half of the throughputs' intervals reach at most {halves.median():.1%} of the median to either side, the "
-        f"widest {halves.max():.1%}."
+        f"Half of the throughputs' intervals reach at most {halves.median():.1%} of the {results.middle} to either "
+        f"side, the widest {halves.max():.1%}."
         if len(halves)
         else "",
         *(
@@ -96,7 +90,7 @@ def width(results: Results) -> str:
 
 def undecided(results: Results) -> str:
     """How many expectations are undecided, and how many more minutes would decide them; empty where none was stated."""
-    if not over_rounds(results) or not results.expectations:
+    if not results.over_rounds or not results.expectations:
         return ""
     count = len(_undecided(results).get("expectations") or ())
     if not count:

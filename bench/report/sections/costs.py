@@ -45,8 +45,11 @@ def _role(role: str, costs: pd.DataFrame) -> Iterator[Row]:
     yield heading(role, opens=True)
     for (work, unit), of_work in costs.groupby(["work", "unit"], sort=False):
         yield Row((Cell(str(work)), Cell(_UNITS[str(unit)]), *_by_resource(of_work, _cost)))
+    once = costs.drop_duplicates("resource")
     heads = (Cell("measured over predicted", "quiet"), Cell("lowest to highest trial", "quiet"))
-    yield Row((*heads, *_by_resource(costs.drop_duplicates("resource"), _residuals)))
+    yield Row((*heads, *_by_resource(once, _residuals)))
+    heads = (Cell("error for a case not fitted", "quiet"), Cell("median; worst tenth", "quiet"))
+    yield Row((*heads, *_by_resource(once, _errors)))
 
 
 def _by_resource(costs: pd.DataFrame, cell: Callable[[_Cost, float], Cell]) -> list[Cell]:
@@ -66,3 +69,9 @@ def _cost(cost: _Cost, factor: float) -> Cell:
 def _residuals(cost: _Cost, _: float) -> Cell:
     low, high = float(cost["residual_low"]), float(cost["residual_high"])
     return Cell(f"{numbers.factor(low)} to {numbers.factor(high)}", "quiet")
+
+
+def _errors(cost: _Cost, _: float) -> Cell:
+    return Cell(
+        "; ".join(numbers.percent(float(cost[name])) for name in ("error_median", "error_p90")), "quiet"
+    )

@@ -134,8 +134,11 @@ def of_case(files: Iterable[Json], case: str) -> Tried:
 def breaks_promise(found: Results, case: str, *, unread: bool = False) -> bool:
     """Whether a case that loses a message breaks its promise by that; with `unread`, one whose full read broke off.
 
-    What an application between two topics loses, it loses by when it settles, of which no promise speaks.
+    What an application between two topics loses, it loses by when it settles, of which no promise speaks. Nor does any
+    speak of what servers delete as they were told.
     """
+    if found.retention:
+        return False
     tried = of_case(found.trial_files.values(), case)
     if unread and tried.reads_wait:
         return False

@@ -68,7 +68,8 @@ def statements(results: Results) -> list[Statement]:
 
 def account(results: Results, part: sweep.Part) -> Table:
     """Counters by case: sums over its valid trials. A loss that no promise covers is not red."""
-    columns = [Column(_HEADS.get(name, name), "number", group) for name, group, _ in _COLUMNS]
+    heads = _HEADS | ({"lost": "deleted"} if results.retention else {})
+    columns = [Column(heads.get(name, name), "number", group) for name, group, _ in _COLUMNS]
     cells = [
         [
             lost_cell(case, tone=_loss_tone(results, str(case["case"])))
@@ -214,7 +215,7 @@ def _loss(results: Results) -> Iterator[Statement]:
         broken = any(covered.breaks_promise(results, str(case)) for case in affected["case"].unique())
         yield Statement(
             "bad" if broken else "warn",
-            f"{numbers.plural(total, 'acknowledged message')} lost, in "
+            f"{numbers.plural(total, 'acknowledged message')} {'deleted' if results.retention else 'lost'}, in "
             f"{numbers.plural(trials, 'trial')} of {numbers.plural(cases, 'case')}; "
             f"{numbers.count(acked)} were acknowledged in all valid trials.",
         )

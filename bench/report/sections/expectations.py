@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bench import numbers
 from bench.model import BROKEN, COUNTERS, ERRORS
 from bench.report.results import Json, Results
-from bench.report.sections import certainty, effects
+from bench.report.sections import effects
 from bench.report.table import Cell, Column, Row, Table, without_empty
 
 TONES = {"held": "good", "did not hold": "bad", "no difference": "neutral"}
@@ -49,7 +49,7 @@ class Expectation:
 def expectations(results: Results) -> list[Expectation]:
     """All expectations, in the scenario's order."""
     heads = _heads(results)
-    known = certainty.over_rounds(results)
+    known = results.over_rounds
     return [
         _expectation(number, entry if known else {**entry, "smallest_effect": None}, heads)
         for number, entry in enumerate(results.expectations, start=1)
@@ -58,7 +58,7 @@ def expectations(results: Results) -> list[Expectation]:
 
 def _heads(results: Results) -> tuple[str, str]:
     """The heads of a comparison's ratio and its interval, which is wider than 95 % where the run was looked at."""
-    ratio = "ratio" if certainty.over_rounds(results) else "median ratio"
+    ratio = "ratio" if results.over_rounds else "median ratio"
     return ratio, "interval" if results.manifest.get("looks") else "95 % interval"
 
 

@@ -38,7 +38,7 @@ def _length(outage: Outage) -> str:
 
 
 def _aside(outage: Outage) -> str:
-    return f"{words.time(outage.aside_ns)} set aside" if outage.aside_ns is not None else ""
+    return f"{words.time(outage.aside_ns)} in a trial left out" if outage.aside_ns is not None else ""
 
 
 def _note(outage: Outage) -> str:
@@ -50,7 +50,7 @@ def _note(outage: Outage) -> str:
         f"sum over {len(outage.strikes_ns)} faults" if outage.strikes_ns else "",
         "it lasted until the load was over" if outage.endless else "",
         "for so long the script left servers broken" if outage.script_ns is not None else "",
-        f"set aside: a trial {reason}" if outage.aside_ns is not None else "",
+        f"left out: a trial {reason}" if outage.aside_ns is not None else "",
     )
     return "; ".join(filter(None, parts))
 

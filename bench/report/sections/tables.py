@@ -47,20 +47,15 @@ _LONGEST = sys.float_info.max
 _RATE, _TAIL, _SEND = "throughput_msgs_per_s", "service_p99_ns", "service_mean_ns"
 _THROUGHPUT = "throughput, messages/s"
 MS_A_SEND = "ms a send"
-_PRICE = (
-    Column("median", "number", "messages/s"),
-    Column("limited by", "name", "messages/s"),
-    Column("p99", "number", _HEADS["service"]),
-)
 
 
 def measured(results: Results, part: sweep.Part) -> Table:
-    """Every case's throughput and latency: medians over its valid trials, and the ratio to the baseline case."""
+    """Every case's throughput and latency: the middle of its valid trials, and the ratio to the baseline case."""
     times = _times(results)
     unanswered, effect, sync = unserved.some(results), effects.lead(results, part), _one_send_open(results)
     columns = [
         Column("valid / all", "number", "trials"),
-        Column("median", "number", _THROUGHPUT),
+        Column(results.middle, "number", _THROUGHPUT),
         Column(_ends(results, _RATE), "number", _THROUGHPUT),
         *([_effect_column(effect)] if effect else []),
         Column("limited by", "name", _THROUGHPUT),
@@ -87,6 +82,14 @@ def measured(results: Results, part: sweep.Part) -> Table:
             row.append(_pages(results, case))
         cells.append(row)
     return case_table(part, columns, cells)
+
+
+def _price_columns(results: Results) -> tuple[Column, ...]:
+    return (
+        Column(results.middle, "number", "messages/s"),
+        Column("limited by", "name", "messages/s"),
+        Column("p99", "number", _HEADS["service"]),
+    )
 
 
 def _effect_column(effect: effects.Metric) -> Column:
@@ -119,7 +122,7 @@ def guarantees(results: Results, part: sweep.Part) -> Table:
     priced = not results.broken
     columns = (
         *setting_columns(part),
-        *(_PRICE if priced else ()),
+        *(_price_columns(results) if priced else ()),
         Column("acknowledged", "number", "messages"),
         Column("lost", "number", "messages"),
         Column("unread", "number", "messages"),
@@ -163,7 +166,7 @@ def _times(results: Results) -> dict[str, Column]:
 
 
 def _time_columns(results: Results, name: str, column: Column) -> tuple[Column, ...]:
-    """A time's column, and beside the one that stands for the tail how far its median carries."""
+    """A time's column, and beside the one that stands for the tail how far it carries."""
     return (column, replace(column, head=_ends(results, name))) if _has_spread(results, name) else (column,)
 
 
@@ -184,12 +187,12 @@ def _trials(case: pd.Series[Any]) -> Cell:
 
 
 def _ends(results: Results, name: str) -> str:
-    """What stands beside a median: an interval where any case has one, else the range."""
+    """What stands beside a figure: an interval where any case has one, else the range."""
     return INTERVAL if results.cases[f"{name}_ci_low"].notna().any() else "range"
 
 
 def _spread(results: Results, case: pd.Series[Any], name: str, shown: Callable[[float], str]) -> Cell:
-    """How far a median carries: its interval, else the lowest and the highest trial, which are no interval.
+    """How far a figure carries: its interval, else the lowest and the highest trial, which are no interval.
 
     Sorts by the low end.
     """

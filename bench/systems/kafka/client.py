@@ -223,6 +223,53 @@ class KafkaConsumer:
         leave(self._consumer)
 
 
+class GroupConsumer(KafkaConsumer):
+    """See protocols.Consumer, with a group. Partitions are assigned; offsets are committed to the group."""
+
+    def __init__(self, endpoint: str, topic: Topic, settings: Settings, group: str) -> None:
+        """Connect where the group has got to; raises ClusterError or LoadError."""
+        given = {"group.id": group, "auto.offset.reset": "earliest"}
+        self._consumer = Consumer(client_config(endpoint, merged(_LIVE, settings) | given))
+        topics.await_topic(self._consumer, topic)
+        self._topic = topic.name
+        found = topics.ends(self._consumer, topic, topics.LOOK_UP_S)
+        asked = [TopicPartition(topic.name, number) for number in found]
+        try:
+            committed = self._consumer.committed(asked, topics.LOOK_UP_S)
+            self._next = {
+                one.partition: one.offset if one.offset >= 0 else found[one.partition][0] for one in committed
+            }
+            self._commit()
+        except KafkaException as error:
+            raise LoadError(f"The group {group} can't begin: {error.args[0].str()}.") from error
+        self._consumer.assign(self._places())
+
+    def receive(self, timeout_s: float) -> Sequence[Received]:
+        """See protocols.Consumer."""
+        batch = super().receive(timeout_s)
+        for one in batch:
+            self._next[one.partition] = one.entry + 1
+        return batch
+
+    def close(self) -> None:
+        """See protocols.Consumer. Raises LoadError where the group's place could not be stored."""
+        try:
+            self._commit()
+        except KafkaException as error:
+            raise LoadError(f"The group's place can't be stored: {error.args[0].str()}.") from error
+        finally:
+            super().close()
+
+    def _commit(self) -> None:
+        """Store how far the group has got. Raises KafkaException."""
+        for one in self._consumer.commit(offsets=self._places(), asynchronous=False):
+            if one.error is not None:
+                raise KafkaException(one.error)
+
+    def _places(self) -> list[TopicPartition]:
+        return [TopicPartition(self._topic, number, offset) for number, offset in self._next.items()]
+
+
 def _sound(polled: Sequence[Record]) -> Iterator[Record]:
     for message in polled:
         error = message.error()

@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.kafka import config, full_read, hints, metrics, nodes, processor, ready, settings
 from bench.systems.kafka.admin import KafkaAdmin
-from bench.systems.kafka.client import KafkaConsumer, KafkaProducers
+from bench.systems.kafka.client import GroupConsumer, KafkaConsumer, KafkaProducers
 from bench.systems.properties import unknown
 from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
 from bench.systems.scraped import Scrape
@@ -82,8 +82,10 @@ class Kafka:
         """See protocols.System."""
         return KafkaProducers(endpoint, topic, case_producer, count, window)
 
-    def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings) -> Consumer:
+    def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings, group: str = "") -> Consumer:
         """See protocols.System."""
+        if group:
+            return GroupConsumer(endpoint, topic, case_consumer, group)
         return KafkaConsumer(endpoint, topic, case_consumer)
 
     def read_all(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -132,11 +133,19 @@ def _told(outcome: Outcome, error: str | None, partition: int, entry: int) -> Do
 
 
 class MemoryConsumer:
-    """Implements protocols.Consumer: reads on from the end that the partitions have at the start."""
+    """Implements protocols.Consumer: reads on from the end that the partitions have at the start.
 
-    def __init__(self, folder: Path, topic: Topic) -> None:
-        """Find the ends. Raises ClusterError when the topic does not exist."""
-        self._readers = [Reader(folder, number, end) for number, end in enumerate(_ends(folder, topic))]
+    A group's place is a file beside the partitions, with the entry and the offset of each.
+    """
+
+    def __init__(self, folder: Path, topic: Topic, group: str = "") -> None:
+        """Find the ends, or how far the group has got. Raises ClusterError when the topic does not exist."""
+        ends = _ends(folder, topic)
+        self._place = folder / f"{group}.group" if group else None
+        if self._place is not None:
+            ends = _places(self._place) or [End(0, 0)] * topic.partitions
+        self._readers = [Reader(folder, number, end) for number, end in enumerate(ends)]
+        self._store_place()
 
     def receive(self, timeout_s: float) -> Sequence[Received]:
         """See protocols.Consumer. Looks every half millisecond."""
@@ -147,14 +156,24 @@ class MemoryConsumer:
 
     def close(self) -> None:
         """See protocols.Consumer."""
+        self._store_place()
         for reader in self._readers:
             reader.close()
+
+    def _store_place(self) -> None:
+        if self._place is not None:
+            self._place.write_text(json.dumps([reader.place for reader in self._readers]), encoding="ascii")
 
     def _look(self) -> list[Received]:
         received: list[Received] = []
         for partition, reader in enumerate(self._readers):
             received += _received(partition, reader.read())
         return received
+
+
+def _places(file: Path) -> list[End]:
+    """Return how far a group has got in each partition; nothing where it is new."""
+    return [End(*place) for place in json.loads(file.read_text(encoding="ascii"))] if file.exists() else []
 
 
 def _ends(folder: Path, topic: Topic) -> list[End]:

@@ -117,6 +117,11 @@ class Reader:
         return self._entry
 
     @property
+    def place(self) -> End:
+        """Where the next record begins."""
+        return End(self._entry, self._offset - len(self._rest))
+
+    @property
     def at_end(self) -> bool:
         """Whether everything in the file has been read, be it whole records or not."""
         return self._offset >= os.fstat(self._log).st_size

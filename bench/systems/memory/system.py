@@ -82,9 +82,15 @@ class Memory:
         """See protocols.System."""
         return client.MemoryProducers(Path(endpoint) / topic.name, topic, case_producer, count)
 
-    def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings) -> Consumer:  # noqa: ARG002
+    def consumer(
+        self,
+        endpoint: str,
+        topic: Topic,
+        case_consumer: Settings,  # noqa: ARG002
+        group: str = "",
+    ) -> Consumer:
         """See protocols.System."""
-        return client.MemoryConsumer(Path(endpoint) / topic.name, topic)
+        return client.MemoryConsumer(Path(endpoint) / topic.name, topic, group)
 
     def read_all(
         self,

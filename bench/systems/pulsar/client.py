@@ -195,15 +195,18 @@ def _not_ok(name: str) -> Done:
 
 
 class PulsarConsumer:
-    """See protocols.Consumer. Each has a subscription of its own, from the end of every partition."""
+    """See protocols.Consumer. Without a group each has a subscription of its own, from the end of every partition."""
 
-    def __init__(self, endpoint: str, topic: Topic, settings: Settings) -> None:
+    def __init__(self, endpoint: str, topic: Topic, settings: Settings, group: str = "") -> None:
         """Subscribe; messages sent from now on are seen. Raises LoadError when a partition can't be reached."""
         doing = f"Connecting a consumer to {topic.name} at {endpoint}"
         given = {
-            "subscription_name": f"bench-live-{uuid.uuid4().hex[:8]}",
+            "subscription_name": group or f"bench-live-{uuid.uuid4().hex[:8]}",
             **arguments.of_side(Side.CONSUMER, settings),
         }
+        if group:
+            given["initial_position"] = pulsar.InitialPosition.Earliest
+        self._keeps_place = bool(group)
         self._client = attempt(doing, lambda: connect(endpoint, settings))
         self._consumer = attempt(doing, lambda: self._client.subscribe(topics.full_name(topic), **given))
         self._last: dict[int, Any] = {}
@@ -243,8 +246,21 @@ class PulsarConsumer:
         with suppress(pulsar.PulsarException):
             for message in self._last.values():
                 self._consumer.acknowledge_cumulative(message)
-        self._last.clear()
+        if not self._keeps_place:
+            self._last.clear()
 
     def close(self) -> None:
-        """See protocols.Consumer. Its subscription goes with the topic."""
-        disconnect(self._client, _CLOSE_S)
+        """See protocols.Consumer. Its subscription stays; one without a group goes with the topic."""
+        try:
+            if self._keeps_place:
+                self._store_place()
+        finally:
+            disconnect(self._client, _CLOSE_S)
+
+    def _store_place(self) -> None:
+        """Acknowledge all that has come. Raises LoadError."""
+        try:
+            for message in self._last.values():
+                self._consumer.acknowledge_cumulative(message)
+        except pulsar.PulsarException as error:
+            raise LoadError(f"The subscription's place can't be stored: {type(error).__name__}.") from error

@@ -90,9 +90,9 @@ class Pulsar:
         """See protocols.System."""
         return PulsarProducers(endpoint, topic, case_producer, count, window)
 
-    def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings) -> Consumer:
+    def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings, group: str = "") -> Consumer:
         """See protocols.System."""
-        return PulsarConsumer(endpoint, topic, case_consumer)
+        return PulsarConsumer(endpoint, topic, case_consumer, group)
 
     def read_all(
         self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float, expected: int

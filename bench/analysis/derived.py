@@ -1,0 +1,53 @@
+"""What follows from the rows of `trials` alone, and can be derived again without the event log: cases, both systems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from bench.analysis.cases import case_rows
+from bench.analysis.clusters import clusters
+from bench.analysis.folder import RunFolder
+from bench.analysis.resources.costs import cost_rows
+from bench.analysis.statistics.sides import sides
+from bench.analysis.verdicts.meant import Found
+from bench.guarantee import Guarantee, guarantee
+from bench.statistics.slice_series import slice_series
+
+Row = dict[str, Any]
+
+
+def cases(folder: RunFolder, trials: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """Return the rows of the table `cases`, in the scenario's order."""
+    return sorted(case_rows(folder.trials, trials, folder.settings), key=_place(folder))
+
+
+def both_systems(folder: RunFolder, found: Found) -> Row | None:
+    """Return what results/summary.json says of both systems side by side; None where that is no comparison.
+
+    Where something broke it is none, nor by links that were made narrow, of which each uses its own.
+    """
+    if folder.broken or any(trial.links for trial in folder.trials):
+        return None
+    trials = sorted(found.trials, key=_place(folder))
+    slices = slice_series(trials, found.slices)
+    return sides(trials, folder.plan.swept, _promises(folder), clusters(folder.trials), slices)
+
+
+def costs(
+    folder: RunFolder, trials: Sequence[Mapping[str, Any]], use: Sequence[Mapping[str, Any]]
+) -> list[Row]:
+    """Return the rows of the table `costs`; `use` are those of the table `use`."""
+    return [*cost_rows(folder.trials, trials, use)]
+
+
+def _promises(folder: RunFolder) -> dict[str, Guarantee | None]:
+    """Return what each case promises of an acknowledged message."""
+    by_name = {trial.case.name: trial.case for trial in folder.trials}
+    return {name: guarantee(case.system, case.settings, case.configuration) for name, case in by_name.items()}
+
+
+def _place(folder: RunFolder) -> Callable[[Mapping[str, Any]], int]:
+    """Return what tells a row's place by its case, in the scenario's order."""
+    places = {case: place for place, case in enumerate(folder.plan.cases)}
+    return lambda row: places.get(row["case"], len(places))

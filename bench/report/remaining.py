@@ -1,0 +1,115 @@
+"""What is left of acknowledged messages in a run in which nothing breaks: for new readers, for groups, and on disk."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from bench import numbers
+from bench.model import LEDGERS, STORED
+from bench.report import case_groups, sweep
+from bench.report import fault_words as words
+from bench.report.presentation import Labels
+from bench.report.results import Results
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How many messages of those acknowledged by then somebody found, by valid trial."""
+
+    acked: tuple[int, ...]
+    found: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """Say it: "all 20,000", "none of 20,000", "about 5,000 of 20,000"."""
+        every = words.counts(self.acked)
+        if self.found == self.acked:
+            return f"all {every}"
+        return f"{words.counts(self.found) if any(self.found) else 'none'} of {every}"
+
+    @property
+    def whole(self) -> bool:
+        """Whether every message was found."""
+        return self.found == self.acked
+
+
+@dataclass(frozen=True, slots=True)
+class Remaining:
+    """What is left with some of a system's cases, called `label` among all of its cases.
+
+    `new` is what a reader finds that comes new at the end, `groups` what consumer groups of steps find: by the group's
+    name, with that of the step where it reads in several.
+    `most` and `last` are bytes on all disks together: the most, and at the end; `ledgers` the most of a partition. They
+    are medians over trials, NaN where nobody looked.
+    """
+
+    system: str
+    label: str
+    cases: tuple[str, ...]
+    new: Found | None
+    groups: Mapping[str, Found]
+    most: float
+    last: float
+    ledgers: float
+
+    @property
+    def title(self) -> str:
+        """The system's name."""
+        return self.system.capitalize()
+
+
+def remaining(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> list[Remaining]:
+    """Return what is left with each case that has a valid trial, in the scenario's order."""
+    return [
+        _of_cases(results, part, labels, [str(case)])
+        for part in parts
+        for case in part.cases[part.cases["rounds"] > 0]["case"]
+    ]
+
+
+def _of_cases(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[str]) -> Remaining:
+    trials = results.valid[results.valid["case"].isin(cases)]
+    stored = trials.reindex(columns=[*STORED, LEDGERS]).apply(pd.to_numeric).median()
+    return Remaining(
+        system=part.system,
+        label=case_groups.name(labels, part, cases),
+        cases=tuple(cases),
+        new=_new(trials),
+        groups=dict(_groups(results, trials)),
+        most=float(stored[STORED[0]]),
+        last=float(stored[STORED[1]]),
+        ledgers=float(stored[LEDGERS]),
+    )
+
+
+def _new(trials: pd.DataFrame) -> Found | None:
+    """Return what the full read found; None where it did not come to the end."""
+    lost = pd.to_numeric(trials["lost"])
+    if trials.empty or lost.isna().any():
+        return None
+    acked = tuple(map(int, trials["acked"]))
+    return Found(acked, tuple(all_ - gone for all_, gone in zip(acked, map(int, lost), strict=True)))
+
+
+def _groups(results: Results, trials: pd.DataFrame) -> Iterator[tuple[str, Found]]:
+    own = results.readings[results.readings["trial"].isin(trials["trial"])]
+    own = own[own["group"].notna()]
+    steps = Counter(group for group, _ in set(zip(own["group"], own["reading"], strict=True)))
+    for (group, step), rows in own.groupby(["group", "reading"], sort=False):
+        name = f"{group}, {step}" if steps[str(group)] > 1 else str(group)
+        if rows["acked"].notna().all():
+            yield name, Found(tuple(map(int, rows["acked"])), tuple(map(int, rows["found"])))
+
+
+def bytes_text(value: float) -> str:
+    """Bytes on disk, in two significant digits: 61 MB."""
+    if numbers.absent(value):
+        return numbers.NOTHING
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value >= size:
+            return f"{float(f'{value / size:.2g}'):g} {unit}"
+    return f"{value:.0f} bytes"

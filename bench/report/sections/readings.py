@@ -1,0 +1,53 @@
+"""What the readers and consumer groups of steps found: a row a step and trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from bench import numbers
+from bench.report import sweep
+from bench.report.results import Results
+from bench.report.sections.delivery import labels
+from bench.report.table import Cell, Column, Row, Table, number_cell, without_empty
+
+_COLUMNS = (
+    *(Column("case", "name"), Column("round"), Column("step", "name"), Column("group", "name")),
+    *(Column("at, s"), Column("acknowledged"), Column("found"), Column("missing")),
+    *(Column("first missing, s"), Column("last missing, s"), Column("ended by", "text")),
+)
+
+
+def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
+    """Return the table; None where no step reads."""
+    named = labels(results, parts)
+    rounds = dict(zip(results.trials["trial"], results.trials["round"], strict=True))
+    rows = []
+    for _, one in results.readings.iterrows():
+        trial = int(one["trial"])
+        group, reason = ("" if numbers.absent(one[name]) else str(one[name]) for name in ("group", "reason"))
+        rows.append(
+            Row(
+                (
+                    Cell(named[trial]),
+                    number_cell(rounds[trial] + 1),
+                    Cell(str(one["reading"])),
+                    Cell(group),
+                    _seconds(one["asked_ns"]),
+                    number_cell(one["acked"]),
+                    number_cell(one["found"]),
+                    number_cell(one["missing"], tone="strong"),
+                    _seconds(one["missing_first_ns"]),
+                    _seconds(one["missing_last_ns"]),
+                    Cell(reason),
+                )
+            )
+        )
+    return without_empty(Table("What readers of steps found", _COLUMNS, tuple(rows))) if rows else None
+
+
+def _seconds(value_ns: float | None) -> Cell:
+    if value_ns is None or pd.isna(value_ns):
+        return Cell(numbers.NOTHING, "quiet")
+    return Cell(f"{value_ns / 1e9:.1f}")

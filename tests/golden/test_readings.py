@@ -1,0 +1,111 @@
+"""What readers of steps found, and bytes on disk: event logs of a few rows, worked out by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bench.analysis import analyse
+from tests.eventlog import RECEIVES, TrialLog, read_back, receive, sample, seconds, send, write_run
+
+Row = dict[str, Any]
+
+_STEPS: list[Row] = [
+    {"name": "begins", "kind": "subscribe", "group": "away", "asked_ns": seconds(1), "effect_ns": seconds(1)},
+    {
+        "name": "first reads",
+        "kind": "consume",
+        "group": "first",
+        "received": 4,
+        "reason": None,
+        "asked_ns": seconds(10),
+        "effect_ns": seconds(12),
+    },
+    {
+        "name": "comes back",
+        "kind": "consume",
+        "group": "away",
+        "received": 0,
+        "reason": "It was refused.",
+        "asked_ns": seconds(20),
+        "effect_ns": None,
+    },
+]
+
+
+def _sent() -> list[Row]:
+    """Sent at 5, 6, 7 and 8 s; 2 is acknowledged after the first reading began, 3 is refused."""
+    rows = [send(number, seconds(5 + number), seconds(5.5 + number)) for number in range(4)]
+    rows[2]["done_ns"] = seconds(11)
+    rows[3] |= {"outcome": "fail", "error": "REFUSED"}
+    return rows
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """At the end only 1 and 2 are there. `first` read 0 twice, 3 and a stranger; `away` nothing."""
+    sent = _sent()
+    sizes = {6: (100.0, 50.0), 9: (300.0, 50.0), 30: (20.0, 10.0)}
+    disk = [
+        sample(at_s, node, "stored_bytes", size, counter=False)
+        for at_s, of_nodes in sizes.items()
+        for node, size in zip(("broker-1", "broker-2"), of_nodes, strict=True)
+    ]
+    trial = TrialLog(
+        sent, read_back(sent[1:3]), samples=disk, window=(seconds(5), seconds(9)), others={"faults": _STEPS}
+    )
+    folder = write_run(tmp_path_factory.mktemp("readings") / "run", [trial])
+    read = [
+        receive("group", row, seconds(11)) for row in (sent[0], sent[0], sent[3], sent[0] | {"sequence": 99})
+    ]
+    reads = folder / "trials" / "0000" / "reads" / "first-reads"
+    reads.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(read, RECEIVES), reads / "group-0-0000.parquet")
+    analyse(folder)
+    return folder
+
+
+def test_readings(run: Path) -> None:
+    """Before 10 s, 0 and 1 were acknowledged, and `first` has 0; before 20 s, 2 was too, and `away` has none.
+
+    Times count from the first send, at 5 s: 1 was sent at 1 s, 0 at 0 s and 2 at 2 s of that.
+    """
+    first, back = pq.read_table(run / "results" / "readings.parquet").to_pylist()
+
+    assert first == {
+        "trial": 0,
+        "reading": "first reads",
+        "group": "first",
+        "asked_ns": seconds(5),
+        "received": 4,
+        "acked": 2,
+        "found": 1,
+        "missing": 1,
+        "missing_first_ns": seconds(1),
+        "missing_last_ns": seconds(1),
+        "reason": None,
+    }
+    assert back == {
+        "trial": 0,
+        "reading": "comes back",
+        "group": "away",
+        "asked_ns": seconds(15),
+        "received": 0,
+        "acked": 3,
+        "found": 0,
+        "missing": 3,
+        "missing_first_ns": 0,
+        "missing_last_ns": seconds(2),
+        "reason": "It was refused.",
+    }
+
+
+def test_bytes_on_disk_are_added_up_over_servers(run: Path) -> None:
+    (trial,) = pq.read_table(run / "results" / "trials.parquet").to_pylist()
+
+    assert (trial["stored_most_bytes"], trial["stored_last_bytes"]) == (350, 30)
+    assert trial["lost"] == 1
