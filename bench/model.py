@@ -368,7 +368,7 @@ of a server's time."""
 USAGE = ("cpu_per_message_ns", "disk_bytes_per_byte", "network_bytes_per_byte", "flushes_per_message")
 """What the servers took for each acknowledged message, or each byte of it."""
 STORED = ("stored_most_bytes", "stored_last_bytes")
-"""What the files of all servers that keep messages take of the disk together: most, and when it was last looked at."""
+"""Bytes that the files of all servers hold that keep messages: the most, and when it was last looked at."""
 LEDGERS = "ledgers"
 """The most ledgers that a partition of Pulsar had at one time."""
 METRICS = (*RATES, *TIMES, *COUNTERS, *BROKEN, *USAGE, *STORED, LEDGERS)

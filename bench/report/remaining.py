@@ -11,7 +11,6 @@ import pandas as pd
 from bench import numbers
 from bench.model import LEDGERS, STORED
 from bench.report import case_groups, sweep
-from bench.report import fault_words as words
 from bench.report.presentation import Labels
 from bench.report.results import Results
 
@@ -25,11 +24,10 @@ class Found:
 
     @property
     def text(self) -> str:
-        """Say it: "all 20,000", "none of 20,000", "about 5,000 of 20,000"."""
-        every = words.counts(self.acked)
+        """Say it: "all 20,000", "none of 20,000", "4,800 to 5,100 of 20,000"."""
         if self.found == self.acked:
-            return f"all {every}"
-        return f"{words.counts(self.found) if any(self.found) else 'none'} of {every}"
+            return f"all {_counts(self.acked)}"
+        return f"{_counts(self.found) if any(self.found) else 'none'} of {_counts(self.acked)}"
 
     @property
     def whole(self) -> bool:
@@ -103,6 +101,11 @@ def _groups(results: Results, trials: pd.DataFrame) -> Iterator[tuple[str, Found
         name = f"{group}, {step}" if steps[str(group)] > 1 else str(group)
         if rows["acked"].notna().all():
             yield name, Found(tuple(map(int, rows["acked"])), tuple(map(int, rows["found"])))
+
+
+def _counts(values: Sequence[int]) -> str:
+    low, high = min(values), max(values)
+    return numbers.count(low) if low == high else f"{numbers.count(low)} to {numbers.count(high)}"
 
 
 def bytes_text(value: float) -> str:

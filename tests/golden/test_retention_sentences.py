@@ -80,7 +80,7 @@ def test_what_is_left_for_whom_and_on_disk() -> None:
         "on Pulsar (an hour)."
     )
     assert disk == (
-        "The files of all servers took 180 MB to the end on Kafka; 180 MB at most and 1.2 MB at the end on Pulsar (as "
+        "The files of all servers held 180 MB to the end on Kafka; 180 MB at most and 1.2 MB at the end on Pulsar (as "
         "shipped); 180 MB to the end on Pulsar (an hour)."
     )
 

@@ -18,7 +18,17 @@ from bench.analysis.verdicts.comparisons import (
     Side,
     refuted,
 )
-from bench.model import COUNTERS, ENOUGH_TRIALS, ERRORS, crowded, text, texts
+from bench.model import (
+    COUNTERS,
+    ENOUGH_TRIALS,
+    ERRORS,
+    LEDGERS,
+    READING_METRICS,
+    STORED,
+    crowded,
+    text,
+    texts,
+)
 from bench.statistics.interval import timed
 
 Row = Mapping[str, Any]
@@ -37,8 +47,8 @@ _RARE = 0.2
 _TO_DENY = math.ceil(math.log(CHANCE) / math.log(1 - _RARE))
 """In so many trials something so rare would come, but for once in twenty such experiments."""
 _CROWDED = "crowded"
-_COUNTED = ("moves", "reader_short_entries")
-"""What faults did that is no time: other work on the machine takes nothing from it."""
+_COUNTED = ("moves", "reader_short_entries", *READING_METRICS, *STORED, LEDGERS)
+"""What faults and time did that is no time: other work on the machine takes nothing from it."""
 
 
 def judge(

@@ -45,7 +45,7 @@ def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Dr
         for one in found
     )
     caption = (
-        "What the files of all servers that keep messages take of their disks, in the trial of median size. Dark "
+        "What the files of all servers hold that keep messages, in the trial of median size. Dark "
         "vertical lines: steps of the scenario. Each copy of a message counts; so do journals and indexes."
     )
     drawn = draw(stored(found), name="stored", title=TITLE, alt=f"{TITLE}. {alt}", caption=caption)
