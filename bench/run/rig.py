@@ -52,7 +52,8 @@ class Rig:
             return
         file = working / "telemetry" / "samples.parquet"
         system = self.cluster.system
-        data = {node.name: system.data_folder(node) for node in self.cluster.nodes if node.role in KEEPERS}
+        kept = [node for node in self.cluster.nodes if node.role in KEEPERS and case.only_waits]
+        data = {node.name: system.data_folder(node) for node in kept}
         watched = replace(self._watched(), data=data)
         with Sampler(watched, file, often=not stands(read_steps(case.faults))) as sampler:
             yield sampler.told
