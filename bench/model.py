@@ -5,7 +5,7 @@ Times are integer nanoseconds of CLOCK_MONOTONIC unless a name says otherwise; s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 from pathlib import Path
@@ -35,8 +35,15 @@ EMULATED_FSYNC = "emulated_fsync"
 """The setting of a disk that makes an fsync dearer, on every server of a trial."""
 READING = ("read", "consume")
 """Kinds of step in which somebody reads the topic."""
-WAITING = (*READING, "subscribe", "look-up", "mark")
+_WAITING = (*READING, "subscribe", "look-up", "mark")
 """Kinds of step that break nothing."""
+
+
+def only_waits(steps: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the steps of a scenario break nothing: they ask what becomes of messages as time passes."""
+    return bool(steps) and all(any(word in step for word in _WAITING) for step in steps)
+
+
 KEEPERS = ("bookie", "broker")
 """Roles that keep messages, the first of them that there is: a controller's fsyncs are of the cluster's metadata."""
 FEW_FSYNCS = 20
@@ -222,8 +229,8 @@ class Case:
 
     @property
     def only_waits(self) -> bool:
-        """Whether its steps break nothing: they ask what becomes of messages as time passes."""
-        return bool(self.faults) and all(any(word in step for word in WAITING) for step in self.faults)
+        """Whether its steps break nothing."""
+        return only_waits(self.faults)
 
 
 @dataclass(frozen=True, slots=True)

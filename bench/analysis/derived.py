@@ -8,7 +8,6 @@ from typing import Any
 from bench.analysis.cases import case_rows
 from bench.analysis.clusters import clusters
 from bench.analysis.folder import RunFolder
-from bench.analysis.resources.costs import cost_rows
 from bench.analysis.statistics.sides import sides
 from bench.analysis.verdicts.meant import Found
 from bench.guarantee import Guarantee, guarantee
@@ -32,13 +31,6 @@ def both_systems(folder: RunFolder, found: Found) -> Row | None:
     trials = sorted(found.trials, key=_place(folder))
     slices = slice_series(trials, found.slices)
     return sides(trials, folder.plan.swept, _promises(folder), clusters(folder.trials), slices)
-
-
-def costs(
-    folder: RunFolder, trials: Sequence[Mapping[str, Any]], use: Sequence[Mapping[str, Any]]
-) -> list[Row]:
-    """Return the rows of the table `costs`; `use` are those of the table `use`."""
-    return [*cost_rows(folder.trials, trials, use)]
 
 
 def _promises(folder: RunFolder) -> dict[str, Guarantee | None]:

@@ -261,6 +261,11 @@ class TrialRecord(_Record):
         return {node: rate for node, rate in rates.items() if rate}
 
     @property
+    def reading_steps(self) -> dict[int, dict[str, Any]]:
+        """The steps in which somebody read the topic, by their place among its steps."""
+        return {place: step for place, step in enumerate(self.faults) if step["kind"] in READING}
+
+    @property
     def most_ledgers(self) -> int | None:
         """The most ledgers that a partition had at one time; None where nobody saw any."""
         counts = [
@@ -343,8 +348,7 @@ class RunFolder:
                 trial_path(self.path, trial.trial), reads_folder(step["name"])
             )
             for trial in self.trials
-            for place, step in enumerate(trial.faults)
-            if step["kind"] in READING
+            for place, step in trial.reading_steps.items()
         }
         return {key: paths for key, paths in files.items() if paths}
 

@@ -26,6 +26,7 @@ from bench.analysis.faults.served import served_rows
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import EventLog, check_log
 from bench.analysis.resources import telemetry
+from bench.analysis.resources.costs import cost_rows
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import use_by_role
 from bench.analysis.spark import spark_session
@@ -211,7 +212,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "telemetry", measured.telemetry)
     use = list(_use(measured.counted))
     tables.write_table(results, "use", tables.table(use, tables.USE))
-    tables.write_table(results, "costs", tables.table(derived.costs(folder, trials, use), tables.COSTS))
+    tables.write_table(results, "costs", tables.table(cost_rows(folder.trials, trials, use), tables.COSTS))
     tables.write_table(results, "percentiles", tables.table(_curves(measured.counted), tables.PERCENTILES))
     tables.write_table(results, "errors", tables.table(measured.errors, tables.ERRORS))
     tables.write_table(results, "messages", measured.offenders)

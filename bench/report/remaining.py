@@ -25,7 +25,7 @@ class Found:
     @property
     def text(self) -> str:
         """Say it: "all 20,000", "none of 20,000", "4,800 to 5,100 of 20,000"."""
-        if self.found == self.acked:
+        if self.whole:
             return f"all {_counts(self.acked)}"
         return f"{_counts(self.found) if any(self.found) else 'none'} of {_counts(self.acked)}"
 

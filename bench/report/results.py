@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 import pandas as pd
 
 from bench.errors import OutdatedError, ReportError
-from bench.model import CONSUMER_COUNTERS, USAGE, WAITING
+from bench.model import CONSUMER_COUNTERS, USAGE, only_waits
 
 PAGES = "pages"
 """The folder of the trials' pages, beside the report."""
@@ -151,8 +151,8 @@ class Results:
     @property
     def retention(self) -> bool:
         """Whether its steps only waited and read: nothing broke, and what is gone servers deleted as they were told."""
-        steps = [step for trial in self.trial_files.values() for step in trial.get("faults") or ()]
-        return bool(steps) and all(step["kind"] in WAITING for step in steps)
+        cases = [trial["case"].get("configuration") or {} for trial in self.trial_files.values()]
+        return bool(cases) and all(only_waits(configuration.get("faults") or ()) for configuration in cases)
 
     @property
     def over_rounds(self) -> bool:

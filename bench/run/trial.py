@@ -16,13 +16,13 @@ from bench.backends.machine import probe
 from bench.backends.supervision import RESTART_S
 from bench.errors import BenchError, ClusterError, LoadError
 from bench.faults import AsGroup, Site, Timeline, read_steps
-from bench.load.commands import ReadGroup, Verify
+from bench.load.commands import Command, ReadGroup, Verify
 from bench.load.process import CONSUMER_MODULE, WorkerProcess
 from bench.model import Case, Topic, Trial
 from bench.run import application, record
 from bench.run.emulated import held_figures
 from bench.run.history import History
-from bench.run.rig import Document, Live, Rig
+from bench.run.rig import Document, Live, Rig, unheard
 
 _SPARE_S = 5.0
 """How much longer than the systems' own pauses consumers are waited for after faults."""
@@ -185,30 +185,27 @@ class Bench:
     def _timeline(self, trial: Trial, topic: Topic, working: Path, faults: list[Document]) -> Timeline:
         rig, cluster = self.rig, self.rig.cluster
 
-        def read_all(step: str, tell: Live, given_up: threading.Event) -> Mapping[str, Any]:
-            folder = working / reads_folder(step)
-            folder.mkdir(parents=True)
-            # While a load runs there is no last message to wait for.
-            command = Verify(**rig.reading(trial, topic, folder), deadline_s=_READER_S, expected=0)
-
-            def wanted() -> None:
-                if given_up.is_set():
-                    raise LoadError("It was given up.")
-
-            with WorkerProcess(CONSUMER_MODULE, rig.folder.logs / "readers.log") as reader:
-                return reader.call(command, READ_S, tell, wanted)
-
-        def read_group(step: str, action: AsGroup, given_up: Callable[[], bool]) -> Mapping[str, Any]:
-            reading = rig.reading(trial, topic, working / reads_folder(step))
-            silence_s = _GROUP_SILENCE_S if action.reads else 0.0
+        def asked(command: Command, given_up: Callable[[], bool], tell: Live = unheard) -> Mapping[str, Any]:
+            """Have a process of its own read; it is ended once it is given up."""
 
             def wanted() -> None:
                 if given_up():
                     raise LoadError("It was given up.")
 
             with WorkerProcess(CONSUMER_MODULE, rig.folder.logs / "readers.log") as reader:
-                command = ReadGroup(**reading, group=action.group, silence_s=silence_s)
-                return reader.call(command, READ_S, alive=wanted)
+                return reader.call(command, READ_S, tell, wanted)
+
+        def read_all(step: str, tell: Live, given_up: threading.Event) -> Mapping[str, Any]:
+            folder = working / reads_folder(step)
+            folder.mkdir(parents=True)
+            # While a load runs there is no last message to wait for.
+            command = Verify(**rig.reading(trial, topic, folder), deadline_s=_READER_S, expected=0)
+            return asked(command, given_up.is_set, tell)
+
+        def read_group(step: str, action: AsGroup, given_up: Callable[[], bool]) -> Mapping[str, Any]:
+            reading = rig.reading(trial, topic, working / reads_folder(step))
+            silence_s = _GROUP_SILENCE_S if action.reads else 0.0
+            return asked(ReadGroup(**reading, group=action.group, silence_s=silence_s), given_up)
 
         site = Site(
             backend=cluster.backend,

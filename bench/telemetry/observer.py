@@ -89,8 +89,6 @@ class Observer:
         for name, pid in self._watched.pids().items():
             if name in self._roles:
                 found += _samples(at_ns, name, self._roles[name], host.process(pid, network=True))
-        for name, folder in self._watched.data.items():
-            found += _samples(at_ns, name, self._roles[name], [("stored_bytes", host.stored_bytes(folder))])
         for name, reader in self._readers.items():
             found += _samples(at_ns, name, self._roles[name], [(SCRAPED, reader.received_bytes)])
         for name, pid in self._watched.clients.items():
@@ -99,6 +97,8 @@ class Observer:
         for pid in host.own_processes({*known, *self._watched.neighbours()}):
             found += _samples(at_ns, f"{SUITE} {pid}", SUITE, host.process(pid, network=False))
         found += _samples(at_ns, MACHINE, MACHINE, [*host.machine(), *self._disk.read()])
+        for name, folder in self._watched.data.items():
+            found += _samples(at_ns, name, self._roles[name], [("stored_bytes", host.stored_bytes(folder))])
         self._keep(found)
 
     def ask(self) -> None:

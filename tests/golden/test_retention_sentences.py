@@ -45,8 +45,14 @@ def retained() -> Results:
         for trial, sizes in enumerate(((180e6, 180e6), (180e6, 1.2e6), (180e6, 180e6)))
         for at_s, size in zip((8, 68), sizes, strict=True)
     ]
+    waiting = {"configuration": {"faults": [{"name": "a minute later", "mark": True}]}}
     files = {
-        trial: {**file, "faults": _STEPS, "window": {"start_ns": 0, "end_ns": 8 * NANOS}}
+        trial: {
+            **file,
+            "faults": _STEPS,
+            "window": {"start_ns": 0, "end_ns": 8 * NANOS},
+            "case": file["case"] | waiting,
+        }
         for trial, file in found.trial_files.items()
     }
     return replace(

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from bench.analysis.account.delivery import MESSAGE
 from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
-from bench.model import READING, Outcome
+from bench.model import Outcome
 
 Row = dict[str, object]
 
@@ -22,12 +22,7 @@ def reading_rows(
 
     `found` and `missing` are of the messages that were acknowledged before the step was due.
     """
-    steps = [
-        (trial.trial, place, step)
-        for trial in trials
-        for place, step in enumerate(trial.faults)
-        if step["kind"] in READING
-    ]
+    steps = [(trial.trial, place, step) for trial in trials for place, step in trial.reading_steps.items()]
     if not steps:
         return []
     due = [(trial, place, int(step["asked_ns"])) for trial, place, step in steps]
@@ -55,26 +50,25 @@ def _since(counts: Mapping[str, int | None], first_ns: int) -> Row:
 
 
 def _counts(log: EventLog, due: DataFrame) -> dict[tuple[int, int], dict[str, int | None]]:
+    """Count messages by trial and step; `due` has for each step when it was asked for."""
     acked = log.sends.where(F.col("outcome") == Outcome.OK.label).select(*MESSAGE, "done_ns")
-    wanted = acked.join(F.broadcast(due), "trial").where(F.col("done_ns") < F.col("asked_ns"))
-    there = log.reads.select(*MESSAGE, "step").distinct().withColumn("there", F.lit(1))
-    found = F.col("there").isNotNull()
-    gone_ns = F.when(~found, F.col("sent_ns"))
+    acked_before = acked.join(F.broadcast(due), "trial").where(F.col("done_ns") < F.col("asked_ns"))
+    read = log.reads.select(*MESSAGE, "step").distinct().withColumn("read", F.lit(1))
+    was_read = F.col("read").isNotNull()
+    missing_ns = F.when(~was_read, F.col("sent_ns"))
     rows = (
-        wanted.join(there, [*MESSAGE, "step"], "left")
+        acked_before.join(read, [*MESSAGE, "step"], "left")
         .groupBy("trial", "step")
         .agg(
             F.count("*").alias("acked"),
-            F.count_if(found).alias("found"),
-            F.count_if(~found).alias("missing"),
-            F.min(gone_ns).alias("missing_first_ns"),
-            F.max(gone_ns).alias("missing_last_ns"),
+            F.count_if(was_read).alias("found"),
+            F.count_if(~was_read).alias("missing"),
+            F.min(missing_ns).alias("missing_first_ns"),
+            F.max(missing_ns).alias("missing_last_ns"),
         )
         .collect()
     )
-    return {
-        (row.trial, row.step): {
-            name: value for name, value in row.asDict().items() if name not in {"trial", "step"}
-        }
-        for row in rows
-    }
+    counts = {(row.trial, row.step): row.asDict() for row in rows}
+    for of_step in counts.values():
+        del of_step["trial"], of_step["step"]
+    return counts

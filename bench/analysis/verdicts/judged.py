@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from bench.analysis import derived, tables
 from bench.analysis.clusters import clusters
 from bench.analysis.folder import RunFolder, read_folder
+from bench.analysis.resources.costs import cost_rows
 from bench.analysis.statistics.baseline_ratios import half_widths, ratio_rows
 from bench.analysis.statistics.steadiness import rounds_apart
 from bench.analysis.verdicts.comparisons import Basis
@@ -97,7 +98,7 @@ def again(run: Path) -> None:
     tables.write_json(results, "summary", summary | fresh)
     rows = derived.cases(folder, found.trials)
     tables.write_table(results, "cases", tables.table(rows, tables.case_fields(folder.settings)))
-    costs = derived.costs(folder, found.trials, _rows(results / "use.parquet"))
+    costs = cost_rows(folder.trials, found.trials, _rows(results / "use.parquet"))
     tables.write_table(results, "costs", tables.table(costs, tables.COSTS))
 
 

@@ -10,6 +10,7 @@ from bench.report import beside
 from bench.report import fault_words as words
 from bench.report.answer import guarantees
 from bench.report.answer.fault_findings import Struck
+from bench.report.answer.notices import uncounted
 from bench.report.answer.sentences import sentence
 from bench.report.loss import Span
 from bench.report.sections import covered
@@ -36,11 +37,7 @@ def _every(run: Struck) -> Iterator[str]:
     yield from _unequal(run)
     if changes := beside.changes(results.manifest):
         yield sentence("notice-changed", {"changes": changes})
-    if uncounted := len(results.trials) - len(results.valid):
-        slots = {"uncounted": uncounted, "trials": numbers.plural(len(results.trials), "trial")}
-        yield sentence("notice-uncounted", slots)
-    if results.never_run:
-        yield sentence("notice-cut-short", {"trials": numbers.plural(results.never_run, "planned trial")})
+    yield from uncounted(results)
     if beside.is_quick(results.manifest):
         yield sentence("notice-quick", {"sliced": results.sliced})
 

@@ -51,14 +51,12 @@ def same(one: Outcome, other: Outcome) -> bool:
 def _rows(run: Struck, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: bool) -> Iterator[Row]:
     """Give a system's rows below its heading, which has the settings that all of its rows share."""
     own = [fault_settings.settings(run.results, part, one.cases) for one in outcomes]
-    shared = {
-        name: value for name, value in (own or [{}])[0].items() if all(one.get(name) == value for one in own)
-    }
+    common = fault_settings.shared(own)
     if outcomes:
-        yield heading(": ".join(filter(None, (part.title, fault_settings.words(shared)))), opens=opens)
+        yield heading(": ".join(filter(None, (part.title, fault_settings.words(common)))), opens=opens)
     for one, settings in zip(outcomes, own, strict=True):
         writes, lost, duplicated = fault_cells.cells(one)
         reads = fault_cells.outage_cell(one.reads)
-        differing = fault_settings.words({name: settings[name] for name in settings if name not in shared})
+        differing = fault_settings.words(fault_settings.without(settings, common))
         label = Cell(one.label or part.title)
         yield Row((label, Cell(differing or numbers.NOTHING), writes, reads, lost, duplicated))

@@ -11,7 +11,7 @@ from bench.report.answer.fault_notices import alarms, notices
 from bench.report.answer.fault_table import table
 from bench.report.answer.glossary import glossary
 from bench.report.answer.model import Answer, Cause
-from bench.report.presentation import Presentation
+from bench.report.presentation import DeclaredCause, Presentation
 from bench.report.results import Results
 from bench.report.table import Table
 
@@ -47,14 +47,18 @@ def answer(results: Results, presentation: Presentation) -> Answer:
 
 def agreed(results: Results, presentation: Presentation) -> list[Cause]:
     """Return the declared causes with which all valid trials of their cases agree, each once, at most three."""
-    agreeing = [cause for cause in presentation.causes if cause.agrees(results.trials)]
-    systems: dict[str, list[str]] = {}
-    for one in agreeing:
-        systems.setdefault(one.cause, []).append(one.system.capitalize())
-    once = {one.cause: one for one in reversed(agreeing)}
+    agreeing: dict[str, list[DeclaredCause]] = {}
+    for cause in presentation.causes:
+        if cause.agrees(results.trials):
+            agreeing.setdefault(cause.cause, []).append(cause)
     causes = [
-        Cause(one.cause, one.prevention, one.source, " and ".join(dict.fromkeys(systems[one.cause])))
-        for one in reversed(once.values())
+        Cause(
+            words,
+            same[0].prevention,
+            same[0].source,
+            " and ".join(dict.fromkeys(c.system.capitalize() for c in same)),
+        )
+        for words, same in agreeing.items()
     ]
     return causes[:_MOST_CAUSES]
 

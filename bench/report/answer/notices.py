@@ -34,7 +34,7 @@ def _every(cases: Configurations) -> Iterator[str]:
     if changes := beside.changes(found.manifest):
         yield sentence("notice-changed", {"changes": changes})
     yield from _limits(found)
-    yield from _uncounted(found)
+    yield from uncounted(found)
     yield from _other_work(found)
     yield from _rate_not_reached(cases)
     if beside.is_quick(found.manifest):
@@ -71,10 +71,10 @@ def _limits(found: Results) -> Iterator[str]:
         yield sentence("notice-cores", slots)
 
 
-def _uncounted(found: Results) -> Iterator[str]:
-    uncounted = len(found.trials) - len(found.valid)
-    if uncounted:
-        slots = {"uncounted": uncounted, "trials": numbers.plural(len(found.trials), "trial")}
+def uncounted(found: Results) -> Iterator[str]:
+    """Say how many trials do not count, and how many were never run; nothing where all count."""
+    if invalid := len(found.trials) - len(found.valid):
+        slots = {"uncounted": invalid, "trials": numbers.plural(len(found.trials), "trial")}
         yield sentence("notice-uncounted", slots)
     if found.never_run:
         yield sentence("notice-cut-short", {"trials": numbers.plural(found.never_run, "planned trial")})

@@ -13,6 +13,7 @@ from bench.report.answer.expected import expected
 from bench.report.answer.faults import agreed
 from bench.report.answer.glossary import glossary
 from bench.report.answer.model import Answer, Finding
+from bench.report.answer.notices import uncounted
 from bench.report.answer.sentences import sentence
 from bench.report.presentation import Presentation
 from bench.report.remaining import Found, Remaining, bytes_text, remaining
@@ -82,11 +83,7 @@ def _notices(results: Results, note: str) -> Iterator[str]:
         yield note
     if changes := beside.changes(results.manifest):
         yield sentence("notice-changed", {"changes": changes})
-    if uncounted := len(results.trials) - len(results.valid):
-        slots = {"uncounted": uncounted, "trials": numbers.plural(len(results.trials), "trial")}
-        yield sentence("notice-uncounted", slots)
-    if results.never_run:
-        yield sentence("notice-cut-short", {"trials": numbers.plural(results.never_run, "planned trial")})
+    yield from uncounted(results)
 
 
 def _table(results: Results, parts: Sequence[sweep.Part], every: Sequence[Remaining]) -> Table | None:
@@ -106,19 +103,15 @@ def _rows(
 ) -> Iterator[Row]:
     own = [one for one in every if one.system == part.system]
     settings = [fault_settings.settings(results, part, one.cases) for one in own]
-    shared = {
-        name: value
-        for name, value in (settings or [{}])[0].items()
-        if all(one.get(name) == value for one in settings)
-    }
+    common = fault_settings.shared(settings)
     if own:
-        yield heading(": ".join(filter(None, (part.title, fault_settings.words(shared)))), opens=True)
+        yield heading(": ".join(filter(None, (part.title, fault_settings.words(common)))), opens=True)
     for one, of_case in zip(own, settings, strict=True):
-        differing = {name: value for name, value in of_case.items() if name not in shared}
+        differing = fault_settings.words(fault_settings.without(of_case, common))
         yield Row(
             (
                 Cell(one.label or part.title),
-                Cell(fault_settings.words(differing) or numbers.NOTHING),
+                Cell(differing or numbers.NOTHING),
                 _cell(one.new),
                 *(_cell(one.groups.get(group)) for group in groups),
                 Cell(numbers.count(one.ledgers)),

@@ -25,8 +25,18 @@ _NAMING = {
 
 def settings(results: Results, part: sweep.Part, cases: Sequence[str]) -> dict[str, str]:
     """Return the settings that some of a system's cases share."""
-    every = [_of_case(results, part, case) for case in cases]
-    return {name: value for name, value in every[0].items() if all(one.get(name) == value for one in every)}
+    return shared([_of_case(results, part, case) for case in cases])
+
+
+def shared(every: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the settings that all configurations have in common; none without a configuration."""
+    first = every[0] if every else {}
+    return {name: value for name, value in first.items() if all(one.get(name) == value for one in every)}
+
+
+def without(settings: Mapping[str, str], common: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a configuration that it does not share with all others."""
+    return {name: value for name, value in settings.items() if name not in common}
 
 
 def words(named: Mapping[str, str]) -> str:
