@@ -24,7 +24,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.model import NANOS
+from bench.model import ENDS, NANOS
 from bench.report import results, sweep
 from bench.report.figures import curves, resources, stored
 from bench.report.presentation import presentation
@@ -95,15 +95,18 @@ def _pack(path: Path, content: object) -> None:
 
 
 def _with_values(table: pa.Table, name: str) -> pa.Table:
-    """Return a table without the columns that are null in every row and that a report can do without."""
+    """Return a table without the columns that are null in every row and that a report can do without.
+
+    A figure's column that stays has its ends beside it, also where there is no interval.
+    """
     needed = results.columns(name)
-    return table.select(
-        [
-            column
-            for column in table.column_names
-            if column in needed or table[column].null_count < table.num_rows
-        ]
-    )
+    kept = {
+        column
+        for column in table.column_names
+        if column in needed or table[column].null_count < table.num_rows
+    }
+    kept |= {f"{column}_{end}" for column in kept for end in ENDS}
+    return table.select([column for column in table.column_names if column in kept])
 
 
 def _parquet(table: pa.Table) -> bytes:
@@ -149,24 +152,23 @@ def _slices(run_results: Results) -> pd.DataFrame:
 
 
 def _telemetry(run_results: Results) -> pd.DataFrame:
-    """Return what the figure of servers and machine shows, in at most _STEPS steps of time."""
-    if run_results.retention:
-        return _stored(run_results)
+    """Return what the figures of servers, machine and bytes on disk show, in at most _STEPS steps of time."""
     drawn_samples = [
         column.samples for part in sweep.parts(run_results) for column in resources.drawn(run_results, part)
     ]
     samples = [table[table["metric"].isin(resources.METRICS)] for table in drawn_samples]
+    samples += _stored(run_results)
     if not samples:
         return run_results.telemetry.head(0)
     reduced: pd.DataFrame = pd.concat(map(_stepped, samples), ignore_index=True)
     return reduced
 
 
-def _stored(run_results: Results) -> pd.DataFrame:
-    """Return what the figure of bytes on disk shows."""
-    trials = [stored.shown_trial(run_results, str(case)) for case in run_results.cases["case"]]
-    table = run_results.telemetry
-    return _stepped(table[(table["metric"] == stored.METRIC) & table["trial"].isin(trials)])
+def _stored(run_results: Results) -> list[pd.DataFrame]:
+    """Return what the figure of bytes on disk shows, by trial."""
+    shown = [stored.shown_trial(run_results, str(case)) for case in run_results.cases["case"]]
+    table = run_results.telemetry[run_results.telemetry["metric"] == stored.METRIC]
+    return [own for trial in shown if not (own := table[table["trial"] == trial]).empty]
 
 
 def _stepped(samples: pd.DataFrame) -> pd.DataFrame:

@@ -151,8 +151,7 @@ class Results:
     @property
     def retention(self) -> bool:
         """Whether its steps only waited and read: nothing broke, and what is gone servers deleted as they were told."""
-        cases = [trial["case"].get("configuration") or {} for trial in self.trial_files.values()]
-        return bool(cases) and all(only_waits(configuration.get("faults") or ()) for configuration in cases)
+        return waited(self.trial_files.values())
 
     @property
     def over_rounds(self) -> bool:
@@ -284,6 +283,12 @@ def expectations(run: Path) -> tuple[Json, ...]:
 def never_run(plan: Json, there: Iterable[int]) -> int:
     """How many of a plan's trials are not among those that are there."""
     return len({int(trial["trial"]) for trial in plan.get("trials", ())}.difference(there))
+
+
+def waited(trials: Iterable[Json]) -> bool:
+    """Whether the steps of these trials, by their trial.json, only waited and read."""
+    cases = [trial["case"].get("configuration") or {} for trial in trials]
+    return bool(cases) and all(only_waits(configuration.get("faults") or ()) for configuration in cases)
 
 
 def breaks(summary: Json) -> bool:

@@ -207,11 +207,15 @@ def _faults(faults: Sequence[Mapping[str, Any]], sent: Mapping[str, Any]) -> lis
 
 
 def _readers(faults: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """A reader of a step reaches the end, or stands still until it is given up; one that failed has shown nothing."""
+    """A reader of a step reaches the end, or stands still until it is given up; one that failed has shown nothing.
+
+    Nor has a consumer group of a step that failed: what it did not read may be there.
+    """
     failed = [
-        f"The reader of {step['name']!r} failed: {step['reason']}"
+        f"The {'reader' if step['kind'] == 'read' else 'consumer group'} of {step['name']!r} failed: {step['reason']}"
         for step in faults
-        if step["kind"] == "read" and not step["complete"] and not step["stalls"]
+        if (step["kind"] == "read" and not step["complete"] and not step["stalls"])
+        or (step["kind"] in {"subscribe", "consume"} and step["reason"])
     ]
     return [_check("reader", Verdict.INVALID, " ".join(failed))] if failed else []
 

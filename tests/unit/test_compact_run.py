@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from bench.errors import ReportError
-from bench.model import NANOS
+from bench.model import ENDS, NANOS
 from bench.report import compact_run, packed_page, results, sweep
 from bench.report.figures import curves, resources
 from tests.report_data import build
@@ -46,6 +46,13 @@ def test_tables_that_numbers_are_read_from_stay_as_they_are(run: Path, compact: 
             column for column in left_out if full[column].notna().any() and not UNSEEN.search(column)
         ] == []
         assert left_out
+
+
+def test_a_figure_without_intervals_still_has_their_columns(run: Path, compact: Path) -> None:
+    before, after = results.read(run), results.read(compact)
+
+    assert before.cases["service_mean_ns_ci_low"].isna().all()
+    assert {f"service_mean_ns_{end}" for end in ENDS} <= set(after.cases)
 
 
 def test_curves_keep_their_points_with_three_digits(run: Path, compact: Path) -> None:

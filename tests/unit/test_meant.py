@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,12 @@ KILL = {
 
 
 def judged(
-    expectation: Row, steps: list[Row], row: Row | None = None, others: Row | None = None, **fault: Any
+    expectation: Row,
+    steps: list[Row],
+    row: Row | None = None,
+    others: Row | None = None,
+    readings: Sequence[Row] = (),
+    **fault: Any,
 ) -> Row:
     """Judge by one trial, with `others` among the keys of its trial.json."""
     record = TrialRecord.model_validate(
@@ -58,7 +64,7 @@ def judged(
         }
     )
     known = {"trial": 0, "round": 0, "system": "pulsar", "case": "pulsar", "verdict": "valid"}
-    found = Found([known | (row or {})], [fault] if fault else [], [])
+    found = Found([known | (row or {})], [fault] if fault else [], [], readings=readings)
     said = judge(expectation, meant(expectation, [record], found), [])
     return dict(json.loads(json.dumps(said, allow_nan=False)))
 
@@ -161,6 +167,25 @@ def test_a_rate_that_was_not_back_by_the_loads_end_was_not_back_within_less(boun
 
     assert said["verdict"] == verdict
     assert values(said) == ([None] if verdict == "undecided" else ["never"])
+
+
+@pytest.mark.parametrize(
+    ("bound", "verdict"),
+    [
+        ({"at_least": 5}, "did not hold"),
+        ({"at_least": 4}, "held"),
+        ({"at_most": 9}, "held"),
+        ({"at_most": 8}, "did not hold"),
+    ],
+)
+def test_every_time_that_a_group_came_must_hold(bound: Row, verdict: str) -> None:
+    """It came twice, and found 4 and 9."""
+    came = {"id": "found", "claim": "It finds", "system": "pulsar", "metric": "found", "reading": "back"} | bound
+    readings = [{"trial": 0, "reading": f"back, {turn}", "found": count} for turn, count in ((1, 4), (2, 9))]
+    said = judged(came, [], readings=readings)
+
+    assert said["verdict"] == verdict
+    assert said["comparisons"][0]["what"].startswith("pulsar: back, found ")
 
 
 def test_a_rate_that_nothing_can_be_held_against_says_nothing() -> None:

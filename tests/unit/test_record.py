@@ -191,6 +191,14 @@ def test_a_reader_that_failed_makes_a_trial_invalid_and_one_that_stood_still_doe
     assert judged(WHOLE, fault(), reader | {"complete": True})[0] == "valid"
 
 
+def test_a_consumer_group_that_failed_makes_a_trial_invalid() -> None:
+    group = {"name": "comes back", "kind": "consume", "group": "away", "received": 0, "reason": "No answer."}
+
+    assert judged(WHOLE, group) == ("invalid", "The consumer group of 'comes back' failed: No answer.")
+    assert judged(WHOLE, group | {"kind": "subscribe"})[0] == "invalid"
+    assert judged(WHOLE, group | {"reason": None})[0] == "valid"
+
+
 def test_the_event_logs_document_shows_every_key_of_a_trial() -> None:
     load = Load(1, 100, Pacing(), 1, 0, 0.0, 1.0, None)
     case = Case("kafka", "kafka", {}, Cluster("kafka", "4.3.1", {}), 1, {}, {}, {}, load)

@@ -154,10 +154,22 @@ def test_expectations_and_terms_give_way_before_rows_of_the_table() -> None:
 
     rooms = front_page.rooms(shown)
 
-    assert [(room.table, room.whole_table) for room in rooms] == [(TABLE, None)] * 3 + [(rows, TABLE)] * 4
-    assert [len(room.expectations) for room in rooms] == [1, 1, 0, 1, 1, 0, 0]
-    assert [bool(room.glossary) for room in rooms] == [True, False, False, True, False, False, False]
-    assert [len(room.causes) for room in rooms] == [1] * 6 + [0]
+    assert [(room.table, room.whole_table) for room in rooms] == [(TABLE, None)] * 3 + [(rows, TABLE)] * 5
+    assert [len(room.expectations) for room in rooms] == [1, 1, 0, 1, 1, 0, 0, 0]
+    assert [bool(room.glossary) for room in rooms] == [True, False, False, True, False, False, False, False]
+    assert [len(room.causes) for room in rooms] == [1] * 6 + [0, 0]
+    assert [len(room.prevented) for room in rooms] == [0] * 6 + [1, 0]
+
+
+def test_the_advice_of_a_cause_without_room_stays(page: Render) -> None:
+    first = answer().causes[0]
+    long = replace(first, text="The sessions end. " * 80, prevention="Fewer clients.", system="Kafka")
+
+    found = page(answer(causes=(first, long, replace(long, prevention=first.prevention))))
+
+    assert '<p class="advice">Kafka: Fewer clients.</p>' in front(found)
+    assert front(found).count(first.prevention) == 1
+    assert '<a href="#causes">2 more causes</a>' in front(found)
 
 
 def test_causes_without_room_stand_behind_the_page(page: Render) -> None:

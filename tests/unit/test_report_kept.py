@@ -42,6 +42,18 @@ def trial(*steps: Json) -> Json:
     return {"verdict": "valid", "case": case, "faults": list(steps)}
 
 
+def test_no_promise_speaks_of_what_is_deleted_where_steps_only_wait() -> None:
+    waiting, killing = ({"name": "later", "mark": True}, {"name": "killed", "kill": "leader"})
+    of_steps = [
+        Tried(promise, those, those)
+        for promise in (MEMORY, None)
+        for steps in ([waiting], [waiting, killing], [])
+        for those in [[trial() | {"case": trial()["case"] | {"configuration": {"faults": steps}}}]]
+    ]
+
+    assert [one.judged for one in of_steps] == 2 * [Covered.OPEN, Covered.WITHIN, Covered.WITHIN]
+
+
 @pytest.mark.parametrize(
     ("promise", "broke", "said"),
     [

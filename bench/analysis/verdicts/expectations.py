@@ -208,8 +208,8 @@ def _about(expectation: Row) -> str:
         return f"from {expectation['since']} to {expectation['until']}, "
     if expectation.get("since"):
         return f"since {expectation['since']}, "
-    if expectation.get("fault"):
-        return f"{expectation['fault']}, "
+    if step := expectation.get("fault") or expectation.get("reading"):
+        return f"{step}, "
     return f"{expectation['error']} " if expectation.get("error") else ""
 
 

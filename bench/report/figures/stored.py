@@ -100,7 +100,7 @@ def stored(found: Sequence[Course]) -> Figure:
     total = _TOP_IN + _FOOT_IN + len(systems) * (_PANEL_IN + _TITLE_IN)
     figure = Figure(figsize=(style.WIDTH_IN, total))
     width = style.WIDTH_IN - _LEFT_IN - _RIGHT_IN
-    end_s = max(float(course.bytes_.index.max()) for course in found)
+    end_s = max(max(course.bytes_.index.max(), *(at_s for _, at_s in course.steps)) for course in found)
     for number, system in enumerate(systems):
         bottom = total - _TOP_IN - (number + 1) * (_PANEL_IN + _TITLE_IN)
         axes = figure.add_axes(

@@ -32,11 +32,13 @@ _GRAVITY = ("bad", "warn", "neutral", "good")
 class Room:
     """What has room on the page: causes, expectations, terms and a table, and how many of the first two have none.
 
-    `whole_table` stands behind the page where `table` has only some of its rows.
+    `prevented` are causes of which only the advice has room; they count as left, too. `whole_table` stands behind the
+    page where `table` has only some of its rows.
     """
 
     causes: tuple[Cause, ...]
     causes_left: int
+    prevented: tuple[Cause, ...]
     expectations: tuple[ExpectationFinding, ...]
     expectations_left: int
     glossary: tuple[tuple[str, str], ...]
@@ -77,7 +79,7 @@ def rooms(answer: Answer) -> list[Room]:
     """Return what may stand on the page, from the most to the least: the first that fits on paper is the page.
 
     Each has at most 250 words in sentences, where the answer without its causes has no more. Terms give way first,
-    then expectations, rows of the table, and causes.
+    then expectations, rows of the table, and causes, of which the advice stays longest.
     """
     tables = [(answer.table, None), *([(answer.leading, answer.table)] if answer.leading else [])]
     every = [
@@ -87,12 +89,19 @@ def rooms(answer: Answer) -> list[Room]:
             for most in (_MOST_EXPECTATIONS, 1, 0)
         ),
         *(_room(answer, 0, most, *tables[-1]) for most in range(_MOST_CAUSES - 1, -1, -1)),
+        _room(answer, 0, 0, *tables[-1], advised=False),
     ]
     return list(dict.fromkeys(every))
 
 
-def _room(
-    answer: Answer, expectations: int, most_causes: int, table: Table | None, whole: Table | None
+def _room(  # noqa: PLR0913 - all that a page may have
+    answer: Answer,
+    expectations: int,
+    most_causes: int,
+    table: Table | None,
+    whole: Table | None,
+    *,
+    advised: bool = True,
 ) -> Room:
     """Return a page with so many expectations and causes at most; with fewer than all it has no terms.
 
@@ -100,6 +109,7 @@ def _room(
     """
     words = MOST_WORDS - _RESERVE - sum(map(_count, _texts(answer)))
     causes, words = _within(answer.causes[:most_causes], _caused, words)
+    prevented, words = _within(_unsaid(answer.causes, causes) if advised else (), _advised, words)
     ordered = sorted(answer.expectations, key=_gravity)[:expectations]
     first, words = _within(ordered[:1], _claimed, words)
     glossary, words = _within(answer.glossary if expectations == _MOST_EXPECTATIONS else (), " ".join, words)
@@ -108,6 +118,7 @@ def _room(
     return Room(
         causes=causes,
         causes_left=len(answer.causes) - len(causes),
+        prevented=prevented,
         expectations=shown,
         expectations_left=len(answer.expectations) - len(shown),
         glossary=glossary,
@@ -133,6 +144,20 @@ def _claimed(entry: ExpectationFinding) -> str:
 
 def _caused(cause: Cause) -> str:
     return f"{cause.why} {cause.text} {cause.prevention}"
+
+
+def _unsaid(causes: Sequence[Cause], shown: Sequence[Cause]) -> list[Cause]:
+    """Return the causes with an advice of their own that those shown do not give."""
+    said = {"", *(cause.prevention for cause in shown)}
+    found: dict[str, Cause] = {}
+    for cause in causes:
+        if cause.prevention not in said:
+            found.setdefault(cause.prevention, cause)
+    return list(found.values())
+
+
+def _advised(cause: Cause) -> str:
+    return f"{cause.system}: {cause.prevention}"
 
 
 def _gravity(entry: ExpectationFinding) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -72,6 +73,8 @@ def _residuals(cost: _Cost, _: float) -> Cell:
 
 
 def _errors(cost: _Cost, _: float) -> Cell:
-    return Cell(
-        "; ".join(numbers.percent(float(cost[name])) for name in ("error_median", "error_p90")), "quiet"
-    )
+    return Cell("; ".join(_error(float(cost[name])) for name in ("error_median", "error_p90")), "quiet")
+
+
+def _error(value: float) -> str:
+    return "not a share, as 0 was measured" if math.isinf(value) else numbers.percent(value)

@@ -124,7 +124,7 @@ def guarantees(results: Results, part: sweep.Part) -> Table:
         *setting_columns(part),
         *(_price_columns(results) if priced else ()),
         Column("acknowledged", "number", "messages"),
-        Column("lost", "number", "messages"),
+        Column("deleted" if results.retention else "lost", "number", "messages"),
         Column("unread", "number", "messages"),
     )
     promised = part.cases["guarantee"].fillna("No promise is stated.")
