@@ -188,20 +188,21 @@ def disks(*leaders: str) -> list[dict[str, Any]]:
 
 
 def test_slower_disks() -> None:
-    turned = {"ahead": "Pulsar", "stays": False, "cross": "", "disks": disks("Pulsar", "Pulsar")}
-    mixed = {"ahead": "", "stays": False, "cross": "", "disks": disks("", "Pulsar")}
+    turned = {"guarantee": "a power cut", "ahead": "Pulsar", "stays": False, "cross": "", "disks": disks("Pulsar", "Pulsar")}
+    mixed = turned | {"ahead": "", "disks": disks("", "Pulsar")}
 
     assert sentence("slower-disks", turned) == (
-        "On slower disks Pulsar was ahead: 1.73 times (95 % interval 1.21 to 2.34) with 1 ms more an fsync, "
-        "2.7 times (2.6 to 2.8) with 10 ms."
+        "Where a message survives a power cut, Pulsar was ahead on slower disks: 1.73 times (95 % interval 1.21 to "
+        "2.34) with 1 ms more an fsync, 2.7 times (2.6 to 2.8) with 10 ms."
     )
     crossed = sentence("slower-disks", turned | {"cross": "0.27 ms (0.2 to 0.28)"})
     assert crossed.startswith(
-        "On slower disks Pulsar was ahead, from 0.27 ms (0.2 to 0.28) an fsync on: 1.73 times ("
+        "Where a message survives a power cut, Pulsar was ahead on slower disks, from 0.27 ms (0.2 to 0.28) an fsync "
+        "on: 1.73 times ("
     )
     assert sentence("slower-disks", mixed) == (
-        "On slower disks: no difference can be told with 1 ms more an fsync; Pulsar 2.7 times as fast with 10 ms more "
-        "an fsync."
+        "Where a message survives a power cut, on slower disks: no difference can be told with 1 ms more an fsync; "
+        "Pulsar 2.7 times as fast with 10 ms more an fsync."
     )
 
 

@@ -152,7 +152,7 @@ def at_guarantee(
         and point != own_disk[0]
     ]
     if slower and own_disk[0].entry.get("power"):
-        yield _on_slower_disks(cases, own_disk[0], slower, comparison.metric)
+        yield _on_slower_disks(cases, own_disk[0], slower, comparison)
 
 
 def _at_one(cases: Configurations, point: Point, comparison: DeclaredComparison, *, again: bool) -> Advised:
@@ -196,14 +196,18 @@ def _at(cases: Configurations, point: Point, comparison: DeclaredComparison) -> 
     return ", ".join(filter(None, (cases.value(point.systems[0], *setting) for setting in named.items())))
 
 
-def _on_slower_disks(cases: Configurations, point: Point, slower: Sequence[Point], metric: str) -> Advised:
+def _on_slower_disks(
+    cases: Configurations, point: Point, slower: Sequence[Point], comparison: DeclaredComparison
+) -> Advised:
     """State who is ahead where each fsync takes longer; of many disks where one leads, the least and the most."""
+    metric = comparison.metric
     standings = [standing(cases, other, metric) for other in slower]
     leaders = {one.ahead for one in standings}
     leader = leaders.pop() if len(leaders) == 1 else None
     disks = list(zip(slower, standings, strict=True))
     shown = [disks[0], disks[-1]] if leader is not None and len(disks) > 2 else disks
     slots = {
+        "guarantee": shortest(comparison.guarantee),
         "ahead": "" if leader is None else point.title(leader),
         "stays": leader == standing(cases, point, metric).ahead,
         "cross": _crossing(cases, [point, *slower]),
