@@ -188,7 +188,13 @@ def disks(*leaders: str) -> list[dict[str, Any]]:
 
 
 def test_slower_disks() -> None:
-    turned = {"guarantee": "a power cut", "ahead": "Pulsar", "stays": False, "cross": "", "disks": disks("Pulsar", "Pulsar")}
+    turned = {
+        "guarantee": "a power cut",
+        "ahead": "Pulsar",
+        "stays": False,
+        "cross": "",
+        "disks": disks("Pulsar", "Pulsar"),
+    }
     mixed = turned | {"ahead": "", "disks": disks("", "Pulsar")}
 
     assert sentence("slower-disks", turned) == (
