@@ -13,28 +13,23 @@ FILE = Path(__file__).resolve().parents[2] / "reports" / "questions.yaml"
 
 
 class Question(Strict):
-    """A question in the reader's words. The first scenario answers it, with the sentence of number `finding`."""
+    """A question in the reader's words. The first scenario answers it, with the sentence of number `finding`.
+
+    `key`: it stands among the key findings, with what to do about its answer.
+    """
 
     question: str = Field(min_length=1)
     scenarios: tuple[str, ...] = Field(min_length=1)
     finding: int = Field(1, ge=1)
-
-
-class KeyFinding(Strict):
-    """A sentence of a scenario's answer, by its number, that readers are shown first; `about` names its subject."""
-
-    about: str = Field(min_length=1)
-    scenario: str
-    finding: int = Field(1, ge=1)
+    key: bool = False
 
 
 class FrontPage(Strict):
     """The whole file."""
 
-    findings: tuple[KeyFinding, ...] = ()
     questions: tuple[Question, ...] = ()
 
 
 def front_page(file: Path = FILE) -> FrontPage:
-    """Read the questions and key findings. Raises ReportError where the file is wrong, with line and key."""
+    """Read the questions. Raises ReportError where the file is wrong, with line and key."""
     return yaml_document.read(file, FrontPage)

@@ -77,7 +77,7 @@ def test_words_leave_the_entries_that_have_them_all(page: Page) -> None:
     page.get_by_role("searchbox").fill("waiting no-such-word")
 
     assert not page.locator(".topic").first.is_visible()
-    assert not page.locator("#questions h2").is_visible()
+    assert not page.locator("#findings h2").is_visible()
     assert page.locator(".find output").text_content() == "0 of 2"
 
     page.get_by_role("searchbox").fill("WAITING cost")

@@ -33,14 +33,9 @@ LINES = {
     "soak": "Writes stopped for 72 s.",
 }
 QUESTIONS = """\
-findings:
-  - {about: Copies, scenario: acks-sweep}
-  - {about: Disks, scenario: parity, finding: 2}
-  - {about: Not that many sentences, scenario: parity, finding: 3}
-  - {about: Not published, scenario: broker-kill}
 questions:
-  - {question: "What do copies cost?", scenarios: [acks-sweep, parity, broker-kill]}
-  - {question: "Which one on slow disks?", scenarios: [parity], finding: 2}
+  - {question: "What do copies cost?", scenarios: [acks-sweep, parity, broker-kill], key: true}
+  - {question: "Which one on slow disks?", scenarios: [parity], finding: 2, key: true}
   - {question: "What if it is killed?", scenarios: [broker-kill, soak], finding: 2}
   - {question: "Not published?", scenarios: [broker-kill]}
 """
@@ -108,7 +103,7 @@ class Outline(HTMLParser):
 
 
 def topics(page: str) -> Iterator[str]:
-    yield from re.findall(r'<article class="entry topic">.*?</article>', page, re.DOTALL)
+    yield from re.findall(r'<article class="entry topic[^"]*">.*?</article>', page, re.DOTALL)
 
 
 def test_a_question_is_answered_by_its_first_scenario_and_the_others_are_folded(folder: Path) -> None:
@@ -143,14 +138,25 @@ def test_a_question_of_which_nothing_is_published_is_left_out(folder: Path) -> N
 
 
 def test_key_findings_are_sentences_of_answers_and_what_to_do(folder: Path) -> None:
-    leads = re.findall(r"<li class=\"entry\">.*?</li>", published.render(folder, FAMILIES), re.DOTALL)
+    page = published.render(folder, FAMILIES)
+    findings, others = page[page.index('id="findings"') :].split('<section id="questions">')
+    first, second = re.findall(r'<article class="entry topic key">.*?</article>', findings, re.DOTALL)
 
-    assert len(leads) == 2
-    assert "<b>Copies</b>" in leads[0]
-    assert "Advice of acks-sweep." in leads[0]
-    assert "The second finding of parity." in leads[1]
-    assert "Advice" not in leads[1]
-    assert 'href="parity/report.html"' in leads[1]
+    assert '<p class="advice">Advice of acks-sweep.</p>' in first
+    assert "The second finding of parity." in second
+    assert "Advice" not in second
+    assert "What if it is killed?" in others
+    assert "Advice" not in others
+
+
+def test_the_page_says_on_how_many_cores_servers_and_load_ran(folder: Path) -> None:
+    manifest = folder / "soak" / "manifest.json"
+    other = json.loads(manifest.read_text()) | {"machine": {"cpus": 8}}
+    manifest.write_text(json.dumps(other))
+    assert "ran on one machine with 2 cores or 8 cores: read ratios" in published.render(folder, FAMILIES)
+
+    manifest.write_text(json.dumps(other | {"backend": "external"}))
+    assert "ran on one machine with 2 cores: read ratios" in published.render(folder, FAMILIES)
 
 
 def test_verdicts_stand_beside_the_answer(folder: Path) -> None:
@@ -254,7 +260,10 @@ def test_the_page_is_well_formed(folder: Path) -> None:
             "questions:\n  - {question: What, scenario: [parity]}",
             "2: questions.0.scenarios: this key is missing",
         ),
-        ("findings:\n  - {about: Copies, scenario: parity, finding: 0}", "2: findings.0.finding: "),
+        (
+            "questions:\n  - {question: What, scenarios: [parity], finding: 0}",
+            "2: questions.0.finding: ",
+        ),
     ],
 )
 def test_a_mistake_in_the_questions_is_reported_with_line_and_key(
@@ -272,17 +281,16 @@ def test_a_mistake_in_the_questions_is_reported_with_line_and_key(
 def test_the_suites_own_questions_name_scenarios_that_exist_and_are_about_a_dozen() -> None:
     own = front_page()
 
-    named = {name for one in own.questions for name in one.scenarios} | {one.scenario for one in own.findings}
+    named = {name for one in own.questions for name in one.scenarios}
     assert named <= set(catalogue.names())
     assert 10 <= len(own.questions) <= 15
-    assert len(own.findings) == 5
+    assert sum(one.key for one in own.questions) == 5
     assert all(one.question.endswith("?") for one in own.questions)
 
 
 def test_the_sentences_that_the_suites_own_front_page_shows_are_there() -> None:
     own = front_page()
-    shown = {(lead.scenario, lead.finding) for lead in own.findings}
-    shown |= {(question.scenarios[0], question.finding) for question in own.questions}
+    shown = {(question.scenarios[0], question.finding) for question in own.questions}
 
     counts = {name: len(run_answer(results.read(PUBLISHED / name)).findings) for name, _ in shown}
 

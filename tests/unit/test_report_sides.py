@@ -99,8 +99,8 @@ def test_long_names_and_wide_numbers_stay_on_the_paper(tmp_path: Path) -> None:
     wide = {"first": 12_345.0, "second": 1_234.0, "rounds": 5, "ratio": 0.0888, "low": 0.0777, "high": 0.0999}
     times = {name: wide | {"first": 12.3e6, "second": 45.6e6} for name in ("service_p99_ns", "e2e_p99_ns")}
     values = {
-        "Kafka's fastest": "replicas=4 min.insync.replicas=3 acks=all",
-        "Pulsar's fastest": "quorums=4-4-4 journalSyncData=false",
+        "Kafka settings": "replicas=4 min.insync.replicas=3 acks=all",
+        "Pulsar settings": "quorums=4-4-4 journalSyncData=false",
     }
     point = {"values": values, "cases": cases, "same": True, "throughput_msgs_per_s": wide, **times}
 

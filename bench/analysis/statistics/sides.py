@@ -6,14 +6,13 @@ Like is what has the same settings, where a scenario sweeps the same of both; el
 from __future__ import annotations
 
 import math
-import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from bench.guarantee import Guarantee
 from bench.model import ENOUGH_TRIALS, crowded
 from bench.statistics.interval import by_round, level, paired, values_by_case
-from bench.statistics.round_ratios import Group, Groups, RoundRatios
+from bench.statistics.round_ratios import Groups, RoundRatios
 from bench.statistics.slice_series import SliceSeries
 
 Row = Mapping[str, Any]
@@ -29,20 +28,20 @@ def sides(
     trials: Sequence[Row],
     swept: Mapping[str, Sequence[str]],
     promises: Mapping[str, Guarantee | None],
+    copies: Mapping[str, int],
     clusters: Groups,
     slices: SliceSeries,
 ) -> dict[str, Any] | None:
     """Compare two systems at every point of the sweep that both have; None where there is none.
 
     Where they do not sweep the same, the points are those of what both sweep, and of what both promise there, and of
-    each system's configurations with that promise the one with the most throughput stands for it (`matched`); one with
-    fewer than five valid rounds only where none has more.
+    each system's configurations with that promise the one with the fewest copies stands for it (`matched`), of several
+    the first: nothing that was measured picks it. One with fewer than five valid rounds does only where none has more.
 
     `trials` are rows of the table, in the order in which the points are to come; `swept` names each system's settings,
-    `promises` has what each case promises, `clusters` the cluster of each case, `slices` what its slices came to. A
-    ratio is the first system's value over the second's, over the rounds in which both have one (round_ratios.py). Where
-    one case stands for several, that is in each round the one with the most throughput in the others: what a round
-    itself says does not pick it.
+    `promises` has what each case promises and `copies` how many it makes, `clusters` the cluster of each case, `slices`
+    what its slices came to. A ratio is the first system's value over the second's, over the rounds in which both have
+    one (round_ratios.py).
     """
     if len(swept) != 2:
         return None
@@ -50,14 +49,12 @@ def sides(
     matched = set(settings) != set(theirs)
     figures = _Figures(trials, clusters, slices)
     if matched:
-        points = list(_matched(trials, swept, promises, figures))
-        settings = [name for name in settings if name in theirs] + [_fastest(name) for name in swept]
+        points = list(_matched(trials, swept, promises, copies, figures))
+        settings = [name for name in settings if name in theirs] + [_chosen(name) for name in swept]
     else:
         ones, others = (_points(trials, system, settings) for system in (first, second))
         points = [
-            _point(
-                dict(zip(settings, point, strict=True)), ([ones[point]], [others[point]]), promises, figures
-            )
+            _point(dict(zip(settings, point, strict=True)), (ones[point], others[point]), promises, figures)
             for point in ones
             if point in others
         ]
@@ -67,12 +64,11 @@ def sides(
 
 def _point(
     values: Mapping[str, str],
-    alike: tuple[Sequence[Rows], Sequence[Rows]],
+    chosen: tuple[Rows, Rows],
     promises: Mapping[str, Guarantee | None],
     figures: _Figures,
 ) -> dict[str, Any]:
-    """Compare the fastest of some cases that are alike on either side, or the only ones."""
-    chosen = [max(those, key=_middle) if len(those) > 1 else those[0] for those in alike]
+    """Compare a case of either side."""
     cases = [rows[0]["case"] for rows in chosen]
     return {
         "values": values,
@@ -84,7 +80,7 @@ def _point(
                 **dict(
                     zip(("first", "second"), (_level(by_round(rows, metric)) for rows in chosen), strict=True)
                 ),
-                **figures.ratio(alike, metric),
+                **figures.ratio(cases, metric),
             }
             for metric in METRICS
         },
@@ -96,49 +92,31 @@ class _Figures:
 
     def __init__(self, trials: Sequence[Row], clusters: Groups, slices: SliceSeries) -> None:
         """Take the rows of `trials`, the cluster of each case, and what its slices came to."""
-        self._clusters, self._slices = clusters, slices
         valid = [row for row in trials if row["verdict"] == "valid"]
         self._values = {metric: values_by_case(valid, metric) for metric in METRICS}
+        self._ratios = {
+            metric: RoundRatios(values, clusters, slices.get(metric)) for metric, values in self._values.items()
+        }
 
-    def ratio(self, alike: tuple[Sequence[Rows], Sequence[Rows]], metric: str) -> dict[str, Any]:
-        """Return the ratio of the two sides, with its interval and rounds; each side is of cases that are alike."""
-        names, values, clusters = [], dict(self._values[metric]), dict(self._clusters)
-        for members in alike:
-            case = members[0][0]["case"]
-            name = case if len(members) == 1 else f"fastest beside {case}"
-            names.append(name)
-            values[name] = _by_others(members, metric)
-            clusters[name] = self._clusters.get(case, Group(case))
-        ratio = RoundRatios(values, clusters, self._slices.get(metric)).ratio(*names)
+    def ratio(self, cases: Sequence[str], metric: str) -> dict[str, Any]:
+        """Return the ratio of two cases, with its interval and rounds."""
+        first, second = cases
+        ratio = self._ratios[metric].ratio(first, second)
         interval = ratio.interval() if ratio else None
+        values = self._values[metric]
         return {
-            "rounds": len(paired(values[names[0]], values[names[1]])),
+            "rounds": len(paired(values[first], values[second])),
             "ratio": ratio.ratio if ratio else None,
             "low": interval.low if interval else None,
             "high": interval.high if interval else None,
         }
 
 
-def _by_others(alike: Sequence[Rows], metric: str) -> dict[int, float]:
-    """Give by round what the case came to that has the most throughput in the other rounds, if it has that round."""
-    if len(alike) == 1:
-        return by_round(alike[0], metric)
-    rates = [by_round(rows, _RATE) for rows in alike]
-    values = [by_round(rows, metric) for rows in alike]
-    found = {}
-    for number in sorted({number for told in values for number in told}):
-        others = [[rate for other, rate in told.items() if other != number] for told in rates]
-        known = others if all(others) else [list(told.values()) for told in rates]
-        best = max(range(len(alike)), key=lambda place: statistics.median(known[place]))
-        if number in values[best]:
-            found[number] = values[best][number]
-    return found
-
-
 def _matched(
     trials: Sequence[Row],
     swept: Mapping[str, Sequence[str]],
     promises: Mapping[str, Guarantee | None],
+    copies: Mapping[str, int],
     figures: _Figures,
 ) -> Iterator[dict[str, Any]]:
     """Give a point for each value of what both sweep and each promise that both have there."""
@@ -153,15 +131,15 @@ def _matched(
         for promise in _distinct(promises.get(rows[0]["case"]) for rows in here[0]):
             alike = [_promising(cases, promise, promises) for cases in here]
             if all(alike):
-                one, other = (max(those, key=_middle) for those in alike)
+                one, other = (min(those, key=lambda rows: copies.get(rows[0]["case"], 0)) for those in alike)
                 chosen = {
-                    _fastest(system): " ".join(
+                    _chosen(system): " ".join(
                         f"{name}={rows[0][name]}" for name in names if name not in shared
                     )
                     for (system, names), rows in zip(swept.items(), (one, other), strict=True)
                 }
                 values = dict(zip(shared, point, strict=True)) | chosen
-                made = _point(values, (alike[0], alike[1]), promises, figures)
+                made = _point(values, (one, other), promises, figures)
                 yield {**made, "chosen": list(chosen)}
 
 
@@ -174,8 +152,8 @@ def _distinct(promises: Iterable[Guarantee | None]) -> list[Guarantee]:
     return found
 
 
-def _fastest(system: str) -> str:
-    return f"{system.capitalize()}'s fastest"
+def _chosen(system: str) -> str:
+    return f"{system.capitalize()} settings"
 
 
 def _promising(
@@ -189,10 +167,6 @@ def _promising(
     ]
     enough = [rows for rows in those if len(by_round(rows, _RATE)) >= ENOUGH_TRIALS]
     return enough or those
-
-
-def _middle(rows: Rows) -> float:
-    return statistics.median(by_round(rows, _RATE).values())
 
 
 def _points(trials: Iterable[Row], system: str, settings: Sequence[str]) -> dict[Point, list[Row]]:

@@ -122,7 +122,7 @@ def _guarantee(point: Point) -> str:
 
 
 def _at(cases: Configurations, point: Point) -> list[str]:
-    """Name each setting of the point that both sweep; not which configuration is the fastest there."""
+    """Name each setting of the point that both sweep; not which configuration stands for each there."""
     chosen = point.entry.get("chosen") or ()
     named = {
         name: value

@@ -278,7 +278,7 @@ def _ends(factors: Sequence[Effect]) -> tuple[str, str]:
 
 
 def _along(those: Sequence[Point]) -> str:
-    """Name the settings by which points differ; not which configuration is the fastest there."""
+    """Name the settings by which points differ; not which configuration stands for each there."""
     chosen = {name for point in those for name in point.entry.get("chosen") or ()}
     names = [
         name.replace("_", " ")

@@ -84,13 +84,19 @@ def _answer(results: Results, compared: Sequence[Compared]) -> Drawing | None:
     one_open = price.one_send_open(results)
     figure = comparison_rows.comparison_rows(results, compared, one_send_open=one_open)
     alt = comparison_rows.in_words(results, compared, one_send_open=one_open)
+    line = " or ".join(sorted({_line_words(results, one.metric, row.case) for one in compared for row in one.rows}))
     caption = (
         f"Each mark is one trial. The bar is the {results.middle} over trials, written at the right; the line "
-        "is its 95 % interval (where there is none, the range of the trials)."
+        f"is {line}."
     )
     found = _drawn(figure, "answer", "The configurations compared", alt, caption)
-    legend = f"Dots: trials. Bar: their {results.middle}. Line: its 95 % interval, or the range."
+    legend = f"Dots: trials. Bar: their {results.middle}. Line: {line}."
     return replace(found, legend=legend) if found else None
+
+
+def _line_words(results: Results, metric: str, case: str) -> str:
+    own = results.cases.loc[results.cases["case"] == case, f"{metric}_ci_low"]
+    return "its 95 % interval" if own.notna().all() else "the range of trials, where there is no interval"
 
 
 def _throughput(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
@@ -255,7 +261,7 @@ def _prices(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> li
         cross = any(panel.crossings for panel in panels)
         words = f"{caption}{crossed if cross else ''}{flushed if _flushes(results) else ''}".strip()
         alt = f"{title}. {price.in_words(panels, shown)}"
-        legend = "Grey: typical disks." + (
+        legend = "Faint: single trials. Grey: typical disks." + (
             " Ring: the lines cross; dark band: its 95 % interval." if cross else ""
         )
         found = _drawn(price.price(panels, shown), name, title, alt, words)

@@ -187,7 +187,7 @@ def price(found: Sequence[Panel], shown: Measure) -> Figure | None:
         _panel(axes, panel, y)
         axes.tick_params(labelbottom=last)
         axes.set_xlabel(
-            "ms an fsync, log scale; longer than the disk's own: emulated" if last else "", labelpad=2
+            "ms an fsync, log scale; emulated above the disk's own" if last else "", labelpad=2
         )
     figure.text(
         0,

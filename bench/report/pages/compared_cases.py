@@ -77,7 +77,7 @@ def _of_points(cases: Configurations, points: Sequence[Point], metric: str) -> I
 
 
 def _where(cases: Configurations, point: Point) -> str:
-    """Name the settings of a point, but for those by which the fastest configurations were chosen."""
+    """Name the settings of a point, but for those of the configurations that were chosen."""
     chosen = set(point.entry.get("chosen") or ())
     named = {name: value for name, value in point.apart_from_disk.items() if name not in chosen}
     return ", ".join(filter(None, (cases.value(point.systems[0], *setting) for setting in named.items())))

@@ -88,23 +88,18 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Lead:
-    """A key finding: its subject, the sentence with the report that shows it, and what to do about it."""
-
-    about: str
-    text: str
-    advice: str
-    report: Report
-
-
-@dataclass(frozen=True, slots=True)
 class Topic:
-    """A question with its answer, the report that gives it, and other reports on the same question."""
+    """A question with its answer, the report that gives it, and other reports on the same question.
+
+    `advice`: what to do about it; empty where the answer is not the first sentence of its report.
+    """
 
     question: str
     line: str
+    advice: str
     report: Report
     others: tuple[Report, ...]
+    key: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +137,10 @@ def render(folder: Path, families: Mapping[str, Sequence[str]]) -> str:
     return templates.page(
         "published.html.j2",
         {
-            "leads": list(_leads(front, reports)),
             "topics": list(_topics(front, reports)),
             "chapters": list(_chapters(folder, families, reports)),
             "count": numbers.plural(len(reports), "report"),
+            "machines": _machines(report.manifest for report in reports.values()),
         },
     )
 
@@ -182,12 +177,11 @@ def _trials(verdicts: Sequence[str], missing: int) -> str:
     return f"{there}, cut short: {len(verdicts) + missing} planned" if missing else there
 
 
-def _leads(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[Lead]:
-    """The key findings whose scenario is published with such a sentence."""
-    for lead in front.findings:
-        report = reports.get(lead.scenario)
-        if report and report.answer and (text := report.sentence(lead.finding)):
-            yield Lead(lead.about, text, _advice(report.answer) if lead.finding == 1 else "", report)
+def _machines(manifests: Iterable[Json]) -> str:
+    """Say on how many cores servers and load ran together; empty where no run says so."""
+    shared = [one for one in manifests if one.get("backend") != "external"]
+    cores = sorted({int(count) for one in shared if (count := (one.get("machine") or {}).get("cpus"))})
+    return " or ".join(numbers.plural(count, "core") for count in cores)
 
 
 def _advice(answer: Answer) -> str:
@@ -202,7 +196,14 @@ def _topics(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[Topic]:
         if published:
             first, *others = published
             line = first.sentence(asked.finding) if first.scenario == asked.scenarios[0] else ""
-            yield Topic(asked.question, line or first.line, first, tuple(others))
+            yield Topic(
+                question=asked.question,
+                line=line or first.line,
+                advice=_advice(first.answer) if first.answer and line in {"", first.line} else "",
+                report=first,
+                others=tuple(others),
+                key=asked.key,
+            )
 
 
 def _chapters(

@@ -38,8 +38,8 @@ def sides(found: Results, elsewhere: Elsewhere | None = None) -> Table | None:
         columns += [Column(f"limited by, {' / '.join(names)}", "name", group)] if metric == _RATE else []
     title = (
         "As the scenario sweeps other things of each system, they are matched by what an acknowledgement promises: of "
-        "each the configuration with that promise that has the most throughput. Where it is picked of several, a "
-        "round's ratio is of those that the other rounds pick, so that no luck of a round picks them."
+        "each the configuration with that promise that makes the fewest copies, of several the first: nothing that was "
+        "measured picks it."
         if told.get("matched")
         else "Both systems where the scenario gives them the same: "
         f"{', '.join(told['settings']) or 'one configuration each'}."
