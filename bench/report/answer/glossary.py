@@ -23,7 +23,7 @@ _TERMS = (
     _Term("E-Qw-Qa", r"\b\d-\d-\d\b|\bquorums?\b", "term-quorums"),
     _Term("journalSyncData", r"\bjournalSyncData\b|\bsynced journal\b", "term-journal"),
     _Term("session", r"\bsession\b", "term-session"),
-    _Term("set aside", r"\bset aside\b", "term-set-aside"),
+    _Term("trial left out", r"\btrial left out\b", "term-left-out"),
     _Term("acks", r"\backs=|\backs\b", "term-acks"),
     _Term("min.insync.replicas", r"\bmin\.insync\.replicas\b|\bin.sync\b", "term-in-sync"),
     _Term("power cut of all nodes", r"\bpower cut\b", "term-power-cut"),
