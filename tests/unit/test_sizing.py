@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +154,24 @@ def test_the_answer_is_printed_and_written(run: Path, tmp_path: Path) -> None:
     accuracy = "predicted from the other cases, the use of a case was off by 0% in the median and 0% in the worst tenth"
     assert accuracy in html.read_text(encoding="utf-8")
     assert paper.read_bytes().startswith(b"%PDF")
+
+
+def test_published_rules_stand_beside_the_measured_costs_of_kafka(run: Path, tmp_path: Path) -> None:
+    """At 0.5 MB/s every rule takes one broker, but three copies take three, and one may be gone."""
+    found = sizing(run, required(tmp_path), extrapolate=False)
+    (cluster,) = found.clusters
+    kafka = replace(found, clusters=[replace(cluster, system="kafka", roles=cluster.roles[:1])])
+
+    table = page.rules_table(kafka)
+
+    assert page.rules_table(found) is None
+    assert table is not None
+    assert [(row.cells[0].text, row.cells[2].text) for row in table.rows] == [
+        ("AWS, for MSK", "4"),
+        ("Google Cloud, for its managed Kafka", "4"),
+        ("Kafka, this run", "2"),
+    ]
+    assert table.title in page.write(kafka)[0].read_text(encoding="utf-8")
 
 
 def test_a_requirement_far_from_what_was_measured_is_refused_unless_asked_for(

@@ -15,6 +15,7 @@ from bench.report import pdf, style, templates
 from bench.report.pages.terminal import rich_table
 from bench.report.table import Cell, Column, Row, Table
 from bench.sizing.cluster import COPIES, DISK_SPACE, NodeType, Requirement, RoleSize
+from bench.sizing.published_rules import published
 
 NAMES = {
     "cpu_s": "CPU",
@@ -178,6 +179,28 @@ def _varied(cluster: ClusterSize, role: str) -> Iterator[Cell]:
             yield Cell(str(size.nodes))
 
 
+def rules_table(sizing: Sizing) -> Table | None:
+    """A row a published rule: the brokers that it asks for, beside those by measured costs; None without Kafka.
+
+    Of several configurations of Kafka each has its row.
+    """
+    sizes = [
+        (cluster.title, role) for cluster in sizing.clusters if cluster.system == "kafka" for role in cluster.roles
+    ]
+    if not sizes:
+        return None
+    by_rule = published(sizing.requirement, sizing.nodes[sizes[0][1].role])
+    rows = [
+        *(Row((Cell(one.rule), Cell(one.counts), Cell(str(one.nodes)))) for one in by_rule),
+        *(
+            Row((Cell(f"{title}, this run"), Cell("measured costs"), Cell(str(role.nodes), "strong")))
+            for title, role in sizes
+        ),
+    ]
+    columns = (Column("rule", "name"), Column("it counts", "name"), Column("brokers"))
+    return Table("Kafka by published rules (none is known for Pulsar)", columns, tuple(rows), "kafka")
+
+
 def printed(sizing: Sizing) -> RenderableType:
     """Answers and tables for a terminal."""
     shown: list[RenderableType] = [
@@ -188,6 +211,8 @@ def printed(sizing: Sizing) -> RenderableType:
     for cluster in sizing.clusters:
         for table in (deciding_table(cluster, sizing.requirement), variation_table(cluster)):
             shown += [Text(f"\n{table.title}", "bold"), rich_table(table)]
+    if rules := rules_table(sizing):
+        shown += [Text(f"\n{rules.title}", "bold"), rich_table(rules)]
     shown += [Text(f"\nbeyond what was measured: {line}", "yellow") for line in sizing.warnings]
     return Group(*shown)
 
@@ -203,6 +228,8 @@ def write(sizing: Sizing) -> tuple[Path, Path]:
             use_table(cluster, sizing.requirement),
         )
     ]
+    if rules := rules_table(sizing):
+        tables.append(rules)
     looks = {cluster.system: style.look(cluster.system) for cluster in sizing.clusters}
     html = templates.page("size.html.j2", {"sizing": sizing, "tables": tables, "looks": looks})
     page, paper = (sizing.file.with_suffix(end) for end in (".html", ".pdf"))
