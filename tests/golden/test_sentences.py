@@ -226,7 +226,7 @@ def test_what_was_lost() -> None:
     )
     assert sentence("loss-none", slots | {"unpromised": "1.1 million", "unread": "2 trials"}) == (
         "Without faults no acknowledged message was lost (2.6 million in 150 trials), nor any sent without "
-        "waiting; 2 trials could not be read to the end."
+        "waiting for an acknowledgement; 2 trials could not be read to the end."
     )
     assert sentence("loss-unpromised", slots | {"unpromised": "90,000", "lost": "312"}) == (
         "No message was lost that a configuration promises to keep (2.6 million in 150 trials); without a promise 312 "

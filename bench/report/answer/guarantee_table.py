@@ -118,7 +118,7 @@ def _guarantee(point: Point) -> str:
     one, other = point.entry["go_on"]
     if one is None or other is None or one == other:
         return guarantees.short(point.survives[0])
-    return f"{guarantees.short(point.survives[0])}; with one gone only {point.title(0 if one else 1)} takes writes"
+    return f"{guarantees.short(point.survives[0])}; while one is gone only {point.title(0 if one else 1)} takes writes"
 
 
 def _at(cases: Configurations, point: Point) -> list[str]:
