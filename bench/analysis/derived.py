@@ -31,7 +31,9 @@ def both_systems(folder: RunFolder, found: Found) -> Row | None:
     trials = sorted(found.trials, key=_place(folder))
     slices = slice_series(trials, found.slices)
     cases = {trial.case.name: trial.case for trial in folder.trials}
-    promises = {name: guarantee(case.system, case.settings, case.configuration) for name, case in cases.items()}
+    promises = {
+        name: guarantee(case.system, case.settings, case.configuration) for name, case in cases.items()
+    }
     made = {name: _copies(case) for name, case in cases.items()}
     return sides(trials, folder.plan.swept, promises, made, clusters(folder.trials), slices)
 

@@ -68,9 +68,9 @@ class DeclaredComparison:
 
     With `change`: the case `of` of `system` over its case `to`. Both are swept settings with values as results have
     them, and pick one case of the scenario's standard profile. A run that sweeps more (`full` adds emulated fsyncs) has
-    several such cases: the one on the unmodified disk counts. With `guarantee`: both systems, each by the
-    configuration that promises it with the fewest copies, `at` these settings. `metric` is a column of results/trials. `advice` is a sentence
-    by outcome: more, less, same; or the faster system's name, same.
+    several such cases: the one on the unmodified disk counts. With `guarantee`: both systems, each by the configuration
+    that promises it with the fewest copies, `at` these settings. `metric` is a column of results/trials. `advice` is a
+    sentence by outcome: more, less, same; or the faster system's name, same.
     """
 
     metric: str

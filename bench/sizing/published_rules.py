@@ -1,7 +1,7 @@
 """Published rules for the size of a Kafka cluster, beside which measured costs are put. For Pulsar none is known.
 
-- AWS for MSK: "Best practices for right-sizing your Apache Kafka clusters to optimize performance and cost", AWS Big Data
-  Blog, equation 1: what brokers write to disk, and what they send.
+- AWS for MSK: "Best practices for right-sizing your Apache Kafka clusters to optimize performance and cost", AWS Big
+  Data Blog, equation 1: what brokers write to disk, and what they send.
 - Google Cloud for Managed Service for Apache Kafka: "Plan the size of your cluster": 20 MB/s of writes a core, where a
   byte that is read counts as a quarter of one that is written.
 """
@@ -35,7 +35,9 @@ def published(requirement: Requirement, node: NodeType) -> list[RuleSize]:
     written, followers, read = into * peak.copies, into * (peak.copies - 1), into * peak.groups
     storage = written / (node.disk_write * requirement.utilisation)
     network = (read + followers) / (node.network * requirement.utilisation)
-    cores = math.ceil((written + (read + followers) / _READ_OVER_WRITE) / _MB_S_A_CORE / requirement.utilisation)
+    cores = math.ceil(
+        (written + (read + followers) / _READ_OVER_WRITE) / _MB_S_A_CORE / requirement.utilisation
+    )
     rules = (
         ("AWS, for MSK", "bytes written to disk, bytes sent", max(storage, network)),
         ("Google Cloud, for its managed Kafka", "bytes written and read a core", cores / node.cores),

@@ -180,7 +180,13 @@ def test_a_rate_that_was_not_back_by_the_loads_end_was_not_back_within_less(boun
 )
 def test_every_time_that_a_group_came_must_hold(bound: Row, verdict: str) -> None:
     """It came twice, and found 4 and 9."""
-    came = {"id": "found", "claim": "It finds", "system": "pulsar", "metric": "found", "reading": "back"} | bound
+    came = {
+        "id": "found",
+        "claim": "It finds",
+        "system": "pulsar",
+        "metric": "found",
+        "reading": "back",
+    } | bound
     readings = [{"trial": 0, "reading": f"back, {turn}", "found": count} for turn, count in ((1, 4), (2, 9))]
     said = judged(came, [], readings=readings)
 

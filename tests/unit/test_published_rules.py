@@ -34,7 +34,7 @@ def test_bytes_and_cores_that_rules_ask_for() -> None:
 
 
 def test_what_a_smaller_link_or_disk_asks_for() -> None:
-    """Network: 120 / (10 × 0.6) = 20; disks: 90 / (6 × 0.6) = 25."""
+    """Network: 120 / (10 * 0.6) = 20; disks: 90 / (6 * 0.6) = 25."""
     assert nodes(REQUIREMENT, replace(NODE, network=10e6)) == [21, 6]
     assert nodes(REQUIREMENT, replace(NODE, network=10e6, disk_write=6e6)) == [26, 6]
 

@@ -143,7 +143,7 @@ def test_systems_that_sweep_other_things_are_matched_by_what_they_promise() -> N
     ]
 
 
-def test_the_first_of_those_with_the_fewest_copies_stands_for_a_promise_and_its_figures_have_the_ratio() -> None:
+def test_the_fewest_copies_stand_for_a_promise_and_the_figures_have_the_ratio() -> None:
     """Kafka's b is faster than a, and c makes one copy more: round by round a is 2, 4 and 1 times x."""
     rates = {"c": [99.0, 99.0, 99.0], "a": [20.0, 40.0, 10.0], "b": [50.0, 50.0, 50.0]}
     trials = [row for name, told in rates.items() for row in rows("kafka", name, told)]

@@ -24,7 +24,7 @@ _RATE = "throughput_msgs_per_s"
 METRICS = (_RATE, "service_p99_ns", "e2e_p99_ns")
 
 
-def sides(
+def sides(  # noqa: PLR0913, PLR0917 - what was measured, and what is known of each case
     trials: Sequence[Row],
     swept: Mapping[str, Sequence[str]],
     promises: Mapping[str, Guarantee | None],
@@ -95,7 +95,8 @@ class _Figures:
         valid = [row for row in trials if row["verdict"] == "valid"]
         self._values = {metric: values_by_case(valid, metric) for metric in METRICS}
         self._ratios = {
-            metric: RoundRatios(values, clusters, slices.get(metric)) for metric, values in self._values.items()
+            metric: RoundRatios(values, clusters, slices.get(metric))
+            for metric, values in self._values.items()
         }
 
     def ratio(self, cases: Sequence[str], metric: str) -> dict[str, Any]:

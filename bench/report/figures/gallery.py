@@ -84,7 +84,9 @@ def _answer(results: Results, compared: Sequence[Compared]) -> Drawing | None:
     one_open = price.one_send_open(results)
     figure = comparison_rows.comparison_rows(results, compared, one_send_open=one_open)
     alt = comparison_rows.in_words(results, compared, one_send_open=one_open)
-    line = " or ".join(sorted({_line_words(results, one.metric, row.case) for one in compared for row in one.rows}))
+    line = " or ".join(
+        sorted({_line_words(results, one.metric, row.case) for one in compared for row in one.rows})
+    )
     caption = (
         f"Each mark is one trial. The bar is the {results.middle} over trials, written at the right; the line "
         f"is {line}."

@@ -186,9 +186,7 @@ def price(found: Sequence[Panel], shown: Measure) -> Figure | None:
         last = panel is found[-1]
         _panel(axes, panel, y)
         axes.tick_params(labelbottom=last)
-        axes.set_xlabel(
-            "ms an fsync, log scale; emulated above the disk's own" if last else "", labelpad=2
-        )
+        axes.set_xlabel("ms an fsync, log scale; emulated above the disk's own" if last else "", labelpad=2)
     figure.text(
         0,
         1 - 0.09 / total,

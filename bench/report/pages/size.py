@@ -185,7 +185,10 @@ def rules_table(sizing: Sizing) -> Table | None:
     Of several configurations of Kafka each has its row.
     """
     sizes = [
-        (cluster.title, role) for cluster in sizing.clusters if cluster.system == "kafka" for role in cluster.roles
+        (cluster.title, role)
+        for cluster in sizing.clusters
+        if cluster.system == "kafka"
+        for role in cluster.roles
     ]
     if not sizes:
         return None
