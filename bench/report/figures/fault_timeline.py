@@ -21,7 +21,7 @@ from bench.report.outage import Outage
 from bench.report.presentation import Labels
 from bench.report.results import Results
 
-TITLE = "Acknowledged messages per second around the fault"
+TITLE = "Acknowledgements a second around the fault"
 _MOST_PANELS = 8
 _PANEL_IN, _LEAST_IN, _TITLE_IN, _FOOT_IN = 0.62, 0.34, 0.24, 0.44
 _TOP_IN, _LEFT_IN, _RIGHT_IN = 0.04, 0.62, 0.1
