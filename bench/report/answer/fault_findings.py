@@ -56,6 +56,11 @@ class Struck:
         kinds = [kind for one in self.every for kind in one.kinds]
         return _EVENTS.get(kinds[0], "fault") if kinds else "fault"
 
+    @property
+    def reads_like_writes(self) -> bool:
+        """Whether reads stopped for as long as writes, or nearly so, in every configuration."""
+        return all(_same_reads(one) for one in self.every) and any(one.reads for one in self.every)
+
     def several(self, kind: str = "") -> bool:
         """Whether more than one fault struck a trial, of all kinds or of one."""
         faults = self.results.faults
@@ -169,7 +174,7 @@ def _unread(outcome: Outcome) -> dict[str, Any]:
 def _outages(run: Struck, *, safe: bool) -> Iterator[Finding]:
     """Give the times without writes, and without reads where these differ."""
     written = run.grouped(lambda one, other: case_groups.same_outage(one.writes, other.writes))
-    together = all(_same_reads(one) for one in run.every) and any(one.reads for one in run.every)
+    together = run.reads_like_writes
     if any(one.writes for one in written):
         yield _outage(run, written, "writes", together=together, safe=safe)
     if not together and any(one.reads for one in run.every):

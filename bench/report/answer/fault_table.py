@@ -12,10 +12,11 @@ from bench.report.sections.fault_outcome import Outcome
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 
 _MOST = 8
+_WRITES, _LIKE_WRITES = Column("no writes"), Column("no writes (reads alike)")
 _COLUMNS = (
     Column("configuration", "name"),
     Column("settings", "values"),
-    Column("no writes"),
+    _WRITES,
     Column("no reads"),
     Column("lost in a trial"),
     Column("duplicated"),
@@ -23,7 +24,10 @@ _COLUMNS = (
 
 
 def table(run: Struck, *, joined: bool = False) -> Table | None:
-    """Return a row a configuration, at most eight; with more, or `joined`, those with the same outcome share one."""
+    """Return a row a configuration, at most eight; with more, or `joined`, those with the same outcome share one.
+
+    Reads have no column where they stopped for as long as writes.
+    """
     joined = joined or len(run.every) > _MOST
     outcomes = [_joined(run, *one) for one in _by_part(run)] if joined else run.outcomes
     rows = [
@@ -31,7 +35,8 @@ def table(run: Struck, *, joined: bool = False) -> Table | None:
         for part, every in zip(run.parts, outcomes, strict=True)
         for row in _rows(run, part, every, opens=part is not run.parts[0])
     ]
-    return without_empty(Table("What the fault did", _COLUMNS, tuple(rows))) if rows else None
+    columns = tuple(_LIKE_WRITES if run.reads_like_writes and one is _WRITES else one for one in _COLUMNS)
+    return without_empty(Table("What the fault did", columns, tuple(rows))) if rows else None
 
 
 def _by_part(run: Struck) -> Iterator[tuple[sweep.Part, Sequence[Outcome]]]:
@@ -56,7 +61,7 @@ def _rows(run: Struck, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: 
         yield heading(": ".join(filter(None, (part.title, fault_settings.words(common)))), opens=opens)
     for one, settings in zip(outcomes, own, strict=True):
         writes, lost, duplicated = fault_cells.cells(one)
-        reads = fault_cells.outage_cell(one.reads)
+        reads = Cell(numbers.NOTHING) if run.reads_like_writes else fault_cells.outage_cell(one.reads)
         differing = fault_settings.words(fault_settings.without(settings, common))
         label = Cell(one.label or part.title)
         yield Row((label, Cell(differing or numbers.NOTHING), writes, reads, lost, duplicated))
