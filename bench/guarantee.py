@@ -104,6 +104,12 @@ def copies(system: str, told: Mapping[str, str], brokers: int) -> int:
     return int(write)
 
 
+def copies_of(system: str, settings: Settings, configuration: _Configuration) -> int:
+    """Return how many copies of a message a case makes, by its part of a trial.json."""
+    brokers = configuration.get("nodes", {}).get("broker", 0)
+    return copies(system, chosen(settings, configuration), brokers)
+
+
 def _kafka(chosen: Mapping[str, str], unsaid: int | None) -> Guarantee | None:
     acks = kafka_acks(chosen)
     if acks == "0":

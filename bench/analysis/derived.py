@@ -7,10 +7,10 @@ from typing import Any
 
 from bench.analysis.cases import case_rows
 from bench.analysis.clusters import clusters
-from bench.analysis.folder import CaseRecord, RunFolder
+from bench.analysis.folder import RunFolder
 from bench.analysis.statistics.sides import sides
 from bench.analysis.verdicts.meant import Found
-from bench.guarantee import chosen, copies, guarantee
+from bench.guarantee import copies_of, guarantee
 from bench.statistics.slice_series import slice_series
 
 Row = dict[str, Any]
@@ -34,14 +34,8 @@ def both_systems(folder: RunFolder, found: Found) -> Row | None:
     promises = {
         name: guarantee(case.system, case.settings, case.configuration) for name, case in cases.items()
     }
-    made = {name: _copies(case) for name, case in cases.items()}
+    made = {name: copies_of(case.system, case.settings, case.configuration) for name, case in cases.items()}
     return sides(trials, folder.plan.swept, promises, made, clusters(folder.trials), slices)
-
-
-def _copies(case: CaseRecord) -> int:
-    """Return how many copies of a message a case makes."""
-    told = chosen(case.settings, case.configuration)
-    return copies(case.system, told, case.configuration.get("nodes", {}).get("broker", 0))
 
 
 def _place(folder: RunFolder) -> Callable[[Mapping[str, Any]], int]:

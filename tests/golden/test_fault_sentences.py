@@ -54,8 +54,9 @@ def test_systems_stand_beside_each_other_at_equal_settings() -> None:
     (text,) = texts(found)
 
     assert text == (
-        "Nothing was lost; writes and reads stopped. Session of 6 s: for 5.8 to 7.8 s on Kafka and for 7.0 to 13 s on "
-        "Pulsar. Session of 30 s: for 32 to 34 s on Kafka and for 30 to 81 s on Pulsar."
+        "Nothing was lost; writes and reads stopped. Session timeout of 6 s: for 5.8 to 7.8 s on Kafka and for 7.0 to "
+        "13 s on Pulsar. Session timeout of 30 s: for 32 to 34 s on Kafka and for 30 to 81 s (half of the trials at "
+        "most 31 s) on Pulsar."
     )
 
 

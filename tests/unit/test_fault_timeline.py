@@ -100,8 +100,8 @@ def test_a_panel_is_named_by_its_configuration_and_says_what_happened() -> None:
     )
 
     assert [axes.get_title(loc="left") for axes in (first, second)] == [
-        "Kafka, session of 6 s",
-        "Kafka, session of 30 s",
+        "Kafka, session timeout of 6 s",
+        "Kafka, session timeout of 30 s",
     ]
     assert [axes.get_title(loc="right") for axes in (first, second)] == [
         "no writes for 5.8 to 7.8 s, nothing lost",

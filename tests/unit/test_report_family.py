@@ -106,8 +106,18 @@ def test_configurations_have_a_row_each_where_their_outcomes_differ_and_equal_se
 
     short, long = cells(page(entry), "sessions")
 
-    assert (short[0], short[1], short[4], short[5]) == ("session of 6 s", "6.0 s", "session of 6 s", "9.0 s")
-    assert (long[0], long[1], long[4], long[5]) == ("session of 30 s", "32 s", "session of 30 s", "30 s")
+    assert (short[0], short[1], short[4], short[5]) == (
+        "session timeout of 6 s",
+        "6.0 s",
+        "session timeout of 6 s",
+        "9.0 s",
+    )
+    assert (long[0], long[1], long[4], long[5]) == (
+        "session timeout of 30 s",
+        "32 s",
+        "session timeout of 30 s",
+        "30 s",
+    )
 
 
 def test_only_a_loss_that_a_promise_covers_is_red(of_run: Any) -> None:

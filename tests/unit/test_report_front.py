@@ -167,7 +167,7 @@ def test_the_advice_of_a_cause_without_room_stays(page: Render) -> None:
 
     found = page(answer(causes=(first, long, replace(long, prevention=first.prevention))))
 
-    assert '<dt>Do</dt><dd>Kafka: <b>Fewer clients.</b></dd>' in front(found)
+    assert "<dt>Do</dt><dd>Kafka: <b>Fewer clients.</b></dd>" in front(found)
     assert front(found).count(first.prevention) == 1
     assert '<a href="#causes">2 more causes</a>' in front(found)
 

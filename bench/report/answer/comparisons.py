@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from bench import numbers
 from bench.report.answer import guarantees
 from bench.report.answer.configurations import RATE, Configurations, Measure, section, words
-from bench.report.answer.model import Advised, Finding
+from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence
 from bench.report.presentation import DeclaredComparison
 
 
-def comparisons(cases: Configurations, declared: tuple[DeclaredComparison, ...]) -> list[Advised]:
+def comparisons(cases: Configurations, declared: tuple[DeclaredComparison, ...]) -> list[Finding]:
     """Return the findings of every declared comparison that the run has; without any, what every run allows."""
     found = [
-        advised
+        finding
         for before, one in zip((None, *declared), declared, strict=False)
-        for advised in _declared(cases, one, before)
+        for finding in _declared(cases, one, before)
     ]
-    return found or _undeclared(cases)
+    return _with_other_half(found or _undeclared(cases))
+
+
+def _with_other_half(found: list[Finding]) -> list[Finding]:
+    """Let the second finding lead, too, where the other system is ahead in it."""
+    ahead = [one.ahead for one in found[:2] if one.ahead]
+    if len(set(ahead)) == 2:
+        found[1] = replace(found[1], leads=True)
+    return found
 
 
 def leading_metric(cases: Configurations, declared: tuple[DeclaredComparison, ...] = ()) -> str:
@@ -35,14 +44,14 @@ def leading_metric(cases: Configurations, declared: tuple[DeclaredComparison, ..
 
 def _declared(
     cases: Configurations, declared: DeclaredComparison, before: DeclaredComparison | None
-) -> Iterator[Advised]:
+) -> Iterator[Finding]:
     if declared.change:
         return _change(cases, declared)
     again = before is not None and (before.guarantee, before.metric) == (declared.guarantee, declared.metric)
     return guarantees.declared(cases, declared, again=again)
 
 
-def _change(cases: Configurations, declared: DeclaredComparison) -> Iterator[Advised]:
+def _change(cases: Configurations, declared: DeclaredComparison) -> Iterator[Finding]:
     """State what a change of one system's configuration does; nothing where the run lacks one of the two cases."""
     of, to = (cases.case(declared.system, settings) for settings in (declared.of, declared.to))
     if of is None or to is None or (measure := cases.measure(of, declared.metric)) is None:
@@ -60,26 +69,26 @@ def _change(cases: Configurations, declared: DeclaredComparison) -> Iterator[Adv
         "of": cases.figure(of, declared.metric),
         "to": cases.figure(to, declared.metric),
     }
-    finding = Finding(sentence("change", slots), outcome.decided, section(declared.metric))
-    yield Advised(finding, declared.advice.get(outcome, ""))
+    advice = declared.advice.get(outcome, "")
+    yield Finding(sentence("change", slots), outcome.decided, section(declared.metric), advice)
 
 
-def _undeclared(cases: Configurations) -> list[Advised]:
+def _undeclared(cases: Configurations) -> list[Finding]:
     metric = leading_metric(cases)
     by_guarantee: dict[tuple[str, ...], list[guarantees.Point]] = {}
     for point in guarantees.points(cases):
         by_guarantee.setdefault(point.survives, []).append(point)
     found = [
-        advised
+        finding
         for survives, points in by_guarantee.items()
-        for advised in guarantees.at_guarantee(
+        for finding in guarantees.at_guarantee(
             cases, points, DeclaredComparison(metric, guarantee=survives[0])
         )
     ]
     return found or list(_spreads(cases, metric))
 
 
-def _spreads(cases: Configurations, metric: str) -> Iterator[Advised]:
+def _spreads(cases: Configurations, metric: str) -> Iterator[Finding]:
     """State each system's fastest and slowest configuration of those that promise something."""
     for part in cases.parts:
         measured = [
@@ -102,4 +111,4 @@ def _spreads(cases: Configurations, metric: str) -> Iterator[Advised]:
             "best": cases.figure(ordered[0], metric),
             "worst": cases.figure(ordered[-1], metric),
         }
-        yield Advised(Finding(sentence("spread", slots), anchor=section(metric)))
+        yield Finding(sentence("spread", slots), anchor=section(metric))

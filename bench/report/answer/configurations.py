@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.guarantee import Guarantee, chosen
+from bench.guarantee import Guarantee, chosen, copies_of
 from bench.model import CAPACITY, EMULATED_FSYNC, NANOS, TIMES
 from bench.report import sweep
 from bench.report.answer.effect import Effect
@@ -85,6 +85,11 @@ class Configurations:
     def row(self, case: str) -> pd.Series[Any]:
         """Return a case's row of results/cases."""
         return self._rows[case]
+
+    def copies(self, case: str) -> int:
+        """Return how many copies of a message a case makes."""
+        told = self._documents[case]["case"]
+        return copies_of(told["system"], told["settings"], told.get("configuration") or {})
 
     def case(self, system: str, settings: Mapping[str, str]) -> str | None:
         """Return the case of a system with these settings; of several the one on the unmodified disk; None for none."""

@@ -22,6 +22,8 @@ from bench.report.sections.fault_outcome import Outcome
 _MOST, _MOST_WORDS = 4, 116
 _OUTLIER = 3.0
 """An outage so many times as long as the next one is given apart from the others."""
+_FAR = 2.0
+"""A longest outage so many times the median one is not what most trials saw."""
 _EVENTS = {
     "kill": "kill",
     "stop": "stop",
@@ -126,8 +128,14 @@ def _every(run: Struck) -> Iterator[Finding]:
     if unanswered := [_unanswered(one) for one in run.grouped(_same_unanswered) if one.many_unanswered]:
         yield _finding(run, "fault-unanswered", {"unanswered": unanswered}, "delivery")
     if repeats := [_repeats(one) for one in run.grouped(_same_repeats) if one.repeated]:
-        single = all(one.trials == 1 for one in run.every)
-        yield _finding(run, "fault-repeats", {"repeats": repeats, "single": single}, "delivery")
+        slots = {
+            "repeats": repeats,
+            "single": all(one.trials == 1 for one in run.every),
+            "ordered": all(
+                len(one.out_of_order) == one.valid and not any(one.out_of_order) for one in run.every
+            ),
+        }
+        yield _finding(run, "fault-repeats", slots, "delivery")
 
 
 def _finding(run: Struck, kind: str, slots: dict[str, Any], anchor: str) -> Finding:
@@ -237,6 +245,7 @@ def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) 
         "system": outcome.title,
         "label": label,
         "time": words.times(outage.low_ns, outage.high_ns, brief=outage.endless or bool(strikes)),
+        "half": words.time(outage.median_ns) if outage.high_ns > _FAR * outage.median_ns else "",
         "endless": outage.endless,
         "strikes": round(len(strikes) / len(outage.times_ns)),
         "event": run.event,

@@ -12,7 +12,7 @@ from bench.report.sections.fault_outcome import Outcome
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 
 _MOST = 8
-_WRITES, _LIKE_WRITES = Column("no writes"), Column("no writes (reads alike)")
+_WRITES, _LIKE_WRITES = Column("no writes"), Column("no writes or reads")
 _COLUMNS = (
     Column("configuration", "name"),
     Column("settings", "values"),

@@ -9,7 +9,7 @@ from bench import numbers
 from bench.model import EMULATED_FSYNC
 from bench.report.answer.configurations import Configurations, Figure, Measure, figure, words
 from bench.report.answer.effect import CONFIDENT, Effect, Outcome
-from bench.report.answer.model import Advised, Finding
+from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence
 from bench.report.crossing import crossing
 from bench.report.figures import price
@@ -115,7 +115,7 @@ def side_figures(cases: Configurations, point: Point, metric: str) -> tuple[Figu
 
 def declared(
     cases: Configurations, comparison: DeclaredComparison, *, again: bool = False
-) -> Iterator[Advised]:
+) -> Iterator[Finding]:
     """State who is ahead at a declared guarantee; nothing where the run has no such point.
 
     `again`: the sentence before names the same guarantee.
@@ -135,7 +135,7 @@ def declared_points(cases: Configurations, comparison: DeclaredComparison) -> li
 
 def at_guarantee(
     cases: Configurations, those: Sequence[Point], comparison: DeclaredComparison, *, again: bool = False
-) -> Iterator[Advised]:
+) -> Iterator[Finding]:
     """State who is ahead at these points of one guarantee, and on slower disks."""
     own_disk = unmodified(those)
     if not own_disk or cases.measure(own_disk[0].cases[0], comparison.metric) is None:
@@ -155,7 +155,7 @@ def at_guarantee(
         yield _on_slower_disks(cases, own_disk[0], slower, comparison)
 
 
-def _at_one(cases: Configurations, point: Point, comparison: DeclaredComparison, *, again: bool) -> Advised:
+def _at_one(cases: Configurations, point: Point, comparison: DeclaredComparison, *, again: bool) -> Finding:
     metric = comparison.metric
     measure, figures = cases.measure(point.cases[0], metric), side_figures(cases, point, metric)
     ahead, effect, outcome = standing(cases, point, metric)
@@ -176,16 +176,19 @@ def _at_one(cases: Configurations, point: Point, comparison: DeclaredComparison,
         "of": figures[larger],
         "to": figures[1 - larger],
     }
-    faster = outcome.value if ahead is None else point.systems[ahead]
-    finding = Finding(sentence("guarantee", slots), outcome.decided, _SIDES)
-    return Advised(finding, comparison.advice.get(faster, ""))
+    winner = "" if ahead is None else point.systems[ahead]
+    advice = comparison.advice.get(winner or outcome.value, "")
+    return Finding(sentence("guarantee", slots), outcome.decided, _SIDES, advice, ahead=winner)
 
 
 def _at(cases: Configurations, point: Point, comparison: DeclaredComparison) -> str:
     """Name the declared point of settings: those that tell it from other points with that guarantee.
 
-    The machine's own disk needs no words.
+    The machine's own disk needs no words. Of configurations that were chosen for their guarantee it names the copies.
     """
+    if point.entry.get("chosen"):
+        made = {cases.copies(case) for case in point.cases}
+        return f"{made.pop()} copies" if len(made) == 1 and made != {1} else ""
     others = [other for other in points(cases) if comparison.promised(other.survives)]
     named = {
         name: value
@@ -198,7 +201,7 @@ def _at(cases: Configurations, point: Point, comparison: DeclaredComparison) -> 
 
 def _on_slower_disks(
     cases: Configurations, point: Point, slower: Sequence[Point], comparison: DeclaredComparison
-) -> Advised:
+) -> Finding:
     """State who is ahead where each fsync takes longer; of many disks where one leads, the least and the most."""
     metric = comparison.metric
     standings = [standing(cases, other, metric) for other in slower]
@@ -221,7 +224,8 @@ def _on_slower_disks(
         ],
     }
     decided = all(one.outcome.decided for one in standings)
-    return Advised(Finding(sentence("slower-disks", slots), decided, _PRICE))
+    advice = "" if leader is None else comparison.advice.get(point.systems[leader], "")
+    return Finding(sentence("slower-disks", slots), decided, _PRICE, advice)
 
 
 def _crossing(cases: Configurations, every: Sequence[Point]) -> str:
@@ -241,7 +245,7 @@ def _spaced(length: str) -> str:
     return f"{number} {length.removeprefix(number)}"
 
 
-def _at_several(cases: Configurations, those: Sequence[Point], comparison: DeclaredComparison) -> Advised:
+def _at_several(cases: Configurations, those: Sequence[Point], comparison: DeclaredComparison) -> Finding:
     """State at how many points who is ahead, by how much at the least and at the most."""
     standings = [standing(cases, point, comparison.metric) for point in those]
     by_side = [[one.effect.upward for one in standings if one.ahead == side] for side in (0, 1)]
@@ -268,7 +272,7 @@ def _at_several(cases: Configurations, those: Sequence[Point], comparison: Decla
     }
     faster = "same" if open_points == len(those) else those[0].systems[first]
     advice = comparison.advice.get(faster, "") if len(by_side[first]) == len(those) else ""
-    return Advised(Finding(sentence("guarantee-range", slots), not open_points, _SIDES), advice)
+    return Finding(sentence("guarantee-range", slots), not open_points, _SIDES, advice)
 
 
 def _ends(factors: Sequence[Effect]) -> tuple[str, str]:

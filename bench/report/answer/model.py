@@ -12,20 +12,16 @@ class Finding:
     """One sentence of an answer.
 
     `decided` tells whether the run decides it; `anchor` is the section of the report that holds its evidence, empty for
-    none.
+    none. `advice` says what to do about it. One that `leads` belongs to the first one: neither tells the truth alone.
+    `ahead` names the system that is ahead in a comparison of both; empty for neither.
     """
 
     text: str
     decided: bool = True
     anchor: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Advised:
-    """A finding, and what to do about it: empty where nothing is declared for how it turned out."""
-
-    finding: Finding
     advice: str = ""
+    leads: bool = False
+    ahead: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,5 +79,5 @@ class Answer:
 
     @property
     def line(self) -> str:
-        """The answer in one line: its first finding."""
-        return self.findings[0].text if self.findings else ""
+        """The answer in one line: its first finding, and those that belong to it."""
+        return " ".join(one.text for number, one in enumerate(self.findings) if number == 0 or one.leads)

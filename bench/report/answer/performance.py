@@ -11,7 +11,7 @@ from bench.report.answer.expected import expected
 from bench.report.answer.glossary import glossary
 from bench.report.answer.guarantee_table import table
 from bench.report.answer.losses import alarms, loss
-from bench.report.answer.model import Advised, Answer, Finding
+from bench.report.answer.model import Answer, Finding
 from bench.report.answer.notices import notices
 from bench.report.answer.sentences import sentence
 from bench.report.presentation import Presentation
@@ -24,8 +24,7 @@ MOST_FINDINGS, MOST_WORDS, MOST_ADVICE = 4, 136, 2
 def answer(found: Results, presentation: Presentation) -> Answer:
     """Return the answer of a run in which nothing broke. Raises ReportError."""
     cases = Configurations(found, presentation.labels)
-    advised = _findings(cases, presentation)
-    findings = tuple(one.finding for one in advised)
+    findings = tuple(_findings(cases, presentation))
     metric = leading_metric(cases, presentation.comparisons)
     shown = table(cases, metric)
     leading = table(cases, metric, presentation.comparisons) if presentation.comparisons else None
@@ -35,7 +34,7 @@ def answer(found: Results, presentation: Presentation) -> Answer:
         title=presentation.title or str(found.manifest.get("title") or found.run.name),
         question=presentation.question or str(found.manifest.get("question") or ""),
         findings=findings,
-        advice=tuple(dict.fromkeys(one.advice for one in advised if one.advice))[:MOST_ADVICE],
+        advice=tuple(dict.fromkeys(one.advice for one in findings if one.advice))[:MOST_ADVICE],
         table=shown,
         leading=leading if leading and shown and len(leading.rows) < len(shown.rows) else None,
         glossary=glossary(page),
@@ -47,29 +46,29 @@ def answer(found: Results, presentation: Presentation) -> Answer:
     )
 
 
-def _findings(cases: Configurations, presentation: Presentation) -> list[Advised]:
+def _findings(cases: Configurations, presentation: Presentation) -> list[Finding]:
     """Return what was compared, then what was lost; a loss goes first. At most four, and 136 words together."""
     if cases.found.valid.empty:
-        return [Advised(Finding(sentence("no-valid-trial"), decided=False))]
-    lost = Advised(loss(cases))
+        return [Finding(sentence("no-valid-trial"), decided=False)]
+    lost = loss(cases)
     compared = comparisons(cases, presentation.comparisons)
     shown = _within(compared, MOST_FINDINGS - 1, MOST_WORDS - _words(lost))
     return [lost, *shown] if any(alarms(cases)) else [*shown, lost]
 
 
-def _within(every: Sequence[Advised], most: int, words: int) -> list[Advised]:
+def _within(every: Sequence[Finding], most: int, words: int) -> list[Finding]:
     """Return the first findings that have room; the first of all in any case."""
-    shown: list[Advised] = []
-    for advised in every[:most]:
-        if shown and sum(map(_words, [*shown, advised])) > words:
+    shown: list[Finding] = []
+    for finding in every[:most]:
+        if shown and sum(map(_words, [*shown, finding])) > words:
             break
-        shown.append(advised)
+        shown.append(finding)
     return shown
 
 
-def _words(advised: Advised) -> int:
+def _words(finding: Finding) -> int:
     """Count the words of a finding; a sign such as % is none."""
-    return sum(any(map(str.isalnum, word)) for word in advised.finding.text.split())
+    return sum(any(map(str.isalnum, word)) for word in finding.text.split())
 
 
 def _texts(shown: Table | None) -> Iterable[str]:

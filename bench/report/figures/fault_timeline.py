@@ -80,7 +80,8 @@ def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Dr
         caption=f"{'; '.join(filter(None, parts_of_caption))}.",
     )
     legend = (
-        f"Strong line: the median trial. Grey: no acknowledgements.{' Dark: what was lost.' if lost else ''}"
+        "Strong line: the median trial. Grey: no acknowledgements."
+        f"{' Dark: what was lost.' if lost else ''} Dashed: repaired."
     )
     return replace(drawn, legend=legend)
 

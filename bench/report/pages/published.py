@@ -15,7 +15,7 @@ import pandas as pd
 from bench import numbers
 from bench.errors import OutdatedError
 from bench.report import beside, results, sweep, templates
-from bench.report.answer.model import Answer
+from bench.report.answer.model import Answer, Finding
 from bench.report.corrections import RunCorrections, corrections
 from bench.report.questions import FrontPage, front_page
 from bench.report.results import Json
@@ -82,16 +82,28 @@ class Report:
         return ", ".join(filter(None, parts))
 
     def sentence(self, number: int) -> str:
-        """A sentence of the answer by its number, from 1; empty where it has no such sentence."""
-        findings = self.answer.findings if self.answer else ()
-        return findings[number - 1].text if number <= len(findings) else ""
+        """A sentence of the answer by its number, from 1; empty where it has no such sentence.
+
+        The first has those with it that belong to it.
+        """
+        return " ".join(one.text for one in self._findings(number))
+
+    def advice(self, number: int) -> str:
+        """What to do about such a sentence; where something broke what prevents it, from the first cause."""
+        said = dict.fromkeys(one.advice for one in self._findings(number) if one.advice)
+        causes = self.answer.causes if self.answer and number == 1 else ()
+        return " ".join(said) or next((cause.prevention for cause in causes), "")
+
+    def _findings(self, number: int) -> list[Finding]:
+        every = self.answer.findings if self.answer else ()
+        return [one for place, one in enumerate(every, 1) if place == number or (number == 1 and one.leads)]
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
     """A question with its answer, the report that gives it, and other reports on the same question.
 
-    `advice`: what to do about it; empty where the answer is not the first sentence of its report.
+    `advice`: what to do about it; empty where nothing is declared.
     """
 
     question: str
@@ -184,22 +196,19 @@ def _machines(manifests: Iterable[Json]) -> str:
     return " or ".join(numbers.plural(count, "core") for count in cores)
 
 
-def _advice(answer: Answer) -> str:
-    """What to do about the first finding: the first advice, or what prevents the first cause."""
-    return next(iter((*answer.advice, *(cause.prevention for cause in answer.causes))), "")
-
-
 def _topics(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[Topic]:
     """The questions of which a scenario is published; the first that is published answers."""
     for asked in front.questions:
         published = [reports[name] for name in asked.scenarios if name in reports]
         if published:
             first, *others = published
-            line = first.sentence(asked.finding) if first.scenario == asked.scenarios[0] else ""
+            number = (
+                asked.finding if first.scenario == asked.scenarios[0] and first.sentence(asked.finding) else 1
+            )
             yield Topic(
                 question=asked.question,
-                line=line or first.line,
-                advice=_advice(first.answer) if first.answer and line in {"", first.line} else "",
+                line=first.sentence(number),
+                advice=first.advice(number),
                 report=first,
                 others=tuple(others),
                 key=asked.key,

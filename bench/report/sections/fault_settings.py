@@ -21,6 +21,7 @@ _NAMING = {
     ),
 }
 """What names a configuration where it was asked for: keys of trial.json, by system."""
+_NEVER = "never"
 
 
 def settings(results: Results, part: sweep.Part, cases: Sequence[str]) -> dict[str, str]:
@@ -40,8 +41,8 @@ def without(settings: Mapping[str, str], common: Mapping[str, str]) -> dict[str,
 
 
 def words(named: Mapping[str, str]) -> str:
-    """Write settings: `acks=all, replicas=3`."""
-    return ", ".join(f"{name}={value}" for name, value in named.items())
+    """Write settings: `acks=all, replicas=3`; what is `never` done has no such value of the system's own."""
+    return ", ".join(f"no {name}" if value == _NEVER else f"{name}={value}" for name, value in named.items())
 
 
 def _of_case(results: Results, part: sweep.Part, case: str) -> dict[str, str]:
