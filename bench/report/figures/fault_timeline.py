@@ -64,6 +64,7 @@ def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Dr
     alt = f"{TITLE}. {' '.join(f'{course.name}: {course.words}.' for course in found)}"
     trials = "thin lines: the other valid trials" if _several(found) else ""
     lost = any(one.lost_s for one in found)
+    repaired = any(one.faults["repaired_s"].notna().any() for one in found)
     parts_of_caption = (
         "Strong line: the median trial",
         trials,
@@ -81,7 +82,7 @@ def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Dr
     )
     legend = (
         "Strong line: the median trial. Grey: no acknowledgements."
-        f"{' Dark: what was lost.' if lost else ''} Dashed: repaired."
+        f"{' Dark: what was lost.' if lost else ''}{' Dashed: repaired.' if repaired else ''}"
     )
     return replace(drawn, legend=legend)
 
