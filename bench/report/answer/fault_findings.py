@@ -245,7 +245,7 @@ def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) 
         "system": outcome.title,
         "label": label,
         "time": words.times(outage.low_ns, outage.high_ns, brief=outage.endless or bool(strikes)),
-        "half": words.time(outage.median_ns) if outage.high_ns > _FAR * outage.median_ns else "",
+        "half": words.time(outage.median_ns) if _uneven(outage) else "",
         "endless": outage.endless,
         "strikes": round(len(strikes) / len(outage.times_ns)),
         "event": run.event,
@@ -256,6 +256,10 @@ def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) 
         "aside": words.time(outage.aside_ns) if outage.aside_ns is not None else "",
         "busy": outage.aside == BUSY_MACHINE,
     }
+
+
+def _uneven(outage: Outage) -> bool:
+    return outage.high_ns > max(_FAR * outage.median_ns, 1e9)
 
 
 def _same_unanswered(one: Outcome, other: Outcome) -> bool:
