@@ -89,6 +89,10 @@ class DeclaredComparison:
         """
         return bool(self.guarantee) and self.guarantee in survives
 
+    def advised(self, outcome: str) -> tuple[str, ...]:
+        """Return what to do about an outcome; nothing where nothing is declared for it."""
+        return (self.advice[outcome],) if self.advice.get(outcome) else ()
+
 
 @dataclass(frozen=True, slots=True)
 class DeclaredCause:

@@ -152,6 +152,27 @@ def test_both_systems_at_a_declared_guarantee(found: Results) -> None:
     assert (ahead.decided, ahead.anchor) == (True, "sides")
 
 
+def test_where_each_system_is_ahead_at_one_guarantee_the_headline_names_both(found: Results) -> None:
+    power = "the loss of any one node, and a power cut of all nodes"
+    on_disk = point(0.5, 0.4, 0.625, disk="1ms") | {"survives": [power, power]}
+    other = replace(EQUAL, guarantee=power, advice={"pulsar": "Choose Pulsar."})
+    of_both = beside(found, point(2.5, 2.4, 2.6), on_disk)
+
+    told = answer(of_both, Presentation(comparisons=(EQUAL, other)))
+    alike = answer(beside(found, point(2.5, 2.4, 2.6)), Presentation(comparisons=(EQUAL, EQUAL)))
+
+    both, lost = told.findings
+    assert both.text == (
+        "Kafka was faster where a message survives the loss of any one node, Pulsar where it survives a power cut, too."
+    )
+    assert "Kafka was 2.5 times as fast as Pulsar" in both.detail
+    assert "Pulsar was 2.0 times as fast as Kafka" in both.detail
+    assert told.line == both.whole
+    assert told.advice == ("Choose Kafka.", "Choose Pulsar.")
+    assert lost.text.startswith("Without faults")
+    assert not alike.findings[0].detail
+
+
 def test_the_slower_system_is_named_second(found: Results) -> None:
     (first, *_) = texts(beside(found, point(0.5, 0.4, 0.625)), EQUAL)
 

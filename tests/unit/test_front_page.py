@@ -43,8 +43,8 @@ questions:
 
 def fake_answer(found: Results) -> Answer:
     scenario = str(found.manifest["scenario"])
-    findings = (Finding(LINES[scenario]), Finding(f"The second finding of {scenario}."))
-    return answer(findings=findings, advice=(f"Advice of {scenario}.",), alarms=())
+    first = Finding(LINES[scenario], advice=(f"Advice of {scenario}.",))
+    return answer(findings=(first, Finding(f"The second finding of {scenario}.")), causes=(), alarms=())
 
 
 def publish(folder: Path, scenario: str, **changed: Any) -> Path:

@@ -116,6 +116,15 @@ def test_the_figure_of_the_first_page_is_drawn_once_and_explained_in_its_section
     assert "<b>Throughput of every case</b> stands on the first page. Each mark is one trial" in behind
 
 
+def test_a_findings_numbers_stand_below_it(page: Render) -> None:
+    first, second = answer().findings
+
+    found = front(page(answer(findings=(replace(first, detail="2.0 against 0.7 ms."), second))))
+
+    assert found.index(first.text) < found.index('<p class="finding">2.0 against 0.7 ms.</p>')
+    assert found.index("2.0 against 0.7 ms.") < found.index(second.text)
+
+
 def test_an_answer_without_a_figure_has_none(page: Render) -> None:
     assert "<figure" not in front(page(answer(figure="")))
 

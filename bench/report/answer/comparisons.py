@@ -20,15 +20,11 @@ def comparisons(cases: Configurations, declared: tuple[DeclaredComparison, ...])
         for before, one in zip((None, *declared), declared, strict=False)
         for finding in _declared(cases, one, before)
     ]
-    return _with_other_half(found or _undeclared(cases))
-
-
-def _with_other_half(found: list[Finding]) -> list[Finding]:
-    """Let the second finding lead, too, where the other system is ahead in it."""
-    ahead = [one.ahead for one in found[:2] if one.ahead]
-    if len(set(ahead)) == 2:
-        found[1] = replace(found[1], leads=True)
-    return found
+    if headline := guarantees.both_halves(cases, declared):
+        one, other, *rest = found
+        advice = (*one.advice, *other.advice)
+        return [replace(one, text=headline, advice=advice, detail=f"{one.text} {other.text}"), *rest]
+    return found or _undeclared(cases)
 
 
 def leading_metric(cases: Configurations, declared: tuple[DeclaredComparison, ...] = ()) -> str:
@@ -69,7 +65,7 @@ def _change(cases: Configurations, declared: DeclaredComparison) -> Iterator[Fin
         "of": cases.figure(of, declared.metric),
         "to": cases.figure(to, declared.metric),
     }
-    advice = declared.advice.get(outcome, "")
+    advice = declared.advised(outcome)
     yield Finding(sentence("change", slots), outcome.decided, section(declared.metric), advice)
 
 

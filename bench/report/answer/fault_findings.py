@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bench import numbers
@@ -103,7 +104,7 @@ def findings(run: Struck) -> tuple[Finding, ...]:
     shown: list[Finding] = []
     count = 0
     for finding in _every(run):
-        count += len(finding.text.split())
+        count += len(finding.whole.split())
         if len(shown) == _MOST or (shown and count > _MOST_WORDS):
             break
         shown.append(finding)
@@ -115,8 +116,7 @@ def _every(run: Struck) -> Iterator[Finding]:
     survivors = [_subject(one) for one in fates if one.fate == "none lost"]
     lost, unread = [one for one in fates if one.fate == "lost"], [one for one in run.every if one.unread]
     if lost:
-        slots = {"losses": [_loss(run, one) for one in lost], "survivors": [] if unread else survivors}
-        yield _finding(run, "fault-loss", slots, "delivery")
+        yield _losses(run, lost, [] if unread else survivors)
     if unread:
         slots = {
             "unread": [_unread(one) for one in unread if not one.reads_wait],
@@ -136,6 +136,17 @@ def _every(run: Struck) -> Iterator[Finding]:
             ),
         }
         yield _finding(run, "fault-repeats", slots, "delivery")
+
+
+def _losses(run: Struck, lost: Sequence[Outcome], survivors: Sequence[dict[str, Any]]) -> Finding:
+    """State who lost messages and who did not, then how many; in one sentence where all did alike."""
+    several = Counter(one.system for one in lost)
+    losses = [_loss(run, one) for one in lost]
+    if len(lost) == 1 and not survivors:
+        return _finding(run, "fault-loss", {"losses": losses}, "delivery")
+    brief = [one | {"label": one["label"] if several[one["system"].lower()] > 1 else ""} for one in losses]
+    headline = _finding(run, "fault-loss-who", {"losses": losses, "survivors": survivors}, "delivery")
+    return replace(headline, detail=sentence("fault-loss", {"losses": brief}))
 
 
 def _finding(run: Struck, kind: str, slots: dict[str, Any], anchor: str) -> Finding:

@@ -27,7 +27,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     shown, joined, found = table(run), table(run, joined=True), findings(run)
     amber, red = notices(run, presentation.note), tuple(alarms(run))
     causes = tuple(agreed(results, presentation))
-    texts = [*(one.text for one in found), *amber, *red, *_texts(shown)]
+    texts = [*(one.whole for one in found), *amber, *red, *_texts(shown)]
     texts += [f"{cause.text} {cause.prevention}" for cause in causes]
     return Answer(
         title=presentation.title or str(manifest.get("title") or results.run.name),

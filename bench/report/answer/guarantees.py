@@ -155,6 +155,28 @@ def at_guarantee(
         yield _on_slower_disks(cases, own_disk[0], slower, comparison)
 
 
+def both_halves(cases: Configurations, declared: Sequence[DeclaredComparison]) -> str:
+    """Say who is ahead at the first two declared guarantees where these are two systems; else empty."""
+    if len(declared) < 2:
+        return ""
+    ahead = [_ahead(cases, one) for one in declared[:2]]
+    if None in ahead or ahead[0] == ahead[1]:
+        return ""
+    one, other = (shortest(comparison.guarantee) for comparison in declared[:2])
+    more = other.removeprefix(f"{one}, and ")
+    slots = {"ahead": ahead, "guarantees": (one, more), "too": more != other}
+    return sentence("both-halves", slots)
+
+
+def _ahead(cases: Configurations, comparison: DeclaredComparison) -> str | None:
+    """Name the system that is ahead at the only point of a guarantee; None for neither, and where there are several."""
+    own_disk = unmodified(declared_points(cases, comparison)) if comparison.guarantee else []
+    if len(own_disk) != 1 or cases.measure(own_disk[0].cases[0], comparison.metric) is None:
+        return None
+    ahead = standing(cases, own_disk[0], comparison.metric).ahead
+    return None if ahead is None else own_disk[0].title(ahead)
+
+
 def _at_one(cases: Configurations, point: Point, comparison: DeclaredComparison, *, again: bool) -> Finding:
     metric = comparison.metric
     measure, figures = cases.measure(point.cases[0], metric), side_figures(cases, point, metric)
@@ -176,9 +198,8 @@ def _at_one(cases: Configurations, point: Point, comparison: DeclaredComparison,
         "of": figures[larger],
         "to": figures[1 - larger],
     }
-    winner = "" if ahead is None else point.systems[ahead]
-    advice = comparison.advice.get(winner or outcome.value, "")
-    return Finding(sentence("guarantee", slots), outcome.decided, _SIDES, advice, ahead=winner)
+    advice = comparison.advised(outcome.value if ahead is None else point.systems[ahead])
+    return Finding(sentence("guarantee", slots), outcome.decided, _SIDES, advice)
 
 
 def _at(cases: Configurations, point: Point, comparison: DeclaredComparison) -> str:
@@ -224,7 +245,7 @@ def _on_slower_disks(
         ],
     }
     decided = all(one.outcome.decided for one in standings)
-    advice = "" if leader is None else comparison.advice.get(point.systems[leader], "")
+    advice = () if leader is None else comparison.advised(point.systems[leader])
     return Finding(sentence("slower-disks", slots), decided, _PRICE, advice)
 
 
@@ -271,7 +292,7 @@ def _at_several(cases: Configurations, those: Sequence[Point], comparison: Decla
         "along": _along(those),
     }
     faster = "same" if open_points == len(those) else those[0].systems[first]
-    advice = comparison.advice.get(faster, "") if len(by_side[first]) == len(those) else ""
+    advice = comparison.advised(faster) if len(by_side[first]) == len(those) else ()
     return Finding(sentence("guarantee-range", slots), not open_points, _SIDES, advice)
 
 

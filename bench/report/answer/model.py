@@ -9,19 +9,22 @@ from bench.report.table import Table
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One sentence of an answer.
+    """One sentence of an answer, and its numbers where they have sentences of their own (`detail`).
 
     `decided` tells whether the run decides it; `anchor` is the section of the report that holds its evidence, empty for
-    none. `advice` says what to do about it. One that `leads` belongs to the first one: neither tells the truth alone.
-    `ahead` names the system that is ahead in a comparison of both; empty for neither.
+    none. `advice` says what to do about it.
     """
 
     text: str
     decided: bool = True
     anchor: str = ""
-    advice: str = ""
-    leads: bool = False
-    ahead: str = ""
+    advice: tuple[str, ...] = ()
+    detail: str = ""
+
+    @property
+    def whole(self) -> str:
+        """The sentence with its numbers."""
+        return f"{self.text} {self.detail}".rstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,5 +82,5 @@ class Answer:
 
     @property
     def line(self) -> str:
-        """The answer in one line: its first finding, and those that belong to it."""
-        return " ".join(one.text for number, one in enumerate(self.findings) if number == 0 or one.leads)
+        """The answer in one line: its first finding, with its numbers."""
+        return self.findings[0].whole if self.findings else ""

@@ -29,12 +29,12 @@ def answer(found: Results, presentation: Presentation) -> Answer:
     shown = table(cases, metric)
     leading = table(cases, metric, presentation.comparisons) if presentation.comparisons else None
     amber, red = notices(cases, presentation.note), tuple(alarms(cases))
-    page = " ".join((*(finding.text for finding in findings), *_texts(shown), *amber, *red))
+    page = " ".join((*(finding.whole for finding in findings), *_texts(shown), *amber, *red))
     return Answer(
         title=presentation.title or str(found.manifest.get("title") or found.run.name),
         question=presentation.question or str(found.manifest.get("question") or ""),
         findings=findings,
-        advice=tuple(dict.fromkeys(one.advice for one in findings if one.advice))[:MOST_ADVICE],
+        advice=tuple(dict.fromkeys(advice for one in findings for advice in one.advice))[:MOST_ADVICE],
         table=shown,
         leading=leading if leading and shown and len(leading.rows) < len(shown.rows) else None,
         glossary=glossary(page),
@@ -68,7 +68,7 @@ def _within(every: Sequence[Finding], most: int, words: int) -> list[Finding]:
 
 def _words(finding: Finding) -> int:
     """Count the words of a finding; a sign such as % is none."""
-    return sum(any(map(str.isalnum, word)) for word in finding.text.split())
+    return sum(any(map(str.isalnum, word)) for word in finding.whole.split())
 
 
 def _texts(shown: Table | None) -> Iterable[str]:

@@ -31,7 +31,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     found, shown = tuple(_findings(results, every)), _table(results, parts, every)
     causes = tuple(agreed(results, presentation))
     amber = tuple(_notices(results, presentation.note))
-    texts = [*(one.text for one in found), *amber, *(f"{one.text} {one.prevention}" for one in causes)]
+    texts = [*(one.whole for one in found), *amber, *(f"{one.text} {one.prevention}" for one in causes)]
     texts += [cell.text for row in shown.rows for cell in row.cells] if shown else []
     return Answer(
         title=presentation.title or str(results.manifest.get("title") or results.run.name),

@@ -81,22 +81,16 @@ class Report:
         )
         return ", ".join(filter(None, parts))
 
-    def sentence(self, number: int) -> str:
-        """A sentence of the answer by its number, from 1; empty where it has no such sentence.
-
-        The first has those with it that belong to it.
-        """
-        return " ".join(one.text for one in self._findings(number))
+    def finding(self, number: int) -> Finding | None:
+        """A finding of the answer by its number, from 1; None where it has no such one."""
+        every = self.answer.findings if self.answer else ()
+        return every[number - 1] if number <= len(every) else None
 
     def advice(self, number: int) -> str:
-        """What to do about such a sentence; where something broke what prevents it, from the first cause."""
-        said = dict.fromkeys(one.advice for one in self._findings(number) if one.advice)
+        """What to do about such a finding; where something broke what prevents it, from the first cause."""
+        found = self.finding(number)
         causes = self.answer.causes if self.answer and number == 1 else ()
-        return " ".join(said) or next((cause.prevention for cause in causes), "")
-
-    def _findings(self, number: int) -> list[Finding]:
-        every = self.answer.findings if self.answer else ()
-        return [one for place, one in enumerate(every, 1) if place == number or (number == 1 and one.leads)]
+        return " ".join(found.advice if found else ()) or next((cause.prevention for cause in causes), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +201,7 @@ def _topics(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[Topic]:
             )
             yield Topic(
                 question=asked.question,
-                line=first.sentence(number),
+                line=found.whole if found else "",
                 advice=first.advice(number),
                 report=first,
                 others=tuple(others),

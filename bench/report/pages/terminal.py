@@ -74,6 +74,8 @@ def _answer(answer: Answer) -> Iterator[Text]:
     yield Text(_plain(answer.question), "dim")
     for number, finding in enumerate(answer.findings):
         yield Text(_plain(finding.text), "bold" if number == 0 else "")
+        if finding.detail:
+            yield Text(_plain(finding.detail))
     for sentence in answer.advice:
         yield Text(f"What to do: {_plain(sentence)}")
     for cause in answer.causes:
