@@ -85,9 +85,9 @@ def test_a_loss_is_a_span_of_writes_and_a_count_a_trial_and_the_scripts_part_is_
     loss, writes, reads, order = texts(found)
 
     assert loss == (
-        "Acknowledged messages were lost on Kafka (wait for the leader), none on Kafka (wait for all) and Pulsar. Kafka "
-        "lost 13 to 15 s of writes from the isolation on, which the script ended after 12 s: about 28,000 messages in "
-        "each trial."
+        "Acknowledged messages were lost on Kafka (wait for the leader), none on Kafka (wait for all) and Pulsar. "
+        "Kafka lost 13 to 15 s of writes from the isolation on, which the script ended after 12 s: about 28,000 "
+        "messages in each trial."
     )
     assert writes == (
         "Writes stopped for 14 to 15 s on Kafka (wait for all; 12 s of it set by the script), for 0.2 s on Kafka (wait "

@@ -196,9 +196,9 @@ def _topics(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[Topic]:
         published = [reports[name] for name in asked.scenarios if name in reports]
         if published:
             first, *others = published
-            number = (
-                asked.finding if first.scenario == asked.scenarios[0] and first.sentence(asked.finding) else 1
-            )
+            own = first.scenario == asked.scenarios[0] and first.finding(asked.finding)
+            number = asked.finding if own else 1
+            found = first.finding(number)
             yield Topic(
                 question=asked.question,
                 line=found.whole if found else "",
