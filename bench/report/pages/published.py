@@ -97,11 +97,12 @@ class Report:
 class Topic:
     """A question with its answer, the report that gives it, and other reports on the same question.
 
-    `advice`: what to do about it; empty where nothing is declared.
+    `detail` has the answer's numbers where they are not in it; `advice`: what to do about it; empty where nothing is declared.
     """
 
     question: str
     line: str
+    detail: str
     advice: str
     report: Report
     others: tuple[Report, ...]
@@ -201,7 +202,8 @@ def _topics(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[Topic]:
             found = first.finding(number)
             yield Topic(
                 question=asked.question,
-                line=found.whole if found else "",
+                line=found.text if found else "",
+                detail=found.detail if found else "",
                 advice=first.advice(number),
                 report=first,
                 others=tuple(others),
