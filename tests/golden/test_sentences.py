@@ -189,7 +189,6 @@ def disks(*leaders: str) -> list[dict[str, Any]]:
 
 def test_slower_disks() -> None:
     turned = {
-        "guarantee": "a power cut",
         "ahead": "Pulsar",
         "stays": False,
         "cross": "",

@@ -273,9 +273,8 @@ def test_the_table_has_a_row_a_configuration_and_with_more_than_eight_a_row_an_o
     system, first, *_ = tables[0].rows  # type: ignore[union-attr]
     assert [cell.text for cell in system.cells] == ["Kafka: replicas=3, min.insync.replicas=2"]
     assert [cell.text for cell in first.cells] == [
-        "session of 0 s",
+        "session timeout of 0 s",
         "session=0 s",
-        "6.0 s",
         "6.0 s",
         "0",
         "0",

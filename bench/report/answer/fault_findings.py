@@ -20,7 +20,7 @@ from bench.report.results import Results
 from bench.report.sections import fault_outcome
 from bench.report.sections.fault_outcome import Outcome
 
-_MOST, _MOST_WORDS = 4, 116
+_MOST, _MOST_WORDS = 4, 132
 _OUTLIER = 3.0
 """An outage so many times as long as the next one is given apart from the others."""
 _FAR = 2.0
@@ -98,7 +98,7 @@ def struck(results: Results, labels: Labels) -> Struck:
 
 
 def findings(run: Struck) -> tuple[Finding, ...]:
-    """Return the findings, the most important first: at most four, of at most 116 words together."""
+    """Return the findings, the most important first: at most four, of at most 132 words together."""
     if not run.every:
         return (Finding(sentence("no-valid-trial"), decided=False, anchor="left-out"),)
     shown: list[Finding] = []

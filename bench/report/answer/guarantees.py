@@ -231,7 +231,6 @@ def _on_slower_disks(
     disks = list(zip(slower, standings, strict=True))
     shown = [disks[0], disks[-1]] if leader is not None and len(disks) > 2 else disks
     slots = {
-        "guarantee": shortest(comparison.guarantee),
         "ahead": "" if leader is None else point.title(leader),
         "stays": leader == standing(cases, point, metric).ahead,
         "cross": _crossing(cases, [point, *slower]),

@@ -18,7 +18,7 @@ from bench.report.presentation import Presentation
 from bench.report.results import Results
 from bench.report.table import Table
 
-MOST_FINDINGS, MOST_WORDS, MOST_ADVICE = 4, 136, 2
+MOST_FINDINGS, MOST_WORDS, MOST_ADVICE = 4, 144, 2
 
 
 def answer(found: Results, presentation: Presentation) -> Answer:
@@ -47,7 +47,7 @@ def answer(found: Results, presentation: Presentation) -> Answer:
 
 
 def _findings(cases: Configurations, presentation: Presentation) -> list[Finding]:
-    """Return what was compared, then what was lost; a loss goes first. At most four, and 136 words together."""
+    """Return what was compared, then what was lost; a loss goes first. At most four, and 144 words together."""
     if cases.found.valid.empty:
         return [Finding(sentence("no-valid-trial"), decided=False)]
     lost = loss(cases)

@@ -23,7 +23,7 @@ _OF_EVERY_CASE = frozenset({"throughput", "service", "response", "e2e"})
 
 MOST_WORDS = 250
 _MOST_EXPECTATIONS, _MOST_CAUSES = 4, 3
-_RESERVE = 24
+_RESERVE = 28
 """The words of the figure's title and legend, and of how many expectations stand behind the page."""
 _GRAVITY = ("bad", "warn", "neutral", "good")
 
