@@ -43,6 +43,11 @@ class Outage:
     endings: Mapping[str, int] = field(default_factory=dict)
     script_ns: float | None = None
 
+    def joined(self, other: Outage) -> Outage:
+        """Return the times of both, of as many trials."""
+        aside = [time for time in (self.aside_ns, other.aside_ns) if time is not None]
+        return replace(self, times_ns=self.times_ns + other.times_ns, aside_ns=max(aside) if aside else None)
+
     @property
     def low_ns(self) -> float:
         """The shortest time."""

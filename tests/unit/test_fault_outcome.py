@@ -279,3 +279,16 @@ def test_the_table_has_a_row_a_configuration_and_with_more_than_eight_a_row_an_o
         "0",
         "0",
     ]
+
+
+def test_one_column_spans_the_times_of_writes_and_reads_where_these_are_alike() -> None:
+    alike = results(kafka(Trial(writes=(6.0,), reads=(6.8,)), Trial(writes=(6.4,), reads=(6.2,))))
+    apart = results(kafka(Trial(writes=(6.0,), reads=(9.0,))))
+
+    tables = [fault_table.table(struck(found, Labels())) for found in (alike, apart)]
+
+    heads = [[column.head for column in table.columns] for table in tables if table]
+    times = [table.rows[1].cells[2].text for table in tables if table]
+    assert "no writes or reads" in heads[0]
+    assert "no reads" in heads[1]
+    assert times == ["6.0 to 6.8 s", "6.0 s"]

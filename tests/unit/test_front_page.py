@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 
 from bench.errors import ReportError
 from bench.report import results
-from bench.report.answer.model import Answer, Finding
+from bench.report.answer.model import Answer, Cause, Finding
 from bench.report.pages import published
 from bench.report.questions import front_page
 from bench.report.results import Results
@@ -159,6 +160,21 @@ def test_the_page_says_on_how_many_cores_servers_and_load_ran(folder: Path) -> N
     assert "ran on one machine with 2 cores: read ratios" in published.render(folder, FAMILIES)
 
 
+def test_what_prevents_the_causes_of_each_system_is_the_advice_of_a_fault(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (
+        Cause("It ends.", "Do this.", system="Kafka"),
+        Cause("It waits.", "Do that.", system="Pulsar"),
+    )
+    causes = (first, replace(first, prevention="Do more."), second, Cause("It stops.", system="Pulsar"))
+    monkeypatch.setattr(published, "run_answer", lambda found: answer(causes=causes, alarms=()))
+
+    shown, *_ = topics(published.render(folder, FAMILIES))
+
+    assert '<p class="advice">Kafka: Do this. Pulsar: Do that.</p>' in shown
+
+
 def test_verdicts_stand_beside_the_answer(folder: Path) -> None:
     judged = [{"claim": "One", "verdict": "held"}, {"claim": "Two", "verdict": "undecided"}]
     (folder / "parity" / "results" / "expectations.json").write_text(json.dumps(judged))
@@ -295,3 +311,11 @@ def test_the_sentences_that_the_suites_own_front_page_shows_are_there() -> None:
     counts = {name: len(run_answer(results.read(PUBLISHED / name)).findings) for name, _ in shown}
 
     assert {(name, number) for name, number in shown if number > counts[name]} == set()
+
+
+def test_slow_disks_are_answered_by_the_finding_on_slower_disks() -> None:
+    (asked,) = [one for one in front_page().questions if "slow disks" in one.question]
+
+    answered = run_answer(results.read(PUBLISHED / asked.scenarios[0])).findings[asked.finding - 1]
+
+    assert answered.anchor == "price"

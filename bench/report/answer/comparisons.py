@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
 from bench import numbers
 from bench.report.answer import guarantees
@@ -16,15 +17,15 @@ from bench.report.presentation import DeclaredComparison
 def comparisons(cases: Configurations, declared: tuple[DeclaredComparison, ...]) -> list[Finding]:
     """Return the findings of every declared comparison that the run has; without any, what every run allows."""
     found = [
-        finding
-        for before, one in zip((None, *declared), declared, strict=False)
-        for finding in _declared(cases, one, before)
+        list(_declared(cases, one, before)) for before, one in zip((None, *declared), declared, strict=False)
     ]
     if headline := guarantees.both_halves(cases, declared):
-        one, other, *rest = found
-        advice = (*one.advice, *other.advice)
-        return [replace(one, text=headline, advice=advice, detail=f"{one.text} {other.text}"), *rest]
-    return found or _undeclared(cases)
+        (one, *others), (other, *more), *rest = found
+        both = replace(
+            one, text=headline, advice=one.advice + other.advice, detail=f"{one.text} {other.text}"
+        )
+        found = [[both, *others, *more], *rest]
+    return list(chain.from_iterable(found)) or _undeclared(cases)
 
 
 def leading_metric(cases: Configurations, declared: tuple[DeclaredComparison, ...] = ()) -> str:

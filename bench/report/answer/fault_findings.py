@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -61,7 +60,7 @@ class Struck:
 
     @property
     def reads_like_writes(self) -> bool:
-        """Whether reads stopped for as long as writes, or nearly so, in every configuration."""
+        """Whether reads stopped for as long as writes, or nearly so, in every configuration of which reads are known."""
         return all(_same_reads(one) for one in self.every) and any(one.reads for one in self.every)
 
     def several(self, kind: str = "") -> bool:
@@ -139,14 +138,16 @@ def _every(run: Struck) -> Iterator[Finding]:
 
 
 def _losses(run: Struck, lost: Sequence[Outcome], survivors: Sequence[dict[str, Any]]) -> Finding:
-    """State who lost messages and who did not, then how many; in one sentence where all did alike."""
-    several = Counter(one.system for one in lost)
+    """State who lost messages and who did not, then how many; in one sentence where all did alike.
+
+    `lost` has one outcome a system: that of all of its configurations that lost any.
+    """
     losses = [_loss(run, one) for one in lost]
     if len(lost) == 1 and not survivors:
         return _finding(run, "fault-loss", {"losses": losses}, "delivery")
-    brief = [one | {"label": one["label"] if several[one["system"].lower()] > 1 else ""} for one in losses]
     headline = _finding(run, "fault-loss-who", {"losses": losses, "survivors": survivors}, "delivery")
-    return replace(headline, detail=sentence("fault-loss", {"losses": brief}))
+    by_system = [one | {"label": ""} for one in losses]
+    return replace(headline, detail=sentence("fault-loss", {"losses": by_system}))
 
 
 def _finding(run: Struck, kind: str, slots: dict[str, Any], anchor: str) -> Finding:
@@ -270,7 +271,7 @@ def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) 
 
 
 def _uneven(outage: Outage) -> bool:
-    return outage.high_ns > max(_FAR * outage.median_ns, 1e9)
+    return not outage.endless and outage.high_ns > max(_FAR * outage.median_ns, 1e9)
 
 
 def _same_unanswered(one: Outcome, other: Outcome) -> bool:

@@ -12,7 +12,7 @@ from bench.report.sections.fault_outcome import Outcome
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 
 _MOST = 8
-_WRITES, _LIKE_WRITES = Column("no writes"), Column("no writes or reads")
+_WRITES, _ALIKE = Column("no writes"), Column("no writes or reads")
 _COLUMNS = (
     Column("configuration", "name"),
     Column("settings", "values"),
@@ -26,16 +26,17 @@ _COLUMNS = (
 def table(run: Struck, *, joined: bool = False) -> Table | None:
     """Return a row a configuration, at most eight; with more, or `joined`, those with the same outcome share one.
 
-    Reads have no column where they stopped for as long as writes.
+    Where reads stopped for as long as writes, or nearly so, in all of them, one column spans the times of both.
     """
+    alike = run.reads_like_writes and all(one.writes and one.reads for one in run.every)
     joined = joined or len(run.every) > _MOST
     outcomes = [_joined(run, *one) for one in _by_part(run)] if joined else run.outcomes
     rows = [
         row
         for part, every in zip(run.parts, outcomes, strict=True)
-        for row in _rows(run, part, every, opens=part is not run.parts[0])
+        for row in _rows(run, part, every, opens=part is not run.parts[0], alike=alike)
     ]
-    columns = tuple(_LIKE_WRITES if run.reads_like_writes and one is _WRITES else one for one in _COLUMNS)
+    columns = tuple(_ALIKE if alike and one is _WRITES else one for one in _COLUMNS)
     return without_empty(Table("What the fault did", columns, tuple(rows))) if rows else None
 
 
@@ -53,7 +54,9 @@ def same(one: Outcome, other: Outcome) -> bool:
     return one.fate == other.fate and case_groups.same_outage(one.writes, other.writes)
 
 
-def _rows(run: Struck, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: bool) -> Iterator[Row]:
+def _rows(
+    run: Struck, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: bool, alike: bool
+) -> Iterator[Row]:
     """Give a system's rows below its heading, which has the settings that all of its rows share."""
     own = [fault_settings.settings(run.results, part, one.cases) for one in outcomes]
     common = fault_settings.shared(own)
@@ -61,7 +64,9 @@ def _rows(run: Struck, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: 
         yield heading(": ".join(filter(None, (part.title, fault_settings.words(common)))), opens=opens)
     for one, settings in zip(outcomes, own, strict=True):
         writes, lost, duplicated = fault_cells.cells(one)
-        reads = Cell(numbers.NOTHING) if run.reads_like_writes else fault_cells.outage_cell(one.reads)
+        reads = fault_cells.outage_cell(one.reads)
+        if alike and one.writes and one.reads:
+            writes, reads = fault_cells.outage_cell(one.writes.joined(one.reads)), Cell(numbers.NOTHING)
         differing = fault_settings.words(fault_settings.without(settings, common))
         label = Cell(one.label or part.title)
         yield Row((label, Cell(differing or numbers.NOTHING), writes, reads, lost, duplicated))

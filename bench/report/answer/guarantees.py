@@ -157,7 +157,9 @@ def at_guarantee(
 
 def both_halves(cases: Configurations, declared: Sequence[DeclaredComparison]) -> str:
     """Say who is ahead at the first two declared guarantees where these are two systems; else empty."""
-    if len(declared) < 2:
+    if len(declared) < 2 or declared[0].guarantee == declared[1].guarantee:
+        return ""
+    if declared[0].metric != declared[1].metric:
         return ""
     ahead = [_ahead(cases, one) for one in declared[:2]]
     if None in ahead or ahead[0] == ahead[1]:
@@ -207,9 +209,8 @@ def _at(cases: Configurations, point: Point, comparison: DeclaredComparison) -> 
 
     The machine's own disk needs no words. Of configurations that were chosen for their guarantee it names the copies.
     """
-    if point.entry.get("chosen"):
-        made = {cases.copies(case) for case in point.cases}
-        return f"{made.pop()} copies" if len(made) == 1 and made != {1} else ""
+    made = {cases.copies(case) for case in point.cases} if point.entry.get("chosen") else {1}
+    copies = f"{made.pop()} copies" if len(made) == 1 and made != {1} else ""
     others = [other for other in points(cases) if comparison.promised(other.survives)]
     named = {
         name: value
@@ -217,7 +218,8 @@ def _at(cases: Configurations, point: Point, comparison: DeclaredComparison) -> 
         if (name, value) != (EMULATED_FSYNC, AS_IS)
         and any(str(other.values.get(name)) != value for other in others)
     }
-    return ", ".join(filter(None, (cases.value(point.systems[0], *setting) for setting in named.items())))
+    at = (cases.value(point.systems[0], *setting) for setting in named.items())
+    return ", ".join(filter(None, (*at, copies)))
 
 
 def _on_slower_disks(
@@ -244,7 +246,7 @@ def _on_slower_disks(
         ],
     }
     decided = all(one.outcome.decided for one in standings)
-    advice = () if leader is None else comparison.advised(point.systems[leader])
+    advice = comparison.advised(point.systems[leader]) if leader is not None and slots["stays"] else ()
     return Finding(sentence("slower-disks", slots), decided, _PRICE, advice)
 
 

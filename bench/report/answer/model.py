@@ -37,6 +37,11 @@ class Cause:
     system: str = ""
 
     @property
+    def advised(self) -> str:
+        """What prevents it, with the system that it is of."""
+        return f"{self.system}: {self.prevention}" if self.system else self.prevention
+
+    @property
     def why(self) -> str:
         """The question that it answers."""
         return f"Why, {self.system}" if self.system else "Why"

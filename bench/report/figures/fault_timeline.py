@@ -70,7 +70,7 @@ def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Dr
         trials,
         "light grey: seconds without an acknowledgement",
         "dark area: acknowledged messages that were lost" if lost else "",
-        "solid vertical line: the fault; dashed: repaired",
+        f"solid vertical line: the fault{'; dashed: repaired' if repaired else ''}",
         "peaks after an outage are sends that had waited, and may go beyond the axis",
     )
     drawn = draw(

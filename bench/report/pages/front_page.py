@@ -109,7 +109,9 @@ def _room(  # noqa: PLR0913 - all that a page may have
     """
     words = MOST_WORDS - _RESERVE - sum(map(_count, _texts(answer)))
     causes, words = _within(answer.causes[:most_causes], _caused, words)
-    prevented, words = _within(_unsaid(answer.causes, causes) if advised else (), _advised, words)
+    prevented, words = _within(
+        _unsaid(answer.causes, causes) if advised else (), lambda cause: cause.advised, words
+    )
     ordered = sorted(answer.expectations, key=_gravity)[:expectations]
     first, words = _within(ordered[:1], _claimed, words)
     glossary, words = _within(answer.glossary if expectations == _MOST_EXPECTATIONS else (), " ".join, words)
@@ -154,10 +156,6 @@ def _unsaid(causes: Sequence[Cause], shown: Sequence[Cause]) -> list[Cause]:
         if cause.prevention not in said:
             found.setdefault(cause.prevention, cause)
     return list(found.values())
-
-
-def _advised(cause: Cause) -> str:
-    return f"{cause.system}: {cause.prevention}"
 
 
 def _gravity(entry: ExpectationFinding) -> int:

@@ -87,17 +87,19 @@ class Report:
         return every[number - 1] if number <= len(every) else None
 
     def advice(self, number: int) -> str:
-        """What to do about such a finding; where something broke what prevents it, from the first cause."""
+        """What to do about such a finding; where something broke what prevents it, by the first cause of each system."""
         found = self.finding(number)
         causes = self.answer.causes if self.answer and number == 1 else ()
-        return " ".join(found.advice if found else ()) or next((cause.prevention for cause in causes), "")
+        first = {cause.system: cause for cause in reversed(causes) if cause.prevention}
+        ordered = [cause for cause in causes if first.get(cause.system) is cause]
+        return " ".join((found.advice if found else ()) or [cause.advised for cause in ordered])
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
     """A question with its answer, the report that gives it, and other reports on the same question.
 
-    `detail` has the answer's numbers where they are not in it; `advice`: what to do about it; empty where nothing is declared.
+    `detail` has the answer's numbers where they are not in it; `advice`: what to do about it. Both may be empty.
     """
 
     question: str
