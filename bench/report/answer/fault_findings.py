@@ -60,7 +60,7 @@ class Struck:
 
     @property
     def reads_like_writes(self) -> bool:
-        """Whether reads stopped for as long as writes, or nearly so, in every configuration of which reads are known."""
+        """Whether reads stopped for about as long as writes, in every configuration of which they are known."""
         return all(_same_reads(one) for one in self.every) and any(one.reads for one in self.every)
 
     def several(self, kind: str = "") -> bool:

@@ -87,7 +87,7 @@ class Report:
         return every[number - 1] if number <= len(every) else None
 
     def advice(self, number: int) -> str:
-        """What to do about such a finding; where something broke what prevents it, by the first cause of each system."""
+        """What to do about such a finding; where something broke what prevents it: the first cause of each system."""
         found = self.finding(number)
         causes = self.answer.causes if self.answer and number == 1 else ()
         first = {cause.system: cause for cause in reversed(causes) if cause.prevention}
