@@ -61,6 +61,22 @@ def published(first: Path, there: Path) -> Path:
     return there
 
 
+def test_a_percentile_that_no_trial_has_keeps_nobody_from_publishing_twice(tmp_path: Path) -> None:
+    """Where many sends were never answered the worst thousandth has no response time."""
+    sketch = Sketch(systems=("memory",), rounds=1, open_loop=True)
+    path = build(tmp_path / "20261121-120000-acks-sweep-standard", sketch)
+    (path / "scenario.yaml").write_text("name: acks-sweep\n")
+    table = path / "results" / "trials.parquet"
+    pd.read_parquet(table).assign(response_p99_9_ns=None).to_parquet(table)
+
+    publish([RunFolder(path)], tmp_path / "published")
+    publish([RunFolder(tmp_path / "published" / "acks-sweep")], tmp_path / "published")
+
+    cases = results.read(tmp_path / "published" / "acks-sweep").cases
+    assert "response_p99_9_ns" not in cases
+    assert "response_p99_ns" in cases
+
+
 def change(path: Path, **changed: Any) -> None:
     """Change some keys of a JSON document."""
     path.write_text(json.dumps(json.loads(path.read_text()) | changed))

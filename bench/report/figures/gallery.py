@@ -302,10 +302,13 @@ def _drawn(
 
 
 def _ranges(parts: Sequence[sweep.Part], column: str, text: Callable[[float], str]) -> str:
-    """Say in words what a figure shows: each system's lowest and highest case."""
+    """Say in words what a figure shows: each system's lowest and highest case; nothing where none has a value.
+
+    A published run lacks the columns that none of its cases has.
+    """
     said = []
     for part in parts:
-        values = pd.to_numeric(part.cases[column])
+        values = pd.to_numeric(part.cases.get(column, pd.Series(dtype=float)))
         if values.notna().any():
             low, high = part.cases.iloc[values.argmin()], part.cases.iloc[values.argmax()]
             said.append(
