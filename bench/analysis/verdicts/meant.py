@@ -90,8 +90,8 @@ def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> di
     if expectation.get("reading") is not None:
         mine = [row for row in found.readings if row["trial"] == trial.trial]
         values = [row[metric] for row in mine if _is(row["reading"], expectation["reading"])]
-        worst = min if expectation.get("at_least") is not None else max
-        return {metric: worst(values) if values and None not in values else None}
+        of_all = min if expectation.get("at_least") is not None else max
+        return {metric: of_all(values) if values and None not in values else None}
     if expectation.get("fault") is not None:
         mine = [row for row in found.faults if row["trial"] == trial.trial]
         those = [row for row in mine if _is(row["fault"], expectation["fault"])]

@@ -127,14 +127,10 @@ def _every(run: Struck) -> Iterator[Finding]:
     if unanswered := [_unanswered(one) for one in run.grouped(_same_unanswered) if one.many_unanswered]:
         yield _finding(run, "fault-unanswered", {"unanswered": unanswered}, "delivery")
     if repeats := [_repeats(one) for one in run.grouped(_same_repeats) if one.repeated]:
-        slots = {
-            "repeats": repeats,
-            "single": all(one.trials == 1 for one in run.every),
-            "ordered": all(
-                len(one.out_of_order) == one.valid and not any(one.out_of_order) for one in run.every
-            ),
-        }
-        yield _finding(run, "fault-repeats", slots, "delivery")
+        single = all(one.trials == 1 for one in run.every)
+        ordered = all(len(one.out_of_order) == one.valid and not any(one.out_of_order) for one in run.every)
+        said = {"repeats": repeats, "single": single, "ordered": ordered}
+        yield _finding(run, "fault-repeats", said, "delivery")
 
 
 def _losses(run: Struck, lost: Sequence[Outcome], survivors: Sequence[dict[str, Any]]) -> Finding:
