@@ -33,7 +33,8 @@ class Outage:
     Where a fault strikes again and again a trial's time is the sum over all strikes, and `strikes_ns` holds the time
     after each. `aside_ns` is the longest of the trials that were set aside, where it is longer than all counted ones,
     and `aside` says why. `endings` counts what may have ended the times, as docs/results.md names it. `script_ns` is
-    for how long the script itself left servers away, None where it repaired nothing within these times.
+    for how long the script itself left servers away, None where it repaired nothing within these times. Of each trial
+    there are `times_each` times: of writes and of reads.
     """
 
     times_ns: tuple[float, ...]
@@ -42,11 +43,22 @@ class Outage:
     aside: str = ""
     endings: Mapping[str, int] = field(default_factory=dict)
     script_ns: float | None = None
+    times_each: int = 1
+
+    @property
+    def trials(self) -> int:
+        """How many trials the times are of."""
+        return len(self.times_ns) // self.times_each
 
     def joined(self, other: Outage) -> Outage:
-        """Return the times of both, of as many trials."""
+        """Return the times of both, of the same trials and strikes."""
         aside = [time for time in (self.aside_ns, other.aside_ns) if time is not None]
-        return replace(self, times_ns=self.times_ns + other.times_ns, aside_ns=max(aside) if aside else None)
+        return replace(
+            self,
+            times_ns=self.times_ns + other.times_ns,
+            aside_ns=max(aside) if aside else None,
+            times_each=2,
+        )
 
     @property
     def low_ns(self) -> float:

@@ -225,13 +225,18 @@ def _outage(run: Struck, outcomes: Sequence[Outcome], what: str, *, together: bo
         "some": what == "reads" and any(one.reads and _same_reads(one) for one in run.every),
         "what": "writes and reads" if together else what,
         "partition": any(count != 1 for count in partitions),
-        "settings": list(_settings(run, outcomes, what)),
+        "settings": list(_settings(run, outcomes, what, together=together)),
     }
     return _finding(run, "fault-outage", slots, "faults")
 
 
-def _settings(run: Struck, outcomes: Sequence[Outcome], what: str) -> Iterator[dict[str, Any]]:
-    """Give outages of both systems together where their configurations have the same label."""
+def _settings(
+    run: Struck, outcomes: Sequence[Outcome], what: str, *, together: bool
+) -> Iterator[dict[str, Any]]:
+    """Give outages of both systems together where their configurations have the same label.
+
+    Those of writes and reads `together` span the times of both, as in the table.
+    """
     labels = dict.fromkeys(one.label for one in outcomes)
     for label in labels:
         same = [one for one in outcomes if one.label == label]
@@ -239,10 +244,16 @@ def _settings(run: Struck, outcomes: Sequence[Outcome], what: str) -> Iterator[d
         shown = [
             _outage_slots(run, one, outage, label="" if shared else label)
             for one in same
-            if (outage := one.writes if what == "writes" else one.reads)
+            if (outage := _shown(one, what, together=together))
         ]
         if shown:
             yield {"label": label if shared else "", "outages": shown}
+
+
+def _shown(outcome: Outcome, what: str, *, together: bool) -> Outage | None:
+    if together and outcome.writes and outcome.reads:
+        return outcome.writes.joined(outcome.reads)
+    return outcome.writes if what == "writes" else outcome.reads
 
 
 def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) -> dict[str, Any]:
@@ -255,7 +266,7 @@ def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) 
         "time": words.times(outage.low_ns, outage.high_ns, brief=outage.endless or bool(strikes)),
         "half": words.time(outage.median_ns) if _uneven(outage) else "",
         "endless": outage.endless,
-        "strikes": round(len(strikes) / len(outage.times_ns)),
+        "strikes": round(len(strikes) / outage.trials),
         "event": run.event,
         "length": run.length,
         "worst": words.time(strikes[-1]) if apart else "",

@@ -43,7 +43,7 @@ def _aside(outage: Outage) -> str:
 
 def _note(outage: Outage) -> str:
     """Say what the words of an outage's cell mean, for pointing at it."""
-    trials = numbers.plural(len(outage.times_ns), "trial")
+    trials = numbers.plural(outage.trials, "trial")
     reason = "disturbed by other work" if outage.aside == BUSY_MACHINE else "that does not count"
     parts = (
         f"over {trials}",
