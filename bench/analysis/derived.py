@@ -34,8 +34,8 @@ def both_systems(folder: RunFolder, found: Found) -> Row | None:
     promises = {
         name: guarantee(case.system, case.settings, case.configuration) for name, case in cases.items()
     }
-    made = {name: copies_of(case.system, case.settings, case.configuration) for name, case in cases.items()}
-    return sides(trials, folder.plan.swept, promises, made, clusters(folder.trials), slices)
+    copies = {name: copies_of(case.system, case.settings, case.configuration) for name, case in cases.items()}
+    return sides(trials, folder.plan.swept, promises, copies, clusters(folder.trials), slices)
 
 
 def _place(folder: RunFolder) -> Callable[[Mapping[str, Any]], int]:

@@ -154,6 +154,11 @@ class Results:
         return waited(self.trial_files.values())
 
     @property
+    def struck(self) -> bool:
+        """Whether faults struck in it: its steps did more than wait and read."""
+        return self.broken and not self.retention
+
+    @property
     def over_rounds(self) -> bool:
         """Whether intervals come from the variance over rounds, and decide expectations: where nothing was broken.
 

@@ -1,9 +1,9 @@
 """Published rules for the size of a Kafka cluster, beside which measured costs are put. For Pulsar none is known.
 
-- AWS for MSK: "Best practices for right-sizing your Apache Kafka clusters to optimize performance and cost", AWS Big
-  Data Blog, equation 1: what brokers write to disk, and what they send.
-- Google Cloud for Managed Service for Apache Kafka: "Plan the size of your cluster": 20 MB/s of writes a core, where a
-  byte that is read counts as a quarter of one that is written.
+AWS counts what brokers write to disk and what they send ("Best practices for right-sizing your Apache Kafka clusters to
+optimize performance and cost", AWS Big Data Blog, equation 1). Google Cloud counts 20 MB/s of writes a core. A byte
+that is read counts there as a quarter of one that is written ("Plan the size of your Managed Service for Apache Kafka
+cluster").
 """
 
 from __future__ import annotations

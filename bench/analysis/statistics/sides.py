@@ -34,14 +34,14 @@ def sides(  # noqa: PLR0913, PLR0917 - what was measured, and what is known of e
 ) -> dict[str, Any] | None:
     """Compare two systems at every point of the sweep that both have; None where there is none.
 
-    Where they do not sweep the same, the points are those of what both sweep, and of what both promise there, and of
-    each system's configurations with that promise the one with the fewest copies stands for it (`matched`), of several
+    Where they do not sweep the same (`matched`), the points are those of what both sweep, and of what both promise
+    there. Of each system's configurations with that promise the one with the fewest copies stands for it, of several
     the first: nothing that was measured picks it. One with fewer than five valid rounds does only where none has more.
 
-    `trials` are rows of the table, in the order in which the points are to come; `swept` names each system's settings,
-    `promises` has what each case promises and `copies` how many it makes, `clusters` the cluster of each case, `slices`
-    what its slices came to. A ratio is the first system's value over the second's, over the rounds in which both have
-    one (round_ratios.py).
+    `trials` are rows of the table, in the order in which the points are to come. `swept` names each system's settings.
+    By case, `promises` has what it promises, `copies` how many it makes, `clusters` its cluster, and `slices` what its
+    slices came to. A ratio is the first system's value over the second's, over the rounds in which both have one
+    (round_ratios.py).
     """
     if len(swept) != 2:
         return None
@@ -64,21 +64,25 @@ def sides(  # noqa: PLR0913, PLR0917 - what was measured, and what is known of e
 
 def _point(
     values: Mapping[str, str],
-    chosen: tuple[Rows, Rows],
+    compared: tuple[Rows, Rows],
     promises: Mapping[str, Guarantee | None],
     figures: _Figures,
 ) -> dict[str, Any]:
     """Compare a case of either side."""
-    cases = [rows[0]["case"] for rows in chosen]
+    cases = [rows[0]["case"] for rows in compared]
     return {
         "values": values,
         "cases": cases,
         **_promised([promises.get(case) for case in cases]),
-        "crowded": sum(crowded(row.get("other_cpu")) for rows in chosen for row in rows),
+        "crowded": sum(crowded(row.get("other_cpu")) for rows in compared for row in rows),
         **{
             metric: {
                 **dict(
-                    zip(("first", "second"), (_level(by_round(rows, metric)) for rows in chosen), strict=True)
+                    zip(
+                        ("first", "second"),
+                        (_level(by_round(rows, metric)) for rows in compared),
+                        strict=True,
+                    )
                 ),
                 **figures.ratio(cases, metric),
             }
@@ -132,15 +136,17 @@ def _matched(
         for promise in _distinct(promises.get(rows[0]["case"]) for rows in here[0]):
             alike = [_promising(cases, promise, promises) for cases in here]
             if all(alike):
-                one, other = (min(those, key=lambda rows: copies.get(rows[0]["case"], 0)) for those in alike)
+                first_case, second_case = (
+                    min(candidates, key=lambda rows: copies.get(rows[0]["case"], 0)) for candidates in alike
+                )
                 chosen = {
                     _chosen(system): " ".join(
                         f"{name}={rows[0][name]}" for name in names if name not in shared
                     )
-                    for (system, names), rows in zip(swept.items(), (one, other), strict=True)
+                    for (system, names), rows in zip(swept.items(), (first_case, second_case), strict=True)
                 }
                 values = dict(zip(shared, point, strict=True)) | chosen
-                made = _point(values, (one, other), promises, figures)
+                made = _point(values, (first_case, second_case), promises, figures)
                 yield {**made, "chosen": list(chosen)}
 
 

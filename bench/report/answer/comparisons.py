@@ -16,16 +16,18 @@ from bench.report.presentation import DeclaredComparison
 
 def comparisons(cases: Configurations, declared: tuple[DeclaredComparison, ...]) -> list[Finding]:
     """Return the findings of every declared comparison that the run has; without any, what every run allows."""
-    found = [
-        list(_declared(cases, one, before)) for before, one in zip((None, *declared), declared, strict=False)
+    by_comparison = [
+        list(_declared(cases, comparison, previous))
+        for previous, comparison in zip((None, *declared), declared, strict=False)
     ]
+    findings = list(chain.from_iterable(by_comparison))
     if headline := guarantees.both_halves(cases, declared):
-        (one, *others), (other, *more), *rest = found
-        both = replace(
-            one, text=headline, advice=one.advice + other.advice, detail=f"{one.text} {other.text}"
+        first, second = (of_comparison[0] for of_comparison in by_comparison[:2])
+        findings.remove(second)
+        findings[0] = replace(
+            first, text=headline, advice=first.advice + second.advice, detail=f"{first.text} {second.text}"
         )
-        found = [[both, *others, *more], *rest]
-    return list(chain.from_iterable(found)) or _undeclared(cases)
+    return findings or _undeclared(cases)
 
 
 def leading_metric(cases: Configurations, declared: tuple[DeclaredComparison, ...] = ()) -> str:

@@ -161,12 +161,12 @@ def both_halves(cases: Configurations, declared: Sequence[DeclaredComparison]) -
         return ""
     if declared[0].metric != declared[1].metric:
         return ""
-    ahead = [_ahead(cases, one) for one in declared[:2]]
+    ahead = [_ahead(cases, comparison) for comparison in declared[:2]]
     if None in ahead or ahead[0] == ahead[1]:
         return ""
-    one, other = (shortest(comparison.guarantee) for comparison in declared[:2])
-    more = other.removeprefix(f"{one}, and ")
-    slots = {"ahead": ahead, "guarantees": (one, more), "too": more != other}
+    first, second = (shortest(comparison.guarantee) for comparison in declared[:2])
+    beyond_first = second.removeprefix(f"{first}, and ")
+    slots = {"ahead": ahead, "guarantees": (first, beyond_first), "too": beyond_first != second}
     return sentence("both-halves", slots)
 
 

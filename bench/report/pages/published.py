@@ -90,9 +90,11 @@ class Report:
         """What to do about such a finding; where something broke what prevents it: the first cause of each system."""
         found = self.finding(number)
         causes = self.answer.causes if self.answer and number == 1 else ()
-        first = {cause.system: cause for cause in reversed(causes) if cause.prevention}
-        ordered = [cause for cause in causes if first.get(cause.system) is cause]
-        return " ".join((found.advice if found else ()) or [cause.advised for cause in ordered])
+        by_system: dict[str, str] = {}
+        for cause in causes:
+            if cause.prevention:
+                by_system.setdefault(cause.system, cause.advised)
+        return " ".join((found.advice if found else ()) or by_system.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +201,8 @@ def _topics(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[Topic]:
         published = [reports[name] for name in asked.scenarios if name in reports]
         if published:
             first, *others = published
-            own = first.scenario == asked.scenarios[0] and first.finding(asked.finding)
-            number = asked.finding if own else 1
+            answers = first.scenario == asked.scenarios[0] and first.finding(asked.finding)
+            number = asked.finding if answers else 1
             found = first.finding(number)
             yield Topic(
                 question=asked.question,

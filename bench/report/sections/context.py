@@ -82,7 +82,7 @@ def _warnings(results: Results) -> tuple[str, ...]:
         warnings.append(flagged)
     warnings += evenness.apart(results)
     optional = (
-        covered.unlike(results) if results.broken and not results.retention else None,
+        covered.unlike(results) if results.struck else None,
         unserved.warning(results),
         method.cold(results),
         evenness.unsteady(results),

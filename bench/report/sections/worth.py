@@ -46,8 +46,7 @@ _ENDED = ((HEALING, "till healed"), (RESTART, "till restarted"), (NO_END, "no en
 
 def tables(found: Results) -> list[Table]:
     """Return a table a system; none where nothing broke."""
-    broke = found.broken and not found.retention
-    return [_table(found, part) for part in sweep.parts(found)] if broke else []
+    return [_table(found, part) for part in sweep.parts(found)] if found.struck else []
 
 
 def _table(found: Results, part: sweep.Part) -> Table:
