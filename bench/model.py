@@ -376,9 +376,26 @@ USAGE = ("cpu_per_message_ns", "disk_bytes_per_byte", "network_bytes_per_byte", 
 """What the servers took for each acknowledged message, or each byte of it."""
 STORED = ("stored_most_bytes", "stored_last_bytes")
 """Bytes that the files of all servers hold that keep messages: the most, and when it was last looked at."""
+FOOTPRINT = ("servers_rss_bytes", "servers_open_files")
+"""The most memory that all servers had together, and the most files and connections that they had open."""
+REQUEST_MESSAGES = "messages_per_request"
+"""Acknowledged messages for each request to append that brokers counted: how large the client's batches were."""
+CREATE_NS = "create_ns"
+"""How long it took to create a contiguous trial's topic, until every partition was served."""
 LEDGERS = "ledgers"
 """The most ledgers that a partition of Pulsar had at one time."""
-METRICS = (*RATES, *TIMES, *COUNTERS, *BROKEN, *USAGE, *STORED, LEDGERS)
+METRICS = (
+    *RATES,
+    *TIMES,
+    *COUNTERS,
+    *BROKEN,
+    *USAGE,
+    REQUEST_MESSAGES,
+    *STORED,
+    *FOOTPRINT,
+    CREATE_NS,
+    LEDGERS,
+)
 """Columns of results/trials that an expectation may speak of (docs/results.md)."""
 ERRORS = "errors"
 """What an expectation may speak of beside them: the sends that ended with one error (results/errors)."""
@@ -388,6 +405,7 @@ READING_METRICS = ("found", "missing")
 """Columns of results/readings that an expectation about one `reading` may speak of."""
 FAULT_METRICS = (
     *("first_failed_ns", "first_acked_ns", "first_received_ns", "ack_gap_ns", "live_gap_ns"),
+    "others_gap_ns",
     *("rate_before", "dip_depth", "dip_messages", "back_ns", "copies_back_ns"),
 )
 """Columns of results/faults that an expectation about one `fault` may speak of."""

@@ -171,6 +171,7 @@ class TrialRecord(_Record):
     logs: str | None = None
     faults: list[dict[str, Any]] = Field(default_factory=list)
     history: list[dict[str, Any]] = Field(default_factory=list)
+    created_ns: int | None = None
     verdict: Judgement
     verdicts: list[CheckRecord] = Field(default_factory=list)
     client: ClientRecord | None = None

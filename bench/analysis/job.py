@@ -151,7 +151,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         distributions=measured,
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
         used=_by_trial(telemetry.used(stepped)),
-        stored={} if all(trial.sliced for trial in folder.trials) else telemetry.stored(log.samples),
+        levels={} if all(trial.sliced for trial in folder.trials) else telemetry.levels(log.samples),
     )
     whole = [trial.trial for trial in folder.trials if trial.verified]
     parts = [offenders(every, log, verify, whole)] if _any(counted, OFFENCES) else []

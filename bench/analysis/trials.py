@@ -15,7 +15,7 @@ from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
 from bench.capacity.capacity import Capacity
 from bench.guarantee import copies, kafka_acks
-from bench.model import BUSY, CAPACITY, CONSUMER_COUNTERS, COUNTERS, LEDGERS, NANOS
+from bench.model import BUSY, CAPACITY, CONSUMER_COUNTERS, COUNTERS, CREATE_NS, LEDGERS, NANOS
 
 Row = dict[str, object]
 
@@ -34,7 +34,7 @@ class Counted:
     consumers: Mapping[int, Mapping[str, int]]
     capacities: Mapping[int, Capacity]
     used: Mapping[int, Sequence[Used]]
-    stored: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    levels: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
 
 
 def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> Row:
@@ -61,8 +61,9 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         "fsync_ns": trial.disk.typical_ns if trial.disk else None,
         **_machine(trial.machine),
         **resources,
-        **counted.stored.get(trial.trial, {}),
+        **counted.levels.get(trial.trial, {}),
         LEDGERS: trial.most_ledgers,
+        CREATE_NS: trial.created_ns,
     }
     if trial.window is not None:
         row |= bottleneck(row, asked(trial))

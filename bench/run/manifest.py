@@ -55,7 +55,18 @@ def ran_on(folder: RunFolder, plan: Plan) -> dict[str, Any]:
         "bench": suite(),
         "backend": "process",
         "machine": machine(folder.path),
-        "versions": versions({trial.case.system: trial.case.cluster.version for trial in plan.trials}),
+        "versions": versions(_servers(plan)),
+    }
+
+
+def _servers(plan: Plan) -> dict[str, str]:
+    """Return the servers' version of each system; of several the oldest comes first."""
+    found: dict[str, set[str]] = {}
+    for trial in plan.trials:
+        found.setdefault(trial.case.system, set()).add(trial.case.cluster.version)
+    return {
+        system: ", ".join(sorted(those, key=lambda one: [*map(int, one.split("."))]))
+        for system, those in found.items()
     }
 
 

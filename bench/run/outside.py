@@ -29,7 +29,9 @@ def prepare(name: str, profile: str, overrides: Sequence[str], seed: int) -> Pla
     """Read, check and plan a scenario; fetches server versions that it names and that are not there."""
     loaded = load(find(name), profile, overrides)
     preflight.fetch_missing(
-        (system, spec.version) for system, spec in loaded.scenario.systems.chosen().items() if spec.version
+        (system, version)
+        for system, spec in loaded.scenario.systems.chosen().items()
+        for version in spec.versions()
     )
     return plan(loaded, seed)
 

@@ -44,6 +44,7 @@ def blank(trial: Trial) -> dict[str, Any]:
         "node_size": None,
         "faults": [],
         "history": [],
+        "created_ns": None,
         "effective": None,
         "client": None,
         "verify": {"complete": False, "reason": "not begun"},

@@ -84,8 +84,10 @@ class Bench:
     def _measured(self, trial: Trial, working: Path, live: Live, document: Document) -> Document:
         topics = topics_of(trial)
         topic, processed = topics[0], topics[-1]
+        begun_ns = time.monotonic_ns()
         for one in topics:
             self.rig.cluster.admin.create_topic(one)
+        document["created_ns"] = time.monotonic_ns() - begun_ns
         if trial.case.processor:
             application.start(self.rig.cluster, trial.case, topic, processed)
         with self._supervised(trial.case, document["faults"]):
@@ -154,6 +156,7 @@ class Bench:
             deadline_s=max(SILENCE_S, pause_s),
             expected=sent["acked"],
         )
+        cluster.admin.lift_expiry(topic)
         read = rig.consume(verify, READ_S)
         held = held_figures(cluster.disks.held_since(fsyncs))
         disk = document["disk"] and document["disk"] | {"held": held}

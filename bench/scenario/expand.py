@@ -16,6 +16,7 @@ Key: TypeAlias = tuple[str, str]
 
 _VARIANT = "variant"
 _SIZE = "node_size"
+_VERSION: Key = ("cluster", "version")
 
 
 def cases(scenario: Scenario, version: Callable[[str], str]) -> list[Case]:
@@ -39,7 +40,7 @@ def cases(scenario: Scenario, version: Callable[[str], str]) -> list[Case]:
             }
             for key in [key for key in given if key[0] == _VARIANT]:
                 given |= variants[key[1]][str(given.pop(key))].settings()
-            case = _case(scenario, system, spec, given, spec.version or version(system))
+            case = _case(scenario, system, spec, given, str(given.get(_VERSION) or version(system)))
             found.append(_named(case, {names[key]: value for key, value in chosen.items()}))
     return found
 
@@ -62,6 +63,7 @@ def omits(omission: Omission, case: Case) -> bool:
 def _settings(scenario: Scenario, spec: SystemSpec) -> dict[Key, Scalar | list[Scalar]]:
     """Flatten everything that may be swept, in the order that names cases."""
     owners: dict[str, Mapping[str, object] | Properties] = {
+        _VERSION[0]: {_VERSION[1]: spec.version} if spec.version else {},
         "load": {
             "partitions": spec.topic.get("partitions", scenario.topic.partitions),
             "producers": scenario.load.producers,

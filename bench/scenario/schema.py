@@ -34,7 +34,7 @@ from bench.scenario.values import (
     SweptLength,
     SweptLinkRate,
     SweptRate,
-    Version,
+    SweptVersion,
 )
 
 PROFILES = ("quick", "standard", "full")
@@ -208,7 +208,9 @@ class NodeSize(Strict):
 class SystemSpec(Strict):
     """What each system has: its version, and settings by who owns them. A list is swept."""
 
-    version: Annotated[Version | None, _about("The servers' version; without it the suite's own.")] = None
+    version: Annotated[
+        SweptVersion | None, _about("The servers' version; without it the suite's own; a list is swept.")
+    ] = None
     heap_mib: dict[str, Annotated[int, Field(ge=_LEAST_HEAP_MIB)]] = Field(
         default_factory=dict,
         description="Heap of a role's JVMs in MiB, by role; without it clusters/*/README.md's.",
@@ -270,6 +272,12 @@ class SystemSpec(Strict):
                 )
                 raise ValueError(message)
         return self
+
+    def versions(self) -> list[str]:
+        """Return the servers' versions that the scenario names."""
+        if self.version is None:
+            return []
+        return self.version if isinstance(self.version, list) else [self.version]
 
     def node_counts(self) -> Mapping[str, int]:
         """Nodes by role; none for a system without server processes."""

@@ -91,6 +91,7 @@ SweptCountOrNone: TypeAlias = (
 SweptCount: TypeAlias = Count | Annotated[list[Count], Field(min_length=1), BeforeValidator(_once)]
 Rate: TypeAlias = Annotated[int, Field(gt=0)] | Annotated[float, Field(gt=0)]
 SweptRate: TypeAlias = Rate | Annotated[list[Rate], Field(min_length=1), BeforeValidator(_once)]
+SweptVersion: TypeAlias = Version | Annotated[list[Version], Field(min_length=1), BeforeValidator(_once)]
 SweptFlag: TypeAlias = bool | Annotated[list[bool], Field(min_length=1), BeforeValidator(_once)]
 Properties: TypeAlias = dict[str, Swept]
 

@@ -145,6 +145,12 @@ class Admin(Protocol):
         Nothing can be said of what is lost before. Raises ClusterError when it takes longer than SETTLES_S.
         """
 
+    def lift_expiry(self, topic: Topic) -> None:
+        """Lift what skips stored messages for a reader (a TTL), so that a full read finds all that is stored.
+
+        Raises ClusterError.
+        """
+
     def close(self) -> None:
         """Release connections."""
 

@@ -28,7 +28,7 @@ each kind took; those from 14 on are there from Linux 4.18 and 5.5 on."""
 
 
 def process(pid: int, *, network: bool) -> Iterator[tuple[str, float]]:
-    """Give CPU time, bytes to and from disks, memory, and with `network` the bytes of its network namespace.
+    """Give CPU time, bytes to and from disks, memory, open files and connections; with `network` its namespace's bytes.
 
     Nothing for a process that has gone. Bytes written count when a page first becomes dirty, not when it is written
     back, so they are the process's own.
@@ -37,10 +37,12 @@ def process(pid: int, *, network: bool) -> Iterator[tuple[str, float]]:
         watched = psutil.Process(pid)
         with watched.oneshot():
             times, moved, memory = watched.cpu_times(), watched.io_counters(), watched.memory_info()
+            files = watched.num_fds()
         yield "cpu_s", times.user + times.system
         yield "disk_read_bytes", moved.read_bytes
         yield "disk_write_bytes", moved.write_bytes
         yield "rss_bytes", memory.rss
+        yield "open_files", files
         if network:
             received, sent = _network(Path(f"/proc/{pid}/net/dev").read_text(encoding="ascii"))
             yield "net_in_bytes", received

@@ -8,6 +8,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from itertools import chain, pairwise
 from pathlib import Path
 from threading import Thread
@@ -31,6 +32,7 @@ from bench.systems.protocols import (
     System,
 )
 from bench.systems.pulsar import client as pulsar_client
+from bench.systems.pulsar.topics import TTL
 from bench.systems.scraped import COUNTERS, GAUGES, Scrape
 from bench.telemetry.scraping import Reader
 
@@ -503,6 +505,20 @@ def test_each_group_of_bookies_keeps_its_own_topics_with_its_own_settings(live_s
         ClusterError, match=r"to lie on bookies of the group 'unsynced', and lies on bookie-1, bookie-2"
     ):
         live_system.admin.effective(Topic("contract-of-synced", 4, {"quorums": "2-2-2"}, "unsynced"))
+
+
+def test_a_lifted_expiry_is_no_setting_of_the_topic_any_more(live_system: LiveSystem) -> None:
+    if live_system.system.name != "pulsar":
+        pytest.skip("what expires there is deleted, for every reader")
+    topic = replace(live_system.topic(1), name="contract-expiring", settings={"quorums": "2-2-2", TTL: 3600})
+    live_system.admin.create_topic(topic)
+    told: Any = live_system.admin.effective(topic)
+    assert told["topic"][TTL] == 3600
+
+    live_system.admin.lift_expiry(topic)
+
+    with pytest.raises(ClusterError, match=TTL):
+        live_system.admin.effective(topic)
 
 
 def test_a_topic_of_a_whole_cluster_is_available_with_every_copy(live_system: LiveSystem) -> None:

@@ -55,6 +55,18 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for at_s, of_nodes in sizes.items()
         for node, size in zip(("broker-1", "broker-2"), of_nodes, strict=True)
     ]
+    disk += [
+        sample(at_s, node, metric, value, role="client" if node == "producers" else "broker", counter=False)
+        for at_s, node, metric, value in (
+            (6, "broker-1", "rss_bytes", 500.0),
+            (6, "controller-1", "rss_bytes", 100.0),
+            (6, "producers", "rss_bytes", 9_000.0),
+            (9, "broker-1", "rss_bytes", 450.0),
+            (9, "controller-1", "rss_bytes", 250.0),
+            (6, "broker-1", "open_files", 70.0),
+            (9, "broker-1", "open_files", 60.0),
+        )
+    ]
     trial = TrialLog(
         sent, read_back(sent[1:3]), samples=disk, window=(seconds(5), seconds(9)), others={"faults": _STEPS}
     )
@@ -109,3 +121,10 @@ def test_bytes_on_disk_are_added_up_over_servers(run: Path) -> None:
 
     assert (trial["stored_most_bytes"], trial["stored_last_bytes"]) == (350, 30)
     assert trial["lost"] == 1
+
+
+def test_memory_and_open_files_are_the_most_that_all_servers_had_together(run: Path) -> None:
+    """500 + 100 bytes of memory at 6 s, 450 + 250 at 9 s; what the load takes is no server's."""
+    (trial,) = pq.read_table(run / "results" / "trials.parquet").to_pylist()
+
+    assert (trial["servers_rss_bytes"], trial["servers_open_files"]) == (700, 70)

@@ -19,7 +19,7 @@ def kafka(tmp_path: Path) -> Kafka:
 
 def cluster(controllers: int = 1, brokers: int = 4, **changes: Any) -> Cluster:
     nodes = {"controller": controllers, "broker": brokers}
-    return Cluster(**{"system": "kafka", "version": "4.3.1", "nodes": nodes, **changes})
+    return Cluster(**{"system": "kafka", "version": "4.4.0", "nodes": nodes, **changes})
 
 
 def properties(node: Node) -> dict[str, str]:
@@ -57,7 +57,7 @@ def test_a_command_starts_the_jvm_itself_with_the_heap_asked_for(kafka: Kafka, t
 @pytest.mark.parametrize(
     ("version", "name", "option"),
     [
-        ("4.3.1", "log4j2.properties", "-Dlog4j2.configurationFile="),
+        ("4.4.0", "log4j2.properties", "-Dlog4j2.configurationFile="),
         ("3.9.2", "log4j.properties", "-Dlog4j.configuration=file://"),
     ],
 )
@@ -138,7 +138,9 @@ def test_storage_is_formatted_alike_but_for_the_node(kafka: Kafka, tmp_path: Pat
     assert len({meta["cluster.id"] for meta in metas}) == 1
     assert len({meta["directory.id"] for meta in metas}) == 3
     assert all(len(meta["cluster.id"]) == 22 and meta["cluster.id"][0] != "-" for meta in metas)
-    assert all((node.directory / "data/bootstrap.checkpoint").stat().st_size == 411 for node in nodes)
+    snapshot = "data/__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
+    assert (nodes[0].directory / snapshot).stat().st_size == 411
+    assert not any((node.directory / snapshot).exists() for node in nodes[1:])
 
 
 def test_a_dead_node_ends_the_wait(kafka: Kafka, tmp_path: Path) -> None:

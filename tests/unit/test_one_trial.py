@@ -53,6 +53,9 @@ class Admin:
     def layout(self, _: Topic) -> list[dict[str, Any]]:
         return []
 
+    def lift_expiry(self, _: Topic) -> None:
+        """Nothing expires."""
+
     def await_settled(self, _: Topic) -> None:
         raise ClusterError(NEVER_WHOLE)
 

@@ -51,6 +51,17 @@ def test_sweeps_multiply_in_the_order_of_the_file(tmp_path: Path) -> None:
     assert found[0].name == "kafka partitions=1 replicas=1 acks=all"
 
 
+def test_versions_are_swept_on_clusters_of_their_own(tmp_path: Path) -> None:
+    text = MINIMAL.replace("replicas: [1, 2]", "replicas: 1").replace(
+        "  kafka:\n", '  kafka:\n    version: ["3.9.2", "4.4.0"]\n'
+    )
+
+    found = cases(load(write(tmp_path, text)).scenario, lambda _system: "4.3.1")
+
+    assert [case.name for case in found] == ["kafka version=3.9.2", "kafka version=4.4.0"]
+    assert [case.cluster.version for case in found] == ["3.9.2", "4.4.0"]
+
+
 def test_settings_of_one_name_are_told_apart_by_their_owner(tmp_path: Path) -> None:
     text = MINIMAL.replace("replicas: [1, 2]", "compression.type: [producer, lz4]").replace(
         "{acks: all}", "{compression.type: [none, lz4]}"

@@ -95,6 +95,7 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
         _first_new(seen, faults, "first_received_ns"),
         _gap(acks, ends, faults, by_number, "ack_gap"),
         _gap(seen, ends, faults, by_number, "live_gap"),
+        _others_gap(acks, ends, faults, served.by_others(broken)),
     ):
         for key, row in found.items():
             figures[key] |= row
@@ -197,6 +198,31 @@ def _gap(
         }
         for row in rows
     }
+
+
+def _others_gap(
+    acks: DataFrame, ends: DataFrame, faults: DataFrame, others: Sequence[tuple[int, int, int]]
+) -> dict[tuple[int, int], Row]:
+    """Find the longest time without an acknowledgement of any partition that a node served which was not struck.
+
+    `others` are these partitions: trial, fault, partition. It counts as in `_gap`.
+    """
+    if not others:
+        return {}
+    spark = acks.sparkSession
+    theirs = F.broadcast(spark.createDataFrame(list(others), "trial int, fault int, partition int"))
+    told = acks.join(theirs, ["trial", "partition"]).select("trial", "fault", "at_ns")
+    last = ends.join(theirs.select("trial", "fault").distinct(), "trial").select("trial", "fault", "at_ns")
+    begun = F.lag("at_ns").over(Window.partitionBy("trial", "fault").orderBy("at_ns")).alias("begun_ns")
+    gaps = told.unionByName(last).select("trial", "fault", "at_ns", begun)
+    rows = (
+        gaps.join(F.broadcast(faults), ["trial", "fault"])
+        .where("at_ns >= asked_ns and begun_ns < until_ns")
+        .groupBy("trial", "fault")
+        .agg(F.max(F.least("at_ns", "until_ns") - F.col("begun_ns")).alias("gap_ns"))
+        .collect()
+    )
+    return {(row.trial, row.fault): {"others_gap_ns": row.gap_ns} for row in rows}
 
 
 def _served_ns(gap: Any, trial: TrialRecord) -> int | None:  # noqa: ANN401 - a row of Spark

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +19,31 @@ def served_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int]) -> I
         for change in trial.history:
             for one in change["partitions"]:
                 yield {"trial": trial.trial, "at_ns": change["at_ns"] - zero_ns, **_row(one)}
+
+
+def by_others(trials: Iterable[TrialRecord]) -> list[tuple[int, int, int]]:
+    """Return, by trial and place of a fault, each partition that a node served which the fault did not strike.
+
+    As seen last before the fault was asked for; a partition that nobody served then is no one's.
+    """
+    return [
+        (trial.trial, number, partition)
+        for trial in trials
+        for number, fault in enumerate(trial.faults)
+        if fault.get("effect_ns") is not None and isinstance(fault["nodes"], Sequence)
+        for partition, server in _servers(trial.history, fault["asked_ns"]).items()
+        if server not in {None, *fault["nodes"]}
+    ]
+
+
+def _servers(changes: Iterable[Mapping[str, Any]], until_ns: int) -> dict[int, str | None]:
+    """Return who was seen last to serve each partition until then."""
+    return {
+        one["partition"]: server_of(one)
+        for change in changes
+        if change["at_ns"] <= until_ns
+        for one in change["partitions"]
+    }
 
 
 def moved_ns(

@@ -8,7 +8,8 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.window import Windows
-from bench.model import NANOS, STORED
+from bench.model import FOOTPRINT, NANOS, STORED
+from bench.systems.processing import PROCESSOR
 from bench.systems.scraped import COUNTERS, GAUGES
 
 _LATE_NS = NANOS // 2
@@ -21,7 +22,11 @@ _ROUNDED = 1e-9
 
 _ASKED = (*COUNTERS, *GAUGES)
 
-_MACHINE, _MACHINES, _PROCESSES = "machine", "cpu_busy_s", "cpu_s"
+CLIENTS = ("client", PROCESSOR)
+"""Roles of what writes and reads: load processes, and an application between two topics."""
+MACHINE = "machine"
+NO_SERVERS = (MACHINE, "suite", *CLIENTS)
+_MACHINES, _PROCESSES = "cpu_busy_s", "cpu_s"
 """Whoever is the machine, a counter that it is seen for in every look, and one that each process is."""
 
 
@@ -96,7 +101,7 @@ def used(stepped: DataFrame) -> list[Used]:
     found = []
     for row in rows:
         trial, node, told_ns = row["trial"], row["node"], row["took_ns"] or 0
-        whole_ns = seen_ns.get((trial, _MACHINE, _MACHINES), told_ns)
+        whole_ns = seen_ns.get((trial, MACHINE, _MACHINES), told_ns)
         lived_ns = seen_ns.get((trial, node, _PROCESSES), whole_ns)
         if row["metric"] in COUNTERS and lived_ns:
             whole_ns = told_ns * whole_ns / lived_ns
@@ -107,16 +112,24 @@ def used(stepped: DataFrame) -> list[Used]:
     return found
 
 
-def stored(samples: DataFrame) -> dict[int, dict[str, int]]:
-    """Return how much of the disk the files of all servers that keep messages took: the columns STORED, by trial."""
+def levels(samples: DataFrame) -> dict[int, dict[str, int]]:
+    """Return what all servers of a trial had together: the columns STORED and FOOTPRINT, by trial.
+
+    Files on disk are those of servers that keep messages. Null where nobody looked.
+    """
+    names = ("stored_bytes", "rss_bytes", "open_files")
     totals = (
-        samples.where(F.col("metric") == "stored_bytes")
+        samples.where(F.col("metric").isin(*names) & ~F.col("role").isin(*NO_SERVERS))
         .groupBy("trial", "at_ns")
-        .agg(F.sum("value").cast("long").alias("total"))
+        .pivot("metric", list(names))
+        .agg(F.sum("value").cast("long"))
     )
-    figures = zip(STORED, (F.max("total"), F.max_by("total", "at_ns")), strict=True)
-    rows = totals.groupBy("trial").agg(*(figure.alias(name) for name, figure in figures)).collect()
-    return {row["trial"]: {name: row[name] for name in STORED} for row in rows}
+    last = F.max_by("stored_bytes", F.when(F.col("stored_bytes").isNotNull(), F.col("at_ns")))
+    figures = (F.max("stored_bytes"), last, F.max("rss_bytes"), F.max("open_files"))
+    columns = (*STORED, *FOOTPRINT)
+    named = [figure.alias(name) for name, figure in zip(columns, figures, strict=True)]
+    rows = totals.groupBy("trial").agg(*named).collect()
+    return {row["trial"]: {name: row[name] for name in columns} for row in rows}
 
 
 def over_time(stepped: DataFrame) -> DataFrame:

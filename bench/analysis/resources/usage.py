@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from bench.analysis.resources.telemetry import Used
-from bench.model import KEEPERS, NANOS
-from bench.systems.processing import PROCESSOR
+from bench.analysis.resources.telemetry import CLIENTS, MACHINE, NO_SERVERS, Used
+from bench.model import KEEPERS, NANOS, REQUEST_MESSAGES
 
 Row = dict[str, object]
 
-_MACHINE, _SUITE = "machine", "suite"
-_CLIENTS = {"client", PROCESSOR}
-"""Roles of what writes and reads: load processes, and an application between two topics."""
+_SUITE = "suite"
 _FRONT = "broker"
 """The role that clients wait for: it waits for the others itself."""
 _MOVED = {"net_in_bytes", "net_out_bytes"}
@@ -35,16 +32,16 @@ def usage(
     """
     if not rows:
         return {}
-    machine = {row.metric: row.value for row in rows if row.role == _MACHINE}
+    machine = {row.metric: row.value for row in rows if row.role == MACHINE}
     servers = _servers(rows)
-    client = [row for row in rows if row.role in _CLIENTS]
+    client = [row for row in rows if row.role in CLIENTS]
     suite = [row for row in rows if row.role == _SUITE]
     keepers = _keepers(servers)
     flushes, flush_s = _sum(keepers, "flushes"), _sum(keepers, "flush_s")
     flushing = sum(row.metric == "flushes" and row.value > 0 for row in keepers)
     cpu = _sum(servers, "cpu_s")
     client_cpu, suite_cpu = _sum(client, "cpu_s"), _sum(suite, "cpu_s")
-    busy = _sum((row for row in rows if row.role == _MACHINE), "cpu_busy_s", "cpu_steal_s")
+    busy = _sum((row for row in rows if row.role == MACHINE), "cpu_busy_s", "cpu_steal_s")
     moved = _sum(servers, "net_in_bytes", "net_out_bytes")
     front = [row for row in servers if row.role == _FRONT]
     return {
@@ -70,6 +67,7 @@ def usage(
         "flush_ns": _ratio(flush_s, flushes, NANOS),
         "flush_most_ns": _ratio(machine.get("disk_busy_s"), flushes, flushing * NANOS),
         "request_ns": _ratio(_sum(front, "request_s"), _sum(front, "requests"), NANOS),
+        REQUEST_MESSAGES: _ratio(messages_per_s, _sum(front, "requests")),
         "gc_share": _most(servers, "gc_s"),
         "flush_share": _most(keepers, "flush_s"),
     }
@@ -87,7 +85,7 @@ def use_by_role(rows: Iterable[Used]) -> list[Row]:
 
 
 def _servers(rows: Iterable[Used]) -> list[Used]:
-    return [row for row in rows if row.role not in {_MACHINE, _SUITE, *_CLIENTS}]
+    return [row for row in rows if row.role not in NO_SERVERS]
 
 
 def _keepers(servers: Sequence[Used]) -> list[Used]:

@@ -215,6 +215,9 @@ class KafkaAdmin:
                     f"Within {SETTLES_S:g} s {node.name} did not see all in sync: {error}"
                 ) from error
 
+    def lift_expiry(self, topic: Topic) -> None:
+        """See protocols.Admin: what expires is deleted, for every reader."""
+
     def delete_topic(self, topic: Topic) -> None:
         """See protocols.Admin. Brokers free its space a second later (log.segment.delete.delay.ms)."""
         client = self._client()

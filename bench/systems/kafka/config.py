@@ -82,7 +82,7 @@ def prepare(servers: Servers, cluster: Cluster, nodes: Sequence[Node]) -> None:
 def _format(servers: Servers, cluster: Cluster, node: Node, cluster_id: str) -> None:
     data, features = data_folder(node.directory), cluster.settings.get(FEATURES, {})
     if storage.can_copy(cluster.version) and not features:
-        checkpoint = (FOLDER / "bootstrap.checkpoint").read_bytes()
+        checkpoint = (FOLDER / "bootstrap.checkpoint").read_bytes() if node.role == CONTROLLER else None
         storage.format_by_copy(data, cluster_id, node_id(node), checkpoint)
     else:
         class_path = servers.class_path(cluster.version)

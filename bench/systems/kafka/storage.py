@@ -1,8 +1,8 @@
 """A node's storage, formatted without a JVM: what `kafka-storage.sh format` writes, about 1.5 s sooner.
 
-Two files make a formatted log folder: meta.properties (whose cluster and node it is) and bootstrap.checkpoint
-(the first metadata records: feature levels). The latter is alike for every cluster of one Kafka version; the
-one in clusters/kafka belongs to 4.3. Other versions are formatted by Kafka's own tool.
+meta.properties says whose cluster and node a log folder is. A controller has the first metadata records (feature
+levels) beside it, as the first snapshot of the metadata log. They are alike for every cluster of one Kafka version;
+those in clusters/kafka belong to 4.4. Other versions are formatted by Kafka's own tool.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from bench import durable
 from bench.model import Settings, text
 from bench.systems.kafka.tools import run_tool
 
-_CHECKPOINT_OF = "4.3."
+_CHECKPOINT_OF = "4.4."
+_FIRST_SNAPSHOT = "__cluster_metadata-0/00000000000000000000-0000000000.checkpoint"
 _TOOL = "kafka.tools.StorageTool"
 
 
@@ -31,12 +32,13 @@ def can_copy(version: str) -> bool:
     return version.startswith(_CHECKPOINT_OF)
 
 
-def format_by_copy(data: Path, cluster_id: str, node_id: int, checkpoint: bytes) -> None:
-    """Format one node's log folder for a version whose checkpoint is given."""
+def format_by_copy(data: Path, cluster_id: str, node_id: int, checkpoint: bytes | None) -> None:
+    """Format one node's log folder for a version whose checkpoint is given; brokers have none."""
     meta = {"version": 1, "cluster.id": cluster_id, "node.id": node_id, "directory.id": kafka_uuid()}
     lines = "".join(f"{name}={value}\n" for name, value in meta.items())
     durable.write(data / "meta.properties", lines.encode())
-    durable.write(data / "bootstrap.checkpoint", checkpoint)
+    if checkpoint is not None:
+        durable.write(data / _FIRST_SNAPSHOT, checkpoint)
 
 
 def format_by_tool(

@@ -59,5 +59,8 @@ class MemoryAdmin:
     def await_settled(self, topic: Topic) -> None:
         """See protocols.Admin: there is one copy only."""
 
+    def lift_expiry(self, topic: Topic) -> None:
+        """See protocols.Admin: nothing expires."""
+
     def close(self) -> None:
         """See protocols.Admin: nothing to release."""

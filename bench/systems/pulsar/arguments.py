@@ -15,6 +15,7 @@ from typing import Any
 import pulsar
 
 from bench.model import Scalar, Settings
+from bench.systems.pulsar.router import FEWEST_OPEN
 
 
 class Side(StrEnum):
@@ -28,6 +29,8 @@ _METHODS: Mapping[Side, Callable[..., object]] = {
     Side.PRODUCER: pulsar.Client.create_producer,
     Side.CONSUMER: pulsar.Client.subscribe,
 }
+ROUTER = "message_router"
+"""A property that is a function of the client: a scenario gives the name of one of the suite's (router.py)."""
 _ENUMERATIONS = {
     "access_mode": pulsar.ProducerAccessMode,
     "batching_type": pulsar.BatchingType,
@@ -42,6 +45,7 @@ _UNTYPED = {
     "consumer_name": str,
     "initial_sequence_id": int,
     "listener_name": str,
+    ROUTER: str,
     "producer_name": str,
     "subscription_name": str,
     "tls_certificate_file_path": str,
@@ -102,6 +106,8 @@ def why_wrong(side: Side, name: str, value: Scalar) -> str | None:
     if name in _ENUMERATIONS:
         members = sorted(_ENUMERATIONS[name].__members__)
         return None if value in members else f"{name} is one of {', '.join(members)}, not {value}."
+    if name == ROUTER:
+        return None if value == FEWEST_OPEN else f"{name} is {FEWEST_OPEN!r}, not {value!r}."
     default = {**_client_defaults(), **_defaults(_METHODS[side])}[name]
     wanted = _UNTYPED.get(name) or type(default)
     if type(value) is wanted:

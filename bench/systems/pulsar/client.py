@@ -21,6 +21,7 @@ from bench.systems.pulsar.arguments import Side
 from bench.systems.pulsar.connection import attempt, connect, disconnect
 from bench.systems.pulsar.outcomes import CERTAIN_REFUSALS
 from bench.systems.pulsar.records import position, received
+from bench.systems.pulsar.router import FewestOpen
 from bench.systems.pulsar.waiting import Empty, SimpleQueue, first_of
 
 _OK = int(Outcome.OK)
@@ -51,8 +52,19 @@ class PulsarProducers:
         doing = f"Connecting a producer to {topic.name} at {endpoint}"
         self._client = attempt(doing, lambda: connect(endpoint, self._settings))
         create = partial(self._client.create_producer, topics.full_name(topic))
-        made = [attempt(doing, partial(create, **given)) for given in _arguments(self._settings, count)]
-        self._windows = [WindowedProducer(producer) for producer in made] if window > 1 else []
+        given = _arguments(self._settings, count)
+        routers = [
+            FewestOpen(topic.partitions) if each.pop(arguments.ROUTER, None) else None for each in given
+        ]
+        made = [
+            attempt(doing, partial(create, **each, message_router=router))
+            for each, router in zip(given, routers, strict=True)
+        ]
+        self._windows = [
+            WindowedProducer(producer, router)
+            for producer, router in zip(made, routers, strict=True)
+            if window > 1
+        ]
         self.each: Sequence[Producer] = self._windows or [SyncProducer(producer) for producer in made]
 
     def effective(self) -> Settings:
@@ -78,7 +90,7 @@ def _arguments(settings: Settings, count: int) -> list[dict[str, Any]]:
     given = arguments.of_side(Side.PRODUCER, settings)
     name = given.get("producer_name")
     if name is None or count == 1:
-        return [given] * count
+        return [dict(given) for _ in range(count)]
     return [{**given, "producer_name": f"{name}-{number}"} for number in range(count)]
 
 
@@ -116,10 +128,11 @@ class WindowedProducer:
     all that is done there is to put it into a queue. `poll` does the rest.
     """
 
-    __slots__ = ("_numbers", "_open", "_over", "_put", "_send")
+    __slots__ = ("_numbers", "_open", "_over", "_put", "_router", "_send")
 
-    def __init__(self, producer: Any) -> None:  # noqa: ANN401 - pulsar has no types
-        """Send through this producer of the client."""
+    def __init__(self, producer: Any, router: FewestOpen | None = None) -> None:  # noqa: ANN401 - pulsar has no types
+        """Send through this producer of the client; `router` is the one that it was made with."""
+        self._router = router
         self._over: SimpleQueue[Over] = SimpleQueue()
         self._put = self._over.put
         self._open: dict[int, Callable[[Done], None]] = {}
@@ -135,6 +148,8 @@ class WindowedProducer:
             self._send(payload, lambda result, message_id: put((number, result, message_id)))
         except pulsar.PulsarException as error:
             put((number, type(error), None))
+        if self._router is not None:
+            self._open[number] = self._router.tracked(done)
 
     def poll(self, timeout_s: float) -> None:
         """See protocols.Producer."""

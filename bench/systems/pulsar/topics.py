@@ -14,7 +14,8 @@ from bench.systems.pulsar.metadata import TENANT
 
 QUORUMS = "quorums"
 BUNDLES = "bundles"
-POLICIES = ("deduplicationEnabled", "message_ttl_in_seconds")
+TTL = "message_ttl_in_seconds"
+POLICIES = ("deduplicationEnabled", TTL)
 """Namespace policies that a topic may set, by their REST name."""
 SETTINGS = frozenset({QUORUMS, BUNDLES, *POLICIES})
 
