@@ -208,6 +208,7 @@ class Case:
     `group` is the group of storage nodes that it uses, where its cluster has groups. `node_size` is how much of the
     machine each node of a role gets: `cpu` in cores, `network` such as 50mbit (bench/run/node_sizes.py). `capacity` is
     what a search for its capacity needs, in seconds (bench/scenario/capacity_spec.py); empty where there is none.
+    With a `consumer_group` the live consumers are members of one group (bench/systems/membership.py).
     """
 
     system: str
@@ -226,6 +227,7 @@ class Case:
     group: str = ""
     node_size: Mapping[str, Settings] = field(default_factory=dict)
     capacity: Settings = field(default_factory=dict)
+    consumer_group: Settings = field(default_factory=dict)
 
     @property
     def only_waits(self) -> bool:
@@ -315,7 +317,9 @@ ENDS = ("low", "high", "ci_low", "ci_high")
 
 CAPACITY = "capacity_msgs_per_s"
 """The middle of what a trial's search found: the geometric mean of the rate that passed and the one that failed."""
-RATES = ("throughput_msgs_per_s", "throughput_bytes_per_s", CAPACITY)
+CONSUMED = "consumed_msgs_per_s"
+"""What the members of a consumer group had together, each message once."""
+RATES = ("throughput_msgs_per_s", "throughput_bytes_per_s", CAPACITY, CONSUMED)
 TIMES = tuple(
     f"{measure}_{point}_ns" for measure in ("service", "response", "queue", "e2e") for point in _TIMES
 )
@@ -376,6 +380,8 @@ USAGE = ("cpu_per_message_ns", "disk_bytes_per_byte", "network_bytes_per_byte", 
 """What the servers took for each acknowledged message, or each byte of it."""
 STORED = ("stored_most_bytes", "stored_last_bytes")
 """Bytes that the files of all servers hold that keep messages: the most, and when it was last looked at."""
+MEMBERS = ("redelivered", "idle_members", "member_imbalance")
+"""How often members of a group had a message again, how many had none, how many times the mean the busiest one had."""
 FOOTPRINT = ("servers_rss_bytes", "servers_open_files")
 """The most memory that all servers had together, and the most files and connections that they had open."""
 REQUEST_MESSAGES = "messages_per_request"
@@ -385,16 +391,8 @@ CREATE_NS = "create_ns"
 LEDGERS = "ledgers"
 """The most ledgers that a partition of Pulsar had at one time."""
 METRICS = (
-    *RATES,
-    *TIMES,
-    *COUNTERS,
-    *BROKEN,
-    *USAGE,
-    REQUEST_MESSAGES,
-    *STORED,
-    *FOOTPRINT,
-    CREATE_NS,
-    LEDGERS,
+    *(*RATES, *TIMES, *COUNTERS, *BROKEN, *MEMBERS, *USAGE, REQUEST_MESSAGES),
+    *(*STORED, *FOOTPRINT, CREATE_NS, LEDGERS),
 )
 """Columns of results/trials that an expectation may speak of (docs/results.md)."""
 ERRORS = "errors"

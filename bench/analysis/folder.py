@@ -222,6 +222,11 @@ class TrialRecord(_Record):
         return chosen(self.case.settings, self.case.configuration)
 
     @property
+    def grouped(self) -> bool:
+        """Whether its live consumers were members of one group, which shared its messages."""
+        return bool(self.case.configuration.get("consumer_group"))
+
+    @property
     def open_loop(self) -> bool:
         """Whether sends were due by a schedule, so that response time is more than service time."""
         return isinstance(self.load.pacing, list)

@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from bench.analysis import derived, tables
 from bench.analysis.account.consumers import consumer_rows, sums_by_trial
 from bench.analysis.account.delivery import accounts, messages
+from bench.analysis.account.members import member_rows
 from bench.analysis.account.offenders import OFFENCES, STRAY, displaced, listed, offenders, present
 from bench.analysis.account.order import out_of_order, verify_rows
 from bench.analysis.account.readings import reading_rows
@@ -152,6 +153,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
         used=_by_trial(telemetry.used(stepped)),
         levels={} if all(trial.sliced for trial in folder.trials) else telemetry.levels(log.samples),
+        members=member_rows(spark, log, folder.trials),
     )
     whole = [trial.trial for trial in folder.trials if trial.verified]
     parts = [offenders(every, log, verify, whole)] if _any(counted, OFFENCES) else []

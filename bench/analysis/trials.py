@@ -35,6 +35,7 @@ class Counted:
     capacities: Mapping[int, Capacity]
     used: Mapping[int, Sequence[Used]]
     levels: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
+    members: Mapping[int, Row] = field(default_factory=dict)
 
 
 def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> Row:
@@ -62,6 +63,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         **_machine(trial.machine),
         **resources,
         **counted.levels.get(trial.trial, {}),
+        **counted.members.get(trial.trial, {}),
         LEDGERS: trial.most_ledgers,
         CREATE_NS: trial.created_ns,
     }
@@ -186,7 +188,7 @@ def _account(trial: TrialRecord, counted: Counted) -> Row:
         **counted.consumers.get(trial.trial, {}),
     }
     row: Row = {name: account.get(name, 0) for name in COUNTERS}
-    if not trial.load.consumers:
+    if not trial.load.consumers or trial.grouped:
         row |= dict.fromkeys(CONSUMER_COUNTERS)
     if not trial.verified:
         row |= {"unread": row["lost"], "lost": None, "unknown_absent": None, "read_then_gone": None}

@@ -7,7 +7,7 @@ Answers are lines too: {"progress": {â€¦}} any number of times, then {"done": {â
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -119,6 +119,7 @@ class Close:
 class Subscribe:
     """Start live consumers, each of the whole topic; done as soon as messages sent from now on are seen.
 
+    With `group` (its type, and how long a member takes over a message) they share the topic as members of one group.
     Those of several trials may run at a time. Consumers that the same trial had before are closed. Receives are
     recorded below `folder` (<trial>/receives) with stage `live`. Done: {}.
     """
@@ -133,6 +134,7 @@ class Subscribe:
     trial: int
     run: str
     folder: Path
+    group: Settings = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from bench.load.native import spare_collector
 from bench.load.payload import run_hash
 from bench.load.recorder import ReceiveRecorder
 from bench.model import NANOS
+from bench.systems import membership
 from bench.systems.protocols import Consumer, Received, System
 
 _RECEIVE_S = 0.1
@@ -30,8 +31,11 @@ _STILL_NS = NANOS
 class LiveConsumer:
     """One consumer in a thread of its own, from the start until `close`."""
 
-    def __init__(self, consumer: Consumer, recorder: ReceiveRecorder, number: int) -> None:
-        """Start receiving."""
+    def __init__(
+        self, consumer: Consumer, recorder: ReceiveRecorder, number: int, work_s: float = 0.0
+    ) -> None:
+        """Start receiving; each message takes `work_s`."""
+        self._work_s = work_s
         self.recorder = recorder
         self._consumer = consumer
         self._number = number
@@ -81,6 +85,8 @@ class LiveConsumer:
             if not batch:
                 return
             self.recorder.add(batch)
+            if self._work_s:
+                time.sleep(self._work_s * len(batch))
 
 
 class Consumers:
@@ -91,9 +97,9 @@ class Consumers:
         spare_collector()
         self._consumers: list[LiveConsumer] = []
         for number in range(command.consumers):
-            consumer = system.consumer(command.endpoint, command.topic, command.consumer)
             recorder = ReceiveRecorder(command.folder, "live", number, run_hash(command.run), command.trial)
-            self._consumers.append(LiveConsumer(consumer, recorder, number))
+            work_s = membership.work_s(command.group)
+            self._consumers.append(LiveConsumer(_connected(system, command), recorder, number, work_s))
 
     def finish(self, command: Finish, report: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
         """See commands.Finish."""
@@ -128,6 +134,13 @@ class Consumers:
         recorders = [consumer.recorder for consumer in self._consumers]
         least = min((recorder.distinct for recorder in recorders), default=0)
         return {"received": sum(recorder.received for recorder in recorders), "distinct": least}
+
+
+def _connected(system: System, command: Subscribe) -> Consumer:
+    asked = command.endpoint, command.topic, command.consumer
+    if command.group:
+        return system.member(*asked, str(command.group[membership.TYPE]))
+    return system.consumer(*asked)
 
 
 class _Waiting:

@@ -63,6 +63,7 @@ def _configuration(case: Case) -> dict[str, Any]:
         "producer": dict(case.producer),
         "consumer": dict(case.consumer),
         "processor": dict(case.processor),
+        "consumer_group": dict(case.consumer_group),
         "disk": dict(case.disk),
         "telemetry": case.telemetry,
         "faults": [dict(step) for step in case.faults],

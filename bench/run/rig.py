@@ -169,7 +169,9 @@ class Rig:
     def subscribe(self, trial: Trial, topic: Topic, folder: Path) -> None:
         """Begin to consume a topic, if the trial has consumers; what they receive goes to `folder`."""
         if consumers := trial.case.load.consumers:
-            self.consume(Subscribe(**self.reading(trial, topic, folder), consumers=consumers), _SUBSCRIBE_S)
+            reading = self.reading(trial, topic, folder)
+            group = dict(trial.case.consumer_group)
+            self.consume(Subscribe(**reading, consumers=consumers, group=group), _SUBSCRIBE_S)
 
     def catch_up(self, number: int, expected: int, pause_s: float = 0.0) -> None:
         """End the consumers of trial `number` once they have what is expected, or nothing has come for a while.

@@ -78,6 +78,7 @@ def _settings(scenario: Scenario, spec: SystemSpec) -> dict[Key, Scalar | list[S
         "producer": spec.producer,
         "consumer": spec.consumer,
         "processor": spec.processor,
+        "consumer_group": spec.consumer_group,
         "disk": _disk(scenario),
         _SIZE: {
             f"{role}.{name}": value
@@ -126,6 +127,7 @@ def _case(
         consumer=owned("consumer"),
         load=_load(scenario, owned("load"), interleaved=scenario.interleaved(spec)),
         processor=owned("processor"),
+        consumer_group=owned("consumer_group"),
         disk=owned("disk"),
         telemetry=bool(given["load", "telemetry"]),
         faults=tuple(spec.faults),

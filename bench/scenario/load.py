@@ -28,6 +28,7 @@ _FREE_FORM = {
         "producer",
         "consumer",
         "processor",
+        "consumer_group",
         "broker",
         "controller",
         "bookie",

@@ -227,6 +227,11 @@ class SystemSpec(Strict):
         description="An application between two topics: when it settles (Kafka `commit`: before, after, transaction; "
         "Pulsar `acknowledge`: before, after, deduplicated), `batch`, `work_ms`.",
     )
+    consumer_group: Properties = Field(
+        default_factory=dict,
+        description="The consumers share the messages as members of one group: its `type` (Kafka: classic, consumer, "
+        "share; Pulsar: Exclusive, Failover, Shared), `work_ms` of each over a message.",
+    )
     without: list[Omission] = Field(
         default_factory=list, description="Points of the sweep that are left out, with the reason."
     )
@@ -410,7 +415,10 @@ class Scenario(Strict):
     topic: Annotated[TopicSpec, _about("What the topic is on every system.")] = TopicSpec()
     load: Annotated[LoadSpec, _about("What the producers do.")] = LoadSpec()
     consumers: Annotated[
-        SweptCountOrNone, _about("How many live consumers; each gets every message; a list is swept.")
+        SweptCountOrNone,
+        _about(
+            "How many live consumers; each gets every message, or its part in a consumer_group; a list is swept."
+        ),
     ] = 1
     disk: Annotated[DiskSpec | None, _about("What an fsync costs on every server.")] = None
     telemetry: Annotated[
@@ -471,7 +479,10 @@ class Scenario(Strict):
         counts = self.consumers if isinstance(self.consumers, list) else [self.consumers]
         for wrong, message in (
             (open_loop, "capacity finds the rate itself: leave load.rate and load.schedule out"),
-            (broken, "capacity needs trials in slices: leave messages, faults and processor out"),
+            (
+                broken,
+                "capacity needs trials in slices: leave messages, faults, processor and consumer_group out",
+            ),
             (0 in counts, "capacity judges the time to a consumer: set consumers to 1 or more"),
         ):
             if wrong:
@@ -481,7 +492,7 @@ class Scenario(Strict):
     def interleaved(self, system: SystemSpec) -> bool:
         """Return whether a system's trials are measured in slices: nothing breaks, and the load is one all along."""
         contiguous = self.messages is not None or self.load.schedule is not None
-        return not contiguous and not system.faults and not system.processor
+        return not contiguous and not system.faults and not system.processor and not system.consumer_group
 
 
 def json_schema() -> dict[str, Any]:

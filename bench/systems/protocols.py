@@ -227,6 +227,13 @@ class System(Protocol):
         was received when `close` returns.
         """
 
+    def member(self, endpoint: str, topic: Topic, case_consumer: Settings, kind: str) -> Consumer:
+        """Connect a live consumer that shares the topic's messages with the other members of one group.
+
+        `kind` says how: one of the system's own types (membership.py). The group begins at the earliest message. What a
+        call of `receive` returned counts as processed with the next call. Raises LoadError.
+        """
+
     def read_all(
         self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float, expected: int
     ) -> Iterator[Sequence[Received]]:

@@ -7,8 +7,9 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain, pairwise
 from pathlib import Path
 from threading import Thread
@@ -20,6 +21,8 @@ import pytest
 from bench.errors import ClusterError, LoadError
 from bench.load.processor import Process, write
 from bench.model import Outcome, Settings, Topic
+from bench.systems.kafka import settings as kafka_settings
+from bench.systems.memory import members as memory_members
 from bench.systems.protocols import (
     NOT_GIVEN,
     Admin,
@@ -32,11 +35,17 @@ from bench.systems.protocols import (
     System,
 )
 from bench.systems.pulsar import client as pulsar_client
+from bench.systems.pulsar import settings as pulsar_settings
 from bench.systems.pulsar.topics import TTL
 from bench.systems.scraped import COUNTERS, GAUGES, Scrape
 from bench.telemetry.scraping import Reader
 
 DEADLINE_S = 60.0
+GROUP_TYPES = {
+    "memory": memory_members.TYPES,
+    "kafka": kafka_settings.GROUP_TYPES,
+    "pulsar": pulsar_settings.GROUP_TYPES,
+}
 TOO_LARGE = bytes(8 << 20)
 
 
@@ -240,6 +249,30 @@ def test_a_group_that_only_began_has_all_that_came_after_it(live_system: LiveSys
 
     with closing(live_system.system.consumer(live_system.endpoint, topic, {}, "stopped")) as consumer:
         assert numbers_by_partition(receive(consumer, 10)) == sent_by_partition(sends)
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_members_of_a_group_have_each_message_once(live_system: LiveSystem, place: int) -> None:
+    kinds = GROUP_TYPES[live_system.system.name]
+    if place >= len(kinds):
+        pytest.skip("there are fewer types of group")
+    topic = live_system.topic(4)
+    sends = send_sync(live_system, topic, 40)
+    join = partial(live_system.system.member, live_system.endpoint, topic, {}, kinds[place])
+    received: list[Received] = []
+
+    with ExitStack() as stack:
+        count = 1 if kinds[place] == "Exclusive" else 2
+        members = [stack.enter_context(closing(join())) for _ in range(count)]
+        deadline = time.monotonic() + DEADLINE_S
+        while len(received) < 40 and time.monotonic() < deadline:
+            received += [message for member in members for message in member.receive(0.2)]
+        received += [message for member in members for message in member.receive(1.0)]
+
+    assert len(received) == 40
+    assert {part: sorted(those) for part, those in numbers_by_partition(received).items()} == {
+        part: sorted(those) for part, those in sent_by_partition(sends).items()
+    }
 
 
 def test_a_live_consumer_sees_what_is_sent_from_then_on(live_system: LiveSystem) -> None:

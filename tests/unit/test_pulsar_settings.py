@@ -123,7 +123,10 @@ def test_a_misspelt_setting_is_shown_with_the_nearest_name(
         (replace(SOUND, producer={"compression_type": "GZIP"}), "compression_type is one of LZ4, NONE"),
         (replace(SOUND, producer={"send_timeout_millis": "1s"}), "is of the type int, and '1s' is not"),
         (replace(SOUND, producer={"batching_enabled": 1}), "is of the type bool, and 1 is not"),
-        (replace(SOUND, producer={"message_router": "by key"}), "message_router is 'fewest open', not 'by key'"),
+        (
+            replace(SOUND, producer={"message_router": "by key"}),
+            "message_router is 'fewest open', not 'by key'",
+        ),
         (replace(SOUND, consumer={"consumer_type": "Solo"}), "consumer_type is one of Exclusive"),
         (
             replace(SOUND, producer={"batching_enabled": True, "chunking_enabled": True}),

@@ -33,9 +33,10 @@ def consumer_rows(
 ) -> list[Row]:
     """Give the rows of the table `consumers`: a row a trial, live consumer and partition that has a count but 0.
 
-    Trials without live consumers cost nothing; those with a clean account cost one exchange of their receives.
+    Trials without live consumers cost nothing, nor do those with members of a group, which have a part each; those with
+    a clean account cost one exchange of their receives.
     """
-    consumed = [trial for trial in trials if trial.load.consumers]
+    consumed = [trial for trial in trials if trial.load.consumers and not trial.grouped]
     if not consumed:
         return []
     numbers = [trial.trial for trial in consumed]

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bench.model import CAPACITY
+from bench.model import CAPACITY, CONSUMED
 from bench.statistics.interval import values_by_case
 from bench.statistics.round_ratios import Groups, RoundRatio, RoundRatios, relative_half_width
 from bench.statistics.slice_series import SliceSeries
@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 _BOTH = ("service_p50_ns", "service_p99_ns", "e2e_p50_ns")
 _CLOSED = ("throughput_msgs_per_s",)
 _OPEN = ("response_p50_ns", "response_p99_ns")
-METRICS = (*_CLOSED, *_BOTH[:2], *_OPEN, _BOTH[2], CAPACITY)
+METRICS = (*_CLOSED, *_BOTH[:2], *_OPEN, _BOTH[2], CAPACITY, CONSUMED)
 """The figures that have a ratio, in the order of the table; throughput in closed loops, response times in open ones."""
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bench import numbers
 from bench.guarantee import Guarantee, chosen, copies_of
-from bench.model import CAPACITY, EMULATED_FSYNC, NANOS, TIMES
+from bench.model import CAPACITY, CONSUMED, EMULATED_FSYNC, NANOS, TIMES
 from bench.report import sweep
 from bench.report.answer.effect import Effect
 from bench.report.presentation import Labels
@@ -162,7 +162,7 @@ class Configurations:
             return Measure.TIME
         if metric == BYTES:
             return Measure.BYTES
-        if metric == CAPACITY:
+        if metric in {CAPACITY, CONSUMED}:
             return Measure.RATE
         if metric != RATE:
             return None
@@ -229,7 +229,7 @@ def figure(value: float | None, metric: str) -> Figure:
         return Figure(
             bytes=numbers.NOTHING if not value or numbers.absent(value) else numbers.rate(value / _MEGA)
         )
-    if metric not in {RATE, CAPACITY}:
+    if metric not in {RATE, CAPACITY, CONSUMED}:
         return Figure(time=numbers.duration(value))
     known = value is not None and not numbers.absent(value) and value > 0
     return Figure(

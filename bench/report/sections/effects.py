@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.model import CAPACITY
+from bench.model import CAPACITY, CONSUMED
 from bench.report import sweep
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Table, case_table, without_empty
@@ -39,6 +39,7 @@ METRICS = (
     Metric("service_p99_ns", "service time, p99", "longer", "shorter"),
     Metric("e2e_p50_ns", "end to end, p50", "longer", "shorter"),
     Metric(CAPACITY, "capacity", "higher", "lower"),
+    Metric(CONSUMED, "consumed", "more", "less"),
 )
 """In the order in which they lead: the first that a run has stands in the tables of cases."""
 

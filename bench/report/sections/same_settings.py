@@ -19,7 +19,16 @@ from bench.report.table import Cell, Column, Row, Table
 _RATE = "throughput_msgs_per_s"
 _UNMODIFIED = "as is"
 _SAME_DISK = (None, _UNMODIFIED)
-_CONFIGURED = ("version", "partitions", "topic", "producer", "consumer", "processor", "cluster_settings")
+_CONFIGURED = (
+    "version",
+    "partitions",
+    "topic",
+    "producer",
+    "consumer",
+    "processor",
+    "consumer_group",
+    "cluster_settings",
+)
 """What of a case's configuration is a setting; the rest of it, such as the number of nodes, may differ."""
 _LOADED = ("producers", "consumers", "message_bytes", "pacing", "window")
 _WORDS = {"heap_mib": "heaps", "jit": "JIT", "telemetry": "telemetry"}

@@ -16,7 +16,7 @@ from bench.errors import LoadError
 from bench.model import Outcome, Scalar, Settings, Topic, text
 from bench.systems.kafka import topics
 from bench.systems.kafka.outcomes import certain_refusals
-from bench.systems.kafka.records import Record, consume, leave, poll
+from bench.systems.kafka.records import Record, consume, leave, poll, received
 from bench.systems.kafka.settings import client_config, client_properties, lookup, merged
 from bench.systems.protocols import NOT_GIVEN, Done, Received
 
@@ -214,9 +214,9 @@ class KafkaConsumer:
             return ()
         rest = consume(self._consumer, _BATCH, 0)
         later = time.monotonic_ns()
-        received = [_received(message, now) for message in _sound([first])]
-        received += [_received(message, later) for message in _sound(rest)]
-        return received
+        batch = [received(message, now) for message in _sound([first])]
+        batch += [received(message, later) for message in _sound(rest)]
+        return batch
 
     def close(self) -> None:
         """See protocols.Consumer."""
@@ -277,7 +277,3 @@ def _sound(polled: Sequence[Record]) -> Iterator[Record]:
             yield message
         elif error.fatal() or error.name() == "TOPIC_AUTHORIZATION_FAILED":
             raise LoadError(f"The consumer can't go on: {error.name()}, {error.str()}")
-
-
-def _received(message: Record, now: int) -> Received:
-    return Received(message.value(), now, message.partition(), NOT_GIVEN, message.offset(), NOT_GIVEN)

@@ -6,7 +6,9 @@ import threading
 from collections.abc import Sequence
 from typing import Protocol, cast
 
-from confluent_kafka import Consumer, KafkaError
+from confluent_kafka import Consumer, KafkaError, ShareConsumer
+
+from bench.systems.protocols import NOT_GIVEN, Received
 
 _LEAVE_S = 10.0
 
@@ -31,7 +33,12 @@ def poll(consumer: Consumer, timeout_s: float) -> Record | None:
     return cast("Record | None", consumer.poll(timeout_s))
 
 
-def leave(consumer: Consumer) -> None:
+def received(message: Record, now_ns: int) -> Received:
+    """Return a record as the suite has it, received now."""
+    return Received(message.value(), now_ns, message.partition(), NOT_GIVEN, message.offset(), NOT_GIVEN)
+
+
+def leave(consumer: Consumer | ShareConsumer) -> None:
     """Close a consumer. One that does not come back within 10 s is left to itself: no later call waits for it.
 
     Where brokers are gone, librdkafka may wait in there for ever (its issues 4519 and, in Python, 1667).

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaException, Producer
 
 from bench import numbers
 from bench.model import Case, Scalar, Settings, text
-from bench.systems import processing
+from bench.systems import membership, processing
 from bench.systems.kafka.config import FOLDER, copies
 from bench.systems.kafka.features import FEATURES
 from bench.systems.kafka.nodes import BROKER, CONTROLLER, MOST_NODES, ROLES, ZOOKEEPER
@@ -21,6 +21,8 @@ COMMIT = "commit"
 TRANSACTION = "transaction"
 COMMITS = (BEFORE, AFTER, TRANSACTION)
 """When a processor commits what it has read: bench/systems/kafka/processor.py."""
+CLASSIC, NEW, SHARE = GROUP_TYPES = ("classic", "consumer", "share")
+"""How a group's members share messages: bench/systems/kafka/members.py."""
 
 _SERVERS_OWN = frozenset({
     "process.roles",
@@ -146,6 +148,7 @@ def owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     yield "producer", case.producer, _client_names("P")
     yield "consumer", case.consumer, _client_names("C")
     yield PROCESSOR, case.processor, processing.names(COMMIT)
+    yield membership.GROUP, case.consumer_group, membership.NAMES
 
 
 def pause_s(case: Case) -> float:
@@ -156,7 +159,7 @@ def pause_s(case: Case) -> float:
 
 def check(case: Case) -> list[str]:
     """Say why this case cannot exist, in full sentences; of one whose values are no values, only that."""
-    checks = (_version, _nodes, _copies, _acks, _sizes, _kept, _own, _twice, _refused, _processor)
+    checks = (_version, _nodes, _copies, _acks, _sizes, _kept, _own, _twice, _refused, _processor, _group)
     return [*_values(case)] or [sentence for check_one in checks for sentence in check_one(case)]
 
 
@@ -261,6 +264,10 @@ def _own(case: Case) -> Iterator[str]:
 
 def _processor(case: Case) -> Iterator[str]:
     yield from processing.why_wrong(case.processor, COMMIT, COMMITS)
+
+
+def _group(case: Case) -> Iterator[str]:
+    yield from membership.why_wrong(case.consumer_group, GROUP_TYPES)
 
 
 def _twice(case: Case) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench.model import Case, Cluster, Node, Settings, Topic
-from bench.systems.kafka import config, full_read, hints, metrics, nodes, processor, ready, settings
+from bench.systems.kafka import config, full_read, hints, members, metrics, nodes, processor, ready, settings
 from bench.systems.kafka.admin import KafkaAdmin
 from bench.systems.kafka.client import GroupConsumer, KafkaConsumer, KafkaProducers
 from bench.systems.properties import unknown
@@ -87,6 +87,10 @@ class Kafka:
         if group:
             return GroupConsumer(endpoint, topic, case_consumer, group)
         return KafkaConsumer(endpoint, topic, case_consumer)
+
+    def member(self, endpoint: str, topic: Topic, case_consumer: Settings, kind: str) -> Consumer:
+        """See protocols.System."""
+        return members.member(endpoint, topic, case_consumer, kind)
 
     def read_all(
         self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float, expected: int

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from bench.model import Case, Scalar, Settings
+from bench.systems import membership
 from bench.systems.memory.client import MAX_MESSAGE_BYTES
 from bench.systems.memory.faults import NAMES, SHARES
+from bench.systems.memory.members import TYPES
 
 
 def owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
@@ -16,11 +18,16 @@ def owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     yield "producer", case.producer, NAMES
     yield "consumer", case.consumer, ()
     yield "processor", case.processor, ()
+    yield membership.GROUP, case.consumer_group, membership.NAMES
 
 
 def check(case: Case) -> list[str]:
     """Say why this case cannot exist, in full sentences."""
-    return [*_partitions(case), *_size(case), *_seed(case), *_delay(case), *_shares(case)]
+    return [*_partitions(case), *_size(case), *_seed(case), *_delay(case), *_shares(case), *_group(case)]
+
+
+def _group(case: Case) -> Iterator[str]:
+    yield from membership.why_wrong(case.consumer_group, TYPES)
 
 
 def _partitions(case: Case) -> Iterator[str]:

@@ -9,6 +9,7 @@ from bench.errors import LoadError
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.memory import client, settings
 from bench.systems.memory.admin import MemoryAdmin
+from bench.systems.memory.members import MemoryMember
 from bench.systems.properties import unknown
 from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
 
@@ -91,6 +92,16 @@ class Memory:
     ) -> Consumer:
         """See protocols.System."""
         return client.MemoryConsumer(Path(endpoint) / topic.name, topic, group)
+
+    def member(
+        self,
+        endpoint: str,
+        topic: Topic,
+        case_consumer: Settings,  # noqa: ARG002
+        kind: str,  # noqa: ARG002 - there is one
+    ) -> Consumer:
+        """See protocols.System."""
+        return MemoryMember(Path(endpoint) / topic.name, topic)
 
     def read_all(
         self,

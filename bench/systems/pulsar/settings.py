@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from bench.model import Case, Scalar, Settings
-from bench.systems import processing
+from bench.systems import membership, processing
 from bench.systems.processing import AFTER, BEFORE, PROCESSOR
 from bench.systems.properties import listed, misvalued
 from bench.systems.pulsar import arguments, topics
@@ -17,6 +17,9 @@ ACKNOWLEDGE = "acknowledge"
 DEDUPLICATED = "deduplicated"
 ACKNOWLEDGES = (BEFORE, AFTER, DEDUPLICATED)
 """When a processor acknowledges what it has read: bench/systems/pulsar/processor.py."""
+_EXCLUSIVE = "Exclusive"
+GROUP_TYPES = (_EXCLUSIVE, "Failover", "Shared")
+"""How a subscription's consumers share messages."""
 
 _SERVERS_OWN = {
     ZOOKEEPER: frozenset({"clientPort", "clientPortAddress", "dataDir", "dataLogDir"}),
@@ -74,6 +77,7 @@ def owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     yield "producer", case.producer, arguments.names(Side.PRODUCER)
     yield "consumer", case.consumer, arguments.names(Side.CONSUMER)
     yield PROCESSOR, case.processor, processing.names(ACKNOWLEDGE)
+    yield membership.GROUP, case.consumer_group, membership.NAMES
 
 
 def pause_s(case: Case) -> float:
@@ -84,7 +88,7 @@ def pause_s(case: Case) -> float:
 
 def check(case: Case) -> list[str]:
     """Say why this case cannot exist, in full sentences; of one whose values are no values, only that."""
-    checks = (_nodes, _topic, _quorums, _size, _sessions, _own, _client, _processor)
+    checks = (_nodes, _topic, _quorums, _size, _sessions, _own, _client, _processor, _group)
     return [*_values(case)] or [sentence for check_one in checks for sentence in check_one(case)]
 
 
@@ -177,6 +181,12 @@ def _client(case: Case) -> Iterator[str]:
                 yield f"The {side}'s {wrong}"
     if case.producer.get("batching_enabled") and case.producer.get("chunking_enabled"):
         yield "The producer's batching_enabled and chunking_enabled exclude each other."
+
+
+def _group(case: Case) -> Iterator[str]:
+    yield from membership.why_wrong(case.consumer_group, GROUP_TYPES)
+    if case.consumer_group.get(membership.TYPE) == _EXCLUSIVE and case.load.consumers > 1:
+        yield f"An exclusive subscription takes one consumer, not {case.load.consumers}."
 
 
 def _processor(case: Case) -> Iterator[str]:

@@ -21,6 +21,7 @@ from bench.systems.pulsar import (
 )
 from bench.systems.pulsar.admin import PulsarAdmin
 from bench.systems.pulsar.client import PulsarConsumer, PulsarProducers
+from bench.systems.pulsar.members import Member
 from bench.systems.scraped import Scrape
 from bench.systems.servers import Servers
 
@@ -93,6 +94,10 @@ class Pulsar:
     def consumer(self, endpoint: str, topic: Topic, case_consumer: Settings, group: str = "") -> Consumer:
         """See protocols.System."""
         return PulsarConsumer(endpoint, topic, case_consumer, group)
+
+    def member(self, endpoint: str, topic: Topic, case_consumer: Settings, kind: str) -> Consumer:
+        """See protocols.System."""
+        return Member(endpoint, topic, case_consumer, kind)
 
     def read_all(
         self, endpoint: str, topic: Topic, case_consumer: Settings, deadline_s: float, expected: int

@@ -1,0 +1,71 @@
+"""What the members of a consumer group had of a trial's messages: how many in all, how often again, how evenly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+from bench.analysis.account.delivery import MESSAGE
+from bench.analysis.folder import TrialRecord
+from bench.analysis.log import EventLog
+from bench.model import CONSUMED, NANOS
+
+Row = dict[str, Any]
+
+
+def member_rows(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> dict[int, Row]:
+    """Return the columns CONSUMED and MEMBERS of the trials whose consumers were members of one group, by trial.
+
+    What counts was received in the window. A message that came to a member again, or to another one, is redelivered.
+    Members that had none are idle; the busiest had `member_imbalance` times the mean of all.
+    """
+    grouped = {trial.trial: trial for trial in trials if trial.grouped and trial.window is not None}
+    if not grouped:
+        return {}
+    windows = F.broadcast(
+        spark.createDataFrame(
+            [
+                (number, one.window.start_ns, one.window.end_ns)
+                for number, one in grouped.items()
+                if one.window
+            ],
+            "trial int, start_ns long, end_ns long",
+        )
+    )
+    received = (
+        log.receives.where("stage = 'live'")
+        .join(windows, "trial")
+        .where("received_ns >= start_ns and received_ns < end_ns")
+    )
+    messages = {row["trial"]: row for row in _messages(received).collect()}
+    members: dict[int, list[int]] = {}
+    for row in received.groupBy("trial", "consumer").count().collect():
+        members.setdefault(row["trial"], []).append(row["count"])
+    return {
+        number: _row(trial, messages.get(number), members.get(number, []))
+        for number, trial in grouped.items()
+    }
+
+
+def _messages(received: DataFrame) -> DataFrame:
+    """Count each trial's messages, and the receives of those that had been received."""
+    once = received.groupBy(*MESSAGE).agg(F.count("*").alias("times"))
+    return once.groupBy("trial").agg(
+        F.count("*").alias("messages"), (F.sum("times") - F.count("*")).alias("again")
+    )
+
+
+def _row(trial: TrialRecord, counted: Any, members: list[int]) -> Row:  # noqa: ANN401 - a row of Spark
+    window = trial.window
+    count = trial.load.consumers or len(members)
+    length_ns = window.end_ns - window.start_ns if window else 0
+    had = counted["messages"] if counted else 0
+    return {
+        CONSUMED: had * NANOS / length_ns if length_ns else None,
+        "redelivered": counted["again"] if counted else 0,
+        "idle_members": count - len(members),
+        "member_imbalance": max(members) * count / sum(members) if members else None,
+    }

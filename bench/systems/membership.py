@@ -1,0 +1,36 @@
+"""A consumer group whose members share a topic's messages, each taking its time over every one of them.
+
+How they share them is each system's own: Kafka's kinds of group, Pulsar's types of subscription.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from bench.model import Settings
+
+GROUP = "consumer_group"
+"""The key of a scenario that makes a system's consumers members of one group."""
+TYPE, WORK = "type", "work_ms"
+NAMES = frozenset({TYPE, WORK})
+
+
+def work_s(settings: Settings) -> float:
+    """Return how long a member takes over a message, in seconds."""
+    return float(settings.get(WORK, 0)) / 1000
+
+
+def group_id(topic: str) -> str:
+    """Return the group's name (Pulsar: the subscription's)."""
+    return f"bench-group-{topic}"
+
+
+def why_wrong(settings: Settings, types: Collection[str]) -> Iterator[str]:
+    """Say in full sentences what is wrong with a scenario's `consumer_group`; nothing where there is none."""
+    if not settings:
+        return
+    if settings.get(TYPE) not in types:
+        yield f"A {GROUP} needs a {TYPE}, one of {', '.join(types)}, not {settings.get(TYPE)}."
+    work_ms = settings.get(WORK, 0)
+    if not isinstance(work_ms, (int, float)) or isinstance(work_ms, bool) or work_ms < 0:
+        yield f"The {GROUP}'s {WORK} is a number of milliseconds from 0 on, not {work_ms}."
