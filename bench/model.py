@@ -125,7 +125,7 @@ class Cluster:
 
     `nodes` counts nodes by role; `settings` holds server properties by role, under their own names. With `processor`
     a node more runs an application (bench/load/processor.py); with `own_disks` each server's data lie on a file system
-    of their own; with `fsync_gates` each fsync can be held.
+    of their own; with `fsync_gates` each fsync can be held; with `memory_groups` each node's memory can be limited.
 
     With `groups` its storage nodes stand in groups, each with all the nodes of its roles and settings of its own: by
     group, then by role. Cases that differ in nothing else then share a cluster (Case.group).
@@ -140,6 +140,7 @@ class Cluster:
     processor: bool = False
     own_disks: bool = False
     fsync_gates: bool = False
+    memory_groups: bool = False
     groups: Mapping[str, Mapping[str, Settings]] = field(default_factory=dict)
 
     def settings_of(self, group: str) -> dict[str, Settings]:
@@ -399,7 +400,12 @@ ERRORS = "errors"
 """What an expectation may speak of beside them: the sends that ended with one error (results/errors)."""
 STEP_NS = "step_ns"
 """The same: the time from one step of a trial's faults to a later one."""
-READING_METRICS = ("found", "missing")
+SLOWED = ("send", "e2e")
+READING_METRICS = (
+    *("found", "missing"),
+    *(f"{name}_p99_{when}_ns" for name in SLOWED for when in ("before", "during")),
+    *(f"{name}_slowdown" for name in SLOWED),
+)
 """Columns of results/readings that an expectation about one `reading` may speak of."""
 FAULT_METRICS = (
     *("first_failed_ns", "first_acked_ns", "first_received_ns", "ack_gap_ns", "live_gap_ns"),

@@ -169,7 +169,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
         faults=fault_rows(folder.trials, first_ns, availability(spark, log, folder.trials)),
         served=list(served_rows(folder.trials, first_ns)),
-        readings=reading_rows(spark, log, folder.trials, first_ns),
+        readings=reading_rows(spark, log, every, folder.trials, first_ns),
         parts=service_by_part(sends),
     )
 

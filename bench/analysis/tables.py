@@ -26,6 +26,7 @@ from bench.model import (
     LEDGERS,
     MEMBERS,
     RATES,
+    READING_METRICS,
     REQUEST_MESSAGES,
     SHARES,
     STORED,
@@ -215,6 +216,7 @@ READINGS: _Fields = {
     "group": _TEXT,
     **dict.fromkeys(("asked_ns", "received", "acked", "found", "missing"), _LONG),
     **dict.fromkeys(("missing_first_ns", "missing_last_ns"), _LONG),
+    **{name: _REAL if name.endswith("slowdown") else _LONG for name in READING_METRICS[2:]},
     "reason": _TEXT,
 }
 SERVED: _Fields = {

@@ -1,4 +1,4 @@
-"""How much of the machine each node of a cluster gets: a share of the CPU, a link of some width."""
+"""How much of the machine each node of a cluster gets: a share of the CPU, memory, a link of some width."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 import psutil
 
 from bench.backends.cpu_quota import CpuQuotas
+from bench.backends.memory_limit import MemoryLimits
 from bench.backends.netns import Network
 from bench.model import Node
 
@@ -14,16 +15,33 @@ from bench.model import Node
 class NodeLimits:
     """The limits of one cluster's nodes. They hold for a node that is started again, too. Close it after the nodes."""
 
-    def __init__(self, network: Network | None, pid: Callable[[Node], int]) -> None:
-        """Limit nobody yet; `pid` returns the process id of a node. Raises FaultError where it does not run."""
+    def __init__(
+        self, network: Network | None, pid: Callable[[Node], int], *, memory_groups: bool = False
+    ) -> None:
+        """Limit nobody yet; `pid` returns the process id of a node. Raises FaultError where it does not run.
+
+        With `memory_groups` each node's memory is counted from its start on, so that it can be limited.
+        """
         self._network = network
         self._pid = pid
         self._quotas: CpuQuotas | None = None
+        self._memory = MemoryLimits() if memory_groups else None
 
     def started(self, node: Node, pid: int) -> None:
-        """Hold a process that was just started to its node's share of the CPU, if it has one."""
+        """Hold a process that was just started to its node's share of the CPU, if it has one, and to its memory."""
         if self._quotas is not None and node.name in self._quotas:
             self._quotas.add(node.name, pid)
+        if self._memory is not None:
+            self._memory.add(node.name, pid)
+
+    def limit_memory(self, node: Node, size: float | None) -> None:
+        """Let a node have so many bytes; None: as many as there are. Raises SetupError where it has more."""
+        if self._memory is not None:
+            self._memory.limit(node.name, size)
+
+    def memory_in_force(self, node: Node) -> float | None:
+        """Return how many bytes the kernel lets a node have that has a limit; None where no memory is counted."""
+        return None if self._memory is None else self._memory.in_force(node.name)
 
     def limit_cpu(self, node: Node, cores: float | None) -> None:
         """Let a node have so many cores; None: all. Raises SetupError where the kernel refuses that."""
@@ -52,5 +70,6 @@ class NodeLimits:
 
     def close(self) -> None:
         """Remove the control groups."""
-        if self._quotas is not None:
-            self._quotas.close()
+        for limits in (self._quotas, self._memory):
+            if limits is not None:
+                limits.close()

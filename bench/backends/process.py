@@ -33,10 +33,18 @@ _RESTARTED_S = 25.0
 class ProcessBackend:
     """Starts and stops the nodes of one cluster. Close it whatever happens."""
 
-    def __init__(self, nodes: Sequence[Node], disks: Sequence[Path] = (), *, gated: bool = False) -> None:
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        disks: Sequence[Path] = (),
+        *,
+        gated: bool = False,
+        memory_groups: bool = False,
+    ) -> None:
         """Lay the network, and a file system of its own at each of `disks`; nothing is started yet.
 
-        With `gated` every node's fsyncs pass a gate, which can hold them.
+        With `gated` every node's fsyncs pass a gate, which can hold them. With `memory_groups` each node's memory can
+        be limited.
         """
         self._gates = Gates() if gated else None
         self._supervision: Supervision | None = None
@@ -45,7 +53,9 @@ class ProcessBackend:
         self._away: set[str] = set()
         self._disks = OwnDisks()
         self._network = Network(nodes) if nodes else None
-        self.limits = NodeLimits(self._network, lambda node: self._running(node).pid)
+        self.limits = NodeLimits(
+            self._network, lambda node: self._running(node).pid, memory_groups=memory_groups
+        )
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         try:
             self._disks.make(disks)

@@ -31,7 +31,11 @@ def checked(loaded: Loaded, case: Case) -> Case:
     if case.disk and node_sizes.FSYNC in limits:
         raise loaded.error(("disk",), f"{case.system} has node_size with fsync; give one or the other")
     own_disks, gated = node_sizes.DISK_WRITE in limits, bool(case.disk) or node_sizes.FSYNC in limits
-    case = replace(case, cluster=replace(case.cluster, own_disks=own_disks, fsync_gates=gated))
+    memory = node_sizes.MEMORY in limits
+    case = replace(
+        case,
+        cluster=replace(case.cluster, own_disks=own_disks, fsync_gates=gated, memory_groups=memory),
+    )
     if not case.faults:
         return case
     try:

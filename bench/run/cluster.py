@@ -95,7 +95,7 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         stack.callback(_keep_logs, every, logs)
         disks = [side.data_folder(node) for node in servers] if spec.own_disks else []
-        backend = ProcessBackend(every, disks, gated=spec.fsync_gates)
+        backend = ProcessBackend(every, disks, gated=spec.fsync_gates, memory_groups=spec.memory_groups)
         stack.callback(backend.close)
         ports.check_free(every)
         begun = time.monotonic()

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
-from bench.backends import cpu_quota, disk_rate, fsync_gate, gates, link_rate
+from bench.backends import cpu_quota, disk_rate, fsync_gate, gates, link_rate, memory_limit
 from bench.backends.process import ProcessBackend
 from bench.model import NANOS, Node, Scalar, Settings
-from bench.scenario.values import bytes_per_s, disk_bytes_per_s, seconds
+from bench.scenario.values import bytes_per_s, disk_bytes_per_s, memory_bytes, seconds
 
-CPU, NETWORK, DISK_WRITE, FSYNC = "cpu", "network", "disk_write", "fsync"
+CPU, MEMORY, NETWORK, DISK_WRITE, FSYNC = "cpu", "memory", "network", "disk_write", "fsync"
 Sizes: TypeAlias = Mapping[str, Settings]
 """What each node of a role gets, by role."""
 Measured: TypeAlias = Any
@@ -20,12 +20,14 @@ Measured: TypeAlias = Any
 
 _NUMBERS: Mapping[str, Callable[[Any], float]] = {
     CPU: float,
+    MEMORY: memory_bytes,
     NETWORK: bytes_per_s,
     DISK_WRITE: disk_bytes_per_s,
     FSYNC: seconds,
 }
 _WHY_NOT: Mapping[str, Callable[[], str | None]] = {
     CPU: cpu_quota.why_not,
+    MEMORY: memory_limit.why_not,
     NETWORK: link_rate.why_not,
     DISK_WRITE: disk_rate.why_not,
     FSYNC: fsync_gate.why_not,
@@ -39,7 +41,7 @@ def why_not(sizes: Sizes) -> str | None:
 
 
 def number(name: str, value: Scalar) -> float:
-    """Return what a limit of this name asks for: cores, bytes a second, or seconds."""
+    """Return what a limit of this name asks for: cores, bytes, bytes a second, or seconds."""
     return _NUMBERS[name](value)
 
 
@@ -64,6 +66,8 @@ class BackendLimits:
         """See Limits."""
         if name == CPU:
             self.backend.limits.limit_cpu(node, value)
+        elif name == MEMORY:
+            self.backend.limits.limit_memory(node, value)
         elif name == NETWORK:
             self.backend.limits.limit_link(node, value)
         elif name == DISK_WRITE:
@@ -75,6 +79,8 @@ class BackendLimits:
         """See Limits."""
         if name == CPU:
             return self.backend.limits.measured_cpu(node)
+        if name == MEMORY:
+            return self.backend.limits.memory_in_force(node)
         if name == NETWORK:
             return self.backend.limits.measured_link(node)
         if name == DISK_WRITE:

@@ -293,6 +293,7 @@ def _words(name: str, got: float | Sequence[float]) -> str:
     if isinstance(got, float):
         factor, unit = {
             node_sizes.CPU: (1.0, "cores"),
+            node_sizes.MEMORY: (1 / 2**20, "MiB of memory"),
             node_sizes.DISK_WRITE: (1e-6, "MB/s to its disk"),
             node_sizes.FSYNC: (1e3, "ms more an fsync"),
         }[name]

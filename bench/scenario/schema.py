@@ -33,6 +33,7 @@ from bench.scenario.values import (
     SweptFlag,
     SweptLength,
     SweptLinkRate,
+    SweptMemory,
     SweptRate,
     SweptVersion,
 )
@@ -193,6 +194,10 @@ class NodeSize(Strict):
     """How much of the machine each node of a role gets while its cases are loaded; a list is swept."""
 
     cpu: Annotated[SweptCores | None, _about("How many cores: 0.2 is a fifth of one.")] = None
+    memory: Annotated[
+        SweptMemory | None,
+        _about("How much memory it has, its page cache included: 512MiB, 1.5GiB."),
+    ] = None
     network: Annotated[
         SweptLinkRate | None, _about("How much its link carries each way: 500kbit, 50mbit, 1gbit.")
     ] = None

@@ -129,6 +129,19 @@ def disk_bytes_per_s(value: object) -> float:
     return float(match[1]) * _BYTES[match[2]]
 
 
+_MEMORY_SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*(MiB|GiB)$")
+_BINARY = {"MiB": 2**20, "GiB": 2**30}
+
+
+def memory_bytes(value: object) -> float:
+    """Return an amount of memory, such as 512MiB, in bytes. Raises ValueError."""
+    match = _MEMORY_SIZE.match(value) if isinstance(value, str) else None
+    if match is None or not float(match[1]):
+        message = "an amount of memory is a number with its unit: 512MiB, 1.5GiB"
+        raise ValueError(message)
+    return float(match[1]) * _BINARY[match[2]]
+
+
 _BYTE_SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*(MB|GB|TB)$")
 
 
@@ -150,6 +163,7 @@ def seconds(value: object) -> float:
 
 
 SweptDiskRate: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], _each(disk_bytes_per_s)]
+SweptMemory: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], _each(memory_bytes)]
 SweptLength: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], _each(seconds)]
 Cores: TypeAlias = Annotated[float, Field(ge=0.001, strict=False)]
 SweptCores: TypeAlias = Cores | Annotated[list[Cores], Field(min_length=1), BeforeValidator(_once)]

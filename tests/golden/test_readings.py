@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.analysis import analyse
+from bench.model import READING_METRICS
 from tests.eventlog import RECEIVES, TrialLog, read_back, receive, sample, seconds, send, write_run
 
 Row = dict[str, Any]
@@ -35,6 +36,11 @@ _STEPS: list[Row] = [
         "effect_ns": None,
     },
 ]
+
+
+def ms(count: float) -> int:
+    """Milliseconds in ns."""
+    return round(count * 1_000_000)
 
 
 def _sent() -> list[Row]:
@@ -100,6 +106,7 @@ def test_readings(run: Path) -> None:
         "missing_first_ns": seconds(1),
         "missing_last_ns": seconds(1),
         "reason": None,
+        **dict.fromkeys(READING_METRICS[2:]),
     }
     assert back == {
         "trial": 0,
@@ -113,7 +120,38 @@ def test_readings(run: Path) -> None:
         "missing_first_ns": 0,
         "missing_last_ns": seconds(2),
         "reason": "It was refused.",
+        **dict.fromkeys(READING_METRICS[2:]),
     }
+
+
+def test_a_read_beside_the_load_has_the_times_before_it_and_while_it_read(tmp_path: Path) -> None:
+    """400 sends, one every 10 ms; the reader begins at 2 s and has its last message at 3 s.
+
+    Before, 4 of 200 take 9 ms and the others 2 ms: the 99th percentile is the 198th, 9 ms. While it reads, 100 sends,
+    2 take 40 ms and the others 6 ms: the 99th percentile is the 99th, 40 ms. A live consumer has each 1 ms later.
+    """
+    slow = {10: 9, 20: 9, 30: 9, 40: 9, 210: 40, 220: 40}
+    sent = [
+        send(number, ms(10 * number), ms(10 * number + slow.get(number, 2 if number < 200 else 6)))
+        for number in range(400)
+    ]
+    step = {"name": "cold read", "kind": "read", "asked_ns": seconds(2), "effect_ns": seconds(2.1)}
+    step |= {"received": 2, "complete": True, "stalls": [], "reason": None}
+    live = [receive("live", row, row["done_ns"] + ms(1)) for row in sent]
+    trial = TrialLog(sent, [*live, *read_back(sent)], window=(0, seconds(4)), others={"faults": [step]})
+    folder = write_run(tmp_path / "run", [trial])
+    reads = folder / "trials" / "0000" / "reads" / "cold-read"
+    reads.mkdir(parents=True)
+    read = [receive("verify", sent[number], seconds(2 + number)) for number in (0, 1)]
+    pq.write_table(pa.Table.from_pylist(read, RECEIVES), reads / "verify-0-0000.parquet")
+
+    analyse(folder)
+
+    (row,) = pq.read_table(folder / "results" / "readings.parquet").to_pylist()
+    assert (row["send_p99_before_ns"], row["send_p99_during_ns"]) == (ms(9), ms(40))
+    assert (row["e2e_p99_before_ns"], row["e2e_p99_during_ns"]) == (ms(10), ms(41))
+    assert row["send_slowdown"] == pytest.approx(40 / 9)
+    assert row["e2e_slowdown"] == pytest.approx(4.1)
 
 
 def test_bytes_on_disk_are_added_up_over_servers(run: Path) -> None:

@@ -69,6 +69,35 @@ def test_limits_hold_after_a_restart_and_end_with_their_case(
     assert "tbf" not in subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+def test_a_node_has_no_more_memory_than_its_limit_with_the_page_cache_of_what_it_writes(
+    nodes: list[Node], tmp_path: Path
+) -> None:
+    sizes: dict[str, Settings] = {"echo": {"memory": "64MiB"}}
+    if (reason := why_not(sizes)) is not None:
+        pytest.skip(reason)
+    with running(nodes, memory_groups=True) as backend:
+        told = NodeSizes(limits(backend), nodes).become(sizes)
+        group = _memory_group(backend.pids()["echo-1"])
+        into = f"echo $$ > {group}/cgroup.procs; exec dd if=/dev/zero of={tmp_path}/large bs=1M count=200"
+        subprocess.run(["sh", "-c", into], check=True, capture_output=True)
+        used = [
+            file.read_text() for file in (*group.glob("memory.usage_in_bytes"), *group.glob("memory.current"))
+        ]
+
+    assert told is not None
+    assert {got["memory"] for got in told["measured"].values()} == {64 * 2**20}
+    assert all(50 * 2**20 < int(size) <= 64 * 2**20 for size in used)
+    assert len(used) == 1
+
+
+def _memory_group(pid: int) -> Path:
+    place = hierarchy("memory")
+    assert place is not None
+    lines = [line.split(":") for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines()]
+    wanted = "memory" if place.version == 1 else ""
+    return place.root / next(path for _, name, path in lines if name == wanted).lstrip("/")
+
+
 def test_a_disk_takes_what_its_limit_says_and_an_fsync_as_long(nodes: list[Node]) -> None:
     sizes: dict[str, Settings] = {"echo": {"disk_write": "4MB/s", "fsync": "2ms"}}
     if (reason := why_not(sizes)) is not None:

@@ -51,6 +51,7 @@ def test_sizes_are_swept_on_one_cluster(tmp_path: Path) -> None:
         ("[0.2, 1]", "0", r"greater than or equal to 0\.001"),
         ("cpu:", "cores:", r"node_size\.broker\.cores"),
         ("network: 50mbit", "disk_write: 20mbit", r"the rate of a disk is a number with its unit"),
+        ("network: 50mbit", "memory: 1GB", r"an amount of memory is a number with its unit: 512MiB"),
         ("network: 50mbit", "fsync: 1", r"a duration is a number with its unit"),
     ],
 )

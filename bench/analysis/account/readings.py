@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
@@ -10,21 +10,31 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from bench.analysis.account.delivery import MESSAGE
 from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
-from bench.model import Outcome
+from bench.model import SLOWED, Outcome
 
 Row = dict[str, object]
 
 
+_LEAST = 100
+"""Of fewer messages there is no 99th percentile."""
+
+
 def reading_rows(
-    spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord], first_ns: Mapping[int, int]
+    spark: SparkSession,
+    log: EventLog,
+    messages: DataFrame,
+    trials: Sequence[TrialRecord],
+    first_ns: Mapping[int, int],
 ) -> list[Row]:
     """Return a row a step that reads; times count from the trial's first send.
 
-    `found` and `missing` are of the messages that were acknowledged before the step was due.
+    `found` and `missing` are of the messages that were acknowledged before the step was due. `messages` are those of
+    delivery.py, with when live consumers had them.
     """
     steps = [(trial.trial, place, step) for trial in trials for place, step in trial.reading_steps.items()]
     if not steps:
         return []
+    times = _times(spark, log, messages, trials)
     due = [(trial, place, int(step["asked_ns"])) for trial, place, step in steps]
     counts = _counts(log, spark.createDataFrame(due, "trial int, step int, asked_ns long"))
     return [
@@ -36,9 +46,66 @@ def reading_rows(
             "received": step.get("received"),
             "reason": step.get("reason"),
             **_since(counts.get((trial, place), {}), first_ns.get(trial, 0)),
+            **times.get((trial, place), {}),
         }
         for trial, place, step in steps
     ]
+
+
+def _times(
+    spark: SparkSession, log: EventLog, messages: DataFrame, trials: Iterable[TrialRecord]
+) -> dict[tuple[int, int], Row]:
+    """Return by trial and step what a read beside the load did to it: 99th percentiles before it and while it read.
+
+    Of the acknowledged messages sent in the window: from when they were due to the acknowledgement, and from when they
+    were sent to the first live consumer. What was read while nothing was sent did nothing.
+    """
+    read = [
+        (trial.trial, place, int(step["asked_ns"]), trial.window.start_ns, trial.window.end_ns)
+        for trial in trials
+        if trial.window is not None
+        for place, step in trial.reading_steps.items()
+        if step["asked_ns"] < trial.window.end_ns
+    ]
+    if not read:
+        return {}
+    asked = spark.createDataFrame(read, "trial int, step int, asked_ns long, start_ns long, end_ns long")
+    ended = log.reads.groupBy("trial", "step").agg(F.max("received_ns").alias("last_ns"))
+    spans = F.broadcast(asked.join(ended, ["trial", "step"]))
+    sends = log.sends.where(F.col("outcome") == Outcome.OK.label).select(
+        "trial", "sent_ns", (F.col("done_ns") - F.coalesce("due_ns", "sent_ns")).alias("took_ns")
+    )
+    seen = messages.where((F.col("outcome") == Outcome.OK.value) & F.col("live_ns").isNotNull()).select(
+        "trial", "sent_ns", (F.col("live_ns") - F.col("sent_ns")).alias("took_ns")
+    )
+    found: dict[tuple[int, int], Row] = {}
+    for name, frame in zip(SLOWED, (sends, seen), strict=True):
+        for row in _percentiles(frame, spans).collect():
+            before, during = row["before"], row["during"]
+            known = before is not None and during is not None
+            found.setdefault((row["trial"], row["step"]), {}).update(
+                {
+                    f"{name}_p99_before_ns": round(before) if known else None,
+                    f"{name}_p99_during_ns": round(during) if known else None,
+                    f"{name}_slowdown": during / before if known else None,
+                }
+            )
+    return found
+
+
+def _percentiles(taken: DataFrame, spans: DataFrame) -> DataFrame:
+    sent, asked = F.col("sent_ns"), F.col("asked_ns")
+    before = F.when((sent >= F.col("start_ns")) & (sent < asked), F.col("took_ns"))
+    during = F.when((sent >= asked) & (sent < F.least("last_ns", "end_ns")), F.col("took_ns"))
+    times = taken.join(spans, "trial").select("trial", "step", before.alias("before"), during.alias("during"))
+    return times.groupBy("trial", "step").agg(
+        *[
+            F.when(
+                F.count(name) >= _LEAST, F.expr(f"percentile_disc(0.99) WITHIN GROUP (ORDER BY {name})")
+            ).alias(name)
+            for name in ("before", "during")
+        ]
+    )
 
 
 def _since(counts: Mapping[str, int | None], first_ns: int) -> Row:

@@ -49,7 +49,7 @@ _RARE = 0.2
 _TO_DENY = math.ceil(math.log(CHANCE) / math.log(1 - _RARE))
 """In so many trials something so rare would come, but for once in twenty such experiments."""
 _CROWDED = "crowded"
-_COUNTED = ("moves", "reader_short_entries", *READING_METRICS, *STORED, *FOOTPRINT, *MEMBERS[:2], LEDGERS)
+_COUNTED = ("moves", "reader_short_entries", *READING_METRICS[:2], *STORED, *FOOTPRINT, *MEMBERS[:2], LEDGERS)
 """What faults and time did that is no time: other work on the machine takes nothing from it."""
 
 

@@ -93,11 +93,13 @@ def fsync(results: Results) -> str:
 
 _SIZE_UNITS = {
     "cpu": (1.0, "cores"),
+    "memory": (1 / 2**20, "MiB"),
     "network": (8e-6, "Mbit/s"),
     "disk_write": (1e-6, "MB/s"),
     "fsync": (1e3, "ms more"),
 }
 """By what a measured limit is multiplied, and its unit then."""
+_DIGITS = 3
 
 
 def _node_sizes(results: Results) -> Iterator[Fact]:
@@ -119,7 +121,8 @@ def _node_sizes(results: Results) -> Iterator[Fact]:
 
 def _size_span(name: str, values: Sequence[float]) -> str:
     factor, unit = _SIZE_UNITS[name]
-    return f"{min(values) * factor:.2g} to {max(values) * factor:.2g} {unit}"
+    least, most = (f"{value * factor:.{_DIGITS}g}" for value in (min(values), max(values)))
+    return f"{least} to {most} {unit}" if least != most else f"{least} {unit}"
 
 
 def _emulated(results: Results) -> str:
