@@ -35,13 +35,13 @@ EMULATED_FSYNC = "emulated_fsync"
 """The setting of a disk that makes an fsync dearer, on every server of a trial."""
 READING = ("read", "consume")
 """Kinds of step in which somebody reads the topic."""
-_WAITING = (*READING, "subscribe", "look-up", "mark")
+WAITING = (*READING, "subscribe", "look-up", "mark")
 """Kinds of step that break nothing."""
 
 
 def only_waits(steps: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the steps of a scenario break nothing: they ask what becomes of messages as time passes."""
-    return bool(steps) and all(any(word in step for word in _WAITING) for step in steps)
+    return bool(steps) and all(any(word in step for word in WAITING) for step in steps)
 
 
 KEEPERS = ("bookie", "broker")
@@ -385,6 +385,8 @@ MEMBERS = ("redelivered", "idle_members", "member_imbalance")
 """How often members of a group had a message again, how many had none, how many times the mean the busiest one had."""
 FOOTPRINT = ("servers_rss_bytes", "servers_open_files")
 """The most memory that all servers had together, and the most files and connections that they had open."""
+BROKER_SPREAD = "broker_spread"
+"""How far the broker that clients send most or least to is from the mean, as a share of it."""
 REQUEST_MESSAGES = "messages_per_request"
 """Acknowledged messages for each request to append that brokers counted: how large the client's batches were."""
 CREATE_NS = "create_ns"
@@ -392,7 +394,7 @@ CREATE_NS = "create_ns"
 LEDGERS = "ledgers"
 """The most ledgers that a partition of Pulsar had at one time."""
 METRICS = (
-    *(*RATES, *TIMES, *COUNTERS, *BROKEN, *MEMBERS, *USAGE, REQUEST_MESSAGES),
+    *(*RATES, *TIMES, *COUNTERS, *BROKEN, *MEMBERS, *USAGE, REQUEST_MESSAGES, BROKER_SPREAD),
     *(*STORED, *FOOTPRINT, CREATE_NS, LEDGERS),
 )
 """Columns of results/trials that an expectation may speak of (docs/results.md)."""

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from bench.errors import EventLogError
 from bench.guarantee import chosen
-from bench.model import FEW_FSYNCS, KEEPERS, NANOS, READING, SLOWING, Pacing, Scalar, text
+from bench.model import FEW_FSYNCS, KEEPERS, NANOS, READING, SLOWING, WAITING, Pacing, Scalar, text
 from bench.pacing import Schedule
 
 _NARROWING = "slow-network"
@@ -237,7 +237,9 @@ class TrialRecord(_Record):
         return not all(self._stands(step) for step in self.faults)
 
     def _stands(self, step: Mapping[str, Any]) -> bool:
-        """Whether a step only made something slower, and did so over the whole window."""
+        """Whether a step only made something slower, over the whole window, or broke nothing while the load ran."""
+        if self.window is not None and step["kind"] in WAITING:
+            return bool(step["asked_ns"] < self.window.end_ns)
         effect_ns, heal_ns = step.get("effect_ns"), step.get("heal_asked_ns")
         if self.window is None or effect_ns is None or step["kind"] not in SLOWING:
             return False

@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame
 from bench.errors import AnalysisError
 from bench.model import (
     BROKEN,
+    BROKER_SPREAD,
     CONSUMER_COUNTERS,
     COUNTERS,
     CREATE_NS,
@@ -73,7 +74,7 @@ _TRIAL_TAIL: _Fields = {
     "machine_line_after_ns": _LONG,
     **dict.fromkeys(SHARES, _REAL),
     **dict.fromkeys(USAGE, _REAL),
-    REQUEST_MESSAGES: _REAL,
+    **dict.fromkeys((REQUEST_MESSAGES, BROKER_SPREAD), _REAL),
     **dict.fromkeys(MEMBERS[:2], _LONG),
     MEMBERS[2]: _REAL,
     **dict.fromkeys((*STORED, *FOOTPRINT, CREATE_NS, LEDGERS), _LONG),

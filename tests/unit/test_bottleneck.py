@@ -391,3 +391,24 @@ def test_of_the_servers_bookies_keep_messages_where_there_are_some() -> None:
 
     assert usage([broker, bookie], None, None, {}, {})["keepers_cpu"] == pytest.approx(0.2)
     assert usage([broker], None, None, {}, {})["keepers_cpu"] == pytest.approx(0.6)
+
+
+def test_messages_a_request_and_how_far_a_broker_is_from_the_mean() -> None:
+    """300 messages a second in 60 requests; brokers take 100, 200 and 600 bytes a second in, 300 in the mean."""
+    rows = [Used(0, "broker-1", "broker", "requests", 20.0), Used(0, "broker-2", "broker", "requests", 40.0)]
+    rows += [
+        Used(0, f"broker-{number}", "broker", "bytes_in", taken)
+        for number, taken in enumerate((100.0, 200.0, 600.0), 1)
+    ]
+    rows.append(Used(0, "bookie-1", "bookie", "bytes_in", 5_000.0))
+
+    found = usage(rows, 300.0, 3e5, {}, {})
+
+    assert found["messages_per_request"] == pytest.approx(5)
+    assert found["broker_spread"] == pytest.approx(1)
+
+
+def test_one_broker_is_the_mean_of_itself() -> None:
+    rows = [Used(0, "broker-1", "broker", "bytes_in", 100.0)]
+
+    assert usage(rows, 300.0, 3e5, {}, {})["broker_spread"] is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from bench.analysis.resources.telemetry import CLIENTS, MACHINE, NO_SERVERS, Used
-from bench.model import KEEPERS, NANOS, REQUEST_MESSAGES
+from bench.model import BROKER_SPREAD, KEEPERS, NANOS, REQUEST_MESSAGES
 
 Row = dict[str, object]
 
@@ -67,6 +67,7 @@ def usage(
         "flush_ns": _ratio(flush_s, flushes, NANOS),
         "flush_most_ns": _ratio(machine.get("disk_busy_s"), flushes, flushing * NANOS),
         "request_ns": _ratio(_sum(front, "request_s"), _sum(front, "requests"), NANOS),
+        BROKER_SPREAD: _spread(front),
         REQUEST_MESSAGES: _ratio(messages_per_s, _sum(front, "requests")),
         "gc_share": _most(servers, "gc_s"),
         "flush_share": _most(keepers, "flush_s"),
@@ -100,6 +101,13 @@ def _sum(rows: Iterable[Used], *metrics: str) -> float | None:
 
 def _most(rows: Iterable[Used], metric: str) -> float | None:
     return max((row.value for row in rows if row.metric == metric), default=None)
+
+
+def _spread(front: Iterable[Used]) -> float | None:
+    """Return how far the broker that takes most or least in is from the mean of all, as a share of it."""
+    taken = [row.value for row in front if row.metric == "bytes_in"]
+    mean = sum(taken) / len(taken) if taken else 0.0
+    return max(abs(value / mean - 1) for value in taken) if len(taken) > 1 and mean else None
 
 
 def _ratio(part: float | None, whole: float | None, times: float = 1.0) -> float | None:
