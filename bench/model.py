@@ -127,6 +127,8 @@ class Cluster:
     a node more runs an application (bench/load/processor.py); with `own_disks` each server's data lie on a file system
     of their own; with `fsync_gates` each fsync can be held; with `memory_groups` each node's memory can be limited.
 
+    `spare` counts, by role, the last of its nodes that are not started with it: a step may start them.
+
     With `groups` its storage nodes stand in groups, each with all the nodes of its roles and settings of its own: by
     group, then by role. Cases that differ in nothing else then share a cluster (Case.group).
     """
@@ -141,11 +143,19 @@ class Cluster:
     own_disks: bool = False
     fsync_gates: bool = False
     memory_groups: bool = False
+    spare: Mapping[str, int] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Settings]] = field(default_factory=dict)
 
     def settings_of(self, group: str) -> dict[str, Settings]:
         """Return server properties by role, as a case of this group has them."""
         return {**self.settings, **self.groups.get(group, {})}
+
+    def first(self, nodes: Sequence[Node]) -> list[Node]:
+        """Return those of its nodes that are started with it, in their order."""
+        later = {
+            node.name for role, count in self.spare.items() if count for node in of_role(nodes, role)[-count:]
+        }
+        return [node for node in nodes if node.name not in later]
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,7 +421,7 @@ READING_METRICS = (
 """Columns of results/readings that an expectation about one `reading` may speak of."""
 FAULT_METRICS = (
     *("first_failed_ns", "first_acked_ns", "first_received_ns", "ack_gap_ns", "live_gap_ns"),
-    "others_gap_ns",
+    *("others_gap_ns", "share_ns", "joined_bytes"),
     *("rate_before", "dip_depth", "dip_messages", "back_ns", "copies_back_ns"),
 )
 """Columns of results/faults that an expectation about one `fault` may speak of."""

@@ -23,6 +23,7 @@ from bench.analysis.account.order import out_of_order, verify_rows
 from bench.analysis.account.readings import reading_rows
 from bench.analysis.contract import recorded
 from bench.analysis.faults.availability import availability, breakage, fault_rows
+from bench.analysis.faults.joining import joined
 from bench.analysis.faults.served import served_rows
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import EventLog, check_log
@@ -167,7 +168,12 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         telemetry=tables.frame(telemetry.over_time(stepped), tables.TELEMETRY),
         consumers=consumers,
         offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
-        faults=fault_rows(folder.trials, first_ns, availability(spark, log, folder.trials)),
+        faults=fault_rows(
+            folder.trials,
+            first_ns,
+            availability(spark, log, folder.trials),
+            joined(stepped, folder.trials, first_ns),
+        ),
         served=list(served_rows(folder.trials, first_ns)),
         readings=reading_rows(spark, log, every, folder.trials, first_ns),
         parts=service_by_part(sends),

@@ -31,6 +31,10 @@ def document() -> dict[str, Any]:
         },
         "consume": {"type": "string", "description": "This consumer group reads all there is, and leaves."},
         "look-up": {"const": "topic", "description": "A client that comes anew asks for the topic."},
+        "rebalance": {
+            "type": "string",
+            "description": "An operator spreads the topic over all nodes: `topic`, or a rate of copying, 5MB/s.",
+        },
         "mark": {"const": True, "description": "Nothing is done; the record tells when."},
     }
     for key, kind in kinds().items():

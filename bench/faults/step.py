@@ -15,7 +15,7 @@ from bench.faults.condition import Condition
 from bench.faults.fault import Fault
 from bench.faults.kinds import kinds
 from bench.model import SLOWING
-from bench.scenario.values import Count, Duration, Strict
+from bench.scenario.values import Count, Duration, Strict, disk_bytes_per_s
 
 Place_ = tuple[str | int, ...]
 _A_MAPPING = "a mapping of keys is wanted here"
@@ -93,7 +93,14 @@ class LookUp:
     """A client that comes anew asks for the topic, through a node that is not struck now."""
 
 
-Action: TypeAlias = Strike | Undo | Read | AsGroup | LookUp | Mark
+@dataclass(frozen=True, slots=True)
+class Rebalance:
+    """An operator spreads the topic over all nodes; copying takes `bytes_per_s` at most, a node."""
+
+    bytes_per_s: float | None
+
+
+Action: TypeAlias = Strike | Undo | Read | AsGroup | LookUp | Mark | Rebalance
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +137,7 @@ _PLAIN: Mapping[str, tuple[object, Action]] = {
 }
 _GROUPS: Mapping[str, bool] = {"subscribe": False, "consume": True}
 """Steps of a consumer group, and whether it reads."""
+_REBALANCE = "rebalance"
 
 
 def read_steps(documents: Sequence[Mapping[str, Any]]) -> list[Step]:
@@ -137,7 +145,8 @@ def read_steps(documents: Sequence[Mapping[str, Any]]) -> list[Step]:
 
     A step is `when`, at most a `name`, `times` and a `heal`, and one action: a kind of fault, with its target or its
     own keys; `undo` with the name of an earlier step, or `node 2 of` it; `read: earliest`; `subscribe` or `consume`
-    with the name of a consumer group; `look-up: topic`; or `mark: true`. Raises StepError with the place of what is
+    with the name of a consumer group; `rebalance: topic` or at a rate (5MB/s); `look-up: topic`; or
+    `mark: true`. Raises StepError with the place of what is
     wrong.
     """
     steps: list[Step] = []
@@ -170,7 +179,7 @@ def _step(
     number: int, document: Mapping[str, Any], before: Sequence[Step]
 ) -> tuple[Step, int | Literal["always"]]:
     actions = [key for key in document if key not in Head.model_fields]
-    allowed = [*kinds(), "undo", *_PLAIN, *_GROUPS]
+    allowed = [*kinds(), "undo", *_PLAIN, *_GROUPS, _REBALANCE]
     for key in actions:
         if key not in allowed:
             near = difflib.get_close_matches(key, [*allowed, *Head.model_fields], 1)
@@ -204,6 +213,8 @@ def _action(word: str, value: object, head: Head, path: Place_, before: Sequence
         return action
     if word in _GROUPS:
         return _group(word, value, path)
+    if word == _REBALANCE:
+        return _rebalance(value, path)
     if word == "undo":
         return _undo(str(value), path, before)
     return _strike(word, value, head, path, before)
@@ -213,6 +224,16 @@ def _group(word: str, value: object, path: Place_) -> AsGroup:
     if not isinstance(value, str) or not value:
         raise StepError(path, f"give the name of a consumer group; it is {value!r}")
     return AsGroup(value, _GROUPS[word])
+
+
+def _rebalance(value: object, path: Place_) -> Rebalance:
+    if value == "topic":
+        return Rebalance(None)
+    try:
+        return Rebalance(disk_bytes_per_s(value))
+    except ValueError:
+        message = f"give `topic`, or at which rate a node may copy: 5MB/s; it is {value!r}"
+        raise StepError(path, message) from None
 
 
 def _strike(word: str, value: object, head: Head, path: Place_, before: Sequence[Step]) -> Strike:

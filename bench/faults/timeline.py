@@ -15,7 +15,7 @@ from bench.faults import targets
 from bench.faults.condition import Condition
 from bench.faults.fault import Fault, Place
 from bench.faults.reading import ReadAll, ReadGroup, Reading
-from bench.faults.step import AsGroup, LookUp, Mark, Read, Step, Strike, Undo
+from bench.faults.step import AsGroup, LookUp, Mark, Read, Rebalance, Step, Strike, Undo
 from bench.faults.struck import Struck
 from bench.model import NANOS, Node, TopicState
 
@@ -40,6 +40,7 @@ class Site:
     ask: Callable[[str], list[str]]
     state: Callable[[], TopicState]
     look_up: Callable[[Sequence[str]], str]
+    rebalance: Callable[[float | None], str]
     read_all: ReadAll
     read_group: ReadGroup
     seed: int
@@ -245,6 +246,8 @@ class Timeline:
                 self._come_as_group(step, group)
             case LookUp():
                 self._look_up(step)
+            case Rebalance(bytes_per_s=bytes_per_s):
+                self._rebalance(step, bytes_per_s)
             case Mark():
                 now_ns = time.monotonic_ns()
                 mark = {"name": step.name, "kind": "mark", "when": str(step.when)}
@@ -267,6 +270,13 @@ class Timeline:
             record["reason"] = str(error)
         else:
             record["effect_ns"] = time.monotonic_ns()
+
+    def _rebalance(self, step: Step, bytes_per_s: float | None) -> None:
+        record: dict[str, Any] = {"name": step.name, "kind": "rebalance", "when": str(step.when)}
+        record |= {"asked_ns": time.monotonic_ns(), "effect_ns": None, "seen": None}
+        self.records.append(record)
+        record["seen"] = self.site.rebalance(bytes_per_s)
+        record["effect_ns"] = time.monotonic_ns()
 
     def _look_up(self, step: Step) -> None:
         struck = self._struck_now()

@@ -100,8 +100,9 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
         ports.check_free(every)
         begun = time.monotonic()
         side.prepare(spec, servers)
-        backend.start(side.start_order(servers))
-        side.await_ready(spec, servers, backend.alive)
+        first = spec.first(servers)
+        backend.start(side.start_order(first))
+        side.await_ready(spec, first, backend.alive)
         taken = time.monotonic() - begun
         backend.sync_disks()
         admin = side.admin(spec, servers)
@@ -111,7 +112,7 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
         sizes = NodeSizes(BackendLimits(backend, folders), servers)
         scrapes = {node.name: scrape for node in servers if (scrape := side.scrape(node))}
         yield LiveCluster(
-            spec, side, every, side.endpoint(servers), admin, backend, emulated, sizes, scrapes, taken
+            spec, side, every, side.endpoint(first), admin, backend, emulated, sizes, scrapes, taken
         )
 
 

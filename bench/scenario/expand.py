@@ -120,7 +120,9 @@ def _case(
         system=system,
         name="",
         swept={},
-        cluster=Cluster(system, version, nodes, servers, spec.heap_mib, jit, bool(spec.processor)),
+        cluster=Cluster(
+            system, version, nodes, servers, spec.heap_mib, jit, bool(spec.processor), spare=dict(spec.spare)
+        ),
         partitions=int(given["load", "partitions"]),
         topic=owned("topic"),
         producer=owned("producer"),

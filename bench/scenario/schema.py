@@ -244,6 +244,10 @@ class SystemSpec(Strict):
         default_factory=dict,
         description="How much of the machine each node gets, by role; set after the warm-up.",
     )
+    spare: dict[str, Count] = Field(
+        default_factory=dict,
+        description="How many of the nodes of a role, the last ones, wait until a step starts them (`start`).",
+    )
     faults: list[dict[str, Any]] = Field(
         default_factory=list, description="Steps that break things while the load runs, one after the other."
     )
@@ -279,6 +283,16 @@ class SystemSpec(Strict):
             if not self.node_counts().get(role):
                 message = (
                     f"node_size.{role}: there is no {role}; nodes: {', '.join(self.node_counts()) or 'none'}"
+                )
+                raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _spare_of_more(self) -> SystemSpec:
+        for role, count in self.spare.items():
+            if count >= self.node_counts().get(role, 0):
+                message = (
+                    f"spare.{role}: one {role} at least is started with the cluster: {count} are too many"
                 )
                 raise ValueError(message)
         return self

@@ -145,6 +145,12 @@ class Admin(Protocol):
         Nothing can be said of what is lost before. Raises ClusterError when it takes longer than SETTLES_S.
         """
 
+    def rebalance(self, topic: Topic, bytes_per_s: float | None) -> str:
+        """Spread a topic over all nodes that are there now, as an operator does; return what was done once it is.
+
+        What is copied for it is copied at `bytes_per_s` at most, a node; None: as fast as can be. Raises ClusterError.
+        """
+
     def lift_expiry(self, topic: Topic) -> None:
         """Lift what skips stored messages for a reader (a TTL), so that a full read finds all that is stored.
 

@@ -190,6 +190,7 @@ def timeline(
         ask=ask or parts.__getitem__,
         state=state,
         look_up=look_up,
+        rebalance=lambda bytes_per_s: f"Copied at {bytes_per_s}.",
         read_all=reads or Reads(),
         read_group=group or (lambda step, action, given_up: {"received": 7}),
         seed=1,

@@ -253,9 +253,18 @@ def _bins(events: DataFrame, faults: DataFrame) -> dict[tuple[int, int], dict[in
     return found
 
 
-def fault_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int], found: Availability) -> list[Row]:
-    """Give the rows of the table `faults`."""
-    return [row for trial in trials for row in _rows(trial, first_ns.get(trial.trial, 0), found)]
+def fault_rows(
+    trials: Iterable[TrialRecord],
+    first_ns: Mapping[int, int],
+    found: Availability,
+    joined: Mapping[tuple[int, int], Row],
+) -> list[Row]:
+    """Give the rows of the table `faults`; `joined` has what came of steps that started nodes (joining.py)."""
+    return [
+        row | joined.get((trial.trial, number), {})
+        for trial in trials
+        for number, row in _rows(trial, first_ns.get(trial.trial, 0), found)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +280,7 @@ class _Usual:
         return self.before if self.before and just_back else (self.since_ns, asked_ns)
 
 
-def _rows(trial: TrialRecord, first_ns: int, found: Availability) -> Iterator[Row]:
+def _rows(trial: TrialRecord, first_ns: int, found: Availability) -> Iterator[tuple[int, Row]]:
     usual = dict.fromkeys(_RATES, _Usual(first_ns))
     soon = {one.fault for one in _struck(trial) if one.until_ns - one.asked_ns < NANOS}
     for number, fault in enumerate(trial.faults):
@@ -284,7 +293,7 @@ def _rows(trial: TrialRecord, first_ns: int, found: Availability) -> Iterator[Ro
                     usual[rate] = _Usual(since_ns, before[rate])
                 elif number in soon and usual[rate].since_ns <= fault["asked_ns"]:
                     usual[rate] = _Usual(fault["asked_ns"], before[rate])
-            yield row
+            yield number, row
 
 
 def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int | None]) -> Row:

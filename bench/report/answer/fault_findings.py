@@ -31,6 +31,7 @@ _EVENTS = {
     "power-loss": "power cut",
     "isolate": "isolation",
     "full-disk": "disk failure",
+    "start": "start of a node",
 }
 """What happens at a fault, by its kind."""
 _NEAR_NS = 5e8

@@ -22,6 +22,7 @@ from bench.scenario import catalogue
 _KINDS = {
     "kill": "A process is killed",
     "stop": "A process is stopped",
+    "start": "A node joins",
     "pause": "A process stands still",
     "power-loss": "The power fails",
     "isolate": "The network cuts nodes off",

@@ -16,7 +16,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from bench.errors import ClusterError, LoadError
 from bench.model import Cluster, Node, Topic, TopicState, of_role, text
-from bench.systems.kafka import topics
+from bench.systems.kafka import reassign, topics
 from bench.systems.kafka.config import copies
 from bench.systems.kafka.describe import active_controller, node_settings
 from bench.systems.kafka.features import FEATURES, finalized
@@ -215,6 +215,13 @@ class KafkaAdmin:
                     f"Within {SETTLES_S:g} s {node.name} did not see all in sync: {error}"
                 ) from error
 
+    def rebalance(self, topic: Topic, bytes_per_s: float | None) -> str:
+        """See protocols.Admin: replicas move, by Kafka's own tool, then the preferred replicas lead."""
+        client = self._client()
+        wanted = spread(_broker_ids(client), topic.partitions, self._replicas(topic))
+        class_path = self._servers.class_path(self._cluster.version)
+        return reassign.move(client, endpoint(self._nodes), class_path, topic, wanted, bytes_per_s)
+
     def lift_expiry(self, topic: Topic) -> None:
         """See protocols.Admin: what expires is deleted, for every reader."""
 
@@ -237,7 +244,7 @@ class KafkaAdmin:
             "roles": {
                 role: live(nodes, self._cluster.settings.get(role, {}), _TOLD[role], node_settings)
                 for role in ROLES
-                if (nodes := of_role(self._nodes, role))
+                if (nodes := of_role(self._cluster.first(self._nodes), role))
             },
         }
 

@@ -59,6 +59,10 @@ class MemoryAdmin:
     def await_settled(self, topic: Topic) -> None:
         """See protocols.Admin: there is one copy only."""
 
+    def rebalance(self, topic: Topic, bytes_per_s: float | None) -> str:  # noqa: ARG002
+        """See protocols.Admin: there are no nodes."""
+        return "There is nobody to share with."
+
     def lift_expiry(self, topic: Topic) -> None:
         """See protocols.Admin: nothing expires."""
 

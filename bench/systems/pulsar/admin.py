@@ -231,6 +231,13 @@ class PulsarAdmin:
         for number in range(topic.partitions):
             self._settle(topic, number, deadline)
 
+    def rebalance(self, topic: Topic, bytes_per_s: float | None) -> str:  # noqa: ARG002 - nothing is copied
+        """See protocols.Admin: partitions go to all brokers in turn; each begins a ledger, on bookies chosen anew."""
+        brokers = self._active_brokers()
+        for number in range(topic.partitions):
+            self._place(topic, brokers, number)
+        return f"{topic.partitions} partitions were given to {len(brokers)} brokers in turn."
+
     def lift_expiry(self, topic: Topic) -> None:
         """See protocols.Admin: a TTL moves the place of readers, too, once a check is due while they read."""
         if topics.TTL in topic.settings:
@@ -266,7 +273,7 @@ class PulsarAdmin:
             "roles": {
                 role: live(nodes, settings.get(role, {}), TOLD[role], node_settings)
                 for role in ROLES
-                if (nodes := of_role(own, role))
+                if (nodes := of_role(self._cluster.first(own), role))
             },
         }
 
@@ -278,7 +285,9 @@ class PulsarAdmin:
         others = [name for name in bookies if name not in usable]
         return {
             "version": ask("Asking for the brokers' version", "GET", "admin/v2/brokers/version"),
-            "brokers": [{"name": node.name, "address": node.address} for node in self._brokers],
+            "brokers": [
+                {"name": node.name, "address": node.address} for node in self._cluster.first(self._brokers)
+            ],
             "bookies": [name for name in bookies if name in usable],
             **({"bookies_of_other_groups": others} if others else {}),
             "zookeeper_sessions_ms": sessions_ms(self._nodes),

@@ -1,0 +1,89 @@
+"""How soon a node that was started under load takes its part of it, by what the servers themselves say they take in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+from bench.analysis.folder import TrialRecord
+
+Row = dict[str, object]
+
+STARTED = "start"
+_TAKEN, _RECEIVED = "bytes_in", "net_in_bytes"
+_PART = 0.5
+"""A node has its part from when it takes this share of the mean of all nodes of its role."""
+
+
+class _Taken(NamedTuple):
+    """The rate at which a node took bytes in between two looks, and when the later look was."""
+
+    at_ns: int
+    node: str
+    rate: float
+
+
+def joined(
+    stepped: DataFrame, trials: Iterable[TrialRecord], first_ns: Mapping[int, int]
+) -> dict[tuple[int, int], Row]:
+    """Return what came of each step that started nodes, by trial and place of the step.
+
+    `share_ns`: from when it was asked for until each of the nodes took half of the mean of its role's nodes, or more;
+    null where one never did. Servers are asked every few seconds. `joined_bytes`: what came to the nodes over the
+    network until the trial's end, copies of what was there before included. `stepped` are the steps of telemetry.py.
+    """
+    asked = {
+        (trial.trial, number): fault
+        for trial in trials
+        for number, fault in enumerate(trial.faults)
+        if fault["kind"] == STARTED and fault.get("effect_ns") is not None
+    }
+    if not asked:
+        return {}
+    seen: dict[int, list[Any]] = {}
+    for row in (
+        stepped.where(F.col("trial").isin(sorted({trial for trial, _ in asked})))
+        .where(F.col("metric").isin(_TAKEN, _RECEIVED) & F.col("grown").isNotNull())
+        .select("trial", "at_ns", "node", "role", "metric", "grown", "took_ns")
+        .orderBy("at_ns")
+        .collect()
+    ):
+        seen.setdefault(row["trial"], []).append(row)
+    return {
+        (trial, number): _row(seen.get(trial, []), fault["nodes"], fault["asked_ns"] - first_ns.get(trial, 0))
+        for (trial, number), fault in asked.items()
+    }
+
+
+def _row(seen: Sequence[Any], nodes: Sequence[str], asked_ns: int) -> Row:
+    roles = {row["role"] for row in seen if row["node"] in nodes}
+    taken = [
+        _Taken(row["at_ns"], row["node"], row["grown"] / row["took_ns"])
+        for row in seen
+        if row["metric"] == _TAKEN and row["role"] in roles and row["took_ns"]
+    ]
+    received = [
+        row["grown"]
+        for row in seen
+        if row["metric"] == _RECEIVED and row["node"] in nodes and row["at_ns"] >= asked_ns
+    ]
+    first = [_first_ns(taken, node, asked_ns) for node in nodes]
+    known = [at_ns for at_ns in first if at_ns is not None]
+    return {
+        "share_ns": max(known) - asked_ns if known and len(known) == len(nodes) else None,
+        "joined_bytes": round(sum(received)) if received else None,
+    }
+
+
+def _first_ns(taken: Iterable[_Taken], node: str, since_ns: int) -> int | None:
+    """Return when a node first took its part of the mean of what all had last taken."""
+    last: dict[str, float] = {}
+    for one in taken:
+        last[one.node] = one.rate
+        mean = sum(last.values()) / len(last)
+        if one.node == node and one.at_ns >= since_ns and mean and one.rate >= _PART * mean:
+            return one.at_ns
+    return None
