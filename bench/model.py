@@ -40,8 +40,9 @@ WAITING = (*READING, "subscribe", "look-up", "mark")
 
 
 def only_waits(steps: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the steps of a scenario break nothing: they ask what becomes of messages as time passes."""
-    return bool(steps) and all(any(word in step for word in WAITING) for step in steps)
+    """Whether the steps of a scenario break nothing, and ask what becomes of messages once the load is over."""
+    waits = all(any(word in step for word in WAITING) for step in steps)
+    return waits and any((step.get("when") or {}).get("load") == "over" for step in steps)
 
 
 KEEPERS = ("bookie", "broker")
@@ -242,7 +243,7 @@ class Case:
 
     @property
     def only_waits(self) -> bool:
-        """Whether its steps break nothing."""
+        """Whether its steps break nothing, and go on once the load is over."""
         return only_waits(self.faults)
 
 
@@ -421,7 +422,7 @@ READING_METRICS = (
 """Columns of results/readings that an expectation about one `reading` may speak of."""
 FAULT_METRICS = (
     *("first_failed_ns", "first_acked_ns", "first_received_ns", "ack_gap_ns", "live_gap_ns"),
-    *("others_gap_ns", "share_ns", "joined_bytes"),
+    *("others_gap_ns", "share_ns", "copied_bytes"),
     *("rate_before", "dip_depth", "dip_messages", "back_ns", "copies_back_ns"),
 )
 """Columns of results/faults that an expectation about one `fault` may speak of."""

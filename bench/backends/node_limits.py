@@ -15,17 +15,16 @@ from bench.model import Node
 class NodeLimits:
     """The limits of one cluster's nodes. They hold for a node that is started again, too. Close it after the nodes."""
 
-    def __init__(
-        self, network: Network | None, pid: Callable[[Node], int], *, memory_groups: bool = False
-    ) -> None:
-        """Limit nobody yet; `pid` returns the process id of a node. Raises FaultError where it does not run.
-
-        With `memory_groups` each node's memory is counted from its start on, so that it can be limited.
-        """
+    def __init__(self, network: Network | None, pid: Callable[[Node], int]) -> None:
+        """Limit nobody yet; `pid` returns the process id of a node. Raises FaultError where it does not run."""
         self._network = network
         self._pid = pid
         self._quotas: CpuQuotas | None = None
-        self._memory = MemoryLimits() if memory_groups else None
+        self._memory: MemoryLimits | None = None
+
+    def count_memory(self) -> None:
+        """Count each node's memory from its start on, so that it can be limited. Raises SetupError."""
+        self._memory = MemoryLimits()
 
     def started(self, node: Node, pid: int) -> None:
         """Hold a process that was just started to its node's share of the CPU, if it has one, and to its memory."""

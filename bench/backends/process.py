@@ -53,11 +53,11 @@ class ProcessBackend:
         self._away: set[str] = set()
         self._disks = OwnDisks()
         self._network = Network(nodes) if nodes else None
-        self.limits = NodeLimits(
-            self._network, lambda node: self._running(node).pid, memory_groups=memory_groups
-        )
+        self.limits = NodeLimits(self._network, lambda node: self._running(node).pid)
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         try:
+            if memory_groups:
+                self.limits.count_memory()
             self._disks.make(disks)
         except BaseException:
             self.close()
@@ -166,7 +166,9 @@ class ProcessBackend:
             raise FaultError(f"{node.name} had not ended {_ENDED_S:.0f} s after it was asked to.") from None
 
     def start_node(self, node: Node) -> None:
-        """See abilities.Killable."""
+        """See abilities.Killable. Raises ClusterError for a node that runs."""
+        if (process := self._processes.get(node.name)) is not None and process.poll() is None:
+            raise ClusterError(f"{node.name} runs already.")
         self._start_again([node])
 
     def _start_again(self, nodes: Sequence[Node]) -> None:

@@ -58,9 +58,13 @@ class LiveConsumer:
         while not self._flushed.wait(_RECEIVE_S):
             self.check()
 
+    def end(self) -> None:
+        """Receive no more; `close` waits until that is so."""
+        self._ending.set()
+
     def close(self) -> None:
         """Leave, and write what is left. Raises LoadError when a record could not be written."""
-        self._ending.set()
+        self.end()
         self._thread.join()
         self._consumer.close()
         self.recorder.close()
@@ -84,9 +88,18 @@ class LiveConsumer:
             batch = self._consumer.receive(_RECEIVE_S)
             if not batch:
                 return
-            self.recorder.add(batch)
             if self._work_s:
-                time.sleep(self._work_s * len(batch))
+                self._work_on(batch)
+            else:
+                self.recorder.add(batch)
+
+    def _work_on(self, batch: Sequence[Received]) -> None:
+        """Take messages one after the other, each as received when its turn comes; what is not taken comes again."""
+        for message in batch:
+            if self._ending.is_set():
+                return
+            self.recorder.add([message._replace(received_ns=time.monotonic_ns())])
+            time.sleep(self._work_s)
 
 
 class Consumers:
@@ -125,6 +138,8 @@ class Consumers:
 
     def close(self) -> None:
         """Leave. Raises LoadError when a consumer broke off or a record could not be written."""
+        for consumer in self._consumers:
+            consumer.end()
         for consumer in self._consumers:
             consumer.close()
         for consumer in self._consumers:

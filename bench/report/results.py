@@ -150,7 +150,7 @@ class Results:
 
     @property
     def retention(self) -> bool:
-        """Whether its steps only waited and read: nothing broke, and what is gone servers deleted as they were told."""
+        """Whether its steps only waited and read after the load: what is gone servers deleted as they were told."""
         return waited(self.trial_files.values())
 
     @property
@@ -291,7 +291,7 @@ def never_run(plan: Json, there: Iterable[int]) -> int:
 
 
 def waited(trials: Iterable[Json]) -> bool:
-    """Whether the steps of these trials, by their trial.json, only waited and read."""
+    """Whether the steps of these trials, by their trial.json, only waited and read, also after the load."""
     cases = [trial["case"].get("configuration") or {} for trial in trials]
     return bool(cases) and all(only_waits(configuration.get("faults") or ()) for configuration in cases)
 

@@ -12,6 +12,7 @@ from bench.backends.process import ProcessBackend
 from bench.errors import ScenarioError, SetupError
 from bench.faults import Step, read_steps, targets
 from bench.faults.fault import Fault
+from bench.faults.kinds.start import Start
 from bench.faults.step import StepError
 from bench.model import Case, Node
 from bench.pacing import sends
@@ -43,6 +44,7 @@ def checked(loaded: Loaded, case: Case) -> Case:
     except StepError as refusal:
         raise _error(loaded, case, refusal.path, str(refusal)) from None
     every = nodes(case.cluster, Path("/nodes"))
+    _check_spare(loaded, case, steps, every)
     for step in steps:
         _check_targets(loaded, case, step, every)
         _check_state(loaded, case, step, wiring.system(case.system).states)
@@ -56,6 +58,26 @@ def checked(loaded: Loaded, case: Case) -> Case:
         fsync_gates=case.cluster.fsync_gates or any(fault.needs_gates for fault in faults),
     )
     return replace(case, cluster=cluster)
+
+
+def _check_spare(loaded: Loaded, case: Case, steps: Sequence[Step], every: Sequence[Node]) -> None:
+    """Refuse to start what is no spare node, to strike one by chance or by its role, and to limit its size."""
+    spare = {node.name for node in every} - {node.name for node in case.cluster.first(every)}
+    for step in steps:
+        for name in step.fault.names() if step.fault is not None else ():
+            started = isinstance(step.fault, Start)
+            if started and name not in spare:
+                message = f"only spare nodes can be started: {', '.join(sorted(spare)) or 'there are none'}"
+                raise _error(
+                    loaded, case, (step.number,), f"{message}; give `spare` the number of {name}'s role"
+                )
+            if not started and any(f" {role}" in name for role in case.cluster.spare):
+                message = f"{name!r} may be a node that is not there yet: name nodes where some are spare"
+                raise _error(loaded, case, (step.number,), message)
+    for role in case.cluster.spare.keys() & case.node_size.keys():
+        raise loaded.error(
+            ("systems", case.system, "node_size", role), f"{role} has spare nodes; give one or the other"
+        )
 
 
 def _check_targets(loaded: Loaded, case: Case, step: Step, every: Sequence[Node]) -> None:

@@ -1,6 +1,7 @@
 """Who served and kept a topic while something broke: looked at once a second, written down when it changed.
 
-A second passes between two looks, and each takes as long as a server that is asked is silent, seconds at most.
+A second passes between two looks, or four times as long as the last look took: those at many partitions are work for
+servers. A look takes as long as a server that is asked is silent, seconds at most.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 Layout = Sequence[dict[str, Any]]
 
 _EVERY_S = 1.0
+_REST = 4
 _MOVES = "high_watermark"
 """Changes all the time, so it alone makes no entry."""
 
@@ -42,8 +44,9 @@ class History:
 
     def _run(self) -> None:
         while not self._over.is_set():
+            begun_s = time.monotonic()
             self._note()
-            self._over.wait(_EVERY_S)
+            self._over.wait(max(_EVERY_S, _REST * (time.monotonic() - begun_s)))
         self.changes.append({"at_ns": self._note(), "partitions": []})
 
     def _note(self) -> int:

@@ -280,7 +280,8 @@ class Interleaved:
         if trial.case.load.consumers:
             rig.catch_up(trial.number, sent["sent"])
         reading = rig.reading(trial, one.topic, one.working / "receives")
-        read = rig.consume(Verify(**reading, deadline_s=SILENCE_S, expected=sent["acked"]), READ_S)
+        verify = Verify(**reading, deadline_s=SILENCE_S, expected=sent["acked"])
+        read = rig.read_all(verify, one.topic, READ_S)
         disk = one.document["disk"] and one.document["disk"] | {"held": held_figures(one.held_ns)}
         kept = {"faults": [], "disk": disk, "node_size": one.document["node_size"], "unsettled": None}
         document = one.document | {"machine": self._machine}

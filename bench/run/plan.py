@@ -55,7 +55,7 @@ class Plan:
         """Group consecutive clusters of a round that run side by side, each with its trials."""
         place = {
             cluster_key(cluster): number
-            for number, clusters in enumerate(side_by_side([trial.case for trial in self.trials]))
+            for number, clusters in enumerate(side_by_side(self._ordered_cases()))
             for cluster in clusters
         }
         started = self.clusters(trials)
@@ -94,14 +94,18 @@ class Plan:
 
     def baselines(self) -> dict[str, str]:
         """Return the name of each system's baseline case: the one that the scenario names, else its first."""
-        cases = {trial.case.name: trial.case for trial in self.trials}
-        ordered = [cases[name] for name in self.cases]
+        ordered = self._ordered_cases()
         wanted = self.loaded.scenario.baseline
         named = [case for case in ordered if case.system in wanted and has(case, wanted[case.system])]
         found: dict[str, str] = {}
         for case in (*named, *ordered):
             found.setdefault(case.system, case.name)
         return found
+
+    def _ordered_cases(self) -> list[Case]:
+        """Return the cases in the scenario's order."""
+        cases = {trial.case.name: trial.case for trial in self.trials}
+        return [cases[name] for name in self.cases]
 
     def document(self) -> dict[str, Any]:
         """Return plan.json (docs/event-log.md)."""

@@ -5,13 +5,25 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from bench.errors import ClusterError
 from bench.faults import Timeline, read_steps, stands
-from bench.load.commands import Close, Command, Drain, Finish, Held, Open, Produce, RunSlice, Subscribe
+from bench.load.commands import (
+    Close,
+    Command,
+    Drain,
+    Finish,
+    Held,
+    Open,
+    Produce,
+    RunSlice,
+    Subscribe,
+    Verify,
+)
 from bench.model import KEEPERS, Case, Topic, Trial
 from bench.run.cluster import LiveCluster, LoadProcesses
 from bench.run.folder import RunFolder
@@ -191,6 +203,15 @@ class Rig:
             "run": self.folder.path.name,
             "folder": folder,
         }
+
+    def read_all(self, command: Verify, topic: Topic, deadline_s: float) -> Document:
+        """Read a topic whole, with what expires lifted. Raises LoadError, NodeDiedError.
+
+        Where nobody answers who could lift it the read tells what it finds all the same.
+        """
+        with suppress(ClusterError):
+            self.cluster.admin.lift_expiry(topic)
+        return self.consume(command, deadline_s)
 
     def consume(self, command: Command, deadline_s: float) -> Document:
         """Have the consumers' process carry a command out. Raises LoadError, NodeDiedError."""

@@ -42,7 +42,8 @@ def side_by_side(cases: Sequence[Case]) -> list[list[Cluster]]:
     """Group the clusters of cases that are measured in slices: those of a group run side by side, one loaded at a time.
 
     A group has one cluster of each system, as nodes of one system have the same addresses. The first clusters of all
-    systems are a group, so are the second, in the order of the cases. Where the machine's memory does not hold a group
+    systems are a group, so are the second, in the order of the cases. Where systems have not as many clusters each, all
+    run alone, so that those of one system have the same beside them. Where the machine's memory does not hold a group
     each of its clusters runs alone, and so do those of cases that are loaded contiguously or search for their capacity.
     """
     groups: list[list[Cluster]] = []
@@ -53,7 +54,8 @@ def side_by_side(cases: Sequence[Case]) -> list[list[Cluster]]:
         if place == len(groups):
             groups.append([])
         groups[place].append(cluster)
-    fitting = [[group] if _fits(group) else [[cluster] for cluster in group] for group in groups]
+    together = len(set(places.values())) == 1
+    fitting = [[group] if together and _fits(group) else [[cluster] for cluster in group] for group in groups]
     return [*chain.from_iterable(fitting), *([cluster] for cluster in _once(unshared))]
 
 

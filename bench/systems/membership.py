@@ -25,10 +25,12 @@ def group_id(topic: str) -> str:
     return f"bench-group-{topic}"
 
 
-def why_wrong(settings: Settings, types: Collection[str]) -> Iterator[str]:
+def why_wrong(settings: Settings, types: Collection[str], consumers: int) -> Iterator[str]:
     """Say in full sentences what is wrong with a scenario's `consumer_group`; nothing where there is none."""
     if not settings:
         return
+    if consumers < 1:
+        yield f"A {GROUP} has one member at least: set consumers to 1 or more."
     if settings.get(TYPE) not in types:
         yield f"A {GROUP} needs a {TYPE}, one of {', '.join(types)}, not {settings.get(TYPE)}."
     work_ms = settings.get(WORK, 0)

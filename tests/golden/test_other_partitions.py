@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -83,3 +85,18 @@ def test_those_that_the_struck_node_served_do_not_count(gaps: list[int | None]) 
 
 def test_where_all_nodes_are_struck_there_are_no_others(gaps: list[int | None]) -> None:
     assert gaps[2] is None
+
+
+def test_steps_that_strike_nobody_have_no_others(tmp_path: Path, spark: SparkSession) -> None:
+    """A mark and a rebalance beside a kill have no nodes."""
+    assert spark is not None
+    once = trial(["broker-2"], 0)
+    mark = {"name": "half", "kind": "mark", "asked_ns": seconds(12), "effect_ns": seconds(12)}
+    moved = {"name": "moved", "kind": "rebalance", "asked_ns": seconds(14), "effect_ns": seconds(15)}
+    steps = [*once.others["faults"], mark, moved]
+    run = write_run(tmp_path / "run", [replace(once, others={**once.others, "faults": steps})])
+
+    analyse(run)
+
+    (row,) = pq.read_table(run / "results" / "faults.parquet").to_pylist()
+    assert row["others_gap_ns"] == seconds(12.01) - seconds(10.91)

@@ -69,6 +69,14 @@ PAIRS = """\
 """
 
 
+PULSAR_PAIRS = """\
+    variants:
+      size:
+        small: {nodes: {broker: 1}, topic: {quorums: 1-1-1}}
+        large: {nodes: {broker: 2}, topic: {quorums: 2-2-2}}
+"""
+
+
 def test_clusters_of_searches_run_one_after_another_each_with_bookies_of_its_own(tmp_path: Path) -> None:
     """Servers that stand still for a held rate lose their sessions (seen: bookies that exit)."""
     chosen = made(tmp_path, SWEEP + "capacity: {}\n")
@@ -79,16 +87,34 @@ def test_clusters_of_searches_run_one_after_another_each_with_bookies_of_its_own
     assert not any(cluster.groups for start in starts for cluster, _ in start)
 
 
+def sizes(chosen: Plan) -> list[list[tuple[str, int | None]]]:
+    """How many brokers each cluster has, of those that run side by side."""
+    return sorted(
+        sorted((cluster.system, cluster.nodes.get("broker")) for cluster, _ in start)
+        for start in chosen.starts()
+    )
+
+
 def test_the_second_clusters_of_both_systems_run_side_by_side(tmp_path: Path) -> None:
     """Two clusters of one system have the same addresses."""
     text = SWEEP.replace("  kafka:\n    topic: {replicas: [1, 2]}\n", PAIRS)
+    text = text.replace("    topic: {quorums: [1-1-1, 2-2-2]}\n", PULSAR_PAIRS)
 
-    starts = made(tmp_path, text).starts()
-
-    sizes = [
-        sorted((cluster.system, cluster.nodes.get("broker")) for cluster, _ in start) for start in starts
+    assert sizes(made(tmp_path, text)) == [
+        *[[("kafka", 1), ("pulsar", 1)]] * 2,
+        *[[("kafka", 3), ("pulsar", 2)]] * 2,
     ]
-    assert sorted(sizes) == [[("kafka", 1), ("pulsar", 1)]] * 2 + [[("kafka", 3)]] * 2
+
+
+def test_where_systems_have_not_as_many_clusters_each_runs_alone(tmp_path: Path) -> None:
+    """Else one of Kafka's would have a Pulsar cluster beside it, and the other would not."""
+    text = SWEEP.replace("  kafka:\n    topic: {replicas: [1, 2]}\n", PAIRS)
+
+    assert sizes(made(tmp_path, text)) == [
+        *[[("kafka", 1)]] * 2,
+        *[[("kafka", 3)]] * 2,
+        *[[("pulsar", 1)]] * 2,
+    ]
 
 
 def test_a_trial_keeps_its_own_bookies_settings_and_those_beside_it(tmp_path: Path) -> None:

@@ -58,7 +58,8 @@ def _times(
     """Return by trial and step what a read beside the load did to it: 99th percentiles before it and while it read.
 
     Of the acknowledged messages sent in the window: from when they were due to the acknowledgement, and from when they
-    were sent to the first live consumer. What was read while nothing was sent did nothing.
+    were sent to the first live consumer. It reads from its first message to its last; its process starts before that.
+    What was read while nothing was sent did nothing.
     """
     read = [
         (trial.trial, place, int(step["asked_ns"]), trial.window.start_ns, trial.window.end_ns)
@@ -70,7 +71,9 @@ def _times(
     if not read:
         return {}
     asked = spark.createDataFrame(read, "trial int, step int, asked_ns long, start_ns long, end_ns long")
-    ended = log.reads.groupBy("trial", "step").agg(F.max("received_ns").alias("last_ns"))
+    ended = log.reads.groupBy("trial", "step").agg(
+        F.min("received_ns").alias("begun_ns"), F.max("received_ns").alias("last_ns")
+    )
     spans = F.broadcast(asked.join(ended, ["trial", "step"]))
     sends = log.sends.where(F.col("outcome") == Outcome.OK.label).select(
         "trial", "sent_ns", (F.col("done_ns") - F.coalesce("due_ns", "sent_ns")).alias("took_ns")
@@ -96,7 +99,7 @@ def _times(
 def _percentiles(taken: DataFrame, spans: DataFrame) -> DataFrame:
     sent, asked = F.col("sent_ns"), F.col("asked_ns")
     before = F.when((sent >= F.col("start_ns")) & (sent < asked), F.col("took_ns"))
-    during = F.when((sent >= asked) & (sent < F.least("last_ns", "end_ns")), F.col("took_ns"))
+    during = F.when((sent >= F.col("begun_ns")) & (sent < F.least("last_ns", "end_ns")), F.col("took_ns"))
     times = taken.join(spans, "trial").select("trial", "step", before.alias("before"), during.alias("during"))
     return times.groupBy("trial", "step").agg(
         *[

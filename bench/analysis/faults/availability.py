@@ -95,7 +95,7 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
         _first_new(seen, faults, "first_received_ns"),
         _gap(acks, ends, faults, by_number, "ack_gap"),
         _gap(seen, ends, faults, by_number, "live_gap"),
-        _others_gap(acks, ends, faults, served.by_others(broken)),
+        _others_gap(acks, ends, faults, served.unstruck_partitions(broken)),
     ):
         for key, row in found.items():
             figures[key] |= row
@@ -210,11 +210,11 @@ def _others_gap(
     if not others:
         return {}
     spark = acks.sparkSession
-    theirs = F.broadcast(spark.createDataFrame(list(others), "trial int, fault int, partition int"))
-    told = acks.join(theirs, ["trial", "partition"]).select("trial", "fault", "at_ns")
-    last = ends.join(theirs.select("trial", "fault").distinct(), "trial").select("trial", "fault", "at_ns")
+    unstruck = F.broadcast(spark.createDataFrame(list(others), "trial int, fault int, partition int"))
+    own = acks.join(unstruck, ["trial", "partition"]).select("trial", "fault", "at_ns")
+    last = ends.join(unstruck.select("trial", "fault").distinct(), "trial").select("trial", "fault", "at_ns")
     begun = F.lag("at_ns").over(Window.partitionBy("trial", "fault").orderBy("at_ns")).alias("begun_ns")
-    gaps = told.unionByName(last).select("trial", "fault", "at_ns", begun)
+    gaps = own.unionByName(last).select("trial", "fault", "at_ns", begun)
     rows = (
         gaps.join(F.broadcast(faults), ["trial", "fault"])
         .where("at_ns >= asked_ns and begun_ns < until_ns")
@@ -320,7 +320,7 @@ def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int 
         "reader_short_entries": copies.short_of(trial.history, still) if still else None,
         "copies_missing_ns": missing.for_ns if missing else None,
         "copies_missing_ended": NO_END if missing and missing.cut else None,
-        "moves": copies.moves(trial.history) if mine else None,
+        "moves": copies.moves(trial.history) if trial.history else None,
         **{
             f"lost_{which}_ns": at_ns - first_ns
             for which in ("first", "last")

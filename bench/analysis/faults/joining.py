@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import mean
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
@@ -12,7 +13,7 @@ from bench.analysis.folder import TrialRecord
 
 Row = dict[str, object]
 
-STARTED = "start"
+_START = "start"
 _TAKEN, _RECEIVED = "bytes_in", "net_in_bytes"
 _PART = 0.5
 """A node has its part from when it takes this share of the mean of all nodes of its role."""
@@ -32,14 +33,15 @@ def joined(
     """Return what came of each step that started nodes, by trial and place of the step.
 
     `share_ns`: from when it was asked for until each of the nodes took half of the mean of its role's nodes, or more;
-    null where one never did. Servers are asked every few seconds. `joined_bytes`: what came to the nodes over the
-    network until the trial's end, copies of what was there before included. `stepped` are the steps of telemetry.py.
+    null where one never did. Servers are asked every few seconds. `copied_bytes`: how much more came to each of the
+    nodes over the network until the trial's end than to the others of their role meanwhile, on average, but not less
+    than 0: the others have as much of the load, or more. `stepped` are the steps of telemetry.py.
     """
     asked = {
         (trial.trial, number): fault
         for trial in trials
         for number, fault in enumerate(trial.faults)
-        if fault["kind"] == STARTED and fault.get("effect_ns") is not None
+        if fault["kind"] == _START and fault.get("effect_ns") is not None
     }
     if not asked:
         return {}
@@ -65,16 +67,17 @@ def _row(seen: Sequence[Any], nodes: Sequence[str], asked_ns: int) -> Row:
         for row in seen
         if row["metric"] == _TAKEN and row["role"] in roles and row["took_ns"]
     ]
-    received = [
-        row["grown"]
-        for row in seen
-        if row["metric"] == _RECEIVED and row["node"] in nodes and row["at_ns"] >= asked_ns
-    ]
+    received: dict[str, float] = {}
+    for row in seen:
+        if row["metric"] == _RECEIVED and row["role"] in roles and row["at_ns"] >= asked_ns:
+            received[row["node"]] = received.get(row["node"], 0.0) + row["grown"]
+    others = [total for node, total in received.items() if node not in nodes]
+    added = [received[node] for node in nodes if node in received]
     first = [_first_ns(taken, node, asked_ns) for node in nodes]
     known = [at_ns for at_ns in first if at_ns is not None]
     return {
         "share_ns": max(known) - asked_ns if known and len(known) == len(nodes) else None,
-        "joined_bytes": round(sum(received)) if received else None,
+        "copied_bytes": round(max(0.0, mean(added) - mean(others))) if added and others else None,
     }
 
 
@@ -83,7 +86,7 @@ def _first_ns(taken: Iterable[_Taken], node: str, since_ns: int) -> int | None:
     last: dict[str, float] = {}
     for one in taken:
         last[one.node] = one.rate
-        mean = sum(last.values()) / len(last)
-        if one.node == node and one.at_ns >= since_ns and mean and one.rate >= _PART * mean:
+        usual = mean(last.values())
+        if one.node == node and one.at_ns >= since_ns and usual and one.rate >= _PART * usual:
             return one.at_ns
     return None

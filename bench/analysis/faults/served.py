@@ -21,7 +21,7 @@ def served_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int]) -> I
                 yield {"trial": trial.trial, "at_ns": change["at_ns"] - zero_ns, **_row(one)}
 
 
-def by_others(trials: Iterable[TrialRecord]) -> list[tuple[int, int, int]]:
+def unstruck_partitions(trials: Iterable[TrialRecord]) -> list[tuple[int, int, int]]:
     """Return, by trial and place of a fault, each partition that a node served which the fault did not strike.
 
     As seen last before the fault was asked for; a partition that nobody served then is no one's.
@@ -30,7 +30,7 @@ def by_others(trials: Iterable[TrialRecord]) -> list[tuple[int, int, int]]:
         (trial.trial, number, partition)
         for trial in trials
         for number, fault in enumerate(trial.faults)
-        if fault.get("effect_ns") is not None and isinstance(fault["nodes"], Sequence)
+        if "proven" in fault and fault.get("effect_ns") is not None and isinstance(fault["nodes"], Sequence)
         for partition, server in _servers(trial.history, fault["asked_ns"]).items()
         if server not in {None, *fault["nodes"]}
     ]

@@ -156,12 +156,15 @@ def _stood_still(steps: Sequence[Row], since: str, told: Row) -> int | None:
 
 
 def _never_back(expectation: Row, trial: TrialRecord, fault: Row) -> float | None:
-    """Return infinity for a rate that was not back when the load ended, where that was no sooner than the bound."""
-    if (
-        expectation["metric"] != "back_ns"
-        or fault.get("rate_before") is None
-        or fault.get("back_ns") is not None
-    ):
+    """Return infinity for a rate that was not back when the load ended, where that was no sooner than the bound.
+
+    Likewise for a node that had not taken its part by then.
+    """
+    never = {
+        "back_ns": fault.get("rate_before") is not None and fault.get("back_ns") is None,
+        "share_ns": fault.get("kind") == "start" and fault.get("share_ns") is None,
+    }
+    if not never.get(expectation["metric"], False):
         return None
     asked = [step["asked_ns"] for step in trial.faults if step["name"] == fault["fault"]]
     seen_ns = trial.window.end_ns - asked[0] if trial.window and asked else 0

@@ -206,7 +206,7 @@ class KafkaAdmin:
         what was so before.
         """
         deadline = time.monotonic() + SETTLES_S
-        for node in of_role(self._nodes, BROKER):
+        for node in of_role(self._cluster.first(self._nodes), BROKER):
             left_s = deadline - time.monotonic()
             try:
                 topics.await_topic(_client(address(node)), topic, self._replicas(topic), left_s)

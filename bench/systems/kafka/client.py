@@ -214,8 +214,8 @@ class KafkaConsumer:
             return ()
         rest = consume(self._consumer, _BATCH, 0)
         later = time.monotonic_ns()
-        batch = [received(message, now) for message in _sound([first])]
-        batch += [received(message, later) for message in _sound(rest)]
+        batch = [received(message, now) for message in sound([first])]
+        batch += [received(message, later) for message in sound(rest)]
         return batch
 
     def close(self) -> None:
@@ -270,7 +270,8 @@ class GroupConsumer(KafkaConsumer):
         return [TopicPartition(self._topic, number, offset) for number, offset in self._next.items()]
 
 
-def _sound(polled: Sequence[Record]) -> Iterator[Record]:
+def sound(polled: Sequence[Record]) -> Iterator[Record]:
+    """Give the messages of what was polled. Raises LoadError for an error that the client cannot mend by itself."""
     for message in polled:
         error = message.error()
         if error is None:

@@ -18,6 +18,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 from bench.errors import LoadError
 from bench.model import Settings, Topic
 from bench.systems.kafka import topics
+from bench.systems.kafka.client import sound
 from bench.systems.kafka.records import Record, leave, poll, received
 from bench.systems.kafka.settings import SHARE, client_config, merged
 from bench.systems.membership import GROUP, TYPE, group_id
@@ -51,9 +52,8 @@ class PartitionMember:
     def receive(self, timeout_s: float) -> Sequence[Received]:
         """See protocols.Consumer: one message at a time, so that none waits for the work on another."""
         message = poll(self._consumer, timeout_s)
-        if message is None or message.error() is not None:
-            return ()
-        return [received(message, time.monotonic_ns())]
+        now_ns = time.monotonic_ns()
+        return [] if message is None else [received(one, now_ns) for one in sound([message])]
 
     def close(self) -> None:
         """See protocols.Consumer."""
@@ -78,8 +78,7 @@ class ShareMember:
         except KafkaException as error:
             raise LoadError(f"The share group's member can't go on: {error.args[0].str()}.") from error
         now_ns = time.monotonic_ns()
-        sound = [cast("Record", message) for message in messages if message.error() is None]
-        return [received(message, now_ns) for message in sound]
+        return [received(message, now_ns) for message in sound([cast("Record", one) for one in messages])]
 
     def close(self) -> None:
         """See protocols.Consumer."""

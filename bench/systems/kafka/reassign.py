@@ -17,6 +17,7 @@ from bench.model import Topic
 from bench.systems.kafka.tools import run_tool
 
 _TOOL = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
+_LEADS_ALREADY = "ELECTION_NOT_NEEDED"
 _MOVED_S = 300.0
 _TURN_S = 0.2
 _ASK_S = 10.0
@@ -74,6 +75,9 @@ def _await_moved(client: AdminClient, topic: Topic, wanted: Sequence[Sequence[in
 def _elect(client: AdminClient, topic: Topic) -> None:
     partitions = [TopicPartition(topic.name, number) for number in range(topic.partitions)]
     try:
-        client.elect_leaders(ElectionType.PREFERRED, partitions, request_timeout=_ASK_S).result()
+        told = client.elect_leaders(ElectionType.PREFERRED, partitions, request_timeout=_ASK_S).result()
     except KafkaException as error:
         raise ClusterError(f"Electing leaders of {topic.name}: {error.args[0].str()}.") from error
+    for partition, refused in told.items():
+        if refused is not None and refused.error().name() != _LEADS_ALREADY:
+            raise ClusterError(f"Electing a leader of {partition}: {refused.error().str()}.")

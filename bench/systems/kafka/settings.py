@@ -23,6 +23,8 @@ COMMITS = (BEFORE, AFTER, TRANSACTION)
 """When a processor commits what it has read: bench/systems/kafka/processor.py."""
 CLASSIC, NEW, SHARE = GROUP_TYPES = ("classic", "consumer", "share")
 """How a group's members share messages: bench/systems/kafka/members.py."""
+_GROUPS_FROM = {NEW: (4, 0), SHARE: (4, 2)}
+"""The first version in which a type of group is no preview."""
 
 _SERVERS_OWN = frozenset({
     "process.roles",
@@ -200,7 +202,7 @@ def _nodes(case: Case) -> Iterator[str]:
 
 
 def _copies(case: Case) -> Iterator[str]:
-    brokers = case.cluster.nodes.get(BROKER, 0)
+    brokers = case.cluster.nodes.get(BROKER, 0) - case.cluster.spare.get(BROKER, 0)
     replicas = case.topic.get("replicas", copies(case.cluster))
     in_sync = case.topic.get("min.insync.replicas", _broker_in_sync(case))
     if case.partitions < 1:
@@ -267,7 +269,10 @@ def _processor(case: Case) -> Iterator[str]:
 
 
 def _group(case: Case) -> Iterator[str]:
-    yield from membership.why_wrong(case.consumer_group, GROUP_TYPES)
+    yield from membership.why_wrong(case.consumer_group, GROUP_TYPES, case.load.consumers)
+    kind, version = str(case.consumer_group.get(membership.TYPE)), case.cluster.version
+    if (first := _GROUPS_FROM.get(kind)) and tuple(map(int, version.split(".")[:2])) < first:
+        yield f"Kafka {version} has no groups of the type {kind}: they are there from {'.'.join(map(str, first))} on."
 
 
 def _twice(case: Case) -> Iterator[str]:

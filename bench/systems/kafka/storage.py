@@ -1,7 +1,7 @@
 """A node's storage, formatted without a JVM: what `kafka-storage.sh format` writes, about 1.5 s sooner.
 
 meta.properties says whose cluster and node a log folder is. A controller has the first metadata records (feature
-levels) beside it, as the first snapshot of the metadata log. They are alike for every cluster of one Kafka version;
+levels) beside it, as the first snapshot of the metadata log. They are the same for every cluster of one Kafka version;
 those in clusters/kafka belong to 4.4. Other versions are formatted by Kafka's own tool.
 """
 

@@ -27,7 +27,7 @@ def check(case: Case) -> list[str]:
 
 
 def _group(case: Case) -> Iterator[str]:
-    yield from membership.why_wrong(case.consumer_group, TYPES)
+    yield from membership.why_wrong(case.consumer_group, TYPES, case.load.consumers)
 
 
 def _partitions(case: Case) -> Iterator[str]:

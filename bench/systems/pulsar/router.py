@@ -35,8 +35,8 @@ class FewestOpen:
         partition = self._last
         self._open[partition] += 1
 
-        def over(told: Done) -> None:
+        def ended(outcome: Done) -> None:
             self._open[partition] -= 1
-            done(told)
+            done(outcome)
 
-        return over
+        return ended

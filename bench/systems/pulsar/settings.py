@@ -110,6 +110,8 @@ def _nodes(case: Case) -> Iterator[str]:
 def _topic(case: Case) -> Iterator[str]:
     if case.partitions < 1:
         yield f"A topic has at least one partition, not {case.partitions}."
+    if topics.BUNDLES in case.topic and any("rebalance" in step for step in case.faults):
+        yield "A topic with `bundles` can't be rebalanced: only the suite's own bundles hold one partition each."
     bundles = case.topic.get(topics.BUNDLES, 1)
     if not _is_whole(bundles) or int(bundles) < 1:
         yield f"bundles is a whole number from 1 on, not {bundles}."
@@ -126,7 +128,7 @@ def quorums(case: Case) -> Quorums | None:
 
 def _quorums(case: Case) -> Iterator[str]:
     asked = quorums(case)
-    bookies = case.cluster.nodes.get(BOOKIE, 0)
+    bookies = case.cluster.nodes.get(BOOKIE, 0) - case.cluster.spare.get(BOOKIE, 0)
     if asked is None:
         yield f"quorums is E-Qw-Qa, three whole numbers such as 3-3-2, not {case.topic.get(topics.QUORUMS)}."
         return
@@ -184,7 +186,7 @@ def _client(case: Case) -> Iterator[str]:
 
 
 def _group(case: Case) -> Iterator[str]:
-    yield from membership.why_wrong(case.consumer_group, GROUP_TYPES)
+    yield from membership.why_wrong(case.consumer_group, GROUP_TYPES, case.load.consumers)
     if case.consumer_group.get(membership.TYPE) == _EXCLUSIVE and case.load.consumers > 1:
         yield f"An exclusive subscription takes one consumer, not {case.load.consumers}."
 
