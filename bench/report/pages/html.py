@@ -15,6 +15,7 @@ from bench.report.run_answer import run_answer
 from bench.report.sections import (
     capacities,
     certainty,
+    claimed,
     context,
     costs,
     delivery,
@@ -61,6 +62,7 @@ def _behind(found: results.Results, parts: Sequence[sweep.Part]) -> dict[str, An
         "worth": worth.tables(found),
         "capacities": capacities.tables(found, parts),
         "service_level": capacities.level(found),
+        "claimed": claimed.tables(found, parts),
         "costs": costs.tables(found),
         "effects": effects.tables(found, parts),
         "baselines": effects.baselines(found, parts),
