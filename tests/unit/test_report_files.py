@@ -58,12 +58,7 @@ def test_what_the_machines_limit_means_stands_before_all_figures_behind_the_firs
 
     limit = page.index("they are not what brokers on machines of their own would carry")
     behind = page.index('<section id="context">')
-    assert (
-        behind
-        < limit
-        < page.index("Where the CPU was the limit: in ")
-        < page.index('class="drawing"', behind)
-    )
+    assert behind < limit < page.index("Of these trials: in ") < page.index('class="drawing"', behind)
 
 
 def test_pdf_is_titled_and_has_an_outline(pdf: PdfReader) -> None:

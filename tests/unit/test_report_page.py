@@ -335,24 +335,20 @@ def test_the_first_page_says_how_the_cpu_was_the_limit(tmp_path: Path) -> None:
         bound = replace(found, trials=trials)
         (limit,) = resources.limits(bound)
         assert limit.startswith(
-            "In 6 of 6 valid trials the CPU was the limit, and servers and load share the 2 cores. Such rates compare"
+            "In 6 of 6 valid trials work on the CPU took most of the time of a send, and servers and load share the "
+            "2 cores. Such rates compare"
         )
         how = resources.busy(bound)
         assert how is not None
         return how
 
     assert resources.busy(replace(found, trials=found.trials.assign(bottleneck="broker"))) is None
-    assert said(0, 1, 2).startswith(
-        "Where the CPU was the limit: in 2 trials all of the 2 cores were busy, in 2 trials "
-    )
+    assert said(0, 1, 2).startswith("Of these trials: in 2 trials all of the 2 cores were busy, in 2 trials ")
     assert "in 2 trials servers and client were busy for about as long as sends were open: work" in said(
         0, 1, 2
     )
     assert said(0, 1, 2).endswith("in 2 trials work beside the open sends had further cores busy.")
-    assert (
-        said(2)
-        == "Where the CPU was the limit: in 6 trials work beside the open sends had further cores busy."
-    )
+    assert said(2) == "Of these trials: in 6 trials work beside the open sends had further cores busy."
 
 
 def test_the_time_in_garbage_collection_is_a_cases_median(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ def _course(results: Results, part: sweep.Part, name: str, trials: pd.DataFrame)
     return Course(
         system=part.system,
         name=name,
-        words=", ".join(filter(None, (_outage_words(writes), _loss_words(losses)))),
+        words=", ".join(filter(None, (_outage_words(writes), _loss_words(losses, known)))),
         seconds=_seconds(results, first.loc[known["trial"], "asked_ns"].astype(float) / NANOS),
         shown=shown,
         faults=_faults(results, shown),
@@ -192,8 +192,10 @@ def _outage_words(writes: Outage | None) -> str:
     )
 
 
-def _loss_words(losses: Loss | None) -> str:
-    if losses is None:
+def _loss_words(losses: Loss | None, valid: pd.DataFrame) -> str:
+    """Say what was lost; nothing is called so where a full read stopped early in some trials."""
+    unread = pd.to_numeric(valid.reindex(columns=["unread"])["unread"]).fillna(0).any()
+    if losses is None or (unread and not losses.most):
         return "loss unknown"
     return f"{words.counts(losses.counts)} lost in a trial" if losses.most else "nothing lost"
 

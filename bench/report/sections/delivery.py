@@ -208,7 +208,7 @@ def errors(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
 def _loss(results: Results) -> Iterator[Statement]:
     valid = results.valid
     lost = pd.to_numeric(valid["lost"])
-    total, acked = int(lost.sum()), int(valid["acked"].sum())
+    total = int(lost.sum())
     if total:
         affected = valid.loc[lost > 0]
         trials, cases = len(affected), affected["case"].nunique()
@@ -216,8 +216,7 @@ def _loss(results: Results) -> Iterator[Statement]:
         yield Statement(
             "bad" if broken else "warn",
             f"{numbers.plural(total, 'acknowledged message')} {'deleted' if results.retention else 'lost'}, in "
-            f"{numbers.plural(trials, 'trial')} of {numbers.plural(cases, 'case')}; "
-            f"{numbers.count(acked)} were acknowledged in all valid trials.",
+            f"{numbers.plural(trials, 'trial')} of {numbers.plural(cases, 'case')}.",
         )
     elif len(valid) and lost.notna().any():
         told, whole = int(valid.loc[lost.notna(), "acked"].sum()), int(lost.notna().sum())

@@ -10,7 +10,7 @@ import pandas as pd
 from bench import numbers
 from bench.report import sweep
 from bench.report.results import Results
-from bench.report.sections import delivery
+from bench.report.sections import covered, delivery
 from bench.report.table import Cell, Column, Row, Table, number_cell, without_empty
 
 LISTED = 50
@@ -37,6 +37,7 @@ def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     ordered = _ordered(_as_now(results.messages).assign(grave=grave).dropna(subset="grave"))
     labels = delivery.labels(results, parts)
     rounds = dict(zip(results.trials["trial"], results.trials["round"], strict=True))
+    cases = dict(zip(results.trials["trial"], results.trials["case"], strict=True))
     columns = (
         Column("kind", "name"),
         Column("round"),
@@ -53,7 +54,12 @@ def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     )
     shown = _spans(ordered).groupby("kind", sort=False).head(LISTED)
     rows = tuple(
-        _message(message, labels.get(message["trial"], numbers.NOTHING), rounds[message["trial"]] + 1)
+        _message(
+            message,
+            labels.get(message["trial"], numbers.NOTHING),
+            rounds[message["trial"]] + 1,
+            promised=covered.breaks_promise(results, cases[message["trial"]]),
+        )
         for _, message in shown.iterrows()
     )
     return without_empty(Table("Offending messages", columns, rows))
@@ -95,9 +101,10 @@ def count(results: Results) -> int:
     return int(results.trials[[name for name in _OFFENCES if name in results.trials]].sum().sum())
 
 
-def _message(message: pd.Series[Any], label: str, turn: int) -> Row:
+def _message(message: pd.Series[Any], label: str, turn: int, *, promised: bool) -> Row:
+    """Return a message's row. Red is a lost one that a promise covers, and one that nobody sent."""
     kind, error = str(message["kind"]), message.get("error")
-    tone = "bad" if kind in {"lost", "foreign"} else "plain"
+    tone = "bad" if kind == "foreign" or (kind == "lost" and promised) else "plain"
     return Row(
         (
             Cell(kind.replace("_", " "), tone),

@@ -95,10 +95,10 @@ def limits(results: Results) -> Iterator[str]:
         apart = ", ".join(f"{system.capitalize()} {count} of {of}" for system, count, of in bound)
         each = f" ({apart})" if len(bound) > 1 else ""
         yield (
-            f"In {sum(count for _, count, _ in bound)} of {numbers.plural(every, 'valid trial')}{each} the CPU was "
-            f"the limit, and servers and load share the {method.cores(results)}. Such rates compare configurations "
-            "with each other on a machine like this one; they are not what brokers on machines of their own would "
-            "carry."
+            f"In {sum(count for _, count, _ in bound)} of {numbers.plural(every, 'valid trial')}{each} work on the CPU "
+            "took most of the time of a send, and servers and load share the "
+            f"{method.cores(results)}. Such rates compare configurations with each other on a machine like this one; "
+            "they are not what brokers on machines of their own would carry."
         )
     client = results.valid[results.valid["bottleneck"] == "client"]
     if client.empty:
@@ -139,7 +139,7 @@ def busy(results: Results) -> str | None:
         "work beside the open sends had further cores busy": int((~full & ~turns).sum()),
     }
     said = [f"in {numbers.plural(count, 'trial')} {way}" for way, count in ways.items() if count]
-    return f"Where the CPU was the limit: {', '.join(said)}."
+    return f"Of these trials: {', '.join(said)}."
 
 
 def told(results: Results) -> str:
