@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -85,6 +86,23 @@ def test_comparisons_of_other_metrics_have_axes_of_their_own(found: Results) -> 
     (first, _) = figure.axes
     heights = {float(np.asarray(one.get_offsets())[0, 1]) for one in first.collections}
     assert len(heights) == 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "head"),
+    [
+        ("capacity_msgs_per_s", "sustained messages/s"),
+        ("consumed_msgs_per_s", "messages/s that the group consumed"),
+    ],
+)
+def test_other_rates_are_drawn_as_rates(found: Results, metric: str, head: str) -> None:
+    rate = {metric: 1536.0}
+    measured = replace(found, trials=found.trials.assign(**rate), cases=found.cases.assign(**rate))
+
+    texts = drawn(measured, compared_cases(measured, declared(metric)))
+
+    assert texts[0] == head
+    assert texts.count("1,536") == 2
 
 
 def test_it_says_in_words_what_it_shows(found: Results) -> None:

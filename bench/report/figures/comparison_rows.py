@@ -15,12 +15,14 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
 
 from bench import numbers
+from bench.model import CAPACITY, CONSUMED
 from bench.report import style
 from bench.report.figures.row_axes import row_axes, value_behind, words_before
 from bench.report.figures.scale import Scale, fitting
 from bench.report.results import Results
 
 _RATE, _BYTES = "throughput_msgs_per_s", "throughput_bytes_per_s"
+_OTHER_RATES = {CAPACITY: "sustained messages/s", CONSUMED: "messages/s that the group consumed"}
 _MS, _MB, _SECOND_MS = 1e-6, 1e-6, 1e3
 _ROW_IN, _TITLE_IN, _HEAD_IN, _FOOT_IN, _VALUE_IN, _AIR_IN = 0.21, 0.25, 0.26, 0.24, 0.62, 0.12
 _LABEL_CHARACTERS, _TITLE_CHARACTERS = 54, 95
@@ -116,6 +118,8 @@ def _axis(metric: str, *, one_send_open: bool) -> _Axis:
         return _Axis("ms a send", inverse=True) if one_send_open else _Axis("acknowledged messages/s")
     if metric == _BYTES:
         return _Axis("acknowledged MB/s", _MB)
+    if metric in _OTHER_RATES:
+        return _Axis(_OTHER_RATES[metric])
     measure, _, point = metric.removesuffix("_ns").partition("_")
     return _Axis(f"{_POINTS.get(point, point)} {_TIMES.get(measure, measure)}, ms", _MS, time=True)
 

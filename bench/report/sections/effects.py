@@ -32,6 +32,7 @@ class Metric:
 
 
 METRICS = (
+    Metric(CONSUMED, "consumed by the group", "more", "less"),
     Metric("throughput_msgs_per_s", "throughput", "higher", "lower"),
     Metric("response_p50_ns", "response time, p50", "longer", "shorter"),
     Metric("response_p99_ns", "response time, p99", "longer", "shorter"),
@@ -39,7 +40,6 @@ METRICS = (
     Metric("service_p99_ns", "service time, p99", "longer", "shorter"),
     Metric("e2e_p50_ns", "end to end, p50", "longer", "shorter"),
     Metric(CAPACITY, "capacity", "higher", "lower"),
-    Metric(CONSUMED, "consumed", "more", "less"),
 )
 """In the order in which they lead: the first that a run has stands in the tables of cases."""
 
