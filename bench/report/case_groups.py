@@ -57,11 +57,13 @@ def grouped(items: Sequence[T], same: Callable[[T, T], bool]) -> list[list[T]]:
 
 
 def same_outage(one: Outage | None, other: Outage | None) -> bool:
-    """Whether two configurations had outages of about the same length."""
+    """Whether two configurations had outages of about the same length; those whose ranges do not meet had not."""
     if one is None or other is None:
         return one is other
     if max(one.high_ns, other.high_ns) < _SHORT_NS:
         return True
+    if one.high_ns < other.low_ns or other.high_ns < one.low_ns:
+        return False
     ends = _near(one.low_ns, other.low_ns) and _near(one.high_ns, other.high_ns)
     return one.endless == other.endless and (ends or _near(one.median_ns, other.median_ns))
 

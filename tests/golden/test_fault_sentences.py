@@ -65,7 +65,7 @@ def test_reads_are_named_apart_where_they_stop_for_another_time() -> None:
 
     assert texts(found) == [
         "Nothing was lost; writes stopped for 6.0 s on Kafka and for 30 s on Pulsar.",
-        "Reads stopped for as long as writes, but for 49 s on Pulsar.",
+        "Reads stopped for as long as writes, except: for 49 s on Pulsar.",
     ]
 
 
@@ -94,7 +94,7 @@ def test_a_loss_is_a_span_of_writes_and_a_count_a_trial_and_the_scripts_part_is_
         "for the leader), for 0.78 to 3.7 s (half of the trials at most 1.4 s) on Pulsar."
     )
     assert reads == (
-        "Reads stopped for as long as writes, but for 14 s on Kafka (wait for the leader; 12 s of it set by the "
+        "Reads stopped for as long as writes, except: for 14 s on Kafka (wait for the leader; 12 s of it set by the "
         "script)."
     )
     assert order == "A trial had up to 3 messages out of order on Pulsar."
@@ -137,8 +137,8 @@ def test_sends_without_an_acknowledgement_are_named_where_they_are_many() -> Non
     *_, unanswered = texts(found)
 
     assert unanswered == (
-        "Sends that failed or were never answered: 9,000 to 12,000 in a trial on Pulsar. Who sends has to send these "
-        "again."
+        "Sends that failed or were never answered: 9,000 to 12,000 in a trial on Pulsar. The application has to send "
+        "these again."
     )
 
 
