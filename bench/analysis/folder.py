@@ -140,6 +140,11 @@ class NodeSizeRecord(_Record):
     measured: dict[str, dict[str, float | tuple[float, float]]] = Field(default_factory=dict)
 
     @property
+    def slows(self) -> bool:
+        """Whether it holds more than the nodes' memory: then it is to be what limits them."""
+        return any(name != "memory" for got in self.measured.values() for name in got)
+
+    @property
     def cores(self) -> dict[str, float]:
         """How many cores each node with a quota got."""
         return {node: got["cpu"] for node, got in self.measured.items() if isinstance(got.get("cpu"), float)}  # type: ignore[misc]  # checked

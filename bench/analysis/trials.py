@@ -85,7 +85,7 @@ def _resources(trial: TrialRecord, counted: Counted, rates: Mapping[str, float |
 
 def _load_limits(trial: TrialRecord, resources: Row) -> Iterator[str]:
     """Say why a trial with nodes of a given size shows the load's limit, or the machine's, and not the nodes'."""
-    if trial.node_size is None:
+    if trial.node_size is None or not trial.node_size.slows:
         return
     share = trial.client.cpu_share if trial.client else None
     if share is not None and share >= BUSY:

@@ -20,7 +20,7 @@ import pytest
 
 from bench.errors import ClusterError, LoadError
 from bench.load.processor import Process, write
-from bench.model import Outcome, Settings, Topic
+from bench.model import Outcome, Settings, Topic, server_of
 from bench.systems.kafka import settings as kafka_settings
 from bench.systems.memory import members as memory_members
 from bench.systems.protocols import (
@@ -538,6 +538,18 @@ def test_each_group_of_bookies_keeps_its_own_topics_with_its_own_settings(live_s
         ClusterError, match=r"to lie on bookies of the group 'unsynced', and lies on bookie-1, bookie-2"
     ):
         live_system.admin.effective(Topic("contract-of-synced", 4, {"quorums": "2-2-2"}, "unsynced"))
+
+
+def test_a_topic_is_rebalanced_over_all_nodes_and_takes_sends(live_system: LiveSystem) -> None:
+    topic = live_system.topic(4)
+    first = send_sync(live_system, topic, 20)
+
+    live_system.admin.rebalance(topic, None)
+
+    more = send_sync(live_system, topic, 20)
+    assert len(read_all(live_system, topic)) == len(first.done) + len(more.done)
+    serving = {server_of(one) for one in live_system.admin.layout(topic)}
+    assert serving == {name for name in live_system.nodes if name.startswith("broker")}
 
 
 def test_a_lifted_expiry_is_no_setting_of_the_topic_any_more(live_system: LiveSystem) -> None:
