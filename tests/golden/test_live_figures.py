@@ -14,7 +14,7 @@ from bench.analysis import analyse
 from bench.analysis.live_figures import figures
 from bench.analysis.tables import trial_fields
 from bench.errors import EventLogError
-from bench.model import CAPACITY, COUNTERS, RATES, TIMES
+from bench.model import CAPACITY, CONSUMED, COUNTERS, RATES, TIMES
 from tests.eventlog import TrialLog, cut, receive, send, write_run
 
 Row = dict[str, Any]
@@ -155,7 +155,7 @@ def test_live_slices_are_those_of_the_analysis(run: Path) -> None:
 
 
 def test_the_logs_compared_have_of_everything(analysed: list[Row]) -> None:
-    told_elsewhere = {CAPACITY}  # test_holds.py
+    told_elsewhere = {CAPACITY, CONSUMED}  # test_holds.py, test_members.py
     for name in set(COMPUTED) - {"system", "state", "round", "fsync_ns", "cpu_share"} - told_elsewhere:
         assert len({row[name] for row in analysed}) > 1, name
 

@@ -45,7 +45,7 @@ def retained() -> Results:
         for trial, sizes in enumerate(((180e6, 180e6), (180e6, 1.2e6), (180e6, 180e6)))
         for at_s, size in zip((8, 68), sizes, strict=True)
     ]
-    waiting = {"configuration": {"faults": [{"name": "a minute later", "mark": True}]}}
+    waiting = {"configuration": {"faults": [{"name": "later", "when": {"load": "over"}, "mark": True}]}}
     files = {
         trial: {
             **file,

@@ -155,6 +155,9 @@ class Servers:
     def consume(self, *_: object) -> dict[str, Any]:
         return {"received": 0, "complete": True, "reason": None}
 
+    def read_all(self, *_: object) -> dict[str, Any]:
+        return {"received": 0, "complete": True, "reason": None}
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:

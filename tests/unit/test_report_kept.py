@@ -43,7 +43,10 @@ def trial(*steps: Json) -> Json:
 
 
 def test_no_promise_speaks_of_what_is_deleted_where_steps_only_wait() -> None:
-    waiting, killing = ({"name": "later", "mark": True}, {"name": "killed", "kill": "leader"})
+    waiting, killing = (
+        {"name": "later", "when": {"load": "over"}, "mark": True},
+        {"name": "killed", "kill": "leader"},
+    )
     of_steps = [
         Tried(promise, those, those)
         for promise in (MEMORY, None)

@@ -57,7 +57,7 @@ class PulsarProducers:
             FewestOpen(topic.partitions) if each.pop(arguments.ROUTER, None) else None for each in given
         ]
         made = [
-            attempt(doing, partial(create, **each, message_router=router))
+            attempt(doing, partial(create, **each, **({arguments.ROUTER: router} if router else {})))
             for each, router in zip(given, routers, strict=True)
         ]
         self._windows = [

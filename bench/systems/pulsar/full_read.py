@@ -61,7 +61,7 @@ def _read(partitions: Sequence[_Partition], deadline_s: float, late: Late) -> It
 
 
 def _to_the_end(left: list[_Partition], deadline_s: float) -> Iterator[Sequence[Received]]:
-    """Read until no partition is left. Raises LoadError once `deadline_s` passed without a message."""
+    """Read until no partition is left. Raises LoadError once `deadline_s` passed without a message or a connection."""
     deadline = time.monotonic() + deadline_s
     while left:
         came = False
@@ -69,6 +69,8 @@ def _to_the_end(left: list[_Partition], deadline_s: float) -> Iterator[Sequence[
             if batch := partition.take():
                 came = True
                 yield batch
+            elif partition.has_connected():
+                came = True
             elif partition.is_at_end():
                 left.remove(partition)
             elif not came and time.monotonic() > deadline:
@@ -92,6 +94,12 @@ class _Partition:
         self._reader: Any = None
         self._last = _BEGINNING
         self._trouble = ""
+        self._fresh = False
+
+    def has_connected(self) -> bool:
+        """Whether it has a connection since this was asked last: to many partitions that takes long."""
+        fresh, self._fresh = self._fresh, False
+        return fresh
 
     def take(self) -> list[Received]:
         """Return the messages that are there, each once, without waiting; connects first.
@@ -123,6 +131,7 @@ class _Partition:
             self._reader = self._client.create_reader(
                 self._name, pulsar.MessageId.earliest, receiver_queue_size=_QUEUE
             )
+            self._fresh = True
         except _HOPELESS as error:
             raise LoadError(f"Reading {self._name} back: {type(error).__name__}.") from error
         except pulsar.PulsarException as error:
