@@ -72,6 +72,7 @@ class RunFolder:
     def close_trial(self, number: int, document: dict[str, Any]) -> None:
         """Make a trial durable, write its trial.json and show it to readers, in one step."""
         working = self.trials / f".{number:04d}"
+        working.mkdir(parents=True, exist_ok=True)  # one that failed before it began has none
         durable.sync(*working.glob("*/*.parquet"))
         write_json(working / "trial.json", document)
         working.rename(self.trials / f"{number:04d}")

@@ -1,3 +1,4 @@
+import json
 import os
 from pathlib import Path
 
@@ -57,3 +58,11 @@ def test_a_trial_is_durable_before_it_is_seen(tmp_path: Path, monkeypatch: pytes
     run.close_trial(0, {})
 
     assert synced == [working / "sends" / "a.parquet", working / ".trial.json"]
+
+
+def test_a_trial_that_failed_before_it_began_is_stored_all_the_same(tmp_path: Path) -> None:
+    folder = create(tmp_path, "test", "quick")
+
+    folder.close_trial(0, {"trial": 0, "state": "failed"})
+
+    assert json.loads((folder.trials / "0000" / "trial.json").read_text()) == {"trial": 0, "state": "failed"}

@@ -60,6 +60,8 @@ class PulsarAdmin:
         doing = f"Creating topic {topic.name}"
         self._rest.ask(doing, "PUT", _namespace(topic), topics.policies(topic))
         if topic.group:
+            # Before 4.0 an affinity takes the place of bundles that nobody has asked for yet.
+            self._rest.ask(doing, "GET", f"lookup/v2/topic/{topics.partition_path(topic, 0)}/bundle")
             affinity = bookie_groups.affinity(topic.group)
             self._rest.ask(doing, "POST", f"{_namespace(topic)}/persistence/bookieAffinity", affinity)
         self._rest.ask(doing, "PUT", f"admin/v2/{topics.rest_path(topic)}/partitions", topic.partitions)
