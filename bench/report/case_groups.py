@@ -15,6 +15,7 @@ from bench.report.presentation import Labels
 
 _SHORT_NS = 1e9
 """Outages below a second count as one another's like."""
+_APART = 1.1
 _RATIO = 1.5
 """Medians, or both ends, within this ratio do, too."""
 T = TypeVar("T")
@@ -57,15 +58,20 @@ def grouped(items: Sequence[T], same: Callable[[T, T], bool]) -> list[list[T]]:
 
 
 def same_outage(one: Outage | None, other: Outage | None) -> bool:
-    """Whether two configurations had outages of about the same length; those whose ranges do not meet had not."""
+    """Whether two configurations had outages of about the same length, without a gap between their ranges."""
     if one is None or other is None:
         return one is other
     if max(one.high_ns, other.high_ns) < _SHORT_NS:
         return True
-    if one.high_ns < other.low_ns or other.high_ns < one.low_ns:
+    if not (one.endless and other.endless) and (_above(one, other) or _above(other, one)):
         return False
     ends = _near(one.low_ns, other.low_ns) and _near(one.high_ns, other.high_ns)
     return one.endless == other.endless and (ends or _near(one.median_ns, other.median_ns))
+
+
+def _above(one: Outage, other: Outage) -> bool:
+    """Whether the whole range of one lies above that of another, by a tenth or more."""
+    return one.low_ns > _APART * other.high_ns
 
 
 def _near(one_ns: float, other_ns: float) -> bool:

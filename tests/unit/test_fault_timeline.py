@@ -193,3 +193,15 @@ def test_steps_reach_to_the_end_of_the_last_second() -> None:
 
     assert at_s[-1] == 30 - ASKED_S
     assert np.isclose(acked[-1], acked[-2])
+
+
+def test_outages_with_a_gap_between_their_ranges_have_panels_of_their_own() -> None:
+    """5.8 to 7.8 s and 8.8 to 11 s, though each end is within half of the other."""
+    apart = axes_of(
+        kafka(*Trial().copies(5.8, 7.8), session="6 s"), kafka(*Trial().copies(8.8, 11), session="30 s")
+    )
+    near = axes_of(
+        kafka(*Trial().copies(5.8, 7.8), session="6 s"), kafka(*Trial().copies(8.0, 11), session="30 s")
+    )
+
+    assert (len(apart), len(near)) == (2, 1)

@@ -32,7 +32,6 @@ class Metric:
 
 
 METRICS = (
-    Metric(CONSUMED, "consumed by the group", "more", "less"),
     Metric("throughput_msgs_per_s", "throughput", "higher", "lower"),
     Metric("response_p50_ns", "response time, p50", "longer", "shorter"),
     Metric("response_p99_ns", "response time, p99", "longer", "shorter"),
@@ -40,13 +39,18 @@ METRICS = (
     Metric("service_p99_ns", "service time, p99", "longer", "shorter"),
     Metric("e2e_p50_ns", "end to end, p50", "longer", "shorter"),
     Metric(CAPACITY, "capacity", "higher", "lower"),
+    Metric(CONSUMED, "consumed by the group", "more", "less"),
 )
 """In the order in which they lead: the first that a run has stands in the tables of cases."""
 
 
 def lead(results: Results, part: sweep.Part) -> Metric | None:
-    """Return the metric by which a system's cases are compared first; None where there are no ratios."""
-    return next(iter(_metrics(results, part)), None)
+    """Return the metric by which a system's cases are compared first; None where there are no ratios.
+
+    Where consumers are a group, that is what the group consumed.
+    """
+    known = _metrics(results, part)
+    return next((one for one in known if one.name == CONSUMED), known[0] if known else None)
 
 
 def words(metric: str) -> str:
