@@ -145,8 +145,8 @@ def nothing_is_left(mark: str, theirs: frozenset[str], folder: Path) -> None:
 
 
 def test_leftovers_of_every_kind_of_fault_are_looked_for() -> None:
-    """INNER has all of these in force, but for what leaves nothing but a dead process."""
-    dead = {"kill", "stop"}
+    """INNER has all of these in force, but for what leaves nothing but processes, dead or not."""
+    processes = {"kill", "stop", "start"}
     in_force = {
         "isolate",
         "unstable-network",
@@ -157,7 +157,7 @@ def test_leftovers_of_every_kind_of_fault_are_looked_for() -> None:
         "power-loss",
     }
 
-    assert kinds().keys() == dead | in_force
+    assert kinds().keys() == processes | in_force
 
 
 def test_kill_9_during_faults_leaves_nothing(started: Started, tmp_path: Path) -> None:
