@@ -8,6 +8,7 @@ from bench.errors import ScenarioError
 from bench.faults.schema import document
 from bench.run.plan import plan
 from bench.scenario import cases, find, load, names
+from tests.catalogue import of_the_usual_versions
 
 MINIMAL = """\
 name: small
@@ -205,15 +206,6 @@ def test_an_unknown_scenario_is_refused_with_the_nearest_name() -> None:
 @pytest.mark.parametrize("profile", ["quick", "standard", "full"])
 def test_every_scenario_of_the_catalogue_reads_in_every_profile(name: str, profile: str) -> None:
     assert load(find(name), profile).scenario.question
-
-
-def of_the_usual_versions() -> list[str]:
-    """Scenarios that no other server must be fetched for."""
-    return [
-        name
-        for name in sorted(names())
-        if not any(spec.version for spec in load(find(name)).scenario.systems.chosen().values())
-    ]
 
 
 @pytest.mark.parametrize("name", of_the_usual_versions())
