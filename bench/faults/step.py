@@ -143,11 +143,17 @@ _REBALANCE = "rebalance"
 def read_steps(documents: Sequence[Mapping[str, Any]]) -> list[Step]:
     """Read the list `faults` of a scenario's system.
 
-    A step is `when`, at most a `name`, `times` and a `heal`, and one action: a kind of fault, with its target or its
-    own keys; `undo` with the name of an earlier step, or `node 2 of` it; `read: earliest`; `subscribe` or `consume`
-    with the name of a consumer group; `rebalance: topic` or at a rate (5MB/s); `look-up: topic`; or
-    `mark: true`. Raises StepError with the place of what is
-    wrong.
+    A step is `when`, at most a `name`, `times` and a `heal`, and one action. The action is one of:
+
+    - a kind of fault, with its target or its own keys
+    - `undo` with the name of an earlier step, or `node 2 of` it
+    - `read: earliest`
+    - `subscribe` or `consume` with the name of a consumer group
+    - `rebalance: topic` or at a rate (5MB/s)
+    - `look-up: topic`
+    - `mark: true`
+
+    Raises StepError with the place of what is wrong.
     """
     steps: list[Step] = []
     for number, document in enumerate(documents):

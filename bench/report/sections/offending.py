@@ -38,6 +38,9 @@ def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     labels = delivery.labels(results, parts)
     rounds = dict(zip(results.trials["trial"], results.trials["round"], strict=True))
     cases = dict(zip(results.trials["trial"], results.trials["case"], strict=True))
+    promised = {
+        case: covered.breaks_promise(results, case) for case in {cases[trial] for trial in ordered["trial"]}
+    }
     columns = (
         Column("kind", "name"),
         Column("round"),
@@ -58,7 +61,7 @@ def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
             message,
             labels.get(message["trial"], numbers.NOTHING),
             rounds[message["trial"]] + 1,
-            promised=covered.breaks_promise(results, cases[message["trial"]]),
+            promised=promised[cases[message["trial"]]],
         )
         for _, message in shown.iterrows()
     )
