@@ -420,9 +420,12 @@ READING_METRICS = (
     *(f"{name}_slowdown" for name in SLOWED),
 )
 """Columns of results/readings that an expectation about one `reading` may speak of."""
+PHASES = ("before", "away", "recovery")
+"""Of a fault, for how long sends took in them: before it, while the node was away, while it caught up."""
 FAULT_METRICS = (
     *("first_failed_ns", "first_acked_ns", "first_received_ns", "ack_gap_ns", "live_gap_ns"),
     *("others_gap_ns", "share_ns", "copied_bytes"),
     *("rate_before", "dip_depth", "dip_messages", "back_ns", "copies_back_ns"),
+    *(f"p99_{phase}_ns" for phase in PHASES),
 )
 """Columns of results/faults that an expectation about one `fault` may speak of."""

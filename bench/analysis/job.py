@@ -24,6 +24,7 @@ from bench.analysis.account.readings import reading_rows
 from bench.analysis.contract import recorded
 from bench.analysis.faults.availability import availability, breakage, fault_rows
 from bench.analysis.faults.joining import joined
+from bench.analysis.faults.phase_latency import with_phase_times
 from bench.analysis.faults.served import served_rows
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import EventLog, check_log
@@ -32,7 +33,16 @@ from bench.analysis.resources.costs import cost_rows
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import use_by_role
 from bench.analysis.spark import spark_session
-from bench.analysis.speed.holds import Held, capacities, capacity_rows, hold_rows, holds_of
+from bench.analysis.speed.holds import (
+    Held,
+    HoldTimes,
+    capacities,
+    capacity_rows,
+    held_sends,
+    hold_rows,
+    hold_times,
+    holds_of,
+)
 from bench.analysis.speed.latency import MEASURES, distributions
 from bench.analysis.speed.quantiles import SCALE
 from bench.analysis.speed.slices import slice_rows, slice_times
@@ -61,6 +71,7 @@ class _Measured:
     timeline: list[dict[str, object]]
     slices: list[dict[str, object]]
     holds: dict[Held, Hold]
+    hold_times: dict[Held, HoldTimes]
     errors: list[dict[str, object]]
     telemetry: Any
     offenders: Any
@@ -141,7 +152,8 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     account = accounts(every)
     consumers = consumer_rows(log, every, folder.trials, account)
     by_slice = slice_times(sends, counted_unsent, any_open=any_open) if any_sliced else {}
-    held = holds_of(spark, log, folder.trials)
+    sends_held = held_sends(spark, log, folder.trials)
+    held = holds_of(sends_held, folder.trials)
     counted = Counted(
         logged=log.recorded,
         recorded=found,
@@ -156,6 +168,9 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         levels={} if all(trial.sliced for trial in folder.trials) else telemetry.levels(log.samples),
         members=member_rows(spark, log, folder.trials),
     )
+    struck = availability(spark, log, folder.trials)
+    faults = fault_rows(folder.trials, first_ns, struck, joined(stepped, folder.trials, first_ns))
+    faults = with_phase_times(spark, log, folder.trials, first_ns, faults)
     whole = [trial.trial for trial in folder.trials if trial.verified]
     parts = [offenders(every, log, verify, whole)] if _any(counted, OFFENCES) else []
     parts += [displaced(late)] if counted.out_of_order else []
@@ -164,16 +179,12 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         timeline=list(timeline(folder.trials, first_ns, tallies, live, service)),
         slices=list(slice_rows(folder.trials, tallies, by_slice)),
         holds=held,
+        hold_times=hold_times(sends_held, held),
         errors=errors(tallies, present(log, verify) if _any(counted, STRAY) else {}),
         telemetry=tables.frame(telemetry.over_time(stepped), tables.TELEMETRY),
         consumers=consumers,
         offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
-        faults=fault_rows(
-            folder.trials,
-            first_ns,
-            availability(spark, log, folder.trials),
-            joined(stepped, folder.trials, first_ns),
-        ),
+        faults=faults,
         served=list(served_rows(folder.trials, first_ns)),
         readings=reading_rows(spark, log, every, folder.trials, first_ns),
         parts=service_by_part(sends),
@@ -213,7 +224,8 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "cases", tables.table(cases, tables.case_fields(settings)))
     tables.write_table(results, "timeline", tables.table(measured.timeline, tables.TIMELINE))
     tables.write_table(results, "slices", tables.table(measured.slices, tables.SLICES))
-    tables.write_table(results, "holds", tables.table(hold_rows(folder.trials, measured.holds), tables.HOLDS))
+    holds = hold_rows(folder.trials, measured.holds, measured.hold_times)
+    tables.write_table(results, "holds", tables.table(holds, tables.HOLDS))
     tables.write_table(
         results, "capacities", tables.table(_capacities(folder, trials, measured), tables.CAPACITIES)
     )

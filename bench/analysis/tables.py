@@ -26,6 +26,7 @@ from bench.model import (
     FOOTPRINT,
     LEDGERS,
     MEMBERS,
+    PHASES,
     RATES,
     READING_METRICS,
     REQUEST_MESSAGES,
@@ -122,6 +123,7 @@ HOLDS: _Fields = {
     **dict.fromkeys(("rate", "seconds"), _REAL),
     "confirms": _BOOL,
     **dict.fromkeys(("due", "sent", "failed", "late", "late_end_to_end"), _LONG),
+    **dict.fromkeys(("response_p50_ns", "response_p99_ns", "end_to_end_p50_ns", "end_to_end_p99_ns"), _LONG),
     **dict.fromkeys(("producers_growth", "consumers_growth", "client_cpu_share"), _REAL),
     **dict.fromkeys(("verdict", "reason"), _TEXT),
 }
@@ -210,6 +212,7 @@ FAULTS: _Fields = {
     "live_back_ns": _LONG,
     "copies_back_ns": _LONG,
     "copies_back_how": _TEXT,
+    **{f"p99_{phase}_ns": _LONG for phase in PHASES},
 }
 
 READINGS: _Fields = {

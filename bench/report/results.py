@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import pandas as pd
 
+from bench.capacity.service_level import ServiceLevel, service_level
 from bench.errors import OutdatedError, ReportError
 from bench.model import CONSUMER_COUNTERS, USAGE, only_waits
 
@@ -94,7 +95,15 @@ _ADDED = {
     ),
     "holds": (
         *("trial", "slice", "rate", "seconds", "confirms", "due", "sent", "failed"),
-        *("late", "late_end_to_end", "producers_growth", "consumers_growth"),
+        *(
+            "late",
+            "late_end_to_end",
+            "response_p50_ns",
+            "response_p99_ns",
+            "end_to_end_p50_ns",
+            "end_to_end_p99_ns",
+        ),
+        *("producers_growth", "consumers_growth"),
         *("client_cpu_share", "verdict", "reason"),
     ),
     "capacities": (
@@ -157,6 +166,11 @@ class Results:
     def struck(self) -> bool:
         """Whether faults struck in it: its steps did more than wait and read."""
         return self.broken and not self.retention
+
+    @property
+    def service_level(self) -> ServiceLevel:
+        """What a rate must keep to count as sustained. Raises KeyError where no case searched for its capacity."""
+        return service_level(next(iter(self.trial_files.values()))["case"]["configuration"]["capacity"])
 
     @property
     def over_rounds(self) -> bool:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import reduce
 from typing import Any
 
-from pyspark.sql import Column, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.folder import HoldRecord, TrialRecord
 from bench.analysis.log import EventLog
+from bench.analysis.speed.latency import MEASURES, measured, never_made
+from bench.analysis.speed.quantiles import quantiles
 from bench.capacity.capacity import Capacity, combined, joined, steps_of
 from bench.capacity.hold import Hold
 from bench.capacity.hold_log import SAMPLE_NS, HeldSlice, hold_of
@@ -21,18 +24,22 @@ Row = dict[str, Any]
 Held = tuple[int, int]
 """A trial and the slice in which it held a rate."""
 
+_PLACE = ("trial", "slice")
+_TIMED = {"response": "response", "e2e": "end_to_end"}
+"""What is timed in a hold (latency.MEASURES), and how its columns begin."""
+_QUANTILES = {50_000: "p50", 99_000: "p99"}
+_GRID = tuple(range(quantile, quantile + 1) for quantile in _QUANTILES)
+HoldTimes = dict[str, int | None]
+"""Columns of `holds` with a time: response_p50_ns, response_p99_ns, end_to_end_p50_ns, end_to_end_p99_ns."""
+
 _SPANS = "trial int, slice int, start_ns long, end_ns long, response_ns long, end_to_end_ns long"
 
 
-def holds_of(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> dict[Held, Hold]:
-    """Count every hold from the sends and live receives of its slice. Trials without holds cost nothing."""
-    held = {
-        (trial.trial, record.slice): (held_slice(trial, record), level_of(trial))
-        for trial in trials
-        for record in trial.holds or ()
-    }
+def held_sends(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> DataFrame | None:
+    """Give the sends of all holds, each with its hold's limits and `seen_ns`, its first live receive; None without."""
+    held = _held_slices(trials)
     if not held:
-        return {}
+        return None
     numbers = sorted({trial for trial, _ in held})
     spans = spark.createDataFrame(
         [
@@ -47,18 +54,53 @@ def holds_of(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) 
         .agg(F.min("received_ns").alias("seen_ns"))
     )
     sends = log.sends.join(F.broadcast(spans), ["trial", "slice"])
+    return sends.join(first_receives, ["trial", "producer", "sequence"], "left")
+
+
+def _held_slices(trials: Iterable[TrialRecord]) -> dict[Held, tuple[HeldSlice, ServiceLevel]]:
+    return {
+        (trial.trial, record.slice): (held_slice(trial, record), level_of(trial))
+        for trial in trials
+        for record in trial.holds or ()
+    }
+
+
+def holds_of(sends: DataFrame | None, trials: Iterable[TrialRecord]) -> dict[Held, Hold]:
+    """Count every hold from its sends (`held_sends`)."""
+    if sends is None:
+        return {}
     kinds = F.filter(F.array(*_counted()), lambda kind: kind["place"].isNotNull())
-    rows = (
-        sends.join(first_receives, ["trial", "producer", "sequence"], "left")
-        .select("trial", "slice", F.explode(kinds))
-        .groupBy("trial", "slice", "col")
-        .count()
-        .collect()
-    )
+    rows = sends.select("trial", "slice", F.explode(kinds)).groupBy("trial", "slice", "col").count().collect()
+    held = _held_slices(trials)
     counts: dict[Held, dict[str, dict[int, int]]] = {place: {} for place in held}
     for row in rows:
         counts[row.trial, row.slice].setdefault(row.col.kind, {})[row.col.place] = row["count"]
     return {place: hold_of(span, counts[place]) for place, (span, _) in held.items()}
+
+
+def hold_times(sends: DataFrame | None, holds: Mapping[Held, Hold]) -> dict[Held, HoldTimes]:
+    """Compute the times of what was due in every hold, from when it was due, as columns of the table `holds`.
+
+    What failed, what was never sent and what no consumer had took longer than anything else: a quantile that falls
+    there is None.
+    """
+    if sends is None:
+        return {}
+    acked_ns = F.when(F.col("outcome") == Outcome.OK.label, F.col("done_ns"))
+    due = sends.where("due_ns >= start_ns and due_ns < end_ns").select(
+        *_PLACE,
+        (acked_ns - F.col("due_ns")).alias("response_ns"),
+        (F.col("seen_ns") - F.col("due_ns")).alias("e2e_ns"),
+    )
+    parts = [measured(due, measure, _PLACE, missing=True) for measure in _TIMED]
+    missing = {place: sum(hold.due) - hold.sent for place, hold in holds.items()}
+    if any(missing.values()):
+        parts.append(never_made(sends.sparkSession, missing, _TIMED, _PLACE))
+    times: dict[Held, HoldTimes] = {}
+    for row in quantiles(reduce(DataFrame.unionAll, parts), [*_PLACE, "measure"], _GRID).collect():
+        name = f"{_TIMED[MEASURES[row.measure]]}_{_QUANTILES[row.quantile]}_ns"
+        times.setdefault((row.trial, row.slice), {})[name] = row.value
+    return times
 
 
 def _counted() -> list[Column]:
@@ -86,7 +128,9 @@ def _counted() -> list[Column]:
     ]
 
 
-def hold_rows(trials: Iterable[TrialRecord], holds: Mapping[Held, Hold]) -> Iterator[Row]:
+def hold_rows(
+    trials: Iterable[TrialRecord], holds: Mapping[Held, Hold], times: Mapping[Held, HoldTimes]
+) -> Iterator[Row]:
     """Give the rows of the table `holds`, in the order in which each trial held its rates."""
     for trial in trials:
         made = _holds_made(trial, holds)
@@ -101,6 +145,7 @@ def hold_rows(trials: Iterable[TrialRecord], holds: Mapping[Held, Hold]) -> Iter
                 "due": sum(hold.due),
                 **{name: getattr(hold, name) for name in ("sent", "failed")},
                 **{name: sum(getattr(hold, name)) for name in ("late", "late_end_to_end")},
+                **times.get((trial.trial, record.slice), {}),
                 **{f"{name}_growth": slope.messages_per_s for name, slope in hold.backlogs.items()},
                 "client_cpu_share": record.client_cpu_share,
                 "verdict": judgement.verdict,

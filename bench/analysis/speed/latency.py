@@ -98,7 +98,7 @@ def send_times(
     parts = [measured(counted, measure, by) for measure in measures]
     since_due = [measure for measure in measures if measure in _SINCE_DUE]
     if since_due and any(unsent.values()):
-        parts.append(_never(sends.sparkSession, unsent, since_due, by))
+        parts.append(never_made(sends.sparkSession, unsent, since_due, by))
     return reduce(DataFrame.unionAll, parts)
 
 
@@ -110,10 +110,10 @@ def measured(frame: DataFrame, measure: str, by: Sequence[str], *, missing: bool
     )
 
 
-def _never(
+def never_made(
     spark: SparkSession, unsent: Mapping[Span, int], measures: Iterable[str], by: Sequence[str]
 ) -> DataFrame:
-    """Give each send that was never made a row without a value in each measure."""
+    """Give each send that was never made (`unsent` by trial and slice) a row without a value in each measure."""
     rows = [
         (trial, number, MEASURES.index(measure), missing)
         for (trial, number), missing in unsent.items()

@@ -17,6 +17,7 @@ from bench.report.figures import (
     curves,
     downtime,
     fault_timeline,
+    load_curves,
     order,
     price,
     resources,
@@ -56,7 +57,7 @@ def gallery(
         drawn = [_throughput(results, parts), *_latencies(results, parts)]
         drawn += [] if results.broken else [_timeline(results, parts)]
         drawn += [_course(results, parts), _resources(results, parts), _order(results, parts)]
-        drawn += [_slices(results, parts), _capacities(results, parts)]
+        drawn += [_slices(results, parts), _capacities(results, parts), load_curves.drawing(results, parts)]
     return leading(results, parts, labels, compared) | _named(drawn)
 
 

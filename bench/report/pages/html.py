@@ -8,6 +8,7 @@ from typing import Any
 
 from bench.report import results, sweep, templates
 from bench.report.figures import gallery
+from bench.report.load_curves import load_curves
 from bench.report.pages import front_page
 from bench.report.pages.compared_cases import compared_cases
 from bench.report.presentation import presentation
@@ -24,6 +25,7 @@ from bench.report.sections import (
     expectations,
     faults,
     kept,
+    load_latency,
     manifest,
     method,
     offending,
@@ -61,6 +63,7 @@ def _behind(found: results.Results, parts: Sequence[sweep.Part]) -> dict[str, An
         "middle": found.middle,
         "worth": worth.tables(found),
         "capacities": capacities.tables(found, parts),
+        "load_latency": load_latency.tables(load_curves(found), parts),
         "service_level": capacities.level(found),
         "claimed": claimed.tables(found, parts),
         "costs": costs.tables(found),

@@ -10,7 +10,7 @@ import pandas as pd
 
 from bench import numbers
 from bench.capacity.judgement import HoldVerdict
-from bench.capacity.service_level import LATE_SHARE, service_level
+from bench.capacity.service_level import LATE_SHARE
 from bench.report import sweep
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Table, case_table
@@ -25,8 +25,7 @@ def level(results: Results) -> str:
     """Say what a rate must meet to count as sustained; empty where nobody searched."""
     if results.capacities.empty:
         return ""
-    asked = next(iter(results.trial_files.values()))["case"]["configuration"]["capacity"]
-    known = service_level(asked)
+    known = results.service_level
     return (
         f"99 % of the messages acknowledged within {numbers.duration(known.response_p99_ns)} of when they were "
         f"due, and with a consumer within {numbers.duration(known.end_to_end_p99_ns)}; every due message sent; none "

@@ -41,6 +41,9 @@ _OF_FAULTS: Mapping[str, Figure] = {
     "first_acked_ns": Figure("until all partitions had an ack", numbers.duration),
     "share_ns": Figure("until the node took its part", numbers.duration),
     "copied_bytes": Figure("copied to the node", numbers.size),
+    "p99_before_ns": Figure("send p99 before", numbers.duration),
+    "p99_away_ns": Figure("send p99, node away", numbers.duration),
+    "p99_recovery_ns": Figure("send p99, node catching up", numbers.duration),
 }
 _OF_READINGS: Mapping[str, Figure] = {
     "send_p99_before_ns": Figure("send p99 before", numbers.duration),

@@ -1,0 +1,82 @@
+"""How latency grows with the load: p99 over the share of its capacity that a configuration carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.optimize import isotonic_regression
+
+from bench.report.results import Results
+
+KNEE = 2.0
+"""At the knee p99 is so many times as long as at the lightest load."""
+_LEAST_HOLDS = 4
+
+Values: TypeAlias = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadCurve:
+    """The holds of one configuration, by rising load, and the curve through them.
+
+    `loads` are shares of the capacity that the same cluster start had. `p99_ns` is response time from the due time,
+    infinite where more than 1 % of the messages failed or were never sent. `curve_ns` never falls as the load grows.
+    """
+
+    case: str
+    loads: Values
+    p99_ns: Values
+    curve_ns: Values
+
+    @property
+    def knee(self) -> float | None:
+        """The least load, as a share of the capacity, at which the curve is KNEE times as high as at its start."""
+        wanted_ns = KNEE * self.curve_ns[0]
+        above = np.flatnonzero(self.curve_ns >= wanted_ns)
+        if not len(above):
+            return None
+        place = int(above[0])
+        return float(
+            np.interp(
+                np.log(wanted_ns),
+                np.log(self.curve_ns[place - 1 : place + 1]),
+                self.loads[place - 1 : place + 1],
+            )
+        )
+
+    def p99_at(self, load: float) -> float | None:
+        """Return the curve's p99 in ns at a share of the capacity; None outside the loads that were held."""
+        if not self.loads[0] <= load <= self.loads[-1]:
+            return None
+        return float(np.exp(np.interp(load, self.loads, np.log(self.curve_ns))))
+
+
+def load_curves(results: Results) -> dict[str, LoadCurve]:
+    """Return the curve of each case that searched for its capacity and found it, by case."""
+    if results.holds.empty:
+        return {}
+    trials = results.valid[["trial", "case", "capacity_msgs_per_s"]].dropna(subset=["capacity_msgs_per_s"])
+    holds = results.holds.merge(trials, on="trial")
+    curves = (_curve(str(case), own) for case, own in holds.groupby("case"))
+    return {curve.case: curve for curve in curves if curve is not None}
+
+
+def _curve(case: str, holds: pd.DataFrame) -> LoadCurve | None:
+    """Fit a curve that never falls: isotonic regression of the logarithm of p99, each hold weighted by its seconds.
+
+    A p99 that is infinite counts as the longest that any hold of the case had.
+    """
+    loads = (holds["rate"] / holds["capacity_msgs_per_s"]).to_numpy(dtype=float)
+    p99_ns = pd.to_numeric(holds["response_p99_ns"]).fillna(np.inf).to_numpy(dtype=np.float64)
+    order = np.lexsort((p99_ns, loads))
+    loads, p99_ns, seconds = loads[order], p99_ns[order], holds["seconds"].to_numpy(dtype=float)[order]
+    known = p99_ns[np.isfinite(p99_ns)]
+    if len(loads) < _LEAST_HOLDS or not len(known):
+        return None
+    logs = np.log(np.minimum(p99_ns, known.max()))
+    curve_ns = np.exp(np.asarray(isotonic_regression(logs, weights=seconds).x, dtype=np.float64))
+    return LoadCurve(case, loads, p99_ns, curve_ns)
