@@ -418,6 +418,7 @@ READING_METRICS = (
     *("found", "missing"),
     *(f"{name}_p99_{when}_ns" for name in SLOWED for when in ("before", "during")),
     *(f"{name}_slowdown" for name in SLOWED),
+    "disk_read_bytes",
 )
 """Columns of results/readings that an expectation about one `reading` may speak of."""
 PHASES = ("before", "away", "recovery")

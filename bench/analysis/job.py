@@ -186,7 +186,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
         faults=faults,
         served=list(served_rows(folder.trials, first_ns)),
-        readings=reading_rows(spark, log, every, folder.trials, first_ns),
+        readings=reading_rows(log, every, stepped, folder.trials, first_ns),
         parts=service_by_part(sends),
     )
 

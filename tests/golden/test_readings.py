@@ -129,6 +129,8 @@ def test_a_read_beside_the_load_has_the_times_before_it_and_while_it_read(tmp_pa
 
     Before, 4 of 200 take 9 ms and the others 2 ms: the 99th percentile is the 198th, 9 ms. While it reads, 100 sends,
     2 take 40 ms and the others 6 ms: the 99th percentile is the 99th, 40 ms. A live consumer has each 1 ms later.
+    Broker 1 reads 100 bytes from 1.5 to 2.5 s and 200 from 2.5 to 3.5 s, broker 2 reads 1 from 1.9 to 2.9 s and 3 from
+    2.9 to 3.1 s: 304 bytes.
     """
     slow = {10: 9, 20: 9, 30: 9, 40: 9, 210: 40, 220: 40}
     sent = [
@@ -138,7 +140,27 @@ def test_a_read_beside_the_load_has_the_times_before_it_and_while_it_read(tmp_pa
     step = {"name": "cold read", "kind": "read", "asked_ns": seconds(2), "effect_ns": seconds(2.1)}
     step |= {"received": 2, "complete": True, "stalls": [], "reason": None}
     live = [receive("live", row, row["done_ns"] + ms(1)) for row in sent]
-    trial = TrialLog(sent, [*live, *read_back(sent)], window=(0, seconds(4)), others={"faults": [step]})
+    disk = [
+        sample(at_s, node, "disk_read_bytes", value, role="client" if node == "producers" else "broker")
+        for at_s, node, value in (
+            *(
+                (0.5, "broker-1", 10.0),
+                (1.5, "broker-1", 20.0),
+                (2.5, "broker-1", 120.0),
+                (3.5, "broker-1", 320.0),
+            ),
+            *(
+                (1.9, "broker-2", 5.0),
+                (2.9, "broker-2", 6.0),
+                (3.1, "broker-2", 9.0),
+                (3.9, "broker-2", 1009.0),
+            ),
+            *((1.5, "producers", 0.0), (2.5, "producers", 7_000.0)),
+        )
+    ]
+    trial = TrialLog(
+        sent, [*live, *read_back(sent)], samples=disk, window=(0, seconds(4)), others={"faults": [step]}
+    )
     folder = write_run(tmp_path / "run", [trial])
     reads = folder / "trials" / "0000" / "reads" / "cold-read"
     reads.mkdir(parents=True)
@@ -152,6 +174,7 @@ def test_a_read_beside_the_load_has_the_times_before_it_and_while_it_read(tmp_pa
     assert (row["e2e_p99_before_ns"], row["e2e_p99_during_ns"]) == (ms(10), ms(41))
     assert row["send_slowdown"] == pytest.approx(40 / 9)
     assert row["e2e_slowdown"] == pytest.approx(4.1)
+    assert row["disk_read_bytes"] == 304
 
 
 def test_bytes_on_disk_are_added_up_over_servers(run: Path) -> None:

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from bench.analysis.account.delivery import MESSAGE
 from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
+from bench.analysis.resources.telemetry import NO_SERVERS
 from bench.model import SLOWED, Outcome
 
 Row = dict[str, object]
@@ -20,21 +21,25 @@ _LEAST = 100
 
 
 def reading_rows(
-    spark: SparkSession,
     log: EventLog,
     messages: DataFrame,
+    looks: DataFrame,
     trials: Sequence[TrialRecord],
     first_ns: Mapping[int, int],
 ) -> list[Row]:
     """Return a row a step that reads; times count from the trial's first send.
 
     `found` and `missing` are of the messages that were acknowledged before the step was due. `messages` are those of
-    delivery.py, with when live consumers had them.
+    delivery.py, with when live consumers had them; `looks` the growth of counters (telemetry.steps).
     """
     steps = [(trial.trial, place, step) for trial in trials for place, step in trial.reading_steps.items()]
     if not steps:
         return []
+    spark = messages.sparkSession
     times = _times(spark, log, messages, trials)
+    disk_reads = _disk_reads(
+        spark, log, looks, [(trial, place, first_ns.get(trial, 0)) for trial, place, _ in steps]
+    )
     due = [(trial, place, int(step["asked_ns"])) for trial, place, step in steps]
     counts = _counts(log, spark.createDataFrame(due, "trial int, step int, asked_ns long"))
     return [
@@ -47,6 +52,7 @@ def reading_rows(
             "reason": step.get("reason"),
             **_since(counts.get((trial, place), {}), first_ns.get(trial, 0)),
             **times.get((trial, place), {}),
+            "disk_read_bytes": disk_reads.get((trial, place)),
         }
         for trial, place, step in steps
     ]
@@ -94,6 +100,34 @@ def _times(
                 }
             )
     return found
+
+
+def _disk_reads(
+    spark: SparkSession, log: EventLog, looks: DataFrame, steps: Sequence[tuple[int, int, int]]
+) -> dict[tuple[int, int], int]:
+    """Return by trial and step how many bytes all servers read from disk between its first message and its last.
+
+    `steps` are trials, places of steps and when the trial's first send was. Growth between two looks counts whole where
+    they overlap that time.
+    """
+    zeros = spark.createDataFrame(steps, "trial int, step int, zero_ns long")
+    spans = (
+        log.reads.join(F.broadcast(zeros), ["trial", "step"])
+        .groupBy("trial", "step")
+        .agg(
+            F.min(F.col("received_ns") - F.col("zero_ns")).alias("begun_ns"),
+            F.max(F.col("received_ns") - F.col("zero_ns")).alias("last_ns"),
+        )
+    )
+    read = looks.where((F.col("metric") == "disk_read_bytes") & ~F.col("role").isin(*NO_SERVERS))
+    beside = (F.col("at_ns") > F.col("begun_ns")) & (F.col("at_ns") - F.col("took_ns") < F.col("last_ns"))
+    rows = (
+        read.join(F.broadcast(spans), "trial")
+        .where(beside)
+        .groupBy("trial", "step")
+        .agg(F.sum("grown").alias("bytes"))
+    )
+    return {(row["trial"], row["step"]): round(row["bytes"]) for row in rows.collect()}
 
 
 def _percentiles(taken: DataFrame, spans: DataFrame) -> DataFrame:

@@ -93,7 +93,7 @@ def _phases(trial: TrialRecord, zero_ns: int, rows: list[Row], places: list[int]
         return
     asked = [rows[place]["asked_ns"] + zero_ns for place in places]
     for place, fault, asked_ns, next_ns in zip(
-        places, faults, asked, chain(asked[1:], [NEVER_NS]), strict=True
+        places, faults, asked, chain(asked[1:], [NEVER_NS]), strict=False
     ):
         row, end_ns = rows[place], min(next_ns, window.end_ns)
         yield _Phase(trial.trial, place, "before", window.start_ns, asked_ns)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from bench.report.answer import concurrent_reads
 from bench.report.answer.comparisons import comparisons, leading_metric
 from bench.report.answer.conditions import conditions
 from bench.report.answer.configurations import Configurations
@@ -51,7 +52,7 @@ def _findings(cases: Configurations, presentation: Presentation) -> list[Finding
     if cases.found.valid.empty:
         return [Finding(sentence("no-valid-trial"), decided=False)]
     lost = loss(cases)
-    compared = comparisons(cases, presentation.comparisons)
+    compared = list(concurrent_reads.findings(cases)) or comparisons(cases, presentation.comparisons)
     shown = _within(compared, MOST_FINDINGS - 1, MOST_WORDS - _words(lost))
     return [lost, *shown] if any(alarms(cases)) else [*shown, lost]
 

@@ -52,6 +52,7 @@ _OF_READINGS: Mapping[str, Figure] = {
     "e2e_p99_before_ns": Figure("end to end p99 before", numbers.duration),
     "e2e_p99_during_ns": Figure("end to end p99 while it read", numbers.duration),
     "e2e_slowdown": Figure("times as long, end to end", _times),
+    "disk_read_bytes": Figure("read from disk meanwhile", numbers.size),
 }
 
 
