@@ -30,11 +30,11 @@ from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import EventLog, check_log
 from bench.analysis.resources import telemetry
 from bench.analysis.resources.costs import cost_rows
+from bench.analysis.resources.held_cpu import Held, held_cpu
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import use_by_role
 from bench.analysis.spark import spark_session
 from bench.analysis.speed.holds import (
-    Held,
     HoldTimes,
     capacities,
     capacity_rows,
@@ -72,6 +72,7 @@ class _Measured:
     slices: list[dict[str, object]]
     holds: dict[Held, Hold]
     hold_times: dict[Held, HoldTimes]
+    held_cpu: dict[Held, dict[str, float]]
     errors: list[dict[str, object]]
     telemetry: Any
     offenders: Any
@@ -180,6 +181,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         slices=list(slice_rows(folder.trials, tallies, by_slice)),
         holds=held,
         hold_times=hold_times(sends_held, held),
+        held_cpu=held_cpu(log.samples, folder.trials),
         errors=errors(tallies, present(log, verify) if _any(counted, STRAY) else {}),
         telemetry=tables.frame(telemetry.over_time(stepped), tables.TELEMETRY),
         consumers=consumers,
@@ -224,7 +226,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "cases", tables.table(cases, tables.case_fields(settings)))
     tables.write_table(results, "timeline", tables.table(measured.timeline, tables.TIMELINE))
     tables.write_table(results, "slices", tables.table(measured.slices, tables.SLICES))
-    holds = hold_rows(folder.trials, measured.holds, measured.hold_times)
+    holds = hold_rows(folder.trials, measured.holds, measured.hold_times, measured.held_cpu)
     tables.write_table(results, "holds", tables.table(holds, tables.HOLDS))
     tables.write_table(
         results, "capacities", tables.table(_capacities(folder, trials, measured), tables.CAPACITIES)

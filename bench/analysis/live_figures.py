@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from bench.analysis.contract import ProducerSums, Recorded, soundness
 from bench.analysis.folder import TrialRecord, parquet_files, read_trial
 from bench.analysis.log import RECEIVES, SENDS, Column
-from bench.analysis.speed.holds import Held, capacities, held_slice, level_of
+from bench.analysis.resources.held_cpu import Held
+from bench.analysis.speed.holds import capacities, held_slice, level_of
 from bench.analysis.speed.latency import POINTS, Distribution
 from bench.analysis.speed.quantiles import SCALE
 from bench.analysis.speed.throughput import Tally, sends_by_slice

@@ -125,6 +125,7 @@ HOLDS: _Fields = {
     **dict.fromkeys(("due", "sent", "failed", "late", "late_end_to_end"), _LONG),
     **dict.fromkeys(("response_p50_ns", "response_p99_ns", "end_to_end_p50_ns", "end_to_end_p99_ns"), _LONG),
     **dict.fromkeys(("producers_growth", "consumers_growth", "client_cpu_share"), _REAL),
+    **dict.fromkeys(("broker_cpu_share", "bookie_cpu_share"), _REAL),
     **dict.fromkeys(("verdict", "reason"), _TEXT),
 }
 CAPACITIES: _Fields = {

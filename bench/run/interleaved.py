@@ -212,9 +212,6 @@ class Interleaved:
             compilers.use_idle_cores()
             for one in self._shuffled(going, str(cycle)):
                 self._slice(one, cycle, live(one.trial))
-        for one in opened:
-            others = {node.name for node in one.unused_nodes}
-            one.sampler.write(one.trial.number, one.working / "telemetry" / "samples.parquet", others)
 
     def _search(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
         """Hold rates for the trials that search for their capacity, one a cycle each, until all have found it."""
@@ -235,8 +232,12 @@ class Interleaved:
         number = len(one.slices) + len(one.search.holds)
         one.rig.cluster.disks.change(trial.case.disk)
         one.rig.cluster.sizes.change(trial.case.node_size)
+        if trial.case.telemetry:
+            one.sampler.before(trial.number, number, scraped=False)
         with self._alone(one):
             done = one.rig.hold(trial, number, one.search.request, live)
+        if trial.case.telemetry:
+            one.sampler.after(trial.number, number, scraped=False)
         if done["stalled"]:
             rate = numbers.rate(one.search.request.rate)
             raise LoadError(f"The load broke off at {rate} messages/s: nothing came back from the brokers.")
@@ -276,6 +277,8 @@ class Interleaved:
         """Disconnect a trial, read its topic whole, store it; return its trial.json."""
         self._current = trial = one.trial
         rig = one.rig
+        others = {node.name for node in one.unused_nodes}
+        one.sampler.write(trial.number, one.working / "telemetry" / "samples.parquet", others)
         sent = record.in_slices(one.opened, one.slices, rig.close(trial))
         if trial.case.load.consumers:
             rig.catch_up(trial.number, sent["sent"])

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from bench.analysis import analyse
 from bench.analysis.live_figures import figures
-from tests.eventlog import TrialLog, cut, in_slice, read_back, receive, seconds, send, write_run
+from tests.eventlog import TrialLog, cut, in_slice, read_back, receive, sample, seconds, send, write_run
 
 Row = dict[str, Any]
 
@@ -46,6 +46,17 @@ def sends_of(hold: Row, first: int, late_every: int) -> list[Row]:
     )
 
 
+def looks(hold: Row, used_s: float) -> list[Row]:
+    """Looks at two brokers and a client 10 ms before a hold and 90 ms after it; each broker used that much CPU."""
+    begun_s, end_s = hold["begun_ns"] / 1e9 - 0.01, hold["end_ns"] / 1e9 + 0.09
+    seen = [
+        sample(at_s, node, "cpu_s", 7.0 + grown, role=role)
+        for node, role in (("broker-1", "broker"), ("broker-2", "broker"), ("producers", "client"))
+        for at_s, grown in ((begun_s, 0.0), (end_s, used_s))
+    ]
+    return in_slice(hold["slice"], seen)
+
+
 def searched(round_number: int, rate: int) -> TrialLog:
     """One slice of a closed loop, then two rates: the first keeps its level, in the second every tenth is late.
 
@@ -61,10 +72,15 @@ def searched(round_number: int, rate: int) -> TrialLog:
     return TrialLog(
         sends,
         [*live, *read_back(sends)],
+        [*looks(first, 1.0), *looks(second, 1.8)],
         round=round_number,
         slices=[cut(0, 0, 1.0, 1.1, 1.6)],
         configuration={"capacity": LEVEL},
-        others={"load": LOAD | {"duration_s": 0.5, "messages": None}, "holds": [first, second]},
+        others={
+            "load": LOAD | {"duration_s": 0.5, "messages": None},
+            "holds": [first, second],
+            "node_size": {"measured": {"broker-1": {"cpu": 0.45}, "broker-2": {"cpu": 0.35}}},
+        },
     )
 
 
@@ -98,6 +114,18 @@ def test_times_of_a_held_rate_count_from_when_messages_were_due(run: Path) -> No
     times = ("response_p50_ns", "response_p99_ns", "end_to_end_p50_ns", "end_to_end_p99_ns")
     assert [first[name] for name in times] == [seconds(s) for s in (0.001, 0.001, 0.002, 0.002)]
     assert [second[name] for name in times] == [seconds(s) for s in (0.001, 0.051, 0.101, 0.101)]
+
+
+def test_the_cpu_of_a_role_is_a_share_of_what_its_nodes_have(run: Path) -> None:
+    """Two brokers used 1.0 s each in 5 s of load, so 0.4 of their 0.8 cores; then 1.8 s each: 0.72 of 0.8."""
+    first, second, *_ = table(run, "holds")
+    assert (first["broker_cpu_share"], first["bookie_cpu_share"]) == (pytest.approx(0.5), None)
+    assert second["broker_cpu_share"] == pytest.approx(0.9)
+
+
+def test_what_was_seen_around_holds_is_in_no_other_figure(run: Path) -> None:
+    assert table(run, "telemetry") == table(run, "use") == []
+    assert table(run, "trials")[0]["servers_cpu"] is None
 
 
 def test_backlogs_that_stay_as_they_are_do_not_grow(run: Path) -> None:

@@ -49,7 +49,7 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
 
     A counter's growth is taken between looks of the same slice only: between two slices the neighbours ran. All that is
     between a slice's looks is in the window. All that grew between them counts as grown while the slice's load ran: the
-    looks are before and after it, when nobody has work.
+    looks are before and after it, when nobody has work. What was seen around held rates is left out (`held_cpu`).
     """
     every = Window.partitionBy("trial", "slice", "node", "metric")
     before = every.orderBy("at_ns")
@@ -66,7 +66,8 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
     loaded = (asked | sliced) & (last_ns < end_ns)
     until_ns = F.when(loaded, F.least(at_ns, end_ns)).otherwise(at_ns)
     since_ns = F.when(loaded & sliced, F.greatest(last_ns, F.col("begun_ns"))).otherwise(last_ns)
-    return windows.over(samples).select(
+    counted = windows.over(samples).where(F.col("first_ns").isNotNull())
+    return counted.select(
         "trial",
         "node",
         "role",

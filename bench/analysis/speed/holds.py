@@ -11,6 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.folder import HoldRecord, TrialRecord
 from bench.analysis.log import EventLog
+from bench.analysis.resources.held_cpu import HELD_ROLES, Held
 from bench.analysis.speed.latency import MEASURES, measured, never_made
 from bench.analysis.speed.quantiles import quantiles
 from bench.capacity.capacity import Capacity, combined, joined, steps_of
@@ -21,8 +22,6 @@ from bench.capacity.service_level import ServiceLevel, service_level
 from bench.model import NANOS, Outcome
 
 Row = dict[str, Any]
-Held = tuple[int, int]
-"""A trial and the slice in which it held a rate."""
 
 _PLACE = ("trial", "slice")
 _TIMED = {"response": "response", "e2e": "end_to_end"}
@@ -129,13 +128,20 @@ def _counted() -> list[Column]:
 
 
 def hold_rows(
-    trials: Iterable[TrialRecord], holds: Mapping[Held, Hold], times: Mapping[Held, HoldTimes]
+    trials: Iterable[TrialRecord],
+    holds: Mapping[Held, Hold],
+    times: Mapping[Held, HoldTimes],
+    cpu: Mapping[Held, Mapping[str, float]],
 ) -> Iterator[Row]:
-    """Give the rows of the table `holds`, in the order in which each trial held its rates."""
+    """Give the rows of the table `holds`, in the order in which each trial held its rates.
+
+    `times` and `cpu` are of `hold_times` and `held_cpu`.
+    """
     for trial in trials:
         made = _holds_made(trial, holds)
         for record, (hold, _), (repeated, _) in zip(trial.holds or (), made, joined(made), strict=True):
             judgement = judge(repeated, level_of(trial))
+            shares = cpu.get((trial.trial, record.slice), {})
             yield {
                 "trial": trial.trial,
                 "slice": record.slice,
@@ -148,6 +154,7 @@ def hold_rows(
                 **times.get((trial.trial, record.slice), {}),
                 **{f"{name}_growth": slope.messages_per_s for name, slope in hold.backlogs.items()},
                 "client_cpu_share": record.client_cpu_share,
+                **{f"{role}_cpu_share": shares.get(role) for role in HELD_ROLES},
                 "verdict": judgement.verdict,
                 "reason": judgement.reason,
             }
