@@ -57,6 +57,10 @@ class SliceRecord(_Record):
         return self
 
 
+Held = tuple[int, int]
+"""A trial and the slice in which it held a rate."""
+
+
 class HoldRecord(SliceRecord):
     """A slice in which a rate was held, in messages a second; `confirms`: the result rests on it."""
 

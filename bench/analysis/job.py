@@ -26,11 +26,11 @@ from bench.analysis.faults.availability import availability, breakage, fault_row
 from bench.analysis.faults.joining import joined
 from bench.analysis.faults.phase_latency import with_phase_times
 from bench.analysis.faults.served import served_rows
-from bench.analysis.folder import RunFolder, read_folder
+from bench.analysis.folder import Held, RunFolder, read_folder
 from bench.analysis.log import EventLog, check_log
 from bench.analysis.resources import telemetry
 from bench.analysis.resources.costs import cost_rows
-from bench.analysis.resources.held_cpu import Held, held_cpu
+from bench.analysis.resources.held_cpu import held_cpu
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import use_by_role
 from bench.analysis.spark import spark_session
@@ -188,7 +188,9 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
         faults=faults,
         served=list(served_rows(folder.trials, first_ns)),
-        readings=reading_rows(log, every, stepped, folder.trials, first_ns),
+        readings=reading_rows(
+            log, every, telemetry.grown(stepped, "disk_read_bytes"), folder.trials, first_ns
+        ),
         parts=service_by_part(sends),
     )
 

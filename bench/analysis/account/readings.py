@@ -10,7 +10,6 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from bench.analysis.account.delivery import MESSAGE
 from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
-from bench.analysis.resources.telemetry import NO_SERVERS
 from bench.model import SLOWED, Outcome
 
 Row = dict[str, object]
@@ -23,22 +22,23 @@ _LEAST = 100
 def reading_rows(
     log: EventLog,
     messages: DataFrame,
-    looks: DataFrame,
+    disk_reads: DataFrame,
     trials: Sequence[TrialRecord],
     first_ns: Mapping[int, int],
 ) -> list[Row]:
     """Return a row a step that reads; times count from the trial's first send.
 
     `found` and `missing` are of the messages that were acknowledged before the step was due. `messages` are those of
-    delivery.py, with when live consumers had them; `looks` the growth of counters (telemetry.steps).
+    delivery.py, with when live consumers had them; `disk_reads` what servers read from disk between
+    two looks (telemetry.grown).
     """
     steps = [(trial.trial, place, step) for trial in trials for place, step in trial.reading_steps.items()]
     if not steps:
         return []
     spark = messages.sparkSession
     times = _times(spark, log, messages, trials)
-    disk_reads = _disk_reads(
-        spark, log, looks, [(trial, place, first_ns.get(trial, 0)) for trial, place, _ in steps]
+    read_bytes = _read_bytes(
+        spark, log, disk_reads, [(trial, place, first_ns.get(trial, 0)) for trial, place, _ in steps]
     )
     due = [(trial, place, int(step["asked_ns"])) for trial, place, step in steps]
     counts = _counts(log, spark.createDataFrame(due, "trial int, step int, asked_ns long"))
@@ -52,7 +52,7 @@ def reading_rows(
             "reason": step.get("reason"),
             **_since(counts.get((trial, place), {}), first_ns.get(trial, 0)),
             **times.get((trial, place), {}),
-            "disk_read_bytes": disk_reads.get((trial, place)),
+            "disk_read_bytes": read_bytes.get((trial, place)),
         }
         for trial, place, step in steps
     ]
@@ -102,8 +102,8 @@ def _times(
     return found
 
 
-def _disk_reads(
-    spark: SparkSession, log: EventLog, looks: DataFrame, steps: Sequence[tuple[int, int, int]]
+def _read_bytes(
+    spark: SparkSession, log: EventLog, disk_reads: DataFrame, steps: Sequence[tuple[int, int, int]]
 ) -> dict[tuple[int, int], int]:
     """Return by trial and step how many bytes all servers read from disk between its first message and its last.
 
@@ -119,10 +119,9 @@ def _disk_reads(
             F.max(F.col("received_ns") - F.col("zero_ns")).alias("last_ns"),
         )
     )
-    read = looks.where((F.col("metric") == "disk_read_bytes") & ~F.col("role").isin(*NO_SERVERS))
     beside = (F.col("at_ns") > F.col("begun_ns")) & (F.col("at_ns") - F.col("took_ns") < F.col("last_ns"))
     rows = (
-        read.join(F.broadcast(spans), "trial")
+        disk_reads.join(F.broadcast(spans), "trial")
         .where(beside)
         .groupBy("trial", "step")
         .agg(F.sum("grown").alias("bytes"))

@@ -7,18 +7,16 @@ from collections.abc import Iterable, Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import NodeSizeRecord, TrialRecord
+from bench.analysis.folder import Held, NodeSizeRecord, TrialRecord
 from bench.analysis.resources.telemetry import NO_SERVERS
 from bench.model import NANOS
 
-Held = tuple[int, int]
-"""A trial and the slice in which it held a rate."""
-HELD_ROLES = ("broker", "bookie")
+_ROLES = ("broker", "bookie")
 """Roles whose share of the CPU the table `holds` has."""
 
 
 def held_cpu(samples: DataFrame, trials: Iterable[TrialRecord]) -> dict[Held, dict[str, float]]:
-    """Return the share of their CPU quota that the nodes of a role used together, by hold and role.
+    """Return the share of their CPU quota that the nodes of a role used together, by hold: columns of `holds`.
 
     The growth between the looks before and after a hold counts as used while its load ran, as in a slice. A role has
     none where a node of it was not looked at twice, or has no quota.
@@ -45,11 +43,11 @@ def held_cpu(samples: DataFrame, trials: Iterable[TrialRecord]) -> dict[Held, di
 
 
 def _by_role(cpu_s: Mapping[str, float], size: NodeSizeRecord, load_ns: int) -> dict[str, float]:
-    """Return each role's share; `cpu_s` are CPU seconds by node."""
+    """Return each role's share by its column; `cpu_s` are CPU seconds by node."""
     shares = {}
-    for role in HELD_ROLES:
+    for role in _ROLES:
         cores = {node: got for node, got in size.cores.items() if node.rpartition("-")[0] == role}
         if cores and cores.keys() <= cpu_s.keys():
             used_s = sum(cpu_s[node] for node in cores)
-            shares[role] = used_s / (sum(cores.values()) * load_ns / NANOS)
+            shares[f"{role}_cpu_share"] = used_s / (sum(cores.values()) * load_ns / NANOS)
     return shares

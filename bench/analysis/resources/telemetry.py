@@ -81,6 +81,11 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
     )
 
 
+def grown(stepped: DataFrame, metric: str) -> DataFrame:
+    """Give what a counter of each server grew by between two looks: rows of `steps`."""
+    return stepped.where((F.col("metric") == metric) & ~F.col("role").isin(*NO_SERVERS))
+
+
 def used(stepped: DataFrame) -> list[Used]:
     """Add up what `steps` gave inside each trial's window, or in all its slices.
 

@@ -9,9 +9,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import HoldRecord, TrialRecord
+from bench.analysis.folder import Held, HoldRecord, TrialRecord
 from bench.analysis.log import EventLog
-from bench.analysis.resources.held_cpu import HELD_ROLES, Held
 from bench.analysis.speed.latency import MEASURES, measured, never_made
 from bench.analysis.speed.quantiles import quantiles
 from bench.capacity.capacity import Capacity, combined, joined, steps_of
@@ -141,7 +140,6 @@ def hold_rows(
         made = _holds_made(trial, holds)
         for record, (hold, _), (repeated, _) in zip(trial.holds or (), made, joined(made), strict=True):
             judgement = judge(repeated, level_of(trial))
-            shares = cpu.get((trial.trial, record.slice), {})
             yield {
                 "trial": trial.trial,
                 "slice": record.slice,
@@ -154,7 +152,7 @@ def hold_rows(
                 **times.get((trial.trial, record.slice), {}),
                 **{f"{name}_growth": slope.messages_per_s for name, slope in hold.backlogs.items()},
                 "client_cpu_share": record.client_cpu_share,
-                **{f"{role}_cpu_share": shares.get(role) for role in HELD_ROLES},
+                **cpu.get((trial.trial, record.slice), {}),
                 "verdict": judgement.verdict,
                 "reason": judgement.reason,
             }
