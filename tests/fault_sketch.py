@@ -86,6 +86,7 @@ def results(*cases: Case, window_s: float = 30.0, **manifest: Any) -> Results:
         holds=nothing,
         capacities=nothing,
         costs=nothing,
+        predictions=nothing,
         readings=nothing,
         expectations=(),
         summary={"figure": "timeline"},

@@ -31,6 +31,7 @@ from bench.analysis.log import EventLog, check_log
 from bench.analysis.resources import telemetry
 from bench.analysis.resources.costs import cost_rows
 from bench.analysis.resources.held_cpu import held_cpu
+from bench.analysis.resources.predictions import prediction_rows
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import use_by_role
 from bench.analysis.spark import spark_session
@@ -228,11 +229,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "cases", tables.table(cases, tables.case_fields(settings)))
     tables.write_table(results, "timeline", tables.table(measured.timeline, tables.TIMELINE))
     tables.write_table(results, "slices", tables.table(measured.slices, tables.SLICES))
-    holds = hold_rows(folder.trials, measured.holds, measured.hold_times, measured.held_cpu)
-    tables.write_table(results, "holds", tables.table(holds, tables.HOLDS))
-    tables.write_table(
-        results, "capacities", tables.table(_capacities(folder, trials, measured), tables.CAPACITIES)
-    )
+    _write_capacities(results, folder, trials, measured)
     tables.write_table(results, "telemetry", measured.telemetry)
     use = list(_use(measured.counted))
     tables.write_table(results, "use", tables.table(use, tables.USE))
@@ -250,11 +247,17 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_json(results, "summary", summary | {"undecided": undecided})
 
 
-def _capacities(
-    folder: RunFolder, trials: Sequence[Mapping[str, Any]], measured: _Measured
-) -> Iterator[dict[str, Any]]:
+def _write_capacities(
+    results: Path, folder: RunFolder, trials: Sequence[Mapping[str, Any]], measured: _Measured
+) -> None:
+    """Write the tables of searches for capacities."""
     valid = [row["trial"] for row in trials if row["verdict"] == "valid"]
-    return capacity_rows(folder.trials, valid, measured.counted.capacities)
+    holds = list(hold_rows(folder.trials, measured.holds, measured.hold_times, measured.held_cpu))
+    found = list(capacity_rows(folder.trials, valid, measured.counted.capacities))
+    predictions = prediction_rows(folder.trials, valid, holds, found)
+    tables.write_table(results, "holds", tables.table(holds, tables.HOLDS))
+    tables.write_table(results, "capacities", tables.table(found, tables.CAPACITIES))
+    tables.write_table(results, "predictions", tables.table(predictions, tables.PREDICTIONS))
 
 
 def _use(counted: Counted) -> Iterator[dict[str, object]]:

@@ -161,6 +161,10 @@ COSTS: _Fields = {
     "observations": _INT,
     **dict.fromkeys(("residual_low", "residual_high", "error_median", "error_p90"), _REAL),
 }
+PREDICTIONS: _Fields = {
+    **dict.fromkeys(("system", "case", "configuration", "role"), _TEXT),
+    **dict.fromkeys(("cpu_share", "measured", "predicted"), _REAL),
+}
 PERCENTILES: _Fields = {"trial": _INT, "measure": _TEXT, "quantile": _REAL, "value_ns": _LONG}
 ERRORS: _Fields = {"trial": _INT, "outcome": _TEXT, "error": _TEXT, "count": _LONG, "present": _LONG}
 MESSAGES: _Fields = {
@@ -245,6 +249,7 @@ OTHERS: Mapping[str, _Fields] = {
     "telemetry": TELEMETRY,
     "use": USE,
     "costs": COSTS,
+    "predictions": PREDICTIONS,
     "percentiles": PERCENTILES,
     "errors": ERRORS,
     "messages": MESSAGES,

@@ -114,6 +114,7 @@ _ADDED = {
         *("system", "configuration", "role", "resource", "work", "unit", "value", "low", "high"),
         *("observations", "residual_low", "residual_high", "error_median", "error_p90"),
     ),
+    "predictions": ("system", "case", "configuration", "role", "cpu_share", "measured", "predicted"),
     "ratios": ("system", "case", "baseline", "metric", "ratio", "low", "high", "rounds"),
     "consumers": ("trial", "consumer", "partition", *CONSUMER_COUNTERS),
     "readings": (
@@ -147,6 +148,7 @@ class Results:
     holds: pd.DataFrame
     capacities: pd.DataFrame
     costs: pd.DataFrame
+    predictions: pd.DataFrame
     readings: pd.DataFrame
     expectations: tuple[Json, ...]
     summary: Json

@@ -16,10 +16,14 @@ _OWNERS = ("load", "topic")
 _INPUTS = frozenset(
     {
         *("rate", "message_bytes", "consumers", "replicas", "min.insync.replicas", "quorums"),
+        *("cluster", "broker.cpu", "bookie.cpu"),
         *("linger.ms", "batch.num.messages", "batching_enabled", "batching_max_publish_delay_ms"),
     }
 )
-"""Swept settings that are inputs of the model. What else is swept gives configurations with costs of their own."""
+"""Swept settings that are inputs of the model; variants named `cluster` differ in nodes only.
+
+What else is swept gives configurations with costs of their own.
+"""
 
 
 @dataclass(frozen=True, slots=True)

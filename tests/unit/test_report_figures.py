@@ -207,6 +207,7 @@ def results(*percentiles: list[dict[str, Any]]) -> Results:
         holds=nothing,
         capacities=nothing,
         costs=nothing,
+        predictions=nothing,
         readings=nothing,
         expectations=(),
         summary={},

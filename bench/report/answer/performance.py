@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from bench import numbers
 from bench.report.answer import concurrent_reads
 from bench.report.answer.comparisons import comparisons, leading_metric
 from bench.report.answer.conditions import conditions
@@ -17,6 +18,7 @@ from bench.report.answer.notices import notices
 from bench.report.answer.sentences import sentence
 from bench.report.presentation import Presentation
 from bench.report.results import Results
+from bench.report.sections.predictions import prediction_errors
 from bench.report.table import Table
 
 MOST_FINDINGS, MOST_WORDS, MOST_ADVICE = 4, 144, 2
@@ -53,8 +55,24 @@ def _findings(cases: Configurations, presentation: Presentation) -> list[Finding
         return [Finding(sentence("no-valid-trial"), decided=False)]
     lost = loss(cases)
     compared = list(concurrent_reads.findings(cases)) or comparisons(cases, presentation.comparisons)
+    compared = [*_prediction_error(cases), *compared]
     shown = _within(compared, MOST_FINDINGS - 1, MOST_WORDS - _words(lost))
     return [lost, *shown] if any(alarms(cases)) else [*shown, lost]
+
+
+def _prediction_error(cases: Configurations) -> Iterator[Finding]:
+    """State how far predicted capacities are off, where a run has such: what can be sized with it."""
+    if errors := prediction_errors(cases.found):
+        slots = [
+            {
+                "system": system.capitalize(),
+                "count": error.count,
+                "median": numbers.percent(error.median),
+                "worst_tenth": numbers.percent(error.worst_tenth),
+            }
+            for system, error in errors.items()
+        ]
+        yield Finding(sentence("prediction-error", {"errors": slots}), anchor="capacities")
 
 
 def _within(every: Sequence[Finding], most: int, words: int) -> list[Finding]:

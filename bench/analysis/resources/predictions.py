@@ -1,0 +1,88 @@
+"""The table `predictions`: each capacity as the other configurations predict it, beside the measured one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from bench.analysis.folder import TrialRecord
+from bench.capacity.judgement import HoldVerdict
+from bench.guarantee import copies
+from bench.sizing.capacity_prediction import HeldRate, predicted_capacities
+from bench.sizing.measured import configuration_of
+from bench.sizing.workload import TERMS, Workload
+
+Row = Mapping[str, Any]
+
+
+def prediction_rows(
+    trials: Sequence[TrialRecord], valid: Iterable[int], holds: Sequence[Row], capacities: Iterable[Row]
+) -> Iterator[dict[str, object]]:
+    """Give the rows of the table; `holds` and `capacities` are rows of these tables.
+
+    A configuration (what is swept beside the workload and the nodes) is predicted from its own cases only.
+    """
+    valid = set(valid)
+    groups: dict[tuple[str, str], list[TrialRecord]] = {}
+    for trial in trials:
+        if trial.trial in valid and trial.holds:
+            groups.setdefault((trial.case.system, configuration_of(trial.settings)), []).append(trial)
+    measured = {row["case"]: _middle(row) for row in capacities}
+    for (system, configuration), own in groups.items():
+        names = dict.fromkeys(trial.case.name for trial in own)
+        known = {name: rate for name in names if (rate := measured.get(name))}
+        for one in predicted_capacities(system, list(_held(own, holds)), known):
+            yield {
+                "system": system,
+                "case": one.case,
+                "configuration": configuration,
+                "role": one.role,
+                "cpu_share": one.cpu_share,
+                "measured": one.measured,
+                "predicted": one.predicted,
+            }
+
+
+def _middle(capacity: Row) -> float | None:
+    """Return the geometric mean of both ends of a capacity; None where it lacks one."""
+    product = capacity["passed_rate"] * capacity["failed_rate"]
+    return math.sqrt(product) if 0 < product < math.inf else None
+
+
+def _held(trials: Iterable[TrialRecord], holds: Iterable[Row]) -> Iterator[HeldRate]:
+    by_trial = {trial.trial: trial for trial in trials}
+    for hold in holds:
+        trial = by_trial.get(hold["trial"])
+        if trial is not None and hold["verdict"] == HoldVerdict.PASSED:
+            yield _held_rate(trial, hold)
+
+
+def _held_rate(trial: TrialRecord, hold: Row) -> HeldRate:
+    case, cores = trial.case, _cores(trial)
+    shares = {role: hold.get(f"{role}_cpu_share") for role in cores}
+    nodes = {role: int(count) for role, count in case.configuration.get("nodes", {}).items()}
+    return HeldRate(
+        case=case.name,
+        start=trial.logs or f"trial {trial.trial}",
+        workload=Workload(
+            messages_per_s=hold["rate"],
+            message_bytes=trial.load.message_bytes or 0,
+            copies=copies(case.system, trial.configured, nodes.get("broker", 1)),
+            groups=trial.load.consumers or 0,
+        ),
+        nodes=nodes,
+        cores=cores,
+        cpu_shares={role: share for role, share in shares.items() if share is not None},
+        confirms=bool(hold["confirms"]),
+    )
+
+
+def _cores(trial: TrialRecord) -> dict[str, float]:
+    """Return how many cores all nodes of a role got together, by role that does messages' work and has a quota."""
+    cores: dict[str, float] = {}
+    for node, got in (trial.node_size.cores if trial.node_size else {}).items():
+        role = node.rpartition("-")[0]
+        if (trial.case.system, role) in TERMS:
+            cores[role] = cores.get(role, 0.0) + got
+    return cores

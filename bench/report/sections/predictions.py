@@ -1,0 +1,70 @@
+"""Capacities as a model predicts them from the other configurations, beside the measured ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from bench import numbers
+from bench.report import sweep
+from bench.report.results import Results
+from bench.report.table import Cell, Column, Table, case_table
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionError:
+    """By which shares the predictions of so many capacities are off: in the median, and in the worst tenth at least."""
+
+    count: int
+    median: float
+    worst_tenth: float
+
+
+def prediction_errors(results: Results) -> dict[str, PredictionError]:
+    """Return the error of the predictions by system; those without predictions are not among them."""
+    return {
+        str(system): PredictionError(
+            count=len(own),
+            median=float(np.median(sizes := _errors(own).abs())),
+            worst_tenth=float(np.quantile(sizes, 0.9, method="higher")),
+        )
+        for system, own in results.predictions.groupby("system", sort=False)
+    }
+
+
+def tables(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
+    """Return a table a system with a row a predicted case; none without predictions."""
+    by_case = {
+        row["case"]: row
+        for _, row in results.predictions.assign(error=_errors(results.predictions)).iterrows()
+    }
+    shown = [part.with_cases(by_case) for part in parts]
+    columns = (
+        Column("measured, messages/s"),
+        Column("predicted, messages/s"),
+        Column("error"),
+        Column("role that limits", "text"),
+        Column("CPU it may use"),
+    )
+    return [
+        case_table(part, columns, [_cells(by_case[str(case)]) for case in part.cases["case"]])
+        for part in shown
+        if len(part.cases)
+    ]
+
+
+def _errors(predictions: pd.DataFrame) -> pd.Series[float]:
+    return predictions["predicted"].astype(float) / predictions["measured"].astype(float) - 1
+
+
+def _cells(row: pd.Series[float]) -> list[Cell]:
+    return [
+        Cell(numbers.rate(row["measured"]), sort=row["measured"]),
+        Cell(numbers.rate(row["predicted"]), sort=row["predicted"]),
+        Cell(f"{100 * row['error']:+.0f} %", "strong", sort=row["error"]),
+        Cell(str(row["role"])),
+        Cell(numbers.share(row["cpu_share"]), sort=row["cpu_share"]),
+    ]

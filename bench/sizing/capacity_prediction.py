@@ -1,0 +1,115 @@
+"""The capacity of a configuration, predicted from what messages cost on the others: how far a sizing can be trusted."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from bench.sizing.demand import Demand, Observation, fit
+from bench.sizing.workload import TERMS, Workload
+
+
+@dataclass(frozen=True, slots=True)
+class HeldRate:
+    """A rate that passed: the workload, and how much of its CPU quota each role used.
+
+    `cores` are those of all nodes of a role together, `nodes` how many there are. `confirms`: held for long, so that
+    the capacity rests on it. `start` names the cluster start.
+    """
+
+    case: str
+    start: str
+    workload: Workload
+    nodes: Mapping[str, int]
+    cores: Mapping[str, float]
+    cpu_shares: Mapping[str, float]
+    confirms: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PredictedCapacity:
+    """The capacity of a case in messages/s, as predicted by the other cases of its system, beside the measured one.
+
+    `role` has the least left; its nodes may use `cpu_share` of their quota.
+    """
+
+    case: str
+    role: str
+    cpu_share: float
+    measured: float
+    predicted: float
+
+    @property
+    def error(self) -> float:
+        """By which share the prediction is off."""
+        return self.predicted / self.measured - 1
+
+
+def predicted_capacities(
+    system: str, held: Sequence[HeldRate], measured: Mapping[str, float]
+) -> list[PredictedCapacity]:
+    """Predict the capacity of each case that `measured` has, in messages/s, from the held rates of all other cases.
+
+    What a role uses is linear in the work (demand.py). It may use as much of its quota as the busiest role did at the
+    highest confirmed rate of the other cases, in the median. The role that comes to that first sets the capacity.
+    A case is left out where the others can't tell what its roles use.
+    """
+    found = (_predicted(system, case, held, measured) for case in measured)
+    return [one for one in found if one is not None]
+
+
+def _predicted(
+    system: str, case: str, held: Sequence[HeldRate], measured: Mapping[str, float]
+) -> PredictedCapacity | None:
+    own = next((rate for rate in held if rate.case == case), None)
+    others = [rate for rate in held if rate.case != case and rate.case in measured]
+    if own is None or not (busiest := _busiest(others)):
+        return None
+    allowed = statistics.median(busiest)
+    rates: dict[str, float] = {}
+    for role in own.cores:
+        demand = _demand(system, role, others)
+        if demand is None or (rate := _rate(demand, own, role, allowed)) is None:
+            return None
+        rates[role] = rate
+    role = min(rates, key=lambda name: rates[name])
+    return PredictedCapacity(case, role, allowed, measured[case], rates[role])
+
+
+def _busiest(held: Iterable[HeldRate]) -> list[float]:
+    """Return by case how busy its busiest role was at the highest confirmed rate, in the median over starts."""
+    highest: dict[tuple[str, str], HeldRate] = {}
+    for rate in held:
+        place = rate.case, rate.start
+        if rate.confirms and rate.cpu_shares:
+            highest[place] = max(rate, highest.get(place, rate), key=lambda one: one.workload.messages_per_s)
+    by_case: dict[str, list[float]] = {}
+    for (case, _), rate in highest.items():
+        by_case.setdefault(case, []).append(max(rate.cpu_shares.values()))
+    return [statistics.median(shares) for shares in by_case.values()]
+
+
+def _demand(system: str, role: str, held: Iterable[HeldRate]) -> Demand | None:
+    """Fit what a role uses, in cores; None where the held rates can't tell."""
+    try:
+        return fit(list(_observations(role, held)), TERMS[system, role])
+    except ValueError:
+        return None
+
+
+def _observations(role: str, held: Iterable[HeldRate]) -> Iterator[Observation]:
+    for rate in held:
+        if role in rate.cpu_shares:
+            used = rate.cpu_shares[role] * rate.cores[role]
+            yield Observation(rate.case, rate.workload, rate.nodes[role], used, rate.start)
+
+
+def _rate(demand: Demand, own: HeldRate, role: str, allowed: float) -> float | None:
+    """Return at which rate the nodes of a role use the allowed share; None where messages cost nothing."""
+    nodes = own.nodes[role]
+    idle = demand.predict(replace(own.workload, messages_per_s=0.0), nodes).use
+    message = demand.predict(replace(own.workload, messages_per_s=1.0), nodes).use - idle
+    if message <= 0:
+        return None
+    return max(0.0, allowed * own.cores[role] - idle) / message

@@ -1,0 +1,63 @@
+"""Predicted capacities in a report: their errors, the table, the finding."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from bench.report.answer.sentences import sentence
+from bench.report.sections.predictions import prediction_errors
+
+COLUMNS = ["system", "case", "configuration", "role", "cpu_share", "measured", "predicted"]
+
+
+def results(*rows: tuple[str, float, float]) -> Any:
+    table = [
+        (system, f"{system} {place}", "", "broker", 0.8, measured, predicted)
+        for place, (system, measured, predicted) in enumerate(rows)
+    ]
+    return SimpleNamespace(predictions=pd.DataFrame(table, columns=COLUMNS))
+
+
+def test_errors_are_sizes_over_the_cases_of_a_system() -> None:
+    """Off by -10, +20 and +5 %: 10 % in the middle, 20 % in the worst tenth."""
+    found = prediction_errors(
+        results(("kafka", 100, 90), ("kafka", 100, 120), ("kafka", 200, 210), ("pulsar", 50, 50))
+    )
+
+    assert list(found) == ["kafka", "pulsar"]
+    assert (found["kafka"].count, found["pulsar"].count) == (3, 1)
+    assert found["kafka"].median == pytest.approx(0.1)
+    assert found["kafka"].worst_tenth == pytest.approx(0.2)
+    assert found["pulsar"].median == 0
+
+
+def test_without_predictions_there_are_no_errors() -> None:
+    assert prediction_errors(results()) == {}
+
+
+def test_the_finding_names_both_systems() -> None:
+    errors = [
+        {"system": "Kafka", "count": 20, "median": "7.1%", "worst_tenth": "19%"},
+        {"system": "Pulsar", "count": 18, "median": "9.0%", "worst_tenth": "24%"},
+    ]
+
+    assert sentence("prediction-error", {"errors": errors}) == (
+        "A model fitted to the other configurations predicted 20 capacities on Kafka with an error of 7.1% (median; "
+        "19% in the worst tenth) and 18 on Pulsar with an error of 9.0% (median; 24% in the worst tenth)."
+    )
+
+
+def test_the_finding_of_a_read_beside_the_load_has_each_configuration() -> None:
+    times = ("send_before", "send_during", "e2e_before", "e2e_during")
+    found = [
+        {"label": "little memory", **dict(zip(times, ("5 ms", "90 ms", "6 ms", "91 ms"), strict=True))},
+        {"label": "", **dict(zip(times, ("4 ms", "5 ms", "5 ms", "6 ms"), strict=True))},
+    ]
+
+    assert sentence("concurrent-reads", {"system": "Kafka", "found": found}) == (
+        "On Kafka, while old messages were read, 99 % of the sends took up to 90 ms instead of 5 ms, and new messages "
+        "reached their consumer within 91 ms instead of 6 ms (little memory); 99 % of the sends took up to 5 ms "
+        "instead of 4 ms, and new messages reached their consumer within 6 ms instead of 5 ms."
+    )
