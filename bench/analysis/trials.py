@@ -92,7 +92,7 @@ def _load_limits(trial: TrialRecord, resources: Row) -> Iterator[str]:
         yield f"The load process used {share:.0%} of a core, so the nodes' size need not have been the limit."
     machine = resources.get("machine_cpu_share")
     if isinstance(machine, float) and machine >= BUSY:
-        yield f"The machine was {machine:.0%} busy, so the nodes did not get what their size gives them."
+        yield f"The machine was {min(1.0, machine):.0%} busy, so the nodes did not get what their size gives them."
 
 
 def _machine(machine: MachineRecord | None) -> Row:
