@@ -253,10 +253,15 @@ def read(run: Path) -> Results:
 
 
 def table(run: Path, name: str) -> pd.DataFrame:
-    """Read one table of a run. Raises ReportError where it is missing, OutdatedError where it lacks a column."""
+    """Read one table of a run; one without rows lacks no column.
+
+    Raises ReportError where it is missing, OutdatedError where it lacks a column.
+    """
     path = _table_path(run, name)
     found = _readable(path, pd.read_parquet)
     missing = [column for column in (_REQUIRED | _ADDED | _BESIDE)[name] if column not in found.columns]
+    if missing and found.empty:
+        return found.reindex(columns=[*found.columns, *missing])
     if missing:
         raise OutdatedError(
             f"{path} has no column {', '.join(missing)}: it was not written by this version of the analysis. "
