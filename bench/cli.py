@@ -281,18 +281,26 @@ def size(
     ],
     out: _Out = run_folder.OUT,
     *,
+    capacity: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN", help="A run of capacity: how busy nodes may be where FILE asks for a p99."
+        ),
+    ] = None,
     extrapolate: Annotated[
         bool, typer.Option("--extrapolate", help="Also beyond twice the range that was measured.")
     ] = False,
 ) -> None:
     """Say how many nodes of each role carry a requirement, by what messages, bytes and batches cost in a run.
 
-    The answer is printed, and written as a page and a PDF beside FILE.
+    FILE may ask for a number of copies, for a guarantee, and for a p99 of the response time. The answer is printed, and
+    written as a page and a PDF beside FILE.
     """
     from bench.report.pages import size as page  # noqa: PLC0415 - pandas and SciPy load only where something is sized
     from bench.run.sizing import sizing  # noqa: PLC0415 - as above
 
-    sized = sizing(run_folder.find(run, out).path, requirement, extrapolate=extrapolate)
+    held = None if capacity is None else run_folder.find(capacity, out).path
+    sized = sizing(run_folder.find(run, out).path, requirement, extrapolate=extrapolate, capacity=held)
     Console().print(page.printed(sized))
     for path in page.write(sized):
         typer.echo(path)

@@ -30,7 +30,7 @@ class Guarantee:
     is promised at all. With a `condition` the loss of one is survived too, where that holds, with `power` a power cut
     of all nodes. Writes go on with `spare` of them gone, whichever; None where that is not known, or depends.
     `reads_wait`: while one of them is gone, what was acknowledged last may be unreadable without being lost.
-    `sentence` says all of it, and how.
+    `how` says who has a message when it is acknowledged, and where; `sentence` says all of it.
     """
 
     keeper: str
@@ -39,6 +39,7 @@ class Guarantee:
     power: bool = False
     spare: int | None = None
     reads_wait: bool = False
+    how: str = ""
     sentence: str = ""
 
     @property
@@ -50,6 +51,41 @@ class Guarantee:
         """Whether the other promises the same of an acknowledged message; whether writes go on is another matter."""
         ours, theirs = ((one.nodes, one.condition, one.power) for one in (self, other))
         return self.nodes is not None and ours == theirs
+
+    @property
+    def in_nodes(self) -> str:
+        """What an acknowledged message survives, a bookie called a node as well: the same words on both systems."""
+        return self.survives.replace("bookie", "node")
+
+    @property
+    def fewest_copies(self) -> int:
+        """How many copies it takes at least."""
+        return (self.nodes or 0) + (2 if self.condition else 1)
+
+    @property
+    def one_copy(self) -> bool:
+        """Whether the loss of one node is not survived at all: with a second copy more would be promised."""
+        return self.nodes == 0 and not self.condition
+
+
+_MOST_LOST = 3
+LEVELS: Mapping[str, Guarantee] = {
+    "no copy": Guarantee("broker", nodes=0),
+    "survives one node": Guarantee("broker", nodes=1),
+    "survives one node and power loss": Guarantee("broker", nodes=1, power=True),
+}
+"""Guarantees by the names that scenarios give them."""
+
+
+def named(words: str) -> Guarantee | None:
+    """Return the guarantee that a level's name, or `Guarantee.in_nodes`, stands for; None for other words."""
+    lost = [(number, "") for number in range(_MOST_LOST + 1)] + [(0, _LATER), (0, _IN_SYNC)]
+    promises = [
+        Guarantee("broker", nodes=number, condition=condition, power=power)
+        for number, condition in lost
+        for power in (False, True)
+    ]
+    return ({one.in_nodes: one for one in promises} | LEVELS).get(words)
 
 
 def guarantee(system: str, settings: Settings, configuration: _Configuration) -> Guarantee | None:
@@ -140,11 +176,9 @@ def _kafka_leader(*, on_disk: bool) -> Guarantee:
     """State the promise of a leader that asks nobody; min.insync.replicas does not apply to it."""
     place = "on the leader's disk" if on_disk else "in the leader's page cache"
     power = "a power cut alone does not lose it" if on_disk else "and so is what a power cut finds there"
-    sentence = (
-        f"one copy, {place}, and the other replicas follow later: what the leader has not handed on "
-        f"when it fails is lost, {power}; {_WHILE_IN_SYNC}"
-    )
-    return Guarantee("broker", nodes=0, condition=_LATER, power=on_disk, sentence=sentence)
+    how = f"one copy, {place}, and the other replicas follow later"
+    sentence = f"{how}: what the leader has not handed on when it fails is lost, {power}; {_WHILE_IN_SYNC}"
+    return Guarantee("broker", nodes=0, condition=_LATER, power=on_disk, how=how, sentence=sentence)
 
 
 def _kafka_in_sync(replicas: int, least: int, *, on_disk: bool) -> Guarantee:
@@ -209,7 +243,7 @@ def _bookies(write: int, ack: int) -> str:
 def _stated(how: str, promise: Guarantee, writes: str) -> Guarantee:
     """Put a promise into words."""
     sentence = f"{how}: survives {promise.survives}"
-    return replace(promise, sentence=f"{sentence}; {writes}" if writes else sentence)
+    return replace(promise, how=how, sentence=f"{sentence}; {writes}" if writes else sentence)
 
 
 def _survives(promise: Guarantee) -> str:

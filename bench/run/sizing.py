@@ -2,40 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from bench.analysis.folder import TrialRecord
 from bench.analysis.resources.costs import measured_trials
 from bench.errors import BenchError
+from bench.guarantee import LEVELS, Guarantee
 from bench.report import results
-from bench.report.pages.size import NAMES, ClusterSize, Sizing
-from bench.scenario.requirement import read_requirement
-from bench.sizing.cluster import LIMITED, NodeType, Requirement, RoleSize, SizeError, size
+from bench.report.pages.size_answer import NAMES, ClusterSize, Sizing
+from bench.run.held_starts import held_starts
+from bench.scenario.requirement import RequirementFile, read_requirement
+from bench.sizing.busy_share import BusyShare, BusyShareError, HeldStart, busy_share
+from bench.sizing.cluster import LIMITED, Requirement, RoleSize, SizeError, size
 from bench.sizing.demand import Demand
-from bench.sizing.measured import costs
-from bench.sizing.workload import TERMS
+from bench.sizing.guaranteed import choices, measured_guarantees
+from bench.sizing.measured import MeasuredTrial, costs
+from bench.sizing.workload import KEEPER, TERMS
 
 _Demands: TypeAlias = Mapping[str, Mapping[str, Demand]]
 """Models by role and resource."""
+_Key: TypeAlias = tuple[str, str]
+"""A system and a configuration."""
+
+_FSYNCS = "flushes"
+_COST_RUNS = {
+    False: "bench run cost",
+    True: (
+        "bench run cost --set systems.kafka.topic.flush.messages=1 "
+        "--set systems.pulsar.bookie.journalSyncData=true"
+    ),
+}
+"""The run that measures the suite's guarantees without, and with, an fsync before the acknowledgement."""
+_OTHER_COST_RUN = "bench run cost --set systems.kafka.topic=… --set systems.pulsar.topic=…"
 
 
-def sizing(run: Path, file: Path, *, extrapolate: bool) -> Sizing:
-    """Size a cluster of each system and configuration of a run.
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """What a run measured: its trials, and by configuration the models of what is limited and of fsyncs."""
 
-    Raises ScenarioError where the file is wrong, and ReportError where the run has no results. Raises BenchError where
-    the run does not tell all costs, or where no number of nodes is enough; unless `extrapolate`, also where the
-    requirement lies far from what was measured.
+    run: Path
+    trials: Sequence[MeasuredTrial]
+    models: Mapping[_Key, _Demands]
+    fsyncs: Mapping[_Key, Demand]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A configuration to size a cluster for, with what is asked of it."""
+
+    key: _Key
+    requirement: Requirement
+    guarantee: Guarantee | None = None
+    busy: BusyShare | None = None
+
+
+def sizing(run: Path, file: Path, *, extrapolate: bool, capacity: Path | None = None) -> Sizing:
+    """Size a cluster of each system and configuration of a run, or of those that give the guarantee asked for.
+
+    `capacity` is a run that searched for capacities: it says how busy nodes may be where the file asks for a p99.
+
+    Raises ScenarioError where the file is wrong, and ReportError where a run has no results. Raises BenchError where
+    the runs do not tell what is asked on any system, or where no number of nodes is enough; unless `extrapolate`, also
+    where the requirement lies far from what was measured.
     """
-    requirement, nodes = read_requirement(file)
+    asked = read_requirement(file)
+    starts = _held(asked, run, capacity)
     measured = _measured(run)
-    for system in dict.fromkeys(system for system, _ in measured):
-        for role in [role for role in _roles(system) if role not in nodes]:
-            raise BenchError(
-                f"{file}: nodes.{role} is missing: {run.name} measured {system}, which has nodes of this role"
-            )
-    sized = Sizing(run.name, file, requirement, nodes, list(_clusters(file, measured, requirement, nodes)))
+    _check_roles(asked, measured)
+    tasks, refused = _tasks(asked, measured, starts, capacity)
+    if not tasks:
+        raise BenchError("\n".join(refused))
+    clusters = [_cluster(task, asked, measured) for task in tasks]
+    sized = Sizing(run.name, asked, clusters, capacity and capacity.name, refused)
     if sized.warnings and not extrapolate:
         warnings = "\n  ".join(sized.warnings)
         raise BenchError(
@@ -45,12 +86,41 @@ def sizing(run: Path, file: Path, *, extrapolate: bool) -> Sizing:
     return sized
 
 
+def _held(asked: RequirementFile, run: Path, capacity: Path | None) -> Sequence[HeldStart]:
+    """Return the searches of the run that says how busy nodes may be; none where no p99 is asked."""
+    if asked.p99_s is None:
+        if capacity is not None:
+            raise BenchError(
+                f"{asked.file}: p99 is missing: --capacity is for it. Add p99: 50ms, or leave it out"
+            )
+        return []
+    if capacity is None:
+        raise BenchError(
+            f"{asked.file}: p99: which CPU use keeps it takes a run that searched for capacities. Make one with "
+            f"`{_capacity_run(asked.p99_s)}`, then `bench size {run.name} {asked.file} --capacity RUN`"
+        )
+    return held_starts(capacity)
+
+
+def _capacity_run(p99_s: float) -> str:
+    return f"bench run capacity --set capacity.response_p99={p99_s * 1_000:g}ms"
+
+
+def _check_roles(asked: RequirementFile, measured: _Costs) -> None:
+    for system in dict.fromkeys(system for system, _ in measured.models):
+        for role in [role for role in _roles(system) if role not in asked.nodes]:
+            raise BenchError(
+                f"{asked.file}: nodes.{role} is missing: {measured.run.name} measured {system}, which has nodes of "
+                "this role"
+            )
+
+
 def _roles(system: str) -> list[str]:
     return [role for known, role in TERMS if known == system]
 
 
-def _measured(run: Path) -> dict[tuple[str, str], dict[str, dict[str, Demand]]]:
-    """Fit a run's costs again; return the models by system and configuration."""
+def _measured(run: Path) -> _Costs:
+    """Fit a run's costs again. Raises BenchError where a role's use of some resource is not known."""
     trials = [TrialRecord.model_validate(document) for document in results.trial_documents(run).values()]
     rows, use = (results.records(results.table(run, name)) for name in ("trials", "use"))
     measured = measured_trials(trials, rows, use)
@@ -74,42 +144,114 @@ def _measured(run: Path) -> dict[tuple[str, str], dict[str, dict[str, Demand]]]:
             f"{run}: its trials do not tell {'; '.join(untold) or 'what messages, bytes and batches cost'}; "
             "run the scenario cost, or this one with more rates, sizes and copies"
         )
-    models: dict[tuple[str, str], dict[str, dict[str, Demand]]] = {}
+    models: dict[_Key, dict[str, dict[str, Demand]]] = {}
     for system, configuration, role, resource in needed:
         by_role = models.setdefault((system, configuration), {})
         by_role.setdefault(role, {})[resource] = demands[system, configuration, role, resource]
-    return models
+    fsyncs = {
+        (system, configuration): demand
+        for (system, configuration, role, resource), demand in demands.items()
+        if (role, resource) == (KEEPER.get(system), _FSYNCS)
+    }
+    return _Costs(run, measured, models, fsyncs)
 
 
-def _clusters(
-    file: Path,
-    measured: Mapping[tuple[str, str], _Demands],
-    requirement: Requirement,
-    nodes: Mapping[str, NodeType],
-) -> Iterator[ClusterSize]:
-    for (system, configuration), demands in measured.items():
+def _tasks(
+    asked: RequirementFile, measured: _Costs, starts: Sequence[HeldStart], capacity: Path | None
+) -> tuple[list[_Task], list[str]]:
+    """Return what is to be sized, and a sentence for each system that cannot be."""
+    wanted = asked.guarantee
+    if wanted is None:
+        return [_Task(key, asked.requirement) for key in measured.models], []
+    tasks: list[_Task] = []
+    refused: list[str] = []
+    chosen = choices(measured.trials, wanted)
+    for system in dict.fromkeys(system for system, _ in measured.models):
+        of_system = [choice for choice in chosen if choice.system == system]
+        if not of_system:
+            refused.append(_unmeasured(asked, measured, system, wanted))
+            continue
         try:
-            roles = [
-                size(system, role, of_role, requirement, nodes[role]) for role, of_role in demands.items()
-            ]
-        except SizeError as error:
-            raise BenchError(
-                f"{file}: {system}: {error.nodes:,} nodes of the role {error.role} would still use "
-                f"{error.share:.0%} of their {NAMES[error.resource]}"
-            ) from error
-        variations = {
-            words: {role: _changed(system, role, demands, changed, nodes) for role in demands}
-            for words, changed in requirement.variations()
-        }
-        used = [demand for of_role in demands.values() for demand in of_role.values() if demand.costs]
-        errors = [error for demand in used for error in demand.errors]
-        yield ClusterSize(system, configuration, roles, variations, errors)
+            busy = _busy(asked, starts, system)
+        except BusyShareError as error:
+            refused.append(_not_held(asked, capacity, system, error))
+            continue
+        for choice in of_system:
+            requirement = asked.requirement
+            mean = replace(requirement.mean, copies=asked.copies or choice.copies)
+            limited = replace(requirement, mean=mean, cpu_limit=busy and busy.limit)
+            tasks.append(_Task((system, choice.configuration), limited, choice.guarantee, busy))
+    return tasks, refused
+
+
+def _busy(asked: RequirementFile, starts: Sequence[HeldStart], system: str) -> BusyShare | None:
+    if asked.p99_s is None or asked.guarantee is None:
+        return None
+    return busy_share(starts, system, asked.guarantee, asked.p99_s, int(asked.requirement.mean.message_bytes))
+
+
+def _unmeasured(asked: RequirementFile, measured: _Costs, system: str, wanted: Guarantee) -> str:
+    known = "; ".join(measured_guarantees(measured.trials, system)) or "nothing that the suite knows of"
+    suite_level = any(level.same(wanted) for level in LEVELS.values())
+    command = _COST_RUNS[wanted.power] if suite_level else _OTHER_COST_RUN
+    return (
+        f"{asked.file}: guarantee: {measured.run.name} measured no configuration of {system.capitalize()} that "
+        f"survives {wanted.in_nodes}. It measured what survives: {known}. Ask for one of these, or "
+        f"measure such a configuration with `{command}`"
+    )
+
+
+def _not_held(asked: RequirementFile, capacity: Path | None, system: str, error: BusyShareError) -> str:
+    return (
+        f"{asked.file}: p99: {capacity and capacity.name} does not say how busy nodes of {system.capitalize()} may be: "
+        f"{error}. Measure it with `{_capacity_run(asked.p99_s or 0)}`"
+    )
+
+
+def _cluster(task: _Task, asked: RequirementFile, measured: _Costs) -> ClusterSize:
+    system, configuration = task.key
+    demands = measured.models[task.key]
+    try:
+        roles = [
+            size(system, role, of_role, task.requirement, asked.nodes[role])
+            for role, of_role in demands.items()
+        ]
+    except SizeError as error:
+        raise BenchError(
+            f"{asked.file}: {system}: {error.nodes:,} nodes of the role {error.role} would still use "
+            f"{error.share:.0%} of their {NAMES[error.resource]}"
+        ) from error
+    used = [demand for of_role in demands.values() for demand in of_role.values() if demand.costs]
+    return ClusterSize(
+        system=system,
+        configuration=configuration,
+        requirement=task.requirement,
+        roles=roles,
+        variations={
+            words: {role: _changed(system, role, demands, changed, asked) for role in demands}
+            for words, changed in task.requirement.variations()
+        },
+        errors=[error for demand in used for error in demand.errors],
+        guarantee=task.guarantee,
+        fsyncs_per_message=_fsyncs(task, measured, roles),
+        busy=task.busy,
+    )
+
+
+def _fsyncs(task: _Task, measured: _Costs, roles: Sequence[RoleSize]) -> float | None:
+    """Return how many fsyncs the nodes that keep messages make for each message at the peak; None where not known."""
+    demand = measured.fsyncs.get(task.key)
+    if demand is None:
+        return None
+    keeper, peak = KEEPER[task.key[0]], task.requirement.peak
+    nodes = next(role.nodes for role in roles if role.role == keeper)
+    return demand.predict(peak, nodes).use / peak.messages_per_s
 
 
 def _changed(
-    system: str, role: str, demands: _Demands, requirement: Requirement, nodes: Mapping[str, NodeType]
+    system: str, role: str, demands: _Demands, requirement: Requirement, asked: RequirementFile
 ) -> RoleSize | None:
     try:
-        return size(system, role, demands[role], requirement, nodes[role])
+        return size(system, role, demands[role], requirement, asked.nodes[role])
     except SizeError:
         return None

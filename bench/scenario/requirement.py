@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from bench.errors import ScenarioError
+from bench.guarantee import LEVELS, Guarantee, named
 from bench.scenario import located
 from bench.scenario.load import checked
+from bench.scenario.located import Located
 from bench.scenario.values import (
     Count,
     CountOrNone,
@@ -36,10 +40,29 @@ class _NodeSpec(Strict):
     price: _Positive | None = None
 
 
+class _PartitionSpec(Strict):
+    """What one partition carries: bytes a second written to it, and read from it by one consumer."""
+
+    write: Annotated[float, BeforeValidator(disk_bytes_per_s)]
+    read: Annotated[float, BeforeValidator(disk_bytes_per_s)]
+
+
+def _known(words: str) -> str:
+    if named(words) is None:
+        examples = ", ".join(LEVELS)
+        raise ValueError(
+            f"say what an acknowledged message survives: {examples}; or as reports say it, such as "
+            f"'{LEVELS['survives one node'].in_nodes}'"
+        )
+    return words
+
+
 class _RequirementSpec(Strict):
     messages_per_s: _Positive
     message_bytes: Count
-    copies: Count
+    copies: Count | None = None
+    guarantee: Annotated[str, AfterValidator(_known)] | None = None
+    p99: Duration | None = None
     groups: CountOrNone
     retention: Duration
     nodes: Annotated[dict[str, _NodeSpec], Field(min_length=1)]
@@ -49,15 +72,35 @@ class _RequirementSpec(Strict):
     node_failures: CountOrNone = 1
     utilisation: Share = 0.6
     disk_filled: Share = 0.75
+    partition: _PartitionSpec | None = None
 
 
-def read_requirement(file: Path) -> tuple[Requirement, Mapping[str, NodeType]]:
-    """Read a requirement and the type of node of each role. Raises ScenarioError naming file, line and key."""
-    spec = checked(located.read(file), _RequirementSpec)
+@dataclass(frozen=True, slots=True)
+class RequirementFile:
+    """What a file asks for: what must be carried, on which type of node for each role, and with which guarantee.
+
+    Without `copies` the guarantee decides their number, and `requirement` has the fewest that may give it. `p99_s` is
+    the response time to keep. `partition_rates` are bytes a second that one partition takes in, and hands to a
+    consumer.
+    """
+
+    file: Path
+    requirement: Requirement
+    nodes: Mapping[str, NodeType]
+    copies: int | None
+    guarantee: Guarantee | None
+    p99_s: float | None
+    partition_rates: tuple[float, float] | None
+
+
+def read_requirement(file: Path) -> RequirementFile:
+    """Read a requirement. Raises ScenarioError naming file, line and key."""
+    document = located.read(file)
+    spec = checked(document, _RequirementSpec)
+    promise = None if spec.guarantee is None else named(spec.guarantee)
+    copies = _copies(document, spec, promise)
     wanted = Requirement(
-        mean=Workload(
-            spec.messages_per_s, spec.message_bytes, spec.copies, spec.groups, spec.messages_per_batch
-        ),
+        mean=Workload(spec.messages_per_s, spec.message_bytes, copies, spec.groups, spec.messages_per_batch),
         peak_over_mean=spec.peak_over_mean,
         growth=spec.growth,
         retention_s=spec.retention,
@@ -65,4 +108,44 @@ def read_requirement(file: Path) -> tuple[Requirement, Mapping[str, NodeType]]:
         utilisation=spec.utilisation,
         disk_filled=spec.disk_filled,
     )
-    return wanted, {role: NodeType(**node.model_dump()) for role, node in spec.nodes.items()}
+    return RequirementFile(
+        file=file,
+        requirement=wanted,
+        nodes={role: NodeType(**node.model_dump()) for role, node in spec.nodes.items()},
+        copies=spec.copies,
+        guarantee=promise,
+        p99_s=spec.p99,
+        partition_rates=spec.partition and (spec.partition.write, spec.partition.read),
+    )
+
+
+def _copies(document: Located, spec: _RequirementSpec, promise: Guarantee | None) -> int:
+    """Return how many copies are asked for, or else the fewest that may give the guarantee. Raises ScenarioError."""
+    if spec.p99 is not None and promise is None:
+        raise _wrong(
+            document, "p99", "add guarantee, as nodes may be as busy as it allows: survives one node"
+        )
+    if promise is None:
+        if spec.copies is None:
+            raise _wrong(document, "copies", "the key is missing: give copies, or guarantee, or both")
+        return spec.copies
+    if spec.copies is None:
+        return promise.fewest_copies
+    contradiction = _contradiction(spec.copies, promise)
+    if contradiction:
+        raise _wrong(
+            document, "copies", f"{contradiction}; guarantee: {spec.guarantee}. Leave one of both keys out"
+        )
+    return spec.copies
+
+
+def _contradiction(copies: int, promise: Guarantee) -> str:
+    if copies < promise.fewest_copies:
+        return f"{copies} is too few for a message that survives {promise.in_nodes}: it takes {promise.fewest_copies}"
+    if copies > 1 and promise.one_copy:
+        return f"{copies} promise more than a message that survives {promise.in_nodes}: that is one copy"
+    return ""
+
+
+def _wrong(document: Located, key: str, message: str) -> ScenarioError:
+    return ScenarioError(f"{document.place((key,))}: {key}: {message}")

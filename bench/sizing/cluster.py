@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from bench.model import Interval
 from bench.sizing.demand import Demand, Prediction
-from bench.sizing.workload import Workload
+from bench.sizing.workload import KEEPER, Workload
 
 DISK_SPACE = "disk_bytes"
 """Named beside the resources of a `Demand`: what is stored, over what the disks hold."""
 COPIES = "copies"
 """Decides the number of nodes where the resources would allow fewer than there are copies."""
-LIMITED = ("cpu_s", "net_in_bytes", "net_out_bytes", "disk_write_bytes")
+CPU = "cpu_s"
+LIMITED = (CPU, "net_in_bytes", "net_out_bytes", "disk_write_bytes")
 """The resources of a `Demand` of which a node has only so much."""
-_STORES = frozenset({("kafka", "broker"), ("pulsar", "bookie")})
 _MOST_NODES = 1_000
 _MORE = 1.25
 
@@ -39,12 +40,20 @@ class NodeType:
 
 
 @dataclass(frozen=True, slots=True)
+class CpuLimit:
+    """The highest share of their CPU that nodes may use, with its 95 % interval."""
+
+    share: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
 class Requirement:
     """What a cluster must carry: its mean workload, and by how much the peak, later, is above it.
 
     `growth` is how many times today's messages it must carry. `utilisation` is the highest share of a resource that the
     peak may use with `node_failures` nodes gone, `disk_filled` that of the disks; `retention_s` is how long messages
-    stay.
+    stay. Where there is a `cpu_limit`, it takes the place of `utilisation` for the CPU.
     """
 
     mean: Workload
@@ -54,6 +63,7 @@ class Requirement:
     node_failures: int
     utilisation: float
     disk_filled: float
+    cpu_limit: CpuLimit | None = None
 
     @property
     def peak(self) -> Workload:
@@ -67,8 +77,20 @@ class Requirement:
         return mean.messages_per_s * self.growth * mean.message_bytes * mean.copies * self.retention_s
 
     def limit(self, resource: str) -> float:
-        """Return the highest share of a resource, or of the disks' space, that may be used."""
+        """Return the highest share of a resource, or of the disks' space, that may be used.
+
+        Of the CPU's the lower end of its interval.
+        """
+        if resource == CPU and self.cpu_limit:
+            return self.cpu_limit.interval.low
         return self.disk_filled if resource == DISK_SPACE else self.utilisation
+
+    def limited(self, end: Callable[[CpuLimit], float]) -> Requirement:
+        """Return the same requirement with one end of the CPU's limit for the limit itself."""
+        if self.cpu_limit is None:
+            return self
+        share = end(self.cpu_limit)
+        return replace(self, cpu_limit=CpuLimit(share, Interval(share, share)))
 
     def variations(self) -> Iterator[tuple[str, Requirement]]:
         """Give the same requirement with one input changed at a time, by what was changed."""
@@ -89,10 +111,11 @@ class Requirement:
 class RoleSize:
     """How many nodes of a role are needed.
 
-    `nodes` is by the upper ends of the predictions' intervals, `likely` by the predictions themselves, `least` by the
-    lower ends. `use` is the share of each resource that the peak takes with all nodes, `left` with the failed ones
-    gone. Both are by the upper ends. `binding` is COPIES where the resources would allow fewer nodes, else the resource
-    nearest to its limit. `outside` has a line for each input that lies far from what was measured.
+    `nodes` is by the upper ends of the predictions' intervals and the lower end of the CPU's limit, `likely` by the
+    predictions and the limit themselves, `least` by the other ends. `use` is the share of each resource that the peak
+    takes with all nodes, `left` with the failed ones gone. Both are by the upper ends. `binding` is COPIES where the
+    resources would allow fewer nodes, else the resource nearest to its limit. `outside` has a line for each input that
+    lies far from what was measured.
     """
 
     role: str
@@ -113,6 +136,14 @@ class SizeError(ValueError):
         self.role, self.nodes, self.resource, self.share = role, nodes, resource, share
 
 
+_ENDS: tuple[tuple[Callable[[Prediction], float], Callable[[CpuLimit], float]], ...] = (
+    (lambda use: use.interval.high, lambda limit: limit.interval.low),
+    (lambda use: use.use, lambda limit: limit.share),
+    (lambda use: use.interval.low, lambda limit: limit.interval.high),
+)
+"""What work takes and how busy nodes may be: the ends that ask for the most nodes, the figures, the other ends."""
+
+
 def size(
     system: str, role: str, demands: Mapping[str, Demand], requirement: Requirement, node: NodeType
 ) -> RoleSize:
@@ -121,12 +152,7 @@ def size(
     Raises SizeError where a thousand nodes do not.
     """
     high, likely, low = (
-        _Role(system, role, demands, requirement, node, end)
-        for end in (
-            lambda prediction: prediction.interval.high,
-            lambda prediction: prediction.use,
-            lambda prediction: prediction.interval.low,
-        )
+        _Role(system, role, demands, requirement.limited(limit), node, use) for use, limit in _ENDS
     )
     nodes = high.fewest()
     working = nodes - requirement.node_failures
@@ -157,7 +183,7 @@ class _Role:
 
     @property
     def stores(self) -> bool:
-        return (self.system, self.role) in _STORES
+        return KEEPER.get(self.system) == self.role
 
     def fewest(self) -> int:
         """Return the fewest nodes that keep each limit with the failed ones gone, and hold all copies."""

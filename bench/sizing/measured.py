@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bench.guarantee import own_name
+from bench.guarantee import Guarantee, own_name
 from bench.sizing.demand import Demand, Observation, fit
 from bench.sizing.workload import TERMS, Workload
 
@@ -30,7 +30,7 @@ What else is swept gives configurations with costs of their own.
 class MeasuredTrial:
     """A valid trial: its settings that are no inputs of the model, as text, its cluster start and its workload.
 
-    `nodes` are the servers of each role.
+    `nodes` are the servers of each role, `guarantee` is what its acknowledgements promise.
     """
 
     number: int
@@ -40,6 +40,7 @@ class MeasuredTrial:
     start: str
     workload: Workload
     nodes: Mapping[str, int]
+    guarantee: Guarantee | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,3 +44,5 @@ TERMS: Mapping[tuple[str, str], tuple[Term, ...]] = {
 }
 """What the servers of a system's role do with messages. A Kafka broker that leads a partition holds the first copy
 itself; a bookie is not asked for what a broker still has in its cache."""
+KEEPER: Mapping[str, str] = {"kafka": "broker", "pulsar": "bookie"}
+"""The role of each system whose nodes keep messages."""

@@ -47,7 +47,7 @@ def sends_of(hold: Row, first: int, late_every: int) -> list[Row]:
 
 
 def looks(hold: Row, used_s: float) -> list[Row]:
-    """Looks at two brokers and a client 10 ms before a hold and 90 ms after it; each broker used that much CPU."""
+    """Looks at two brokers and a client 10 ms before a hold and 90 ms after it; each used so many CPU seconds."""
     begun_s, end_s = hold["begun_ns"] / 1e9 - 0.01, hold["end_ns"] / 1e9 + 0.09
     seen = [
         sample(at_s, node, "cpu_s", 7.0 + grown, role=role)

@@ -156,22 +156,41 @@ def test_the_answer_is_printed_and_written(run: Path, tmp_path: Path) -> None:
     assert paper.read_bytes().startswith(b"%PDF")
 
 
-def test_published_rules_stand_beside_the_measured_costs_of_kafka(run: Path, tmp_path: Path) -> None:
+def test_published_rules_stand_beside_the_measured_costs(run: Path, tmp_path: Path) -> None:
     """At 0.5 MB/s every rule takes one broker, but three copies take three, and one may be gone."""
     found = sizing(run, required(tmp_path), extrapolate=False)
     (cluster,) = found.clusters
-    kafka = replace(found, clusters=[replace(cluster, system="kafka", roles=cluster.roles[:1])])
+    both = replace(found, clusters=[replace(cluster, system="kafka", roles=cluster.roles[:1]), cluster])
 
-    table = page.rules_table(kafka)
+    html = page.write(both)[0].read_text(encoding="utf-8")
 
-    assert page.rules_table(found) is None
-    assert table is not None
-    assert [(row.cells[0].text, row.cells[2].text) for row in table.rows] == [
-        ("AWS, for MSK", "4"),
-        ("Google Cloud, for its managed Kafka", "4"),
-        ("Kafka, this run", "2"),
+    kafka, pulsar = (
+        [(row.cells[0].text, row.cells[2].text) for row in table.rows] for table in page.rules(both)
+    )
+    assert kafka == [
+        ("AWS, for MSK", "4 brokers"),
+        ("Google Cloud, for its managed Kafka", "4 brokers"),
+        ("Redpanda, for its own brokers", "4 brokers"),
+        ("Alibaba Cloud, for Confluent's platform", "5 brokers"),
+        ("Kafka, this run", "2 brokers"),
     ]
-    assert table.title in page.write(kafka)[0].read_text(encoding="utf-8")
+    assert pulsar == [
+        ("StreamNative, for its cloud", "1 compute unit"),
+        ("DataStax, for Luna Streaming", "2 brokers"),
+        ("DataStax, for Luna Streaming", "4 bookies"),
+        ("Pulsar, this run", "2 brokers"),
+        ("Pulsar, this run", "4 bookies"),
+    ]
+    assert "Kafka by published rules" in html
+
+
+def test_partitions_by_confluents_rule(run: Path, tmp_path: Path) -> None:
+    """0.5 MB/s over 100 kB/s."""
+    text = f"{_REQUIREMENT}partition: {{write: 200kB/s, read: 100kB/s}}\n"
+
+    found = sizing(run, required(tmp_path, text), extrapolate=False)
+
+    assert found.partitions == "Confluent's rule asks for 5 partitions at least."
 
 
 def test_a_requirement_far_from_what_was_measured_is_refused_unless_asked_for(

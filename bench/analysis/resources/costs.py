@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bench.analysis.folder import TrialRecord
-from bench.guarantee import copies
+from bench.guarantee import copies, guarantee
 from bench.sizing.measured import MeasuredTrial, configuration_of, costs
 from bench.sizing.workload import Workload
 
@@ -100,6 +100,7 @@ def _measured(trial: TrialRecord, messages_per_s: float, requests: Row | None) -
             batch=batch,
         ),
         nodes=nodes,
+        guarantee=guarantee(case.system, case.settings, case.configuration),
     )
 
 

@@ -1,0 +1,43 @@
+"""Which of the measured configurations give a guarantee, and with how many copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bench.guarantee import Guarantee
+from bench.sizing.measured import MeasuredTrial
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A measured configuration of a system, how many copies it makes, and what it promises with these."""
+
+    system: str
+    configuration: str
+    copies: int
+    guarantee: Guarantee
+
+
+def choices(trials: Iterable[MeasuredTrial], wanted: Guarantee) -> list[Choice]:
+    """Return of each configuration the case that gives the guarantee with the fewest copies, of several the first."""
+    found: dict[tuple[str, str], Choice] = {}
+    for choice in _promised(trials):
+        key = (choice.system, choice.configuration)
+        if choice.guarantee.same(wanted) and (key not in found or choice.copies < found[key].copies):
+            found[key] = choice
+    return list(found.values())
+
+
+def measured_guarantees(trials: Iterable[MeasuredTrial], system: str) -> Sequence[str]:
+    """Return what an acknowledgement survives in the measured cases of a system, in words, each once."""
+    promised = (choice.guarantee for choice in _promised(trials) if choice.system == system)
+    return list(dict.fromkeys(one.in_nodes for one in promised))
+
+
+def _promised(trials: Iterable[MeasuredTrial]) -> list[Choice]:
+    return [
+        Choice(trial.system, trial.configuration, trial.workload.copies, trial.guarantee)
+        for trial in trials
+        if trial.guarantee is not None
+    ]
