@@ -85,7 +85,8 @@ def named(words: str) -> Guarantee | None:
         for number, condition in lost
         for power in (False, True)
     ]
-    return ({one.in_nodes: one for one in promises} | LEVELS).get(words)
+    by_words = {one.in_nodes: one for one in promises}
+    return LEVELS.get(words) or by_words.get(words)
 
 
 def guarantee(system: str, settings: Settings, configuration: _Configuration) -> Guarantee | None:

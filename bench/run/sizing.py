@@ -76,7 +76,7 @@ def sizing(run: Path, file: Path, *, extrapolate: bool, capacity: Path | None = 
     if not tasks:
         raise BenchError("\n".join(refused))
     clusters = [_cluster(task, asked, measured) for task in tasks]
-    sized = Sizing(run.name, asked, clusters, capacity and capacity.name, refused)
+    sized = Sizing(run.name, asked, clusters, capacity.name if capacity else None, refused)
     if sized.warnings and not extrapolate:
         warnings = "\n  ".join(sized.warnings)
         raise BenchError(
@@ -179,7 +179,7 @@ def _tasks(
         for choice in of_system:
             requirement = asked.requirement
             mean = replace(requirement.mean, copies=asked.copies or choice.copies)
-            limited = replace(requirement, mean=mean, cpu_limit=busy and busy.limit)
+            limited = replace(requirement, mean=mean, cpu_limit=busy.limit if busy else None)
             tasks.append(_Task((system, choice.configuration), limited, choice.guarantee, busy))
     return tasks, refused
 

@@ -115,7 +115,7 @@ def read_requirement(file: Path) -> RequirementFile:
         copies=spec.copies,
         guarantee=promise,
         p99_s=spec.p99,
-        partition_rates=spec.partition and (spec.partition.write, spec.partition.read),
+        partition_rates=(spec.partition.write, spec.partition.read) if spec.partition else None,
     )
 
 

@@ -75,7 +75,8 @@ def highest_passed(rows: Iterable[Mapping[str, Any]]) -> tuple[float | None, dic
 def _weighted(rows: Sequence[Mapping[str, Any]], column: str) -> float | None:
     if any(row.get(column) is None for row in rows):
         return None
-    return sum(row[column] * row["seconds"] for row in rows) / sum(row["seconds"] for row in rows)
+    seconds = [float(row["seconds"]) for row in rows]
+    return sum(float(row[column]) * length for row, length in zip(rows, seconds, strict=True)) / sum(seconds)
 
 
 def busy_share(

@@ -40,7 +40,8 @@ def test_the_highest_rate_that_passed_its_long_holds() -> None:
 
     rate, shares = highest_passed(rows)
 
-    assert (rate, shares) == (200, {"broker": pytest.approx(0.75)})
+    assert rate == 200
+    assert shares == {"broker": pytest.approx(0.75)}
 
 
 def test_without_a_passed_rate_or_a_look_there_is_no_share() -> None:
