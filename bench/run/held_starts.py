@@ -19,7 +19,7 @@ def held_starts(run: Path) -> list[HeldStart]:
     if starts := list(_starts(run)):
         return starts
     raise BenchError(
-        f"{run}: no valid trial of it searched for a capacity; give a run of the scenario capacity"
+        f"{run}: no valid trial of it searched for a capacity; give a run of the scenario capacity with valid trials"
     )
 
 

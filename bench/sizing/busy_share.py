@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bench import numbers
 from bench.guarantee import Guarantee
 from bench.model import Interval
 from bench.sizing.cluster import CpuLimit
@@ -73,7 +74,7 @@ def highest_passed(rows: Iterable[Mapping[str, Any]]) -> tuple[float | None, dic
 
 
 def _weighted(rows: Sequence[Mapping[str, Any]], column: str) -> float | None:
-    if any(row.get(column) is None for row in rows):
+    if any(numbers.absent(row.get(column)) for row in rows):
         return None
     seconds = [float(row["seconds"]) for row in rows]
     return sum(float(row[column]) * length for row, length in zip(rows, seconds, strict=True)) / sum(seconds)

@@ -231,6 +231,10 @@ def test_a_search_finds_the_capacity_that_theory_gives(measured: Callable[..., P
     holds = rows(run, "holds")
     trial = json.loads((run / "trials" / "0000" / "trial.json").read_text(encoding="utf-8"))
     assert [one["verdict"] for one in holds] == [one["verdict"] for one in trial["holds"]]
+    looks = pq.read_table(run / "trials" / "0000" / "telemetry").to_pylist()
+    assert {look["slice"] for look in looks if look["metric"] == "cpu_s"} >= {
+        one["slice"] for one in trial["holds"]
+    }
     (counted,) = rows(run, "trials")
     assert (counted["verdict"], counted["lost"]) == ("valid", "0")
 

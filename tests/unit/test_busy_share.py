@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,7 +25,7 @@ def hold(
     rate: float, seconds: float, verdict: str, share: float | None, *, confirms: bool = True
 ) -> Mapping[str, Any]:
     held = {"rate": rate, "seconds": seconds, "verdict": verdict, "confirms": confirms}
-    return held | {"broker_cpu_share": share, "bookie_cpu_share": None}
+    return held | {"broker_cpu_share": share, "bookie_cpu_share": math.nan}
 
 
 def test_the_highest_rate_that_passed_its_long_holds() -> None:
