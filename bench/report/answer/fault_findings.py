@@ -19,7 +19,7 @@ from bench.report.results import Results
 from bench.report.sections import fault_outcome
 from bench.report.sections.fault_outcome import Outcome
 
-_MOST, _MOST_WORDS = 4, 132
+MOST_FINDINGS, _MOST_WORDS = 4, 132
 _OUTLIER = 3.0
 """An outage so many times as long as the next one is given apart from the others."""
 _FAR = 2.0
@@ -105,7 +105,7 @@ def findings(run: Struck) -> tuple[Finding, ...]:
     count = 0
     for finding in _every(run):
         count += len(finding.whole.split())
-        if len(shown) == _MOST or (shown and count > _MOST_WORDS):
+        if len(shown) == MOST_FINDINGS or (shown and count > _MOST_WORDS):
             break
         shown.append(finding)
     return tuple(shown)

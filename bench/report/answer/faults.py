@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from bench.report.answer.conditions import conditions
 from bench.report.answer.expected import expected
-from bench.report.answer.fault_findings import Struck, findings, struck
+from bench.report.answer.fault_findings import MOST_FINDINGS, Struck, findings, struck
 from bench.report.answer.fault_notices import alarms, notices
 from bench.report.answer.fault_table import table
 from bench.report.answer.glossary import glossary
-from bench.report.answer.model import Answer, Cause
+from bench.report.answer.model import Answer, Cause, Finding
+from bench.report.answer.reserve import reserve
 from bench.report.presentation import DeclaredCause, Presentation
 from bench.report.results import Results
 from bench.report.table import Table
@@ -24,7 +25,11 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     """Return the answer of a run in which something broke on purpose. Raises ReportError."""
     run = struck(results, presentation.labels)
     manifest = results.manifest
-    shown, joined, found = table(run), table(run, joined=True), findings(run)
+    shown, joined, found = (
+        table(run),
+        table(run, joined=True),
+        _findings(run),
+    )
     amber, red = notices(run, presentation.note), tuple(alarms(run))
     causes = tuple(agreed(results, presentation))
     texts = [*(one.whole for one in found), *amber, *red, *_texts(shown)]
@@ -43,6 +48,13 @@ def answer(results: Results, presentation: Presentation) -> Answer:
         expectations=expected(results, presentation.claims),
         figure="downtime" if _strikes_often(run) else "timeline",
     )
+
+
+def _findings(run: Struck) -> tuple[Finding, ...]:
+    """Return the findings; a reserve goes first, except before a loss."""
+    found, reserved = findings(run), tuple(reserve(run))
+    lost = any(one.lost for one in run.every)
+    return (*found, *reserved)[:MOST_FINDINGS] if lost else (*reserved, *found)[:MOST_FINDINGS]
 
 
 def agreed(results: Results, presentation: Presentation) -> list[Cause]:

@@ -1,0 +1,38 @@
+"""The finding on the reserve: how long sends take while a node is gone and while it catches up, beside before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from bench import numbers
+from bench.model import PHASES
+from bench.report.answer.fault_findings import Struck
+from bench.report.answer.model import Finding
+from bench.report.answer.sentences import sentence
+from bench.report.sections.fault_outcome import Outcome
+
+_COLUMNS = [f"p99_{phase}_ns" for phase in PHASES]
+
+
+def reserve(run: Struck) -> Iterator[Finding]:
+    """State it, a finding a system, where an expectation of the scenario speaks of one of these times."""
+    expectations = run.results.manifest.get("expectations") or ()
+    if not any(one.get("metric") in _COLUMNS for one in expectations):
+        return
+    faults = run.results.faults.merge(run.results.valid[["trial", "case"]], on="trial")
+    for part, outcomes in zip(run.parts, run.outcomes, strict=True):
+        if found := [slot for one in outcomes if (slot := _slot(one, faults))]:
+            slots = {"system": part.title, "found": found}
+            yield Finding(sentence("reserve", slots), decided=run.decided, anchor="claimed")
+
+
+def _slot(outcome: Outcome, faults: pd.DataFrame) -> dict[str, Any] | None:
+    """Return the medians of a configuration over its valid trials; None where none of them has all three."""
+    own = faults[faults["case"].isin(outcome.cases)].dropna(subset=_COLUMNS)
+    if own.empty:
+        return None
+    times = {phase: numbers.duration(float(own[f"p99_{phase}_ns"].median())) for phase in PHASES}
+    return {"label": outcome.label, **times}
