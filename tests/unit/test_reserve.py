@@ -32,8 +32,8 @@ def test_each_configuration_has_the_medians_of_its_trials() -> None:
     (finding,) = reserve(struck(lost_node(EXPECTED), Labels()))
 
     assert finding.text == (
-        "On Kafka, 99 % of the sends took up to 21 ms with a node gone and 33 ms while it caught up instead of 11 ms (1,000 "
-        "messages/s), 45 ms with a node gone and 85 ms while it caught up instead of 14.5 ms (2,000 messages/s)."
+        "On Kafka, 99 % of the sends took up to 21 ms with a node gone and 33 ms while it caught up instead of 11 ms "
+        "(1,000 messages/s), 45 ms with a node gone and 85 ms while it caught up instead of 14.5 ms (2,000 messages/s)."
     )
 
 
