@@ -113,6 +113,12 @@ class Compared:
     proven: bool = False
 
 
+MEMBER = "member"
+"""The role of a member of a consumer group that is a process of its own, and so a node."""
+PROCESSES = "processes"
+"""The key of a `consumer_group` that makes its members such."""
+
+
 class Jit(StrEnum):
     """How the servers' JVMs compile: their own default, or C1 only (fast start, for `quick` and tests)."""
 
@@ -125,7 +131,8 @@ class Cluster:
     """Everything that needs other server processes when it changes. Cases with equal clusters share one.
 
     `nodes` counts nodes by role; `settings` holds server properties by role, under their own names. With `processor`
-    a node more runs an application (bench/load/processor.py); with `own_disks` each server's data lie on a file system
+    a node more runs an application (bench/load/processor.py); `members` of a consumer group that are processes of their
+    own (bench/load/member.py) are nodes, too; with `own_disks` each server's data lie on a file system
     of their own; with `fsync_gates` each fsync can be held; with `memory_groups` each node's memory can be limited.
 
     `spare` counts, by role, the last of its nodes that are not started with it: a step may start them.
@@ -141,6 +148,7 @@ class Cluster:
     heap_mib: Mapping[str, int] = field(default_factory=dict)
     jit: Jit = Jit.DEFAULT
     processor: bool = False
+    members: int = 0
     own_disks: bool = False
     fsync_gates: bool = False
     memory_groups: bool = False
@@ -425,7 +433,7 @@ PHASES = ("before", "away", "recovery")
 """Of a fault, for how long sends took in them: before it, while the node was away, while it caught up."""
 FAULT_METRICS = (
     *("first_failed_ns", "first_acked_ns", "first_received_ns", "ack_gap_ns", "live_gap_ns"),
-    *("others_gap_ns", "share_ns", "copied_bytes"),
+    *("others_gap_ns", "share_ns", "copied_bytes", "first_message_ns"),
     *("rate_before", "dip_depth", "dip_messages", "back_ns", "copies_back_ns"),
     *(f"p99_{phase}_ns" for phase in PHASES),
 )

@@ -23,6 +23,7 @@ from bench.analysis.account.order import out_of_order, verify_rows
 from bench.analysis.account.readings import reading_rows
 from bench.analysis.contract import recorded
 from bench.analysis.faults.availability import availability, breakage, fault_rows
+from bench.analysis.faults.joined_members import first_messages
 from bench.analysis.faults.joining import joined
 from bench.analysis.faults.phase_latency import with_phase_times
 from bench.analysis.faults.served import served_rows
@@ -171,7 +172,8 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         members=member_rows(spark, log, folder.trials),
     )
     struck = availability(spark, log, folder.trials)
-    faults = fault_rows(folder.trials, first_ns, struck, joined(stepped, folder.trials, first_ns))
+    of_started = _merged(joined(stepped, folder.trials, first_ns), first_messages(spark, log, folder.trials))
+    faults = fault_rows(folder.trials, first_ns, struck, of_started)
     faults = with_phase_times(spark, log, folder.trials, first_ns, faults)
     whole = [trial.trial for trial in folder.trials if trial.verified]
     parts = [offenders(every, log, verify, whole)] if _any(counted, OFFENCES) else []
@@ -211,6 +213,17 @@ def _by_trial(rows: Iterable[_Counted]) -> dict[int, list[_Counted]]:
     for row in rows:
         found.setdefault(row.trial, []).append(row)
     return found
+
+
+def _merged(
+    *found: Mapping[tuple[int, int], dict[str, object]],
+) -> dict[tuple[int, int], dict[str, object]]:
+    """Join rows by trial and place of a step."""
+    rows: dict[tuple[int, int], dict[str, object]] = {}
+    for table in found:
+        for place, row in table.items():
+            rows.setdefault(place, {}).update(row)
+    return rows
 
 
 def _any(counted: Counted, kinds: Sequence[str]) -> bool:

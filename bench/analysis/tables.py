@@ -206,7 +206,7 @@ FAULTS: _Fields = {
     "live_gap_served_ns": _LONG,
     "live_gap_ended": _TEXT,
     "others_gap_ns": _LONG,
-    **dict.fromkeys(("share_ns", "copied_bytes"), _LONG),
+    **dict.fromkeys(("share_ns", "copied_bytes", "first_message_ns"), _LONG),
     "rate_before": _REAL,
     "dip_depth": _REAL,
     "dip_messages": _LONG,

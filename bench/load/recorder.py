@@ -5,6 +5,7 @@ A send costs its caller one `struct.pack_into`; Arrow and Parquet are the writer
 
 from __future__ import annotations
 
+import os
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -209,7 +210,10 @@ class ReceiveRecorder:
     """
 
     def __init__(self, folder: Path, stage: str, consumer: int, run: int, trial: int) -> None:
-        """Open a recorder that writes below `folder`; `run` is the run_hash. Close it."""
+        """Open a recorder that writes below `folder`; `run` is the run_hash. Close it.
+
+        Files have the process's id in their names: another may have been the same consumer before.
+        """
         self.received = 0
         self.last_ns = 0
         self._came = Seen()
@@ -220,7 +224,7 @@ class ReceiveRecorder:
         self._pending: list[Received] = []
         self._parts: list[Columns] = []
         self._rows = 0
-        self._writer = ParquetWriter(folder, f"{stage}-{consumer}", RECEIVES, self._table)
+        self._writer = ParquetWriter(folder, f"{stage}-{consumer}-{os.getpid()}", RECEIVES, self._table)
 
     @property
     def distinct(self) -> int:

@@ -14,7 +14,7 @@ from bench.faults import Step, read_steps, targets
 from bench.faults.fault import Fault
 from bench.faults.kinds.start import Start
 from bench.faults.step import StepError
-from bench.model import Case, Node
+from bench.model import MEMBER, Case, Node
 from bench.pacing import sends
 from bench.run import node_sizes, wiring
 from bench.run.cluster import nodes
@@ -84,7 +84,7 @@ def _check_targets(loaded: Loaded, case: Case, step: Step, every: Sequence[Node]
     if step.fault is None:
         return
     parts = wiring.system(case.system).parts(case)
-    stored = [node for node in every if node.role != PROCESSOR]
+    stored = [node for node in every if node.role not in {PROCESSOR, MEMBER}]
     allowed = targets.allowed(stored if step.fault.needs_disks else every, parts.every)
     for name in step.fault.names():
         wrong = _wrong(name, allowed, parts, case.partitions)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from bench.backends import ports
 from bench.backends.process import ProcessBackend
 from bench.errors import ClusterError
-from bench.load import processor
+from bench.load import member, processor
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
-from bench.model import Cluster, Node
+from bench.model import MEMBER, Cluster, Node
 from bench.run.emulated import EmulatedDisks
 from bench.run.folder import RunFolder
 from bench.run.node_sizes import BackendLimits, NodeSizes
@@ -25,8 +26,8 @@ from bench.systems.processing import PROCESSOR
 from bench.systems.protocols import Admin, System
 from bench.systems.scraped import Scrape
 
-_PROCESSOR_HOST = 253
-_PROCESSOR_BYTES = 192 * 2**20
+_PROCESSOR_HOST, _FIRST_MEMBER_HOST = 253, 200
+_CLIENT_BYTES = 192 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,21 +64,29 @@ class LoadProcesses:
 
 
 def nodes(spec: Cluster, folder: Path) -> list[Node]:
-    """Lay out the nodes of a cluster below `folder`: the system's own, and the application's where there is one."""
+    """Lay out the nodes of a cluster below `folder`: the system's own, then an application's and a group's members'."""
     own = system(spec.system).nodes(spec, folder)
-    return [*own, _processor(own, folder / PROCESSOR)] if spec.processor else own
+    network = own[0].address.rpartition(".")[0] if own else ""
+    applications = [_client(PROCESSOR, PROCESSOR, processor, folder, f"{network}.{_PROCESSOR_HOST}")]
+    members = [
+        _client(f"{MEMBER}-{number}", MEMBER, member, folder, f"{network}.{_FIRST_MEMBER_HOST + number}")
+        for number in range(1, spec.members + 1)
+    ]
+    return [*own, *(applications if spec.processor else ()), *members]
 
 
-def _processor(own: Sequence[Node], directory: Path) -> Node:
+def _client(name: str, role: str, module: ModuleType, folder: Path, address: str) -> Node:
+    """Lay out a client that is a node: a module that is run with the file in which it finds what to do."""
+    directory = folder / name
     return Node(
-        name=PROCESSOR,
-        role=PROCESSOR,
-        address=f"{own[0].address.rpartition('.')[0]}.{_PROCESSOR_HOST}",
-        command=(sys.executable, "-m", processor.__name__, str(directory / processor.FILE)),
+        name=name,
+        role=role,
+        address=address,
+        command=(sys.executable, "-m", module.__name__, str(directory / module.FILE)),
         directory=directory,
-        log=directory / "processor.log",
-        ports=(processor.PORT,),
-        memory_bytes=_PROCESSOR_BYTES,
+        log=directory / f"{name}.log",
+        ports=(module.PORT,),
+        memory_bytes=_CLIENT_BYTES,
     )
 
 
@@ -89,7 +98,7 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
     """
     side = system(spec.system)
     every = nodes(spec, folder)
-    servers = [node for node in every if node.role != PROCESSOR]
+    servers = [node for node in every if node.role not in {PROCESSOR, MEMBER}]
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)

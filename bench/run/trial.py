@@ -19,10 +19,11 @@ from bench.faults import AsGroup, Site, Timeline, read_steps
 from bench.load.commands import Command, ReadGroup, Verify
 from bench.load.process import CONSUMER_MODULE, WorkerProcess
 from bench.model import Case, Topic, Trial
-from bench.run import application, record
+from bench.run import application, members, record
 from bench.run.emulated import held_figures
 from bench.run.history import History
 from bench.run.rig import Document, Live, Rig, unheard
+from bench.systems import membership
 
 _SPARE_S = 5.0
 """How much longer than the systems' own pauses consumers are waited for after faults."""
@@ -125,7 +126,11 @@ class Bench:
         effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
         fsyncs = cluster.disks.count(trial.case.disk)
         receives = working / "receives"
-        rig.subscribe(trial, processed, receives)
+        in_processes = membership.in_processes(trial.case.consumer_group)
+        if in_processes:
+            members.start(cluster, trial, processed, rig.folder.path.name, receives)
+        else:
+            rig.subscribe(trial, processed, receives)
         timeline = self._timeline(trial, topic, working, document["faults"])
         history = History(lambda: cluster.admin.layout(topic))
         if timeline.steps:
@@ -149,7 +154,9 @@ class Bench:
         finally:
             history.stop()
         pause_s = cluster.system.pause_s(trial.case) + _SPARE_S if trial.case.faults else 0.0
-        if trial.case.load.consumers:
+        if in_processes:
+            members.end(cluster)
+        elif trial.case.load.consumers:
             # A group may be too slow for the load: it is not waited for, and what it has not had is its backlog.
             expected = 0 if trial.case.consumer_group else sent["sent"]
             rig.catch_up(trial.number, expected, pause_s)

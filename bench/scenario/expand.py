@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
-from bench.model import EMULATED_FSYNC, Case, Cluster, Jit, Load, Scalar, Settings, text, texts
+from bench.model import EMULATED_FSYNC, PROCESSES, Case, Cluster, Jit, Load, Scalar, Settings, text, texts
 from bench.scenario.schema import Omission, Scenario, SystemSpec
 from bench.scenario.values import AS_IS, Properties
 
@@ -121,7 +121,15 @@ def _case(
         name="",
         swept={},
         cluster=Cluster(
-            system, version, nodes, servers, spec.heap_mib, jit, bool(spec.processor), spare=dict(spec.spare)
+            system=system,
+            version=version,
+            nodes=nodes,
+            settings=servers,
+            heap_mib=spec.heap_mib,
+            jit=jit,
+            processor=bool(spec.processor),
+            members=int(given["load", "consumers"]) if owned("consumer_group").get(PROCESSES) else 0,
+            spare=dict(spec.spare),
         ),
         partitions=int(given["load", "partitions"]),
         topic=owned("topic"),

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from bench.model import Jit, Pacing
+from bench.model import MEMBER, Jit, Pacing
 from bench.scenario.capacity_spec import CapacitySpec
 from bench.scenario.expectation import Expectation, SystemName
 from bench.scenario.presentation import KEYS, MOST_ENTRIES, Cause, Comparison, Labels
@@ -235,7 +235,9 @@ class SystemSpec(Strict):
     consumer_group: Properties = Field(
         default_factory=dict,
         description="The consumers share the messages as members of one group: its `type` (Kafka: classic, consumer, "
-        "share; Pulsar: Exclusive, Failover, Shared), `work_ms` of each over a message.",
+        "share; Pulsar: Exclusive, Failover, Shared), `work_ms` of each over a message. With `processes: true` each "
+        "is a process of its own, the node member-1 and so on: it can be killed, stopped, and started where it is "
+        "`spare`.",
     )
     without: list[Omission] = Field(
         default_factory=list, description="Points of the sweep that are left out, with the reason."
@@ -290,7 +292,7 @@ class SystemSpec(Strict):
     @model_validator(mode="after")
     def _spare_of_more(self) -> SystemSpec:
         for role, count in self.spare.items():
-            if count >= self.node_counts().get(role, 0):
+            if role != MEMBER and count >= self.node_counts().get(role, 0):
                 message = (
                     f"spare.{role}: one {role} at least is started with the cluster: {count} are too many"
                 )

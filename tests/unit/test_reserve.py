@@ -1,6 +1,9 @@
 """The finding on the reserve: times of sends while a node is gone and while it catches up."""
 
+import math
 from dataclasses import replace
+
+import pandas as pd
 
 from bench.report.answer.fault_findings import struck
 from bench.report.answer.reserve import reserve
@@ -19,9 +22,12 @@ def lost_node(expectations: list[dict[str, object]]) -> Results:
         Case("kafka", {"rate": "2000"}, [Trial(), Trial(), Trial()]),
         expectations=expectations,
     )
-    times = [(10, 20, 30), (11, 22, 33), (12, 21, 60), (14, 40, 80), (15, 50, 90), (16, 45, None)]
+    times: list[tuple[float, ...]] = [
+        *((10, 20, 30), (11, 22, 33), (12, 21, 60)),
+        *((14, 40, 80), (15, 50, 90), (16, 45, math.nan)),
+    ]
     columns = {
-        f"p99_{phase}_ns": [None if row[place] is None else row[place] * MS for row in times]
+        f"p99_{phase}_ns": pd.Series([row[place] * MS for row in times])
         for place, phase in enumerate(("before", "away", "recovery"))
     }
     return replace(found, faults=found.faults.assign(**columns))

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.window import Windows
-from bench.model import FOOTPRINT, NANOS, STORED
+from bench.model import FOOTPRINT, MEMBER, NANOS, STORED
 from bench.systems.processing import PROCESSOR
 from bench.systems.scraped import COUNTERS, GAUGES
 
@@ -22,7 +22,7 @@ _ROUNDED = 1e-9
 
 _ASKED = (*COUNTERS, *GAUGES)
 
-CLIENTS = ("client", PROCESSOR)
+CLIENTS = ("client", PROCESSOR, MEMBER)
 """Roles of what writes and reads: load processes, and an application between two topics."""
 MACHINE = "machine"
 NO_SERVERS = (MACHINE, "suite", *CLIENTS)

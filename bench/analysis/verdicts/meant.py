@@ -162,7 +162,10 @@ def _never_back(expectation: Row, trial: TrialRecord, fault: Row) -> float | Non
     """
     never = {
         "back_ns": fault.get("rate_before") is not None and fault.get("back_ns") is None,
-        "share_ns": fault.get("kind") == "start" and fault.get("share_ns") is None,
+        **{
+            name: fault.get("kind") == "start" and fault.get(name) is None
+            for name in ("share_ns", "first_message_ns")
+        },
     }
     if not never.get(expectation["metric"], False):
         return None

@@ -41,6 +41,8 @@ _OF_FAULTS: Mapping[str, Figure] = {
     "first_acked_ns": Figure("until all partitions had an ack", numbers.duration),
     "share_ns": Figure("until the node took its part", numbers.duration),
     "copied_bytes": Figure("copied to the node", numbers.size),
+    "live_gap_ns": Figure("a partition was not read for", numbers.duration),
+    "first_message_ns": Figure("until the member had a message", numbers.duration),
     "p99_before_ns": Figure("send p99 before", numbers.duration),
     "p99_away_ns": Figure("send p99, node away", numbers.duration),
     "p99_recovery_ns": Figure("send p99, node catching up", numbers.duration),

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from confluent_kafka import Consumer, KafkaException, Producer
 
 from bench import numbers
-from bench.model import Case, Scalar, Settings, text
+from bench.model import MEMBER, Case, Scalar, Settings, text
 from bench.systems import membership, processing
 from bench.systems.kafka.config import FOLDER, copies
 from bench.systems.kafka.features import FEATURES
@@ -269,7 +269,9 @@ def _processor(case: Case) -> Iterator[str]:
 
 
 def _group(case: Case) -> Iterator[str]:
-    yield from membership.why_wrong(case.consumer_group, GROUP_TYPES, case.load.consumers)
+    yield from membership.why_wrong(
+        case.consumer_group, GROUP_TYPES, case.load.consumers, case.cluster.spare.get(MEMBER, 0)
+    )
     kind, version = str(case.consumer_group.get(membership.TYPE)), case.cluster.version
     if (first := _GROUPS_FROM.get(kind)) and tuple(map(int, version.split(".")[:2])) < first:
         yield f"Kafka {version} has no groups of the type {kind}: they are there from {'.'.join(map(str, first))} on."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from bench.model import Case, Scalar, Settings
+from bench.model import MEMBER, Case, Scalar, Settings
 from bench.systems import membership
 from bench.systems.memory.client import MAX_MESSAGE_BYTES
 from bench.systems.memory.faults import NAMES, SHARES
@@ -27,7 +27,9 @@ def check(case: Case) -> list[str]:
 
 
 def _group(case: Case) -> Iterator[str]:
-    yield from membership.why_wrong(case.consumer_group, TYPES, case.load.consumers)
+    yield from membership.why_wrong(
+        case.consumer_group, TYPES, case.load.consumers, case.cluster.spare.get(MEMBER, 0)
+    )
 
 
 def _partitions(case: Case) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from bench.model import Case, Scalar, Settings
+from bench.model import MEMBER, Case, Scalar, Settings
 from bench.systems import membership, processing
 from bench.systems.processing import AFTER, BEFORE, PROCESSOR
 from bench.systems.properties import listed, misvalued
@@ -186,7 +186,9 @@ def _client(case: Case) -> Iterator[str]:
 
 
 def _group(case: Case) -> Iterator[str]:
-    yield from membership.why_wrong(case.consumer_group, GROUP_TYPES, case.load.consumers)
+    yield from membership.why_wrong(
+        case.consumer_group, GROUP_TYPES, case.load.consumers, case.cluster.spare.get(MEMBER, 0)
+    )
     if case.consumer_group.get(membership.TYPE) == _EXCLUSIVE and case.load.consumers > 1:
         yield f"An exclusive subscription takes one consumer, not {case.load.consumers}."
 
