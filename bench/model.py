@@ -172,13 +172,15 @@ class Topic:
     """What a trial writes to. `settings` holds `partitions` and the system's own topic settings.
 
     Kafka: `replicas` and any topic property; Pulsar: `quorums` ("E-Qw-Qa"); memory: none. `group` is the group of
-    storage nodes that keeps it, where the cluster has groups.
+    storage nodes that keeps it, where the cluster has groups. With `keys` each message has one of so many keys: that of
+    number sequence modulo `keys`, as text.
     """
 
     name: str
     partitions: int
     settings: Settings = field(default_factory=dict)
     group: str = ""
+    keys: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +204,8 @@ class Load:
     """What the producers do. `window` is the number of unacknowledged sends a producer may have; 1 = sync.
 
     With `slices` a trial's load is cut into so many, each with a lead-in of `warm_up_s` and a counted part of
-    `duration_s`, between which the other cases of the cluster are loaded. Without, it is one contiguous load.
+    `duration_s`, between which the other cases of the cluster are loaded. Without, it is one contiguous load. With
+    `keys` messages have keys, so many different ones.
     """
 
     producers: int
@@ -214,6 +217,7 @@ class Load:
     duration_s: float | None
     messages: int | None
     slices: int | None = None
+    keys: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,7 +404,9 @@ USAGE = ("cpu_per_message_ns", "disk_bytes_per_byte", "network_bytes_per_byte", 
 """What the servers took for each acknowledged message, or each byte of it."""
 STORED = ("stored_most_bytes", "stored_last_bytes")
 """Bytes that the files of all servers hold that keep messages: the most, and when it was last looked at."""
-MEMBERS = ("redelivered", "idle_members", "member_imbalance")
+KEYED = ("key_order_violations", "members_per_key")
+"""Of messages with keys: how many came to a member after a later one of their key; how many members had a key."""
+MEMBERS = ("redelivered", "idle_members", "member_imbalance", *KEYED)
 """How often members of a group had a message again, how many had none, how many times the mean the busiest one had."""
 FOOTPRINT = ("servers_rss_bytes", "servers_open_files")
 """The most memory that all servers had together, and the most files and connections that they had open."""

@@ -86,6 +86,7 @@ class LoadRecord(_Record):
     warm_up_s: float | None = None
     duration_s: float | None = None
     messages: int | None = None
+    keys: int | None = None
 
     @property
     def schedule(self) -> Schedule | None:

@@ -90,6 +90,7 @@ def _load(load: Load) -> dict[str, Any]:
         "warm_up_s": load.warm_up_s,
         "duration_s": load.duration_s,
         "messages": load.messages,
+        **({"keys": load.keys} if load.keys else {}),
     }
 
 

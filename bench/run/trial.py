@@ -47,7 +47,9 @@ def _each(*listeners: Live) -> Live:
 
 def topics_of(trial: Trial) -> list[Topic]:
     """Return the topic of a trial, and behind it the one that the application writes, if there is one."""
-    topic = Topic(f"trial-{trial.number:04d}", trial.case.partitions, trial.case.topic, trial.case.group)
+    case = trial.case
+    name = f"trial-{trial.number:04d}"
+    topic = Topic(name, case.partitions, case.topic, case.group, case.load.keys)
     return [topic, replace(topic, name=f"{topic.name}-processed")] if trial.case.processor else [topic]
 
 

@@ -126,7 +126,7 @@ def _load(number: int, case: Case, cases: int) -> _WarmUpLoad:
         messages=None,
         slices=1,
     )
-    topic = Topic(f"warm-up-{time.monotonic_ns()}", case.partitions, case.topic, case.group)
+    topic = Topic(f"warm-up-{time.monotonic_ns()}", case.partitions, case.topic, case.group, case.load.keys)
     return _WarmUpLoad(Trial(number, 0, replace(case, load=load)), topic)
 
 

@@ -166,6 +166,7 @@ def _load(scenario: Scenario, given: Settings, *, interleaved: bool) -> Load:
         warm_up_s=scenario.warm_up.trial,
         duration_s=scenario.duration,
         messages=scenario.messages,
+        keys=scenario.load.keys or 0,
     )
     if not interleaved or scenario.duration is None:
         return whole

@@ -77,6 +77,12 @@ class LoadSpec(Strict):
             "An open loop: so many sends a second, of all producers together, each due in time; a list is swept."
         ),
     ] = None
+    keys: Annotated[
+        Count | None,
+        _about(
+            "Messages have keys, so many different ones in turn; all messages of a key go to one partition."
+        ),
+    ] = None
     schedule: Annotated[
         Annotated[list[Step], Field(min_length=1)] | None,
         _about("An open loop of several rates, one after the other; the last one stays."),

@@ -46,6 +46,12 @@ GROUP_TYPES = {
     "kafka": kafka_settings.GROUP_TYPES,
     "pulsar": pulsar_settings.GROUP_TYPES,
 }
+KEY_ORDERED = {
+    "memory": memory_members.TYPES[0],
+    "kafka": "classic",
+    "pulsar": pulsar_settings.KEY_SHARED,
+}
+"""A type of group that keeps the order of each key."""
 TOO_LARGE = bytes(8 << 20)
 
 
@@ -251,12 +257,12 @@ def test_a_group_that_only_began_has_all_that_came_after_it(live_system: LiveSys
         assert numbers_by_partition(receive(consumer, 10)) == sent_by_partition(sends)
 
 
-@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize("place", range(4))
 def test_members_of_a_group_have_each_message_once(live_system: LiveSystem, place: int) -> None:
     kinds = GROUP_TYPES[live_system.system.name]
     if place >= len(kinds):
         pytest.skip("there are fewer types of group")
-    topic = live_system.topic(4)
+    topic = replace(live_system.topic(4), keys=10)
     sends = send_sync(live_system, topic, 40)
     join = partial(live_system.system.member, live_system.endpoint, topic, {}, kinds[place])
     received: list[Received] = []
@@ -273,6 +279,30 @@ def test_members_of_a_group_have_each_message_once(live_system: LiveSystem, plac
     assert {part: sorted(those) for part, those in numbers_by_partition(received).items()} == {
         part: sorted(those) for part, those in sent_by_partition(sends).items()
     }
+
+
+def test_messages_of_a_key_have_one_partition_and_come_in_order_to_a_group(live_system: LiveSystem) -> None:
+    topic = replace(live_system.topic(4), keys=5)
+    send_windowed(live_system, topic, 40, window=10)
+    kind = KEY_ORDERED[live_system.system.name]
+    join = partial(live_system.system.member, live_system.endpoint, topic, {}, kind)
+    first: dict[int, Received] = {}
+
+    with ExitStack() as stack:
+        members = [stack.enter_context(closing(join())) for _ in range(2)]
+
+        def turn() -> None:
+            for member in members:
+                for message in member.receive(0.2):
+                    first.setdefault(int(message.payload), message)
+
+        until(lambda: len(first) >= 40, turn)
+
+    assert sorted(first) == list(range(40))
+    for key in range(5):
+        own = [number for number in first if number % 5 == key]
+        assert own == sorted(own)
+        assert len({first[number].partition for number in own}) == 1
 
 
 def test_a_live_consumer_sees_what_is_sent_from_then_on(live_system: LiveSystem) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -78,3 +80,43 @@ def test_a_group_that_had_nothing_has_no_imbalance(trials: list[Row]) -> None:
 def test_what_one_member_did_not_have_is_nothing_skipped(trials: list[Row]) -> None:
     assert {trials[0][name] for name in CONSUMER_COUNTERS} == {None}
     assert trials[0]["verdict"] == "valid"
+
+
+def keyed(sends: list[Row], live: list[Row]) -> TrialLog:
+    log = grouped(sends, live, 0)
+    return replace(log, others={"load": LOAD | {"keys": 2}})
+
+
+def test_order_is_judged_by_producer_and_key_over_all_members(tmp_path: Path, spark: SparkSession) -> None:
+    """Even messages have key 0, odd ones key 1, of producers 0 and 1.
+
+    Producer 0: key 0 comes as 0, 4, 2, 4 again, 6: 2 is late. Key 1 comes as 3 and, at another member, 1: late, too.
+    Producer 1 has 0 and 2 at the same time. Key 0 came to member 0 only, key 1 to members 0 and 1: 1.5 on average.
+    """
+    assert spark is not None
+    sends = [
+        send(number, seconds(0.1 * number), seconds(0.1 * number + 0.01), producer=producer)
+        for producer in (0, 1)
+        for number in range(8)
+    ]
+    places = {(row["producer"], row["sequence"]): row for row in sends}
+    came = [
+        *((0, 0, 1.0, 0), (0, 4, 1.1, 0), (0, 2, 1.2, 0), (0, 4, 1.3, 0), (0, 6, 1.4, 0)),
+        *((0, 3, 1.5, 0), (0, 1, 1.6, 1)),
+        *((1, 2, 1.7, 0), (1, 0, 1.7, 0)),
+    ]
+    live = [
+        receive("live", places[producer, number], seconds(at_s), consumer=member)
+        for producer, number, at_s, member in came
+    ]
+    run = write_run(tmp_path / "run", [keyed(sends, live)])
+
+    analyse(run)
+
+    (trial,) = pq.read_table(run / "results" / "trials.parquet").to_pylist()
+    assert trial["key_order_violations"] == 2
+    assert trial["members_per_key"] == 1.5
+
+
+def test_without_keys_there_is_no_order_of_keys(trials: list[Row]) -> None:
+    assert (trials[0]["key_order_violations"], trials[0]["members_per_key"]) == (None, None)

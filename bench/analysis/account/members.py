@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.account.delivery import MESSAGE
 from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
-from bench.model import CONSUMED, NANOS
+from bench.model import CONSUMED, KEYED, NANOS
 
 Row = dict[str, Any]
 
@@ -20,7 +20,8 @@ def member_rows(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord
     """Return the columns CONSUMED and MEMBERS of the trials whose consumers were members of one group, by trial.
 
     What counts was received in the window. A message that came to a member again, or to another one, is redelivered.
-    Members that had none are idle; the busiest had `member_imbalance` times the mean of all.
+    Members that had none are idle; the busiest had `member_imbalance` times the mean of all. Where messages have keys
+    the columns KEYED count what came in the whole trial.
     """
     grouped = {trial.trial: trial for trial in trials if trial.grouped and trial.window is not None}
     if not grouped:
@@ -44,10 +45,42 @@ def member_rows(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord
     members: dict[int, list[int]] = {}
     for row in received.groupBy("trial", "consumer").count().collect():
         members.setdefault(row["trial"], []).append(row["count"])
+    keyed = _keyed(spark, log, grouped.values())
     return {
-        number: _row(trial, messages.get(number), members.get(number, []))
+        number: _row(trial, messages.get(number), members.get(number, [])) | keyed.get(number, {})
         for number, trial in grouped.items()
     }
+
+
+def _keyed(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> dict[int, Row]:
+    """Return the columns KEYED of the trials whose messages have keys.
+
+    A message is out of its key's order where its first receive, at whichever member, came after that of a later message
+    of the same producer and key. Receives at the same time are in order.
+    """
+    keys = [(trial.trial, trial.load.keys) for trial in trials if trial.load.keys]
+    if not keys:
+        return {}
+    with_keys = F.broadcast(spark.createDataFrame(keys, "trial int, keys int"))
+    live = (
+        log.receives.where("stage = 'live'")
+        .join(with_keys, "trial")
+        .withColumn("key", F.expr("sequence % keys"))
+    )
+    first = live.groupBy("trial", "key", "producer", "sequence").agg(F.min("received_ns").alias("first_ns"))
+    before = (
+        Window.partitionBy("trial", "key", "producer")
+        .orderBy("first_ns", "sequence")
+        .rowsBetween(Window.unboundedPreceding, -1)
+    )
+    late = first.withColumn("latest", F.max("sequence").over(before)).where("sequence < latest")
+    found: dict[int, Row] = {number: {KEYED[0]: 0, KEYED[1]: None} for number, _ in keys}
+    for row in late.groupBy("trial").count().collect():
+        found[row["trial"]][KEYED[0]] = row["count"]
+    of_key = live.groupBy("trial", "key").agg(F.countDistinct("consumer").alias("members"))
+    for row in of_key.groupBy("trial").agg(F.avg("members").alias("mean")).collect():
+        found[row["trial"]][KEYED[1]] = row["mean"]
+    return found
 
 
 def _messages(received: DataFrame) -> DataFrame:

@@ -23,6 +23,7 @@ from bench.model import (
     ENOUGH_TRIALS,
     ERRORS,
     FOOTPRINT,
+    KEYED,
     LEDGERS,
     MEMBERS,
     READING_METRICS,
@@ -49,7 +50,16 @@ _RARE = 0.2
 _TO_DENY = math.ceil(math.log(CHANCE) / math.log(1 - _RARE))
 """In so many trials something so rare would come, but for once in twenty such experiments."""
 _CROWDED = "crowded"
-_COUNTED = ("moves", "reader_short_entries", *READING_METRICS[:2], *STORED, *FOOTPRINT, *MEMBERS[:2], LEDGERS)
+_COUNTED = (
+    "moves",
+    "reader_short_entries",
+    *READING_METRICS[:2],
+    *STORED,
+    *FOOTPRINT,
+    *MEMBERS[:2],
+    KEYED[0],
+    LEDGERS,
+)
 """What faults and time did that is no time: other work on the machine takes nothing from it."""
 
 

@@ -34,6 +34,8 @@ _OF_TRIALS: Mapping[str, Figure] = {
     "consumed_msgs_per_s": Figure("consumed, messages/s", numbers.rate),
     "redelivered": Figure("received again", numbers.count),
     "idle_members": Figure("members without messages", numbers.count),
+    "key_order_violations": Figure("out of their key's order", numbers.count),
+    "members_per_key": Figure("members that had a key", _times),
     "member_imbalance": Figure("busiest member over the mean", _times),
 }
 _OF_FAULTS: Mapping[str, Figure] = {

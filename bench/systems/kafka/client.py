@@ -83,7 +83,8 @@ class KafkaProducers:
         self._config = merged({**_PRODUCER, **(_SYNC if window == 1 else {}), **queue}, settings)
         config = client_config(endpoint, self._config)
         over = _reporter(certain_refusals(self._config))
-        self.each = [KafkaProducer(Producer(config), topic, number, over) for number in range(count)]
+        kind = KeyedKafkaProducer if topic.keys else KafkaProducer
+        self.each = [kind(Producer(config), topic, number, over) for number in range(count)]
 
     def effective(self) -> Settings:
         """See protocols.Producers: what was set, and librdkafka's defaults for what matters beside it."""
@@ -167,6 +168,27 @@ class KafkaProducer:
             self._poll(_SHORT_S)
         self._end_refused()
         self._producer.close()
+
+
+class KeyedKafkaProducer(KafkaProducer):
+    """See protocols.Producer. Messages have keys, in turn; a key's partition is its number modulo the partitions."""
+
+    __slots__ = ("_keys",)
+
+    def __init__(self, producer: Producer, topic: Topic, number: int, over: Report) -> None:
+        """Look the topic up; begin with the first key."""
+        super().__init__(producer, topic, number, over)
+        self._keys = cycle([(str(key).encode(), key % topic.partitions) for key in range(topic.keys)])
+
+    def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
+        """See protocols.Producer."""
+        key, partition = next(self._keys)
+        try:
+            self._produce(self._topic, payload, key, partition, partial(self._over, done))
+        except BufferError:
+            self._refused.append((done, _refusal("_QUEUE_FULL", partition)))
+        except KafkaException as error:
+            self._refused.append((done, _refusal(error.args[0].name(), partition)))
 
 
 def _refusal(name: str, partition: int) -> Done:

@@ -58,20 +58,20 @@ class MemoryProducers:
 
 
 class MemoryProducer:
-    """Implements protocols.Producer. Messages go to the partitions in turn."""
+    """Implements protocols.Producer. Messages go to the partitions in turn, those with keys by the key's number."""
 
     def __init__(self, folder: Path, topic: Topic, faults: Faults) -> None:
         """Open the topic's partitions. Raises ClusterError when it does not exist."""
         self._faults = faults
         self._partitions = [Partition(folder, number) for number in range(topic.partitions)]
-        self._sent = 0
+        self._sent, self._keys = 0, topic.keys
         self._pending: list[tuple[int, int, Done, Callable[[Done], None]]] = []
         self._held: dict[tuple[int, int], bytes] = {}
 
     def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
         """See protocols.Producer."""
         number, self._sent = self._sent, self._sent + 1
-        partition = number % len(self._partitions)
+        partition = (number % self._keys if self._keys else number) % len(self._partitions)
         producer, sequence = identity(payload) or (NOT_GIVEN, number)
         told = self._take(payload, partition, producer, sequence)
         visible_ns = time.monotonic_ns() + delay_ns_of(self._faults, producer, sequence)

@@ -48,7 +48,7 @@ class PulsarProducers:
 
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, count: int, window: int) -> None:
         """Connect to the owner of every partition. Raises LoadError when one can't be reached."""
-        self._settings = {**_queues(window, topic.partitions, settings), **settings}
+        self._settings = _with_keys({**_queues(window, topic.partitions, settings), **settings}, topic)
         doing = f"Connecting a producer to {topic.name} at {endpoint}"
         self._client = attempt(doing, lambda: connect(endpoint, self._settings))
         create = partial(self._client.create_producer, topics.full_name(topic))
@@ -61,11 +61,13 @@ class PulsarProducers:
             for each, router in zip(given, routers, strict=True)
         ]
         self._windows = [
-            WindowedProducer(producer, router)
+            WindowedProducer(producer, router, topic.keys)
             for producer, router in zip(made, routers, strict=True)
             if window > 1
         ]
-        self.each: Sequence[Producer] = self._windows or [SyncProducer(producer) for producer in made]
+        self.each: Sequence[Producer] = self._windows or [
+            SyncProducer(producer, topic.keys) for producer in made
+        ]
 
     def effective(self) -> Settings:
         """See protocols.Producers: what was set, and the client's defaults; it can't be asked itself."""
@@ -83,6 +85,25 @@ class PulsarProducers:
         disconnect(self._client, max(_CLOSE_S, deadline - time.monotonic()))
         for producer in self._windows:
             producer.end_all()
+
+
+def _with_keys(settings: Settings, topic: Topic) -> Settings:
+    """Let batches hold messages of one key each, where messages have keys: so a subscription can deal keys out."""
+    if not topic.keys or "batching_type" in settings:
+        return settings
+    return {**settings, "batching_type": "KeyBased"}
+
+
+def _keyed(send: Callable[..., Any], keys: int) -> Callable[..., Any]:
+    """Give each message that is sent its key, in turn; without keys the client's own call."""
+    if not keys:
+        return send
+    names = itertools.cycle([str(key) for key in range(keys)])
+
+    def send_with_key(*message: Any) -> Any:  # noqa: ANN401 - the client's own
+        return send(*message, partition_key=next(names))
+
+    return send_with_key
 
 
 def _arguments(settings: Settings, count: int) -> list[dict[str, Any]]:
@@ -104,9 +125,9 @@ class SyncProducer:
 
     __slots__ = ("_send",)
 
-    def __init__(self, producer: Any) -> None:  # noqa: ANN401 - pulsar has no types
-        """Send through this producer of the client."""
-        self._send = producer.send
+    def __init__(self, producer: Any, keys: int = 0) -> None:  # noqa: ANN401 - pulsar has no types
+        """Send through this producer of the client, with so many keys in turn."""
+        self._send = _keyed(producer.send, keys)
 
     def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
         """See protocols.Producer."""
@@ -130,14 +151,14 @@ class WindowedProducer:
 
     __slots__ = ("_numbers", "_open", "_over", "_put", "_router", "_send")
 
-    def __init__(self, producer: Any, router: FewestOpen | None = None) -> None:  # noqa: ANN401 - pulsar has no types
-        """Send through this producer of the client; `router` is the one that it was made with."""
+    def __init__(self, producer: Any, router: FewestOpen | None = None, keys: int = 0) -> None:  # noqa: ANN401 - pulsar has no types
+        """Send through this producer of the client, with so many keys in turn; it was made with `router`."""
         self._router = router
         self._over: SimpleQueue[Over] = SimpleQueue()
         self._put = self._over.put
         self._open: dict[int, Callable[[Done], None]] = {}
         self._numbers = itertools.count()
-        self._send = producer.send_async
+        self._send = _keyed(producer.send_async, keys)
 
     def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
         """See protocols.Producer."""

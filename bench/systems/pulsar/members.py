@@ -31,7 +31,7 @@ class Member:
         given = {
             **arguments.of_side(Side.CONSUMER, settings),
             "subscription_name": group_id(topic.name),
-            "consumer_type": getattr(pulsar.ConsumerType, kind),
+            "consumer_type": getattr(pulsar.ConsumerType, kind.replace("_", "")),
             "initial_position": pulsar.InitialPosition.Earliest,
         }
         self._client = attempt(doing, lambda: connect(endpoint, settings))

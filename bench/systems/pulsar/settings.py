@@ -9,7 +9,7 @@ from bench.systems import membership, processing
 from bench.systems.processing import AFTER, BEFORE, PROCESSOR
 from bench.systems.properties import listed, misvalued
 from bench.systems.pulsar import arguments, topics
-from bench.systems.pulsar.arguments import Side
+from bench.systems.pulsar.arguments import ROUTER, Side
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, FOLDER, MOST_NODES, ROLES, ZOOKEEPER
 from bench.systems.pulsar.topics import Quorums
 
@@ -17,8 +17,8 @@ ACKNOWLEDGE = "acknowledge"
 DEDUPLICATED = "deduplicated"
 ACKNOWLEDGES = (BEFORE, AFTER, DEDUPLICATED)
 """When a processor acknowledges what it has read: bench/systems/pulsar/processor.py."""
-_EXCLUSIVE = "Exclusive"
-GROUP_TYPES = (_EXCLUSIVE, "Failover", "Shared")
+_EXCLUSIVE, KEY_SHARED = "Exclusive", "Key_Shared"
+GROUP_TYPES = (_EXCLUSIVE, "Failover", "Shared", KEY_SHARED)
 """How a subscription's consumers share messages."""
 
 _SERVERS_OWN = {
@@ -191,6 +191,10 @@ def _group(case: Case) -> Iterator[str]:
     )
     if case.consumer_group.get(membership.TYPE) == _EXCLUSIVE and case.load.consumers > 1:
         yield f"An exclusive subscription takes one consumer, not {case.load.consumers}."
+    if case.consumer_group.get(membership.TYPE) == KEY_SHARED and not case.load.keys:
+        yield f"A {KEY_SHARED} subscription deals keys out: set load.keys to how many keys messages have."
+    if case.load.keys and ROUTER in case.producer:
+        yield f"With load.keys the key decides the partition: leave the producer's {ROUTER} out."
 
 
 def _processor(case: Case) -> Iterator[str]:
