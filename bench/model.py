@@ -35,6 +35,8 @@ EMULATED_FSYNC = "emulated_fsync"
 """The setting of a disk that makes an fsync dearer, on every server of a trial."""
 READING = ("read", "consume")
 """Kinds of step in which somebody reads the topic."""
+MOVING = ("drain", "rebalance")
+"""Kinds of step in which an operator moves stored messages."""
 WAITING = (*READING, "subscribe", "look-up", "mark")
 """Kinds of step that break nothing."""
 
@@ -428,15 +430,17 @@ ERRORS = "errors"
 STEP_NS = "step_ns"
 """The same: the time from one step of a trial's faults to a later one."""
 SLOWED = ("send", "e2e")
-READING_METRICS = (
-    *("found", "missing"),
+SLOWDOWNS = (
     *(f"{name}_p99_{when}_ns" for name in SLOWED for when in ("before", "during")),
     *(f"{name}_slowdown" for name in SLOWED),
-    "disk_read_bytes",
 )
+"""What something beside the load does to sends and to live consumers."""
+READING_METRICS = ("found", "missing", *SLOWDOWNS, "disk_read_bytes")
 """Columns of results/readings that an expectation about one `reading` may speak of."""
 PHASES = ("before", "away", "recovery")
 """Of a fault, for how long sends took in them: before it, while the node was away, while it caught up."""
+TRANSFER_METRICS = ("done_ns", "copied_bytes", *SLOWDOWNS)
+"""Columns of results/transfers that an expectation about one `transfer` may speak of."""
 FAULT_METRICS = (
     *("first_failed_ns", "first_acked_ns", "first_received_ns", "ack_gap_ns", "live_gap_ns"),
     *("others_gap_ns", "share_ns", "copied_bytes", "first_message_ns"),

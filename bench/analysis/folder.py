@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from bench.errors import EventLogError
 from bench.guarantee import chosen
-from bench.model import FEW_FSYNCS, KEEPERS, NANOS, READING, SLOWING, WAITING, Pacing, Scalar, text
+from bench.model import FEW_FSYNCS, KEEPERS, MOVING, NANOS, READING, SLOWING, WAITING, Pacing, Scalar, text
 from bench.pacing import Schedule
 
 _NARROWING = "slow-network"
@@ -282,6 +282,11 @@ class TrialRecord(_Record):
     def reading_steps(self) -> dict[int, dict[str, Any]]:
         """The steps in which somebody read the topic, by their place among its steps."""
         return {place: step for place, step in enumerate(self.faults) if step["kind"] in READING}
+
+    @property
+    def moving_steps(self) -> dict[int, dict[str, Any]]:
+        """The steps in which an operator moved stored messages, by their place among its steps."""
+        return {place: step for place, step in enumerate(self.faults) if step["kind"] in MOVING}
 
     @property
     def most_ledgers(self) -> int | None:

@@ -21,6 +21,7 @@ from bench.analysis.account.members import member_rows
 from bench.analysis.account.offenders import OFFENCES, STRAY, displaced, listed, offenders, present
 from bench.analysis.account.order import out_of_order, verify_rows
 from bench.analysis.account.readings import reading_rows
+from bench.analysis.account.transfers import transfer_rows
 from bench.analysis.contract import recorded
 from bench.analysis.faults.availability import availability, breakage, fault_rows
 from bench.analysis.faults.joined_members import first_messages
@@ -82,6 +83,7 @@ class _Measured:
     faults: list[dict[str, object]]
     served: list[dict[str, object]]
     readings: list[dict[str, object]]
+    transfers: list[dict[str, object]]
     parts: dict[int, dict[int, float]]
 
 
@@ -194,6 +196,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         readings=reading_rows(
             log, every, telemetry.grown(stepped, "disk_read_bytes"), folder.trials, first_ns
         ),
+        transfers=transfer_rows(log, every, stepped, folder.trials, first_ns),
         parts=service_by_part(sends),
     )
 
@@ -253,8 +256,11 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "consumers", tables.table(measured.consumers, tables.CONSUMERS))
     tables.write_table(results, "faults", tables.table(measured.faults, tables.FAULTS))
     tables.write_table(results, "readings", tables.table(measured.readings, tables.READINGS))
+    tables.write_table(results, "transfers", tables.table(measured.transfers, tables.TRANSFERS))
     tables.write_table(results, "served", tables.table(measured.served, tables.SERVED))
-    found = Found(trials, measured.faults, measured.errors, measured.slices, measured.readings)
+    found = Found(
+        trials, measured.faults, measured.errors, measured.slices, measured.readings, measured.transfers
+    )
     undecided = judged.write(results, folder, found)
     summary = _summary(folder, found, time.monotonic() - began)
     tables.write_json(results, "summary", summary | {"undecided": undecided})

@@ -34,6 +34,7 @@ from bench.model import (
     SHARES,
     STORED,
     TIMES,
+    TRANSFER_METRICS,
     USAGE,
 )
 
@@ -231,6 +232,12 @@ READINGS: _Fields = {
     **{name: _REAL if name.endswith("slowdown") else _LONG for name in READING_METRICS[2:]},
     "reason": _TEXT,
 }
+TRANSFERS: _Fields = {
+    "trial": _INT,
+    **dict.fromkeys(("transfer", "kind", "nodes"), _TEXT),
+    "asked_ns": _LONG,
+    **{name: _REAL if name.endswith("slowdown") else _LONG for name in TRANSFER_METRICS},
+}
 SERVED: _Fields = {
     "trial": _INT,
     "at_ns": _LONG,
@@ -258,6 +265,7 @@ OTHERS: Mapping[str, _Fields] = {
     "consumers": CONSUMERS,
     "faults": FAULTS,
     "readings": READINGS,
+    "transfers": TRANSFERS,
     "served": SERVED,
 }
 """All tables but `trials` and `cases`, whose columns depend on what is swept."""

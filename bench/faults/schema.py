@@ -11,9 +11,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from bench.faults.condition import Condition
+from bench.faults.drain import Drain
 from bench.faults.kinds import kinds
 from bench.faults.step import Head
 from bench.scenario.schema import json_schema
+from bench.systems.draining import DRAIN
 
 _TARGET = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
 
@@ -34,6 +36,10 @@ def document() -> dict[str, Any]:
         "rebalance": {
             "type": "string",
             "description": "An operator spreads the topic over all nodes: `topic`, or a rate of copying, 5MB/s.",
+        },
+        DRAIN: {
+            "anyOf": [{"type": "string"}, _of(Drain, definitions)],
+            "description": "An operator lets other nodes keep all that a node keeps.",
         },
         "mark": {"const": True, "description": "Nothing is done; the record tells when."},
     }

@@ -12,10 +12,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from bench.errors import ScenarioError
 from bench.faults import targets
 from bench.faults.condition import Condition
+from bench.faults.drain import Drain
 from bench.faults.fault import Fault
 from bench.faults.kinds import kinds
 from bench.model import SLOWING
 from bench.scenario.values import Count, Duration, Strict, disk_bytes_per_s
+from bench.systems.draining import DRAIN
 
 Place_ = tuple[str | int, ...]
 _A_MAPPING = "a mapping of keys is wanted here"
@@ -100,7 +102,7 @@ class Rebalance:
     bytes_per_s: float | None
 
 
-Action: TypeAlias = Strike | Undo | Read | AsGroup | LookUp | Mark | Rebalance
+Action: TypeAlias = Strike | Undo | Read | AsGroup | LookUp | Mark | Rebalance | Drain
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +152,7 @@ def read_steps(documents: Sequence[Mapping[str, Any]]) -> list[Step]:
     - `read: earliest`
     - `subscribe` or `consume` with the name of a consumer group
     - `rebalance: topic` or at a rate (5MB/s)
+    - `drain` with a node's name, or `node` and a `rate`
     - `look-up: topic`
     - `mark: true`
 
@@ -185,7 +188,7 @@ def _step(
     number: int, document: Mapping[str, Any], before: Sequence[Step]
 ) -> tuple[Step, int | Literal["always"]]:
     actions = [key for key in document if key not in Head.model_fields]
-    allowed = [*kinds(), "undo", *_PLAIN, *_GROUPS, _REBALANCE]
+    allowed = [*kinds(), "undo", *_PLAIN, *_GROUPS, _REBALANCE, DRAIN]
     for key in actions:
         if key not in allowed:
             near = difflib.get_close_matches(key, [*allowed, *Head.model_fields], 1)
@@ -221,6 +224,8 @@ def _action(word: str, value: object, head: Head, path: Place_, before: Sequence
         return _group(word, value, path)
     if word == _REBALANCE:
         return _rebalance(value, path)
+    if word == DRAIN:
+        return _checked(Drain, value if isinstance(value, Mapping) else {"node": value}, path)
     if word == "undo":
         return _undo(str(value), path, before)
     return _strike(word, value, head, path, before)

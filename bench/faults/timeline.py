@@ -13,11 +13,13 @@ from typing import Any
 from bench.errors import BenchError, ClusterError, FaultError, LoadError
 from bench.faults import targets
 from bench.faults.condition import Condition
+from bench.faults.drain import Drain
 from bench.faults.fault import Fault, Place
 from bench.faults.reading import ReadAll, ReadGroup, Reading
 from bench.faults.step import AsGroup, LookUp, Mark, Read, Rebalance, Step, Strike, Undo
 from bench.faults.struck import Struck
 from bench.model import NANOS, Node, TopicState
+from bench.systems.draining import DRAIN, Drained
 
 _TURN_S = 0.005
 _ASK_NS = NANOS // 2
@@ -41,6 +43,7 @@ class Site:
     state: Callable[[], TopicState]
     look_up: Callable[[Sequence[str]], str]
     rebalance: Callable[[float | None], str]
+    drain: Callable[[str, float | None], Drained]
     read_all: ReadAll
     read_group: ReadGroup
     seed: int
@@ -248,6 +251,8 @@ class Timeline:
                 self._look_up(step)
             case Rebalance(bytes_per_s=bytes_per_s):
                 self._rebalance(step, bytes_per_s)
+            case Drain(node=node, rate=rate):
+                self._drain(step, node, rate)
             case Mark():
                 now_ns = time.monotonic_ns()
                 mark = {"name": step.name, "kind": "mark", "when": str(step.when)}
@@ -277,6 +282,12 @@ class Timeline:
         self.records.append(record)
         record["seen"] = self.site.rebalance(bytes_per_s)
         record["effect_ns"] = time.monotonic_ns()
+
+    def _drain(self, step: Step, node: str, bytes_per_s: float | None) -> None:
+        record: dict[str, Any] = {"name": step.name, "kind": DRAIN, "nodes": [node], "when": str(step.when)}
+        record |= {"asked_ns": time.monotonic_ns(), "effect_ns": None, "seen": None}
+        self.records.append(record)
+        record["effect_ns"], record["seen"] = self.site.drain(node, bytes_per_s)
 
     def _look_up(self, step: Step) -> None:
         struck = self._struck_now()

@@ -13,7 +13,7 @@ import pandas as pd
 
 from bench.capacity.service_level import ServiceLevel, service_level
 from bench.errors import OutdatedError, ReportError
-from bench.model import CONSUMER_COUNTERS, USAGE, only_waits
+from bench.model import CONSUMER_COUNTERS, TRANSFER_METRICS, USAGE, only_waits
 
 PAGES = "pages"
 """The folder of the trials' pages, beside the report."""
@@ -121,6 +121,7 @@ _ADDED = {
         *("trial", "reading", "group", "asked_ns", "received", "acked", "found", "missing"),
         *("missing_first_ns", "missing_last_ns", "reason"),
     ),
+    "transfers": ("trial", "transfer", "kind", "nodes", "asked_ns", *TRANSFER_METRICS),
 }
 """Tables that older results lack: those have no rows of them."""
 _BESIDE = {"use": ("trial", "role", "nodes", "metric", "value")}
@@ -150,6 +151,7 @@ class Results:
     costs: pd.DataFrame
     predictions: pd.DataFrame
     readings: pd.DataFrame
+    transfers: pd.DataFrame
     expectations: tuple[Json, ...]
     summary: Json
     trial_files: Mapping[int, Json]

@@ -11,14 +11,16 @@ from bench.backends import fsync_gate
 from bench.backends.process import ProcessBackend
 from bench.errors import ScenarioError, SetupError
 from bench.faults import Step, read_steps, targets
+from bench.faults.drain import Drain
 from bench.faults.fault import Fault
 from bench.faults.kinds.start import Start
 from bench.faults.step import StepError
-from bench.model import MEMBER, Case, Node
+from bench.model import KEEPERS, MEMBER, Case, Node
 from bench.pacing import sends
 from bench.run import node_sizes, wiring
 from bench.run.cluster import nodes
 from bench.scenario import Loaded
+from bench.systems.draining import DRAIN
 from bench.systems.processing import PROCESSOR
 from bench.systems.protocols import Parts
 
@@ -47,6 +49,7 @@ def checked(loaded: Loaded, case: Case) -> Case:
     _check_spare(loaded, case, steps, every)
     for step in steps:
         _check_targets(loaded, case, step, every)
+        _check_drained(loaded, case, step, every)
         _check_state(loaded, case, step, wiring.system(case.system).states)
     _check_times(loaded, case, steps)
     faults = [step.fault for step in steps if step.fault is not None]
@@ -91,6 +94,17 @@ def _check_targets(loaded: Loaded, case: Case, step: Step, every: Sequence[Node]
         if wrong is not None:
             what = f"no target {name!r}{' with a disk of its own' if step.fault.needs_disks else ''}"
             raise _error(loaded, case, (step.number,), f"{case.system} has {what}{wrong}")
+
+
+def _check_drained(loaded: Loaded, case: Case, step: Step, every: Sequence[Node]) -> None:
+    """Refuse to drain what keeps no messages."""
+    if not isinstance(step.action, Drain):
+        return
+    keeper = next((role for role in KEEPERS if any(node.role == role for node in every)), "")
+    known = [node.name for node in every if node.role == keeper]
+    if step.action.node not in known:
+        message = f"{case.system} has no {step.action.node!r} to drain; one of {', '.join(known) or 'none'}"
+        raise _error(loaded, case, (step.number, DRAIN), message)
 
 
 def _check_times(loaded: Loaded, case: Case, steps: Sequence[Step]) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from typing import Any
 
-from bench.faults.step import AsGroup, Read, Step, read_steps
+from bench.faults.drain import Drain
+from bench.faults.step import AsGroup, Read, Rebalance, Step, read_steps
 from bench.model import BROKEN, CONSUMER_COUNTERS, Case, text, texts
 from bench.scenario import Loaded, Scenario
 from bench.scenario.expand import has
@@ -54,7 +55,7 @@ def _misnamed(expectation: Expectation, scenario: Scenario) -> Iterator[str]:
         yield f"speaks of {system}, which this scenario does not run: add it below `systems`, or take the claim out"
     for system in sorted(expectation.systems & systems.keys()) if expectation.steps else ():
         steps = {name: list(those) for name, those in _by_name(read_steps(systems[system].faults))}
-        struck_or_read = {expectation.fault, expectation.reading}
+        several = {expectation.fault, expectation.reading, expectation.transfer}
         for name in expectation.steps:
             if name not in steps:
                 yield f"speaks of a step {name!r}, which {system} does not have; one of {', '.join(steps)}"
@@ -64,7 +65,10 @@ def _misnamed(expectation: Expectation, scenario: Scenario) -> Iterator[str]:
             elif name == expectation.reading and not _reads(steps[name][0]):
                 reading = [known for known, those in steps.items() if _reads(those[0])]
                 yield f"speaks of the reading {name!r}, a step that does not read; one of {', '.join(reading)}"
-            elif name not in struck_or_read and (len(steps[name]) > 1 or steps[name][0].always):
+            elif name == expectation.transfer and not _moves(steps[name][0]):
+                moving = [known for known, those in steps.items() if _moves(those[0])]
+                yield f"speaks of the transfer {name!r}, a step that moves nothing; one of {', '.join(moving)}"
+            elif name not in several and (len(steps[name]) > 1 or steps[name][0].always):
                 yield f"counts from or to the step {name!r}, which comes several times: give it steps of their own"
 
 
@@ -104,6 +108,10 @@ def _side(system: str, where: Mapping[str, Any], metric: str, cases: Sequence[Ca
 
 def _reads(step: Step) -> bool:
     return isinstance(step.action, Read) or (isinstance(step.action, AsGroup) and step.action.reads)
+
+
+def _moves(step: Step) -> bool:
+    return isinstance(step.action, Drain | Rebalance)
 
 
 def _has_reader(case: Case) -> bool:

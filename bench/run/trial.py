@@ -228,6 +228,7 @@ class Bench:
             state=lambda: cluster.admin.state(topic),
             look_up=lambda avoiding: cluster.admin.look_up(topic, avoiding),
             rebalance=lambda bytes_per_s: cluster.admin.rebalance(topic, bytes_per_s),
+            drain=lambda node, bytes_per_s: cluster.admin.drain(node, topic, bytes_per_s),
             read_all=read_all,
             read_group=read_group,
             seed=rig.seed_of(trial.number),

@@ -7,7 +7,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from bench.model import ERRORS, FAULT_METRICS, METRICS, READER_STALL_NS, READING_METRICS, STEP_NS
+from bench.model import (
+    ERRORS,
+    FAULT_METRICS,
+    METRICS,
+    READER_STALL_NS,
+    READING_METRICS,
+    STEP_NS,
+    TRANSFER_METRICS,
+)
 from bench.scenario.values import Scalar, Strict, Swept
 
 SystemName = Literal["kafka", "pulsar", "memory"]
@@ -77,16 +85,22 @@ class Expectation(Strict):
     system: SystemName | None = None
     """Whose trials decide; a `ratio` names its systems itself."""
     metric: Annotated[
-        str, one_of(dict.fromkeys((*METRICS, ERRORS, STEP_NS, *READING_METRICS, *FAULT_METRICS)))
+        str,
+        one_of(
+            dict.fromkeys((*METRICS, ERRORS, STEP_NS, *READING_METRICS, *FAULT_METRICS, *TRANSFER_METRICS))
+        ),
     ]
-    """A column of results/trials; with `fault` one of results/faults, with `reading` of results/readings; `errors`: how
-    many sends ended with `error`; `step_ns`: the time from the step `since` to the step `until`."""
+    """A column of results/trials; with `fault` one of results/faults, with `reading` of results/readings,
+    with `transfer` of results/transfers; `errors`: how many sends ended with `error`; `step_ns`: the time from the step
+    `since` to the step `until`."""
     error: str | None = None
     """What the client calls the error that is counted."""
     fault: str | None = None
     """The name of a step that strikes: the metric is one of what that did."""
     reading: str | None = None
     """The name of a step that reads: the metric is one of what that found."""
+    transfer: str | None = None
+    """The name of a step that drains a node or rebalances the topic: the metric is one of what that took and did."""
     since: str | None = None
     """The name of the step from whose end on time counts; with `reader_stall_ns` that of one before which no stall
     counts."""
@@ -146,13 +160,15 @@ class Expectation(Strict):
             yield "`smallest_effect` belongs to decreasing or increasing; the other forms name their own bounds"
 
     def _wrong_metric(self) -> Iterator[str]:
-        if self.fault is not None and self.reading is not None:
-            yield "give `fault` or `reading`, not both"
-        known, table = (*METRICS, ERRORS, STEP_NS), "trials"
-        if self.fault is not None:
-            known, table = FAULT_METRICS, "faults"
-        elif self.reading is not None:
-            known, table = READING_METRICS, "readings"
+        tables = (
+            (self.fault, FAULT_METRICS, "faults"),
+            (self.reading, READING_METRICS, "readings"),
+            (self.transfer, TRANSFER_METRICS, "transfers"),
+        )
+        about = [(metrics, name) for step, metrics, name in tables if step is not None]
+        if len(about) > 1:
+            yield "give one of `fault`, `reading` and `transfer`"
+        known, table = (*about, ((*METRICS, ERRORS, STEP_NS), "trials"))[0]
         if self.metric not in known:
             yield no_metric(self.metric, known, table)
         if (self.metric == ERRORS) != (self.error is not None):
@@ -161,11 +177,12 @@ class Expectation(Strict):
             yield f"the metric {STEP_NS!r} and the names of two steps, `since` and `until`, go together"
         if self.since is not None and self.metric not in {STEP_NS, READER_STALL_NS}:
             yield f"only the metrics {STEP_NS!r} and {READER_STALL_NS!r} count `since` a step"
-        beside = self.fault is not None or self.reading is not None or self.metric in {ERRORS, STEP_NS}
+        beside = bool(about) or self.metric in {ERRORS, STEP_NS}
         if self.ratio is not None and beside:
             yield "a ratio speaks of columns of results/trials"
 
     @property
     def steps(self) -> list[str]:
         """Return the names of the steps of faults that it speaks of."""
-        return [name for name in (self.fault, self.reading, self.since, self.until) if name is not None]
+        names = (self.fault, self.reading, self.transfer, self.since, self.until)
+        return [name for name in names if name is not None]

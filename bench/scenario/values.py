@@ -162,6 +162,11 @@ def seconds(value: object) -> float:
     return length
 
 
+DiskRate: TypeAlias = Annotated[
+    float,
+    BeforeValidator(disk_bytes_per_s),
+    WithJsonSchema({"type": "string", "pattern": _BYTE_RATE.pattern, "examples": ["20MB/s"]}),
+]
 SweptDiskRate: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], _each(disk_bytes_per_s)]
 SweptMemory: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], _each(memory_bytes)]
 SweptLength: TypeAlias = Annotated[str | Annotated[list[str], Field(min_length=1)], _each(seconds)]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from bench.model import Case, Cluster, Node, Settings, Topic, TopicState
+from bench.systems.draining import Drained
 from bench.systems.scraped import Scrape
 
 NOT_GIVEN = -1
@@ -149,6 +150,13 @@ class Admin(Protocol):
         """Spread a topic over all nodes that are there now, as an operator does; return what was done once it is.
 
         What is copied for it is copied at `bytes_per_s` at most, a node; None: as fast as can be. Raises ClusterError.
+        """
+
+    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> Drained:
+        """Let other nodes keep all that a node keeps, as an operator does who takes it away; it goes on running.
+
+        Return when nothing was left there. What is copied is copied at `bytes_per_s` at most, a node; None: as fast as
+        can be. Raises ClusterError.
         """
 
     def lift_expiry(self, topic: Topic) -> None:

@@ -56,6 +56,8 @@ NAMED = (
     "{name: leader killed, when: {after: 1s}, kill: leader, times: 2, heal: {after: 1s}}"
 )
 
+DRAINED = "{name: seen, when: {after: 1s}, mark: true}, {name: drained, when: {after: 1s}, drain: broker-1}"
+
 
 @pytest.mark.parametrize(
     ("parts", "complaint"),
@@ -84,6 +86,10 @@ NAMED = (
         (
             {"claim": CLAIM.replace("leader kiled", "seen"), "step": NAMED},
             "speaks of the fault 'seen', a step that strikes nothing; one of leader killed",
+        ),
+        (
+            {"claim": "metric: done_ns, transfer: seen, at_most: 1", "step": DRAINED},
+            "speaks of the transfer 'seen', a step that moves nothing; one of drained",
         ),
         (
             {"claim": "metric: step_ns, since: seen, until: leader killed, at_most: 1", "step": NAMED},

@@ -20,6 +20,7 @@ from bench.faults.cutting import chance_of_so_few
 from bench.faults.reading import ReadGroup
 from bench.faults.step import StepError
 from bench.model import Node, TopicState
+from bench.systems.draining import Drained
 
 
 def node(name: str, host: int) -> Node:
@@ -191,6 +192,7 @@ def timeline(
         state=state,
         look_up=look_up,
         rebalance=lambda bytes_per_s: f"Copied at {bytes_per_s}.",
+        drain=lambda node, bytes_per_s: Drained(7, f"{node} was copied at {bytes_per_s}."),
         read_all=reads or Reads(),
         read_group=group or (lambda step, action, given_up: {"received": 7}),
         seed=1,
@@ -211,6 +213,38 @@ def test_a_consumer_group_begins_and_reads() -> None:
     assert (begins["kind"], begins["group"]) == ("subscribe", "away")
     assert (back["kind"], back["group"], back["received"], back["reason"]) == ("consume", "away", 7, None)
     assert back["asked_ns"] <= back["effect_ns"]
+
+
+@pytest.mark.parametrize(
+    ("drain", "said"),
+    [
+        ("broker-2", "broker-2 was copied at None."),
+        ({"node": "broker-2", "rate": "5MB/s"}, "broker-2 was copied at 5000000.0."),
+    ],
+)
+def test_a_drain_is_over_when_the_node_holds_nothing(drain: object, said: str) -> None:
+    line = timeline(Recorder(), {"name": "drained", "when": {"acks": 1}, "drain": drain})
+    line.told(figures(1))
+    line.finish()
+
+    (record,) = line.records
+    assert (record["kind"], record["nodes"], record["effect_ns"], record["seen"]) == (
+        *("drain", ["broker-2"], 7),
+        said,
+    )
+
+
+@pytest.mark.parametrize(
+    ("drain", "said"),
+    [
+        ({"node": "broker-2", "rate": "5"}, "the rate of a disk is a number with its unit: 500kB/s, 20MB/s"),
+        ({"node": "broker-2", "speed": "5MB/s"}, "Extra inputs are not permitted"),
+        (2, "Input should be a valid string"),
+    ],
+)
+def test_a_drain_names_a_node_and_a_rate(drain: object, said: str) -> None:
+    with pytest.raises(StepError, match=said):
+        read_steps([{"when": {"acks": 1}, "drain": drain}])
 
 
 def test_why_a_group_could_not_read_is_told_and_the_steps_go_on() -> None:

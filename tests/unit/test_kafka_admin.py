@@ -22,6 +22,7 @@ from bench.systems.kafka import admin
 from bench.systems.kafka.admin import KafkaAdmin, spread
 from bench.systems.kafka.describe import active_controller, node_settings
 from bench.systems.kafka.nodes import data_folder, node_id
+from bench.systems.kafka.reassign import without
 from bench.systems.servers import Servers
 
 SERVERS = Servers(home=Path, archive=Path)
@@ -39,6 +40,20 @@ def test_leaders_and_copies_are_spread_evenly(brokers: int, partitions: int, cop
 
 def test_followers_of_one_leader_take_turns() -> None:
     assert spread([1, 2, 3, 4], 12, 2)[::4] == [[1, 2], [1, 3], [1, 4]]
+
+
+def test_a_drained_brokers_replicas_go_to_who_has_fewest_by_then() -> None:
+    """1 leads two, follows one; 4 has none, so it gets two, then 3 and 4 have two and 4 leads more."""
+    kept = {("a", 0): [1, 2], ("a", 1): [1, 3], ("a", 2): [2, 1], ("b", 0): [2, 3]}
+
+    wanted = without(1, kept, [1, 2, 3, 4])
+
+    assert wanted == {("a", 0): [4, 2], ("a", 1): [4, 3], ("a", 2): [2, 3]}
+
+
+def test_a_broker_whose_replicas_have_no_other_place_is_not_drained() -> None:
+    with pytest.raises(ClusterError, match="partition 0 of a has a replica on every other broker already"):
+        without(1, {("a", 0): [1, 2]}, [1, 2])
 
 
 def test_more_replicas_than_live_brokers_are_refused() -> None:

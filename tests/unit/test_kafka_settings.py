@@ -64,6 +64,11 @@ def test_a_misspelt_setting_is_shown_with_the_nearest_name(
     ("case", "complaint"),
     [
         (replace(SOUND, topic={"replicas": 5}), "5 replicas need as many brokers, and the cluster has 4"),
+        (
+            replace(SOUND, topic={"replicas": 4}, faults=({"drain": "broker-1"},)),
+            "4 replicas need as many brokers, and a drained one leaves 3: add one",
+        ),
+        (replace(SOUND, faults=({"drain": {"node": "broker-1", "rate": "5MB/s"}},)), None),
         (replace(SOUND, topic={"replicas": 0}), "replicas is a whole number from 1 on, not 0"),
         (replace(SOUND, topic={"replicas": "two"}), "replicas is a whole number"),
         (replace(SOUND, topic={"replicas": 1, "min.insync.replicas": 2}), "can't be reached with 1 replica:"),

@@ -109,6 +109,18 @@ def test_a_bookie_beyond_the_ensemble_is_refused(
     assert f"bookie {last}, oldest bookie" in str(refused.value)
 
 
+@pytest.mark.parametrize("node", ["broker-1", "bookie-6"])
+def test_only_a_node_that_keeps_messages_can_be_drained(tmp_path: Path, node: str) -> None:
+    text = of_pulsar(tmp_path, "bookie-1", "heap_mib: {}")
+    file = Path(text)
+    file.write_text(file.read_text().replace("kill: bookie-1", f"drain: {node}"))
+
+    with pytest.raises(
+        ScenarioError, match=rf"faults\.0.*pulsar has no '{node}' to drain; one of bookie-1, bookie-2"
+    ):
+        outside.prepare(text, "standard", (), 1)
+
+
 @pytest.mark.parametrize("kind", ["power-loss", "full-disk"])
 def test_an_application_has_no_disk_to_break(tmp_path: Path, kind: str) -> None:
     text = scenario(tmp_path, f"{{when: {{after: 1s}}, {kind}: processor}}")

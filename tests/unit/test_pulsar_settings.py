@@ -98,6 +98,14 @@ def test_a_misspelt_setting_is_shown_with_the_nearest_name(
         (replace(SOUND, topic={"quorums": "2-3-2"}), "3 copies need an ensemble of as many bookies"),
         (replace(SOUND, topic={"quorums": "5-2-2"}), "need 5 bookies, and the cluster has 4"),
         (replace(SOUND, topic={"quorums": "2-2-0"}), "the ack quorum is at least 1"),
+        (
+            replace(SOUND, topic={"quorums": "4-3-2"}, faults=({"drain": "bookie-1"},)),
+            "Quorums 4-3-2 need 4 bookies, and a drained one leaves 3: add one",
+        ),
+        (
+            replace(SOUND, faults=({"drain": {"node": "bookie-1", "rate": "5MB/s"}},)),
+            "has no rate that a step could set: leave `rate` out of `drain`",
+        ),
         (replace(SOUND, topic={"bundles": 0}), "bundles is a whole number from 1 on, not 0"),
         (replace(SOUND, partitions=0), "at least one partition"),
         (with_cluster(nodes={"bookie": 4, "broker": 1}), "1 to 10 nodes of the role zookeeper, not 0"),

@@ -8,15 +8,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.account.delivery import MESSAGE
+from bench.analysis.account.slowdown import slowdowns
 from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
-from bench.model import SLOWED, Outcome
+from bench.model import Outcome
 
 Row = dict[str, object]
-
-
-_LEAST = 100
-"""Of fewer messages there is no 99th percentile."""
 
 
 def reading_rows(
@@ -61,11 +58,10 @@ def reading_rows(
 def _times(
     spark: SparkSession, log: EventLog, messages: DataFrame, trials: Iterable[TrialRecord]
 ) -> dict[tuple[int, int], Row]:
-    """Return by trial and step what a read beside the load did to it: 99th percentiles before it and while it read.
+    """Return by trial and step what a read beside the load did to it (slowdown.py).
 
-    Of the acknowledged messages sent in the window: from when they were due to the acknowledgement, and from when they
-    were sent to the first live consumer. It reads from its first message to its last; its process starts before that.
-    What was read while nothing was sent did nothing.
+    It reads from its first message to its last; its process starts before that. What was read while nothing was sent
+    did nothing.
     """
     read = [
         (trial.trial, place, int(step["asked_ns"]), trial.window.start_ns, trial.window.end_ns)
@@ -80,26 +76,7 @@ def _times(
     ended = log.reads.groupBy("trial", "step").agg(
         F.min("received_ns").alias("begun_ns"), F.max("received_ns").alias("last_ns")
     )
-    spans = F.broadcast(asked.join(ended, ["trial", "step"]))
-    sends = log.sends.where(F.col("outcome") == Outcome.OK.label).select(
-        "trial", "sent_ns", (F.col("done_ns") - F.coalesce("due_ns", "sent_ns")).alias("took_ns")
-    )
-    seen = messages.where((F.col("outcome") == Outcome.OK.value) & F.col("live_ns").isNotNull()).select(
-        "trial", "sent_ns", (F.col("live_ns") - F.col("sent_ns")).alias("took_ns")
-    )
-    found: dict[tuple[int, int], Row] = {}
-    for name, frame in zip(SLOWED, (sends, seen), strict=True):
-        for row in _percentiles(frame, spans).collect():
-            before, during = row["before"], row["during"]
-            known = before is not None and during is not None
-            found.setdefault((row["trial"], row["step"]), {}).update(
-                {
-                    f"{name}_p99_before_ns": round(before) if known else None,
-                    f"{name}_p99_during_ns": round(during) if known else None,
-                    f"{name}_slowdown": during / before if known else None,
-                }
-            )
-    return found
+    return slowdowns(log, messages, asked.join(ended, ["trial", "step"]))
 
 
 def _read_bytes(
@@ -127,21 +104,6 @@ def _read_bytes(
         .agg(F.sum("grown").alias("bytes"))
     )
     return {(row["trial"], row["step"]): round(row["bytes"]) for row in rows.collect()}
-
-
-def _percentiles(taken: DataFrame, spans: DataFrame) -> DataFrame:
-    sent, asked = F.col("sent_ns"), F.col("asked_ns")
-    before = F.when((sent >= F.col("start_ns")) & (sent < asked), F.col("took_ns"))
-    during = F.when((sent >= F.col("begun_ns")) & (sent < F.least("last_ns", "end_ns")), F.col("took_ns"))
-    times = taken.join(spans, "trial").select("trial", "step", before.alias("before"), during.alias("during"))
-    return times.groupBy("trial", "step").agg(
-        *[
-            F.when(
-                F.count(name) >= _LEAST, F.expr(f"percentile_disc(0.99) WITHIN GROUP (ORDER BY {name})")
-            ).alias(name)
-            for name in ("before", "during")
-        ]
-    )
 
 
 def _since(counts: Mapping[str, int | None], first_ns: int) -> Row:

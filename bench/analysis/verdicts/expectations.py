@@ -220,8 +220,9 @@ def _about(expectation: Row) -> str:
         return f"from {expectation['since']} to {expectation['until']}, "
     if expectation.get("since"):
         return f"since {expectation['since']}, "
-    if step := expectation.get("fault") or expectation.get("reading"):
-        return f"{step}, "
+    for key in ("fault", "reading", "transfer"):
+        if expectation.get(key):
+            return f"{expectation[key]}, "
     return f"{expectation['error']} " if expectation.get("error") else ""
 
 

@@ -25,13 +25,14 @@ _BOUNDS = ("at_most", "at_least", "once_at_least")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found of a run: rows of `trials` in the run's order, `faults`, `errors`, `slices` and `readings`."""
+    """What was found of a run: rows of `trials` in the run's order, `faults`, and of other tables by their names."""
 
     trials: Sequence[Row]
     faults: Sequence[Row]
     errors: Sequence[Row]
     slices: Sequence[Row] = ()
     readings: Sequence[Row] = ()
+    transfers: Sequence[Row] = ()
 
 
 def meant(expectation: Row, trials: Iterable[TrialRecord], found: Found) -> list[dict[str, Any]]:
@@ -87,9 +88,8 @@ def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> di
     if metric == READER_STALL_NS and expectation.get("since") is not None:
         stood_ns = _stood_still(trial.faults, expectation["since"], told)
         return {READER_STALL_NS: None if _cut_short(expectation, [{**told, metric: stood_ns}]) else stood_ns}
-    if expectation.get("reading") is not None:
-        mine = [row for row in found.readings if row["trial"] == trial.trial]
-        values = [row[metric] for row in mine if _is(row["reading"], expectation["reading"])]
+    if (beside := _of_step(expectation, found)) is not None:
+        values = [row[metric] for row in beside if row["trial"] == trial.trial]
         of_all = min if expectation.get("at_least") is not None else max
         return {metric: of_all(values) if values and None not in values else None}
     if expectation.get("fault") is not None:
@@ -100,6 +100,14 @@ def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> di
         whole = len(known) == len(values) and not _cut_short(expectation, those)
         return {metric: max(known) if known and whole else None}
     return {metric: None} if _cut_short(expectation, [told]) else {}
+
+
+def _of_step(expectation: Row, found: Found) -> list[Row] | None:
+    """Return the rows of the one step that read, or moved messages, of which is spoken; None where it is of none."""
+    for key, rows in (("reading", found.readings), ("transfer", found.transfers)):
+        if expectation.get(key) is not None:
+            return [row for row in rows if _is(row[key], expectation[key])]
+    return None
 
 
 def _cut_short(expectation: Row, rows: Iterable[Row]) -> bool:

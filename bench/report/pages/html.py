@@ -38,6 +38,7 @@ from bench.report.sections import (
     servers,
     sides,
     tables,
+    transfers,
     unserved,
     worth,
 )
@@ -80,6 +81,7 @@ def _behind(found: results.Results, parts: Sequence[sweep.Part]) -> dict[str, An
         "tally": expectations.tally(every),
         "undecided": certainty.undecided(found),
         "readings": readings.table(found, parts),
+        "transfers": transfers.table(found, parts),
         "retention": found.retention,
         "statements": delivery.statements(found),
         "accounts": [delivery.account(found, part) for part in parts],

@@ -9,12 +9,13 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
+from bench.model import MOVING
 from bench.report import sweep
 from bench.report.results import Json, Results
 from bench.report.sections.fact import Fact
 from bench.report.table import Cell, Column, Row, Table, heading, number_cell, without_empty
 
-_MORE = {"undo", "read", "look-up", "rebalance", "mark", "left out"}
+_MORE = {"undo", "read", "look-up", *MOVING, "mark", "left out"}
 """Kinds of steps that are no faults: where there are none, the faults' own table says when each struck."""
 _TIMES = ("asked_ns", "effect_ns", "healed_ns", "first_failed_ns", "first_acked_ns", "ack_gap_ns")
 _GROUPS = (

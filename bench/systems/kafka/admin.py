@@ -16,6 +16,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from bench.errors import ClusterError, LoadError
 from bench.model import Cluster, Node, Topic, TopicState, of_role, text
+from bench.systems.draining import Drained
 from bench.systems.kafka import reassign, topics
 from bench.systems.kafka.config import copies
 from bench.systems.kafka.describe import active_controller, node_settings
@@ -217,10 +218,26 @@ class KafkaAdmin:
 
     def rebalance(self, topic: Topic, bytes_per_s: float | None) -> str:
         """See protocols.Admin: replicas move, by Kafka's own tool, then the preferred replicas lead."""
-        client = self._client()
-        wanted = spread(_broker_ids(client), topic.partitions, self._replicas(topic))
+        tools = self._tools()
+        wanted = spread(_broker_ids(tools.client), topic.partitions, self._replicas(topic))
+        by_place = {(topic.name, number): those for number, those in enumerate(wanted)}
+        moved = reassign.move(tools, by_place, bytes_per_s)
+        reassign.elect(tools, by_place)
+        return moved.seen
+
+    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> Drained:  # noqa: ARG002 - of all topics
+        """See protocols.Admin: all replicas of the broker move to others, by Kafka's own tool."""
+        tools = self._tools()
+        broker = next(node_id(one) for one in of_role(self._nodes, BROKER) if one.name == node)
+        wanted = reassign.without(broker, reassign.replicas(tools.client), _broker_ids(tools.client))
+        moved = reassign.move(tools, wanted, bytes_per_s)
+        if left := [place for place, those in reassign.replicas(tools.client).items() if broker in those]:
+            raise ClusterError(f"Draining {node}: {len(left)} replicas are there after all others moved.")
+        return moved._replace(seen=f"{node} keeps no replica of any topic. {moved.seen}")
+
+    def _tools(self) -> reassign.Tools:
         class_path = self._servers.class_path(self._cluster.version)
-        return reassign.move(client, endpoint(self._nodes), class_path, topic, wanted, bytes_per_s)
+        return reassign.Tools(self._client(), endpoint(self._nodes), class_path)
 
     def lift_expiry(self, topic: Topic) -> None:
         """See protocols.Admin: what expires is deleted, for every reader."""

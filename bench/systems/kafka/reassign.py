@@ -1,20 +1,29 @@
-"""Replicas of a topic moved to other brokers, by Kafka's own tool, and their preferred leaders elected."""
+"""Replicas moved to other brokers, by Kafka's own tool, and preferred leaders elected."""
 
 from __future__ import annotations
 
 import json
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._metadata import PartitionMetadata
 
 from bench.errors import ClusterError
-from bench.model import Topic
+from bench.systems.draining import Drained
+from bench.systems.kafka import throttle
 from bench.systems.kafka.tools import run_tool
+
+Place: TypeAlias = tuple[str, int]
+"""A topic's name and the number of a partition."""
+Replicas: TypeAlias = Mapping[Place, Sequence[int]]
+"""The brokers that keep each partition, the preferred leader first."""
 
 _MOVE = "org.apache.kafka.tools.reassign.ReassignPartitionsCommand"
 _ELECT = "org.apache.kafka.tools.LeaderElectionCommand"
@@ -23,62 +32,115 @@ _TURN_S = 0.2
 _ASK_S = 10.0
 
 
-def move(  # noqa: PLR0913, PLR0917 - what the tool needs
-    client: AdminClient,
-    servers: str,
-    class_path: str,
-    topic: Topic,
-    wanted: Sequence[Sequence[int]],
-    bytes_per_s: float | None,
-) -> str:
-    """Give each partition the replicas wanted; return once all are in sync and the first of each leads.
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Where Kafka's tools find the cluster and their own classes; `client` reads back what they did."""
 
+    client: AdminClient
+    servers: str
+    class_path: str
+
+    def run(self, tool: str, option: str, document: Mapping[str, object], *options: str) -> str:
+        """Run a tool on a JSON file, whose `option` it is. Raises ClusterError with what the tool said."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "places.json"
+            file.write_text(json.dumps(document), encoding="utf-8")
+            arguments = ["--bootstrap-server", self.servers, option, str(file), *options]
+            return run_tool(self.class_path, tool, arguments, "Moving replicas")
+
+
+def replicas(client: AdminClient) -> dict[Place, list[int]]:
+    """Return who keeps each partition of the cluster now. Raises ClusterError."""
+    try:
+        return {place: list(one.replicas) for place, one in _partitions(client).items()}
+    except KafkaException as error:
+        raise ClusterError(f"Reading where partitions lie: {error.args[0].str()}.") from error
+
+
+def without(broker: int, kept: Replicas, brokers: Sequence[int]) -> dict[Place, list[int]]:
+    """Return the partitions of one broker with another in its place, each the one that keeps the fewest by then.
+
+    Raises ClusterError where a partition has a replica on every other broker.
+    """
+    held = Counter(one for those in kept.values() for one in those)
+    led = Counter(those[0] for those in kept.values())
+    wanted: dict[Place, list[int]] = {}
+    for place, those in sorted(kept.items()):
+        if broker not in those:
+            continue
+        free = [one for one in brokers if one != broker and one not in those]
+        if not free:
+            message = f"partition {place[1]} of {place[0]} has a replica on every other broker already"
+            raise ClusterError(f"Draining broker {broker}: {message}.")
+        taker = min(free, key=lambda one: (held[one], led[one], one))
+        wanted[place] = [taker if one == broker else one for one in those]
+        held[taker] += 1
+        led[taker] += those[0] == broker
+    return wanted
+
+
+def move(tools: Tools, wanted: Replicas, bytes_per_s: float | None) -> Drained:
+    """Give each partition the replicas wanted; return when all were in sync, and only they kept it.
+
+    With `bytes_per_s` each broker copies at most so much a second; that it was set and was lifted is read back.
     Raises ClusterError with what the tool said, or for what is not there after five minutes.
     """
-    places = [{"topic": topic.name, "partition": number} for number in range(topic.partitions)]
-    moves = [place | {"replicas": list(replicas)} for place, replicas in zip(places, wanted, strict=True)]
-    server = ["--bootstrap-server", servers]
-    with tempfile.TemporaryDirectory() as folder:
-        moved, elected = (Path(folder) / name for name in ("moves.json", "elections.json"))
-        moved.write_text(json.dumps({"version": 1, "partitions": moves}), encoding="utf-8")
-        elected.write_text(json.dumps({"partitions": places}), encoding="utf-8")
-        common = [*server, "--reassignment-json-file", str(moved)]
-        throttle = [] if bytes_per_s is None else ["--throttle", str(round(bytes_per_s))]
-        begun_s = time.monotonic()
-        run_tool(class_path, _MOVE, [*common, "--execute", *throttle], f"Moving replicas of {topic.name}")
-        _await(
-            f"Moving replicas of {topic.name}: not all are in sync",
-            client,
-            topic,
-            lambda number, found: set(found.replicas) == set(wanted[number]) == set(found.isrs),
-        )
-        took_s = time.monotonic() - begun_s
-        run_tool(class_path, _MOVE, [*common, "--verify"], f"Ending the move of {topic.name}")
-        election = ["--election-type", "PREFERRED", "--path-to-json-file", str(elected)]
-        run_tool(class_path, _ELECT, [*server, *election], f"Electing leaders of {topic.name}")
+    if not wanted:
+        return Drained(time.monotonic_ns(), "There was no replica to move.")
+    moves = {"version": 1, "partitions": [_place(one) | {"replicas": list(to)} for one, to in wanted.items()]}
+    limit = [] if bytes_per_s is None else ["--throttle", str(round(bytes_per_s))]
+    file = "--reassignment-json-file"
+    begun_s = time.monotonic()
+    tools.run(_MOVE, file, moves, "--execute", *limit)
+    limited = throttle.seen(tools.client, wanted, round(bytes_per_s)) if bytes_per_s else ""
     _await(
-        f"Electing leaders of {topic.name}: not all first replicas lead",
-        client,
-        topic,
-        lambda number, found: found.leader == wanted[number][0],
+        "Moving replicas: not all are in sync",
+        tools.client,
+        wanted,
+        lambda to, found: set(found.replicas) == set(to) == set(found.isrs),
     )
-    return f"{sum(map(len, wanted))} replicas of {topic.partitions} partitions were placed in {took_s:.1f} s."
+    done_ns, took_s = time.monotonic_ns(), time.monotonic() - begun_s
+    tools.run(_MOVE, file, moves, "--verify")
+    lifted = throttle.seen_lifted(tools.client, wanted) if bytes_per_s else ""
+    seen = f"The replicas of {len(wanted)} partitions are where they were to go, all in sync, after {took_s:.1f} s."
+    return Drained(done_ns, " ".join(filter(None, (seen, limited, lifted))))
+
+
+def elect(tools: Tools, wanted: Replicas) -> None:
+    """Let the first replica of each partition lead it; return once it does. Raises ClusterError."""
+    places = {"partitions": [_place(one) for one in wanted]}
+    tools.run(_ELECT, "--path-to-json-file", places, "--election-type", "PREFERRED")
+    _await(
+        "Electing leaders: not all first replicas lead",
+        tools.client,
+        wanted,
+        lambda to, found: found.leader == to[0],
+    )
+
+
+def _place(place: Place) -> dict[str, object]:
+    return {"topic": place[0], "partition": place[1]}
+
+
+def _partitions(client: AdminClient) -> dict[Place, PartitionMetadata]:
+    found = client.list_topics(timeout=_ASK_S).topics
+    return {(name, number): one for name, topic in found.items() for number, one in topic.partitions.items()}
 
 
 def _await(
     complaint: str,
     client: AdminClient,
-    topic: Topic,
-    is_so: Callable[[int, PartitionMetadata], bool],
+    wanted: Replicas,
+    is_so: Callable[[Sequence[int], PartitionMetadata], bool],
 ) -> None:
     """Return once something is so of every partition; what fails of asking is asked again. Raises ClusterError."""
     deadline = time.monotonic() + _MOVED_S
     while True:
         try:
-            found = client.list_topics(topic.name, timeout=_ASK_S).topics[topic.name].partitions
+            found = _partitions(client)
         except KafkaException:
             found = {}
-        if found and all(is_so(number, one) for number, one in found.items()):
+        if all(place in found and is_so(to, found[place]) for place, to in wanted.items()):
             return
         if time.monotonic() > deadline:
             raise ClusterError(f"{complaint} after {_MOVED_S:.0f} s.")

@@ -10,7 +10,7 @@ from confluent_kafka import Consumer, KafkaException, Producer
 
 from bench import numbers
 from bench.model import MEMBER, Case, Scalar, Settings, text
-from bench.systems import membership, processing
+from bench.systems import draining, membership, processing
 from bench.systems.kafka.config import FOLDER, copies
 from bench.systems.kafka.features import FEATURES
 from bench.systems.kafka.nodes import BROKER, CONTROLLER, MOST_NODES, ROLES, ZOOKEEPER
@@ -201,6 +201,13 @@ def _nodes(case: Case) -> Iterator[str]:
         yield f"Kafka has no role {role}: its roles are {', '.join(ROLES)}."
 
 
+def _drained(case: Case, replicas: int) -> Iterator[str]:
+    """Refuse to drain a broker whose replicas, those of Kafka's own topics too, have no other broker to go to."""
+    elsewhere, most = case.cluster.nodes.get(BROKER, 0) - 1, max(replicas, copies(case.cluster))
+    if draining.drains(case) and most > elsewhere:
+        yield f"{most} replicas need as many brokers, and a drained one leaves {elsewhere}: add one."
+
+
 def _copies(case: Case) -> Iterator[str]:
     brokers = case.cluster.nodes.get(BROKER, 0) - case.cluster.spare.get(BROKER, 0)
     replicas = case.topic.get("replicas", copies(case.cluster))
@@ -212,6 +219,7 @@ def _copies(case: Case) -> Iterator[str]:
         return
     if replicas > brokers:
         yield f"{replicas} replicas need as many brokers, and the cluster has {brokers}."
+    yield from _drained(case, replicas)
     if not str(in_sync).isdigit() or int(in_sync) < 1:
         yield f"min.insync.replicas is a whole number from 1 on, not {in_sync}."
     elif int(in_sync) > replicas:

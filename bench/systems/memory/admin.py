@@ -6,7 +6,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.errors import ClusterError
 from bench.model import Topic, TopicState
+from bench.systems.draining import Drained
 from bench.systems.memory import store
 
 
@@ -62,6 +64,10 @@ class MemoryAdmin:
     def rebalance(self, topic: Topic, bytes_per_s: float | None) -> str:  # noqa: ARG002
         """See protocols.Admin: there are no nodes."""
         return "There is nobody to share with."
+
+    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> Drained:  # noqa: ARG002
+        """See protocols.Admin. Raises ClusterError: there are no nodes."""
+        raise ClusterError(f"Draining {node}: the in-memory system has no nodes.")
 
     def lift_expiry(self, topic: Topic) -> None:
         """See protocols.Admin: nothing expires."""

@@ -11,10 +11,11 @@ from typing import Any, TypedDict
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState, of_group, of_role
+from bench.systems.draining import Drained
 from bench.systems.processing import PROCESSOR
 from bench.systems.properties import live, require
 from bench.systems.protocols import SETTLES_S
-from bench.systems.pulsar import bookie_groups, topics
+from bench.systems.pulsar import bookie_groups, draining, topics
 from bench.systems.pulsar.describe import TOLD, node_settings, sessions_ms
 from bench.systems.pulsar.metadata import CLUSTER
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, web
@@ -239,6 +240,18 @@ class PulsarAdmin:
         for number in range(topic.partitions):
             self._place(topic, brokers, number)
         return f"{topic.partitions} partitions were given to {len(brokers)} brokers in turn."
+
+    def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> Drained:  # noqa: ARG002 - `check` refuses one
+        """See protocols.Admin: a bookie becomes read-only, others copy its ledgers."""
+        bookies = of_role(self._nodes, BOOKIE)
+        own = next(one for one in bookies if one.name == node)
+        others = [one for one in bookies if one is not own]
+        numbers = range(topic.partitions)
+        return draining.drain(
+            own,
+            others,
+            lambda: [one for number in numbers for one in self._registered.ledgers(topic, number)[-1:]],
+        )
 
     def lift_expiry(self, topic: Topic) -> None:
         """See protocols.Admin: a TTL moves the place of readers, too, once a check is due while they read."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from bench.model import MEMBER, Case, Scalar, Settings
-from bench.systems import membership, processing
+from bench.systems import draining, membership, processing
 from bench.systems.processing import AFTER, BEFORE, PROCESSOR
 from bench.systems.properties import listed, misvalued
 from bench.systems.pulsar import arguments, topics
@@ -112,6 +112,8 @@ def _topic(case: Case) -> Iterator[str]:
         yield f"A topic has at least one partition, not {case.partitions}."
     if topics.BUNDLES in case.topic and any("rebalance" in step for step in case.faults):
         yield "A topic with `bundles` can't be rebalanced: only the suite's own bundles hold one partition each."
+    if draining.limits_rate(case):
+        yield "BookKeeper's recovery of a bookie has no rate that a step could set: leave `rate` out of `drain`."
     bundles = case.topic.get(topics.BUNDLES, 1)
     if not _is_whole(bundles) or int(bundles) < 1:
         yield f"bundles is a whole number from 1 on, not {bundles}."
@@ -138,6 +140,9 @@ def _quorums(case: Case) -> Iterator[str]:
         yield f"Quorums {asked} can't be: an ack can't wait for {asked.ack} copies of {asked.write}."
     if asked.write > asked.ensemble:
         yield f"Quorums {asked} can't be: {asked.write} copies need an ensemble of as many bookies."
+    elsewhere = case.cluster.nodes.get(BOOKIE, 0) - 1
+    if draining.drains(case) and asked.ensemble > elsewhere:
+        yield f"Quorums {asked} need {asked.ensemble} bookies, and a drained one leaves {elsewhere}: add one."
     if asked.ensemble > bookies:
         yield f"Quorums {asked} need {asked.ensemble} bookies, and the cluster has {bookies}."
 

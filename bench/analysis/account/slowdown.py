@@ -1,0 +1,57 @@
+"""What a step beside the load did to it: 99th percentiles before the step and meanwhile."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
+
+from bench.analysis.log import EventLog
+from bench.model import SLOWED, Outcome
+
+Row = dict[str, object]
+
+_LEAST = 100
+"""Of fewer messages there is no 99th percentile."""
+
+
+def slowdowns(log: EventLog, messages: DataFrame, spans: DataFrame) -> dict[tuple[int, int], Row]:
+    """Return by trial and step how long messages took before a step and during it, and how many times as long.
+
+    Of the acknowledged messages sent in the window: from when they were due to the acknowledgement, and from when they
+    were sent to the first live consumer. `messages` are those of delivery.py. `spans` has trial and step; start_ns and
+    end_ns of the window; asked_ns, up to which is before; begun_ns and last_ns, between which is during.
+    """
+    sends = log.sends.where(F.col("outcome") == Outcome.OK.label).select(
+        "trial", "sent_ns", (F.col("done_ns") - F.coalesce("due_ns", "sent_ns")).alias("took_ns")
+    )
+    seen = messages.where((F.col("outcome") == Outcome.OK.value) & F.col("live_ns").isNotNull()).select(
+        "trial", "sent_ns", (F.col("live_ns") - F.col("sent_ns")).alias("took_ns")
+    )
+    found: dict[tuple[int, int], Row] = {}
+    for name, frame in zip(SLOWED, (sends, seen), strict=True):
+        for row in _percentiles(frame, F.broadcast(spans)).collect():
+            before, during = row["before"], row["during"]
+            known = before is not None and during is not None
+            found.setdefault((row["trial"], row["step"]), {}).update(
+                {
+                    f"{name}_p99_before_ns": round(before) if known else None,
+                    f"{name}_p99_during_ns": round(during) if known else None,
+                    f"{name}_slowdown": during / before if known else None,
+                }
+            )
+    return found
+
+
+def _percentiles(taken: DataFrame, spans: DataFrame) -> DataFrame:
+    sent, asked = F.col("sent_ns"), F.col("asked_ns")
+    before = F.when((sent >= F.col("start_ns")) & (sent < asked), F.col("took_ns"))
+    during = F.when((sent >= F.col("begun_ns")) & (sent < F.least("last_ns", "end_ns")), F.col("took_ns"))
+    times = taken.join(spans, "trial").select("trial", "step", before.alias("before"), during.alias("during"))
+    return times.groupBy("trial", "step").agg(
+        *[
+            F.when(
+                F.count(name) >= _LEAST, F.expr(f"percentile_disc(0.99) WITHIN GROUP (ORDER BY {name})")
+            ).alias(name)
+            for name in ("before", "during")
+        ]
+    )

@@ -1,0 +1,48 @@
+"""What drained a node or spread a topic: how long it took, what was copied, how long sends took meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench import numbers
+from bench.report import sweep
+from bench.report.results import Results
+from bench.report.sections.delivery import labels
+from bench.report.table import Cell, Column, Row, Table, number_cell, without_empty
+
+_COLUMNS = (
+    *(Column("case", "name"), Column("round"), Column("step", "name"), Column("node", "name")),
+    *(Column("took"), Column("copied over the network"), Column("send p99 undisturbed")),
+    *(Column("send p99 meanwhile"), Column("times as long")),
+    *(Column("end to end p99 undisturbed"), Column("end to end p99 meanwhile"), Column("times as long")),
+)
+
+
+def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
+    """Return a row a step and trial; None where no step moved messages."""
+    named = labels(results, parts)
+    rounds = dict(zip(results.trials["trial"], results.trials["round"], strict=True))
+    rows = []
+    for _, one in results.transfers.iterrows():
+        trial = int(one["trial"])
+        rows.append(
+            Row(
+                (
+                    Cell(named[trial]),
+                    number_cell(rounds[trial] + 1),
+                    Cell(str(one["transfer"])),
+                    Cell("" if numbers.absent(one["nodes"]) else str(one["nodes"])),
+                    Cell(numbers.duration(one["done_ns"])),
+                    Cell(numbers.size(one["copied_bytes"])),
+                    *_times(one["send_p99_before_ns"], one["send_p99_during_ns"], one["send_slowdown"]),
+                    *_times(one["e2e_p99_before_ns"], one["e2e_p99_during_ns"], one["e2e_slowdown"]),
+                )
+            )
+        )
+    title = "What moved stored messages, and what senders saw of it"
+    return without_empty(Table(title, _COLUMNS, tuple(rows))) if rows else None
+
+
+def _times(before_ns: float, during_ns: float, slowdown: float) -> tuple[Cell, Cell, Cell]:
+    factor = numbers.NOTHING if numbers.absent(slowdown) else f"{slowdown:.2f}"
+    return Cell(numbers.duration(before_ns)), Cell(numbers.duration(during_ns)), Cell(factor)

@@ -1,0 +1,92 @@
+"""A bookie is emptied: it becomes read-only, and BookKeeper copies its ledgers to others (`bkctl`'s recover)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from bench.errors import ClusterError
+from bench.model import Node
+from bench.systems.draining import Drained
+from bench.systems.pulsar.nodes import address
+from bench.systems.pulsar.rest import Rest
+
+_LEDGERS = "api/v1/ledger/list/"
+_METADATA = "api/v1/ledger/metadata/?ledger_id="
+_READ_ONLY = "api/v1/bookie/state/readonly"
+_RECOVER = "api/v1/autorecovery/bookie"
+_LEFT_S = 10.0
+"""How long writers are given to go elsewhere: with their next entry each replaces the bookie in its ledger."""
+_DRAINED_S = 300.0
+_TURN_S = 0.2
+
+
+def drain(bookie: Node, others: Sequence[Node], written: Callable[[], Iterable[int]]) -> Drained:
+    """Empty a bookie, which goes on running; return when no ledger had it in an ensemble any more.
+
+    Others are asked to copy once the ledgers that are `written` to now are written elsewhere. An open ledger to which
+    nobody writes meanwhile is closed for it; its owner begins another with the next message. Raises ClusterError.
+    """
+    with closing(Rest([bookie])) as own, closing(Rest(others)) as rest:
+        place = _Place(f"Draining {bookie.name}", address(bookie), rest)
+        own.ask(place.doing, "PUT", _READ_ONLY, {"readOnly": True})
+        kept = place.kept(place.every())
+        _wait(_LEFT_S, lambda: not place.takes_entries(written()))
+        rest.ask(place.doing, "PUT", _RECOVER, {"bookie_src": [place.bookie], "delete_cookie": False})
+        if not _wait(_DRAINED_S, lambda: not place.kept(kept)):
+            left = ", ".join(map(str, place.kept(kept)))
+            raise ClusterError(
+                f"{place.doing}: after {_DRAINED_S:.0f} s it still keeps parts of the ledgers {left}."
+            )
+        done_ns = time.monotonic_ns()
+        if not own.ask(place.doing, "GET", _READ_ONLY)["readOnly"]:
+            raise ClusterError(f"{place.doing}: it takes writes again.")
+        if left := place.kept(place.every()):
+            raise ClusterError(f"{place.doing}: it began to keep the ledgers {', '.join(map(str, left))}.")
+    seen = f"{bookie.name} says that it is read-only. It was in ensembles of {len(kept)} ledgers, and is in none."
+    return Drained(done_ns, seen)
+
+
+def _wait(most_s: float, is_so: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + most_s
+    while not is_so():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_TURN_S)
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Ledgers, and whether they have one `bookie` (host:port) in an ensemble, by the word of others."""
+
+    doing: str
+    bookie: str
+    rest: Rest
+
+    def every(self) -> list[int]:
+        """Return the numbers of all ledgers."""
+        return sorted(map(int, self.rest.ask(self.doing, "GET", _LEDGERS) or ()))
+
+    def kept(self, ledgers: Iterable[int]) -> list[int]:
+        """Return those of which the bookie keeps a part."""
+        return [one for one in ledgers if any(map(self._has, self._metadata(one)["allEnsembles"].values()))]
+
+    def takes_entries(self, ledgers: Iterable[int]) -> bool:
+        """Whether the next entries of any of these, open ones, go to the bookie."""
+        return any(
+            told["state"] == "OPEN" and self._has(told["allEnsembles"][max(told["allEnsembles"], key=int)])
+            for told in map(self._metadata, ledgers)
+            if told["allEnsembles"]
+        )
+
+    def _has(self, ensemble: Iterable[Mapping[str, Any]]) -> bool:
+        return self.bookie in {one["id"] for one in ensemble}
+
+    def _metadata(self, ledger: int) -> Mapping[str, Any]:
+        """Return a ledger's metadata; one that was deleted meanwhile has no ensembles."""
+        told = self.rest.ask(self.doing, "GET", f"{_METADATA}{ledger}", absent_is_fine=True)
+        return told[str(ledger)] if told else {"state": "CLOSED", "allEnsembles": {}}
