@@ -87,6 +87,11 @@ class _Place:
         return self.bookie in {one["id"] for one in ensemble}
 
     def _metadata(self, ledger: int) -> Mapping[str, Any]:
-        """Return a ledger's metadata; one that was deleted meanwhile has no ensembles."""
-        told = self.rest.ask(self.doing, "GET", f"{_METADATA}{ledger}", absent_is_fine=True)
+        """Return a ledger's metadata; one that was deleted meanwhile, of which bookies only give an error, has none."""
+        try:
+            told = self.rest.ask(self.doing, "GET", f"{_METADATA}{ledger}", absent_is_fine=True)
+        except ClusterError:
+            if ledger in self.every():
+                raise
+            told = None
         return told[str(ledger)] if told else {"state": "CLOSED", "allEnsembles": {}}
