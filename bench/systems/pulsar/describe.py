@@ -71,12 +71,19 @@ TOLD: Mapping[str, Sequence[str]] = {
 
 _ANSWER_S = 10.0
 _SECRET = re.compile("password|secret|token|authparam|authenticationparam", re.IGNORECASE)
+_OPTIONAL = re.compile(r"Optional\[(.*)\]")
 
 
 def node_settings(node: Node) -> dict[str, str | None]:
     """Return a live node's properties; secrets are None. Raises ClusterError where it does not answer."""
     told = {BROKER: _broker, BOOKIE: _bookie, ZOOKEEPER: _zookeeper}[node.role](node)
-    return {name: None if _SECRET.search(name) else str(value) for name, value in told.items()}
+    return {name: None if _SECRET.search(name) else _plain(str(value)) for name, value in told.items()}
+
+
+def _plain(value: str) -> str:
+    """Return a broker's value without Java's Optional around it, in which it shows some of its settings."""
+    found = _OPTIONAL.fullmatch(value)
+    return found[1] if found else value
 
 
 def _broker(node: Node) -> Mapping[str, object]:
