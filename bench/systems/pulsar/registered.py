@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -39,12 +39,20 @@ class Registered:
 
     def owner(self, topic: Topic, partition: int) -> str | None:
         """Return the address of the broker that owns a partition, None while nobody does. Raises ClusterError."""
-        place = f"/namespace/{topics.namespace(topic)}"
+        owners = (
+            owner_of(content)
+            for place, owner_of in _OWNERSHIP.items()
+            if (content := self._bundle(f"{place}/{topics.namespace(topic)}", topic, partition)) is not None
+        )
+        return next((owner for owner in owners if owner is not None), None)
+
+    def _bundle(self, place: str, topic: Topic, partition: int) -> bytes | None:
+        """Return what is registered at a place of the bundle that a partition falls into; None where nothing is."""
         try:
             for bundle in self._ask("get_children", place):
                 if topics.falls_into(topic, partition, bundle):
                     content, _ = self._ask("get", f"{place}/{bundle}")
-                    return str(urlsplit(json.loads(content)["httpUrl"]).hostname)
+                    return bytes(content)
         except NoNodeError:
             pass
         return None
@@ -82,6 +90,25 @@ class Registered:
             self._client.stop()
             self._client.close()
             self._client = None
+
+
+def _host_of_lock(content: bytes) -> str | None:
+    """Return the owner's address by what it wrote when it took a bundle, as the modular load manager has it."""
+    return urlsplit(json.loads(content)["httpUrl"]).hostname
+
+
+def _host_of_state(content: bytes) -> str | None:
+    """Return the owner's address by a bundle's state, as the extensible load manager has it (host:port of its web)."""
+    told = json.loads(content)
+    return str(told["dstBroker"]).partition(":")[0] if told["state"] == _OWNED else None
+
+
+_OWNED = "Owned"
+_OWNERSHIP: Mapping[str, Callable[[bytes], str | None]] = {
+    "/namespace": _host_of_lock,
+    "/service_unit_state": _host_of_state,
+}
+"""Where bundles have their owners, by load manager; the second where it keeps them in the metadata store."""
 
 
 def ledger_ids(content: bytes) -> Iterator[int]:
