@@ -109,4 +109,5 @@ def _copied(looks: Sequence[Any], trial: TrialRecord, step: Mapping[str, Any], f
     if not before or not during:
         return None
     usual = sum(look["grown"] for look in before) / sum(look["took_ns"] for look in before)
-    return round(max(0.0, sum(look["grown"] - usual * look["took_ns"] for look in during)))
+    beyond: float = sum(look["grown"] - usual * look["took_ns"] for look in during)
+    return round(max(0.0, beyond))

@@ -44,8 +44,8 @@ def drain(bookie: Node, others: Sequence[Node], written: Callable[[], Iterable[i
         done_ns = time.monotonic_ns()
         if not own.ask(place.doing, "GET", _READ_ONLY)["readOnly"]:
             raise ClusterError(f"{place.doing}: it takes writes again.")
-        if left := place.kept(place.every()):
-            raise ClusterError(f"{place.doing}: it began to keep the ledgers {', '.join(map(str, left))}.")
+        if begun := place.kept(place.every()):
+            raise ClusterError(f"{place.doing}: it began to keep the ledgers {', '.join(map(str, begun))}.")
     seen = f"{bookie.name} says that it is read-only. It was in ensembles of {len(kept)} ledgers, and is in none."
     return Drained(done_ns, seen)
 

@@ -94,7 +94,7 @@ class Registered:
 
 def _host_of_lock(content: bytes) -> str | None:
     """Return the owner's address by what it wrote when it took a bundle, as the modular load manager has it."""
-    return urlsplit(json.loads(content)["httpUrl"]).hostname
+    return str(urlsplit(json.loads(content)["httpUrl"]).hostname)
 
 
 def _host_of_state(content: bytes) -> str | None:
