@@ -88,6 +88,7 @@ def results(*cases: Case, window_s: float = 30.0, **manifest: Any) -> Results:
         costs=nothing,
         predictions=nothing,
         readings=nothing,
+        transfers=nothing,
         expectations=(),
         summary={"figure": "timeline"},
         trial_files={number: _document(case, trial) for number, (case, trial) in enumerate(numbered)},

@@ -55,6 +55,14 @@ KEY_ORDERED = {
 TOO_LARGE = bytes(8 << 20)
 
 
+class Endpoint(Protocol):
+    @property
+    def system(self) -> System: ...
+
+    @property
+    def endpoint(self) -> str: ...
+
+
 class LiveSystem(Protocol):
     system: System
     endpoint: str
@@ -96,7 +104,7 @@ def until(reached: Callable[[], bool], turn: Callable[[], object]) -> None:
 
 
 @contextmanager
-def sending(live: LiveSystem, topic: Topic, window: int = 1) -> Iterator[Sends]:
+def sending(live: Endpoint, topic: Topic, window: int = 1) -> Iterator[Sends]:
     producers = live.system.producers(live.endpoint, topic, {}, 1, window)
     try:
         yield Sends(producers)
@@ -104,7 +112,7 @@ def sending(live: LiveSystem, topic: Topic, window: int = 1) -> Iterator[Sends]:
         producers.close(10)
 
 
-def send_sync(live: LiveSystem, topic: Topic, count: int) -> Sends:
+def send_sync(live: Endpoint, topic: Topic, count: int) -> Sends:
     with sending(live, topic) as sends:
         for number in range(count):
             sends.send()
@@ -112,7 +120,7 @@ def send_sync(live: LiveSystem, topic: Topic, count: int) -> Sends:
     return sends
 
 
-def send_windowed(live: LiveSystem, topic: Topic, count: int, window: int) -> Sends:
+def send_windowed(live: Endpoint, topic: Topic, count: int, window: int) -> Sends:
     with sending(live, topic, window) as sends:
         while sends.sent < count:
             while sends.sent < count and sends.sent - sends.ended < window:
@@ -122,7 +130,7 @@ def send_windowed(live: LiveSystem, topic: Topic, count: int, window: int) -> Se
     return sends
 
 
-def read_all(live: LiveSystem, topic: Topic) -> list[Received]:
+def read_all(live: Endpoint, topic: Topic) -> list[Received]:
     return list(chain.from_iterable(live.system.read_all(live.endpoint, topic, {}, DEADLINE_S, 0)))
 
 

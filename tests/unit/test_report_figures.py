@@ -209,6 +209,7 @@ def results(*percentiles: list[dict[str, Any]]) -> Results:
         costs=nothing,
         predictions=nothing,
         readings=nothing,
+        transfers=nothing,
         expectations=(),
         summary={},
         trial_files={},
