@@ -204,3 +204,28 @@ def test_a_processor_says_when_it_acknowledges(
     said = settings.check(replace(SOUND, processor=given, topic={**SOUND.topic, **topic}))
 
     assert said == [] if complaint is None else complaint in " ".join(said)
+
+
+def keyed(kind: str, keys: int, **producer: Any) -> Case:
+    case = replace(SOUND, load=replace(SOUND.load, keys=keys), consumer_group={"type": kind})
+    return replace(case, producer={**SOUND.producer, **producer})
+
+
+def test_keys_are_dealt_out_by_a_key_shared_subscription() -> None:
+    assert settings.check(keyed("Key_Shared", 100)) == []
+    assert settings.check(keyed("Key_Shared", 100, batching_type="KeyBased")) == []
+    assert settings.check(keyed("Shared", 100, batching_type="Default")) == []
+
+
+@pytest.mark.parametrize(
+    ("case", "message"),
+    [
+        (keyed("Key_Shared", 0), "set load.keys"),
+        (keyed("Key_Shared", 100, batching_type="Default"), "set batching_type to KeyBased"),
+        (keyed("Shared", 100, message_router="fewest open"), "leave the producer's message_router out"),
+    ],
+)
+def test_keys_that_cannot_be_dealt_out_are_refused(case: Case, message: str) -> None:
+    (refusal,) = settings.check(case)
+
+    assert message in refusal

@@ -198,8 +198,14 @@ def _group(case: Case) -> Iterator[str]:
         yield f"An exclusive subscription takes one consumer, not {case.load.consumers}."
     if case.consumer_group.get(membership.TYPE) == KEY_SHARED and not case.load.keys:
         yield f"A {KEY_SHARED} subscription deals keys out: set load.keys to how many keys messages have."
+    if case.consumer_group.get(membership.TYPE) == KEY_SHARED and _batches_mix_keys(case.producer):
+        yield f"A {KEY_SHARED} subscription takes batches of one key: set batching_type to KeyBased or leave it out."
     if case.load.keys and ROUTER in case.producer:
         yield f"With load.keys the key decides the partition: leave the producer's {ROUTER} out."
+
+
+def _batches_mix_keys(producer: Settings) -> bool:
+    return bool(producer.get("batching_enabled")) and producer.get("batching_type", "KeyBased") != "KeyBased"
 
 
 def _processor(case: Case) -> Iterator[str]:
