@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bench.analysis.folder import TrialRecord
 from bench.analysis.speed.holds import level_of
+from bench.capacity.judgement import HoldVerdict
 from bench.errors import BenchError
 from bench.guarantee import guarantee
 from bench.model import NANOS
@@ -32,7 +33,8 @@ def _starts(run: Path) -> Iterator[HeldStart]:
         trial = TrialRecord.model_validate(document)
         promise = guarantee(trial.case.system, trial.case.settings, trial.case.configuration)
         if trial.trial in valid and trial.holds and promise is not None:
-            rate, shares = highest_passed(row for row in holds if row["trial"] == trial.trial)
+            own = [row for row in holds if row["trial"] == trial.trial]
+            rate, shares = highest_passed(own)
             yield HeldStart(
                 system=trial.case.system,
                 case=trial.case.name,
@@ -41,4 +43,7 @@ def _starts(run: Path) -> Iterator[HeldStart]:
                 p99_s=level_of(trial).response_p99_ns / NANOS,
                 rate=rate,
                 cpu_shares=shares,
+                bounded=any(
+                    row["verdict"] == HoldVerdict.FAILED and row["rate"] > (rate or 0) for row in own
+                ),
             )

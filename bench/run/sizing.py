@@ -177,8 +177,14 @@ def _tasks(
             refused.append(_not_held(asked, capacity, system, error))
             continue
         for choice in of_system:
+            if asked.copies not in {None, choice.copies}:
+                refused.append(
+                    f"{asked.file}: copies: {system.capitalize()} gives the guarantee with {choice.copies} copies in "
+                    f"{measured.run.name}, not with {asked.copies}. Leave copies out, or measure such a configuration"
+                )
+                continue
             requirement = asked.requirement
-            mean = replace(requirement.mean, copies=asked.copies or choice.copies)
+            mean = replace(requirement.mean, copies=choice.copies)
             limited = replace(requirement, mean=mean, cpu_limit=busy.limit if busy else None)
             tasks.append(_Task((system, choice.configuration), limited, choice.guarantee, busy))
     return tasks, refused

@@ -21,7 +21,8 @@ _REACH = 2.0
 class HeldStart:
     """What a search on one cluster start found at the highest rate that passed its long holds.
 
-    `p99_s` is the response time that the search allowed. `cpu_shares` are those of the roles, of what their nodes have;
+    `p99_s` is the response time that the search allowed. `bounded`: some higher rate failed, so the servers ended the
+    search, and not the load process. `cpu_shares` are those of the roles, of what their nodes have;
     empty where nobody looked, or nodes had no quota. `rate` is None where no rate passed.
     """
 
@@ -32,6 +33,7 @@ class HeldStart:
     p99_s: float
     rate: float | None
     cpu_shares: Mapping[str, float]
+    bounded: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,16 @@ def highest_passed(rows: Iterable[Mapping[str, Any]]) -> tuple[float | None, dic
     passed = [rate for rate, held in by_rate.items() if held[-1]["verdict"] == "passed"]
     if not passed:
         return None, {}
-    held = by_rate[max(passed)]
-    shares = {role: _weighted(held, f"{role}_cpu_share") for role in ("broker", "bookie")}
-    return max(passed), {role: share for role, share in shares.items() if share is not None}
+    return max(passed), weighted_shares(by_rate[max(passed)])
+
+
+def weighted_shares(holds: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Return the share of its CPU that each role used in holds at one rate, weighted by their seconds.
+
+    `holds` are rows of the table `holds`. A role of which one of them lacks it is left out.
+    """
+    shares = {role: _weighted(holds, f"{role}_cpu_share") for role in ("broker", "bookie")}
+    return {role: share for role, share in shares.items() if share is not None}
 
 
 def _weighted(rows: Sequence[Mapping[str, Any]], column: str) -> float | None:
@@ -95,7 +104,7 @@ def busy_share(
         if start.message_bytes in sizes:
             by_case.setdefault(start.case, []).append(start)
     outside = _outside({start.message_bytes for start in kept}, message_bytes)
-    return min((_share(case, outside) for case in by_case.values()), key=lambda one: one.limit.share)
+    return min((_share(case, outside) for case in by_case.values()), key=lambda one: one.limit.interval.low)
 
 
 def _kept(starts: Sequence[HeldStart], wanted: Guarantee, p99_s: float) -> list[HeldStart]:
@@ -118,6 +127,10 @@ def _share(starts: Sequence[HeldStart], outside: str) -> BusyShare:
     case = starts[0].case
     if failed := sum(start.rate is None for start in starts):
         raise BusyShareError(f"no rate passed on {failed} of {len(starts)} cluster starts of {case}")
+    if not all(start.bounded for start in starts):
+        raise BusyShareError(
+            f"no higher rate failed on some cluster start of {case}, so the load process may have been the limit"
+        )
     roles = [role for role in starts[0].cpu_shares if all(role in start.cpu_shares for start in starts)]
     if not roles:
         raise BusyShareError(f"its holds do not say how busy the nodes of {case} were")

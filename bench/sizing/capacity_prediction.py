@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from bench.sizing.demand import Demand, Observation, fit
+from bench.sizing.demand import Observation, Usage, usage
 from bench.sizing.workload import TERMS, Workload
 
 
@@ -69,8 +69,8 @@ def _predicted(
     allowed = statistics.median(busiest)
     rates: dict[str, float] = {}
     for role in own.cores:
-        demand = _demand(system, role, others)
-        if demand is None or (rate := _rate(demand, own, role, allowed)) is None:
+        used = _usage(system, role, others)
+        if used is None or (rate := _rate(used, own, role, allowed)) is None:
             return None
         rates[role] = rate
     role = min(rates, key=lambda name: rates[name])
@@ -90,10 +90,10 @@ def _busiest(held: Iterable[HeldRate]) -> list[float]:
     return [statistics.median(shares) for shares in by_case.values()]
 
 
-def _demand(system: str, role: str, held: Iterable[HeldRate]) -> Demand | None:
+def _usage(system: str, role: str, held: Iterable[HeldRate]) -> Usage | None:
     """Fit what a role uses, in cores; None where the held rates can't tell."""
     try:
-        return fit(list(_observations(role, held)), TERMS[system, role])
+        return usage(list(_observations(role, held)), TERMS[system, role])
     except ValueError:
         return None
 
@@ -105,11 +105,11 @@ def _observations(role: str, held: Iterable[HeldRate]) -> Iterator[Observation]:
             yield Observation(rate.case, rate.workload, rate.nodes[role], used, rate.start)
 
 
-def _rate(demand: Demand, own: HeldRate, role: str, allowed: float) -> float | None:
+def _rate(used: Usage, own: HeldRate, role: str, allowed: float) -> float | None:
     """Return at which rate the nodes of a role use the allowed share; None where messages cost nothing."""
     nodes = own.nodes[role]
-    idle = demand.predict(replace(own.workload, messages_per_s=0.0), nodes).use
-    message = demand.predict(replace(own.workload, messages_per_s=1.0), nodes).use - idle
+    idle = used(replace(own.workload, messages_per_s=0.0), nodes)
+    message = used(replace(own.workload, messages_per_s=1.0), nodes) - idle
     if message <= 0:
         return None
     return max(0.0, allowed * own.cores[role] - idle) / message

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,8 @@ from bench.sizing.workload import Term, Workload
 from bench.statistics.interval import t_reach
 
 _Table = npt.NDArray[np.float64]
+Usage: TypeAlias = Callable[[Workload, int], float]
+"""What the nodes of a role, so many, use of a resource under a workload, a second."""
 
 _FEWEST_STARTS = 2
 _REACH = 2.0
@@ -136,6 +139,20 @@ def fit(observations: Sequence[Observation], terms: Sequence[Term]) -> Demand:
         _columns=tuple(independent),
         _left_out=left_out,
     )
+
+
+def usage(observations: Sequence[Observation], terms: Sequence[Term]) -> Usage:
+    """Fit costs as `fit` does, without intervals: one cluster start is enough.
+
+    Raises ValueError where there are no more cases than costs.
+    """
+    table = np.array([_row(terms, one.workload, one.nodes) for one in observations])
+    use = np.array([one.use for one in observations])
+    columns = _independent(table) if use.any() else []
+    if len({one.case for one in observations}) <= max(1, len(columns)):
+        raise ValueError(f"{max(1, len(columns))} costs take more cases")
+    costs = _solve(table[:, columns], use)
+    return lambda workload, nodes: float(_row(terms, workload, nodes)[columns] @ costs)
 
 
 def _row(terms: Sequence[Term], workload: Workload, nodes: int) -> _Table:

@@ -10,8 +10,8 @@ ApsaraMQ for Confluent"). Confluent itself states a number of partitions only (J
 Topics/Partitions in a Kafka Cluster?").
 
 Pulsar. StreamNative gives a compute unit of its cloud 50 MB/s in and 150 MB/s out, a MB being 2^20 bytes
-("StreamNative Cloud Billing"); what a storage unit carries is not known here. DataStax counts what bookies store, and a
-broker for every three bookies ("Production cluster sizing", Luna Streaming).
+("StreamNative Cloud Billing"); its limits on entries and its storage units are left out. DataStax counts what bookies
+store, and a broker for every three bookies ("Production cluster sizing", Luna Streaming).
 """
 
 from __future__ import annotations

@@ -22,7 +22,8 @@ def took_ms(number: int) -> float:
     - From 10 s on nothing is acknowledged until 10.51 s: then all of them are.
     - Away, from 10.51 s to 15 s: 4 ms, 5 of 449 9 ms. The 445th in order is the first of these.
     - From 15 s to 16 s the node starts: 50 ms, in no phase.
-    - Recovery, until all copies are there at 18 s: 3 ms, 2 of 200 20 ms, one fails after 30 ms: the 198th is a 20.
+    - Recovery, until all copies are there at 18 s: 3 ms, 2 of 200 20 ms, one fails and counts until the window's end,
+      2.5 s later; the 198th is a 20.
     - After that 90 ms, in no phase.
     """
     due_s = number / 100

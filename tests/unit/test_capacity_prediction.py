@@ -51,6 +51,21 @@ def test_capacities_that_follow_the_model_are_predicted_exactly() -> None:
     assert [one.cpu_share for one in found] == pytest.approx([0.8] * len(found))
 
 
+def test_one_start_of_each_cluster_is_enough() -> None:
+    """As in the scenario: three clusters, each started once, and the copies' cases on all of them."""
+    rates = [rate for point in POINTS for rate in held(*point, start=f"start of {point[2]}")]
+    without_five = [rate for rate in rates if rate.nodes["broker"] != 5]
+    measured = {
+        f"{size} {copies} {nodes}": capacity(size, copies, nodes, 0.8)
+        for size, copies, nodes in POINTS
+        if nodes != 5
+    }
+
+    found = predicted_capacities("kafka", without_five, measured)
+
+    assert [one.case for one in found] == list(measured)
+
+
 def test_a_case_that_stops_earlier_than_the_others_is_predicted_too_high() -> None:
     """The others stop at 80 % of their quota, this one at 50 %: (0.8 · 0.6 - 0.02) / (0.5 · 0.6 - 0.02) = 1.64."""
     early = POINTS[0]

@@ -38,7 +38,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def searched(
-    folder: Path, shares: Sequence[float], p99_s: float = 0.05, verdict: str = "passed", trial: str = "valid"
+    folder: Path,
+    shares: Sequence[float],
+    p99_s: float = 0.05,
+    verdict: str = "passed",
+    trial: str = "valid",
+    *,
+    bounded: bool = True,
 ) -> Path:
     """A run that searched on as many cluster starts as there are shares of the brokers' CPU."""
     level = {
@@ -69,6 +75,10 @@ def searched(
     holds = [
         blank | held | {"trial": number, "broker_cpu_share": share, "bookie_cpu_share": 0.2}
         for number, share in enumerate(shares)
+    ]
+    holds += [
+        blank | held | {"trial": number, "rate": 800.0, "verdict": "failed"}
+        for number in range(len(shares) if bounded else 0)
     ]
     rows: list[dict[str, Any]] = [
         dict.fromkeys(tables.trial_fields([])) | {"trial": number, "verdict": trial}
@@ -105,10 +115,15 @@ def test_fsyncs_are_counted_where_they_were_measured(tmp_path: Path) -> None:
     assert "synced to disk before the acknowledgement (0 fsyncs a message)" in words
 
 
-def test_copies_beside_a_guarantee_count(run: Path, tmp_path: Path) -> None:
-    (cluster,) = sizing(run, required(tmp_path, f"{_REQUIREMENT}copies: 4\n"), extrapolate=False).clusters
+def test_copies_that_no_case_with_the_guarantee_has_are_refused(run: Path, tmp_path: Path) -> None:
+    with pytest.raises(
+        BenchError,
+        match="copies: Pulsar gives the guarantee with 3 copies in run, not with 4",
+    ):
+        sizing(run, required(tmp_path, f"{_REQUIREMENT}copies: 4\n"), extrapolate=False)
 
-    assert {role.role: role.nodes for role in cluster.roles} == {"broker": 2, "bookie": 5}
+    (cluster,) = sizing(run, required(tmp_path, f"{_REQUIREMENT}copies: 3\n"), extrapolate=False).clusters
+    assert {role.role: role.nodes for role in cluster.roles} == {"broker": 2, "bookie": 4}
 
 
 def test_a_guarantee_that_was_not_measured_is_refused(run: Path, tmp_path: Path) -> None:
@@ -121,6 +136,13 @@ def test_a_guarantee_that_was_not_measured_is_refused(run: Path, tmp_path: Path)
         r"the loss of any two nodes, and a power cut of all nodes\. Ask for one of these, .*`bench run cost`",
     ):
         sizing(run, required(tmp_path, text), extrapolate=False)
+
+
+def test_a_search_that_the_load_process_ended_says_nothing_of_nodes(run: Path, tmp_path: Path) -> None:
+    capacity = searched(tmp_path, (0.2, 0.2, 0.2), bounded=False)
+
+    with pytest.raises(BenchError, match="no higher rate failed"):
+        sizing(run, required(tmp_path, f"{_REQUIREMENT}p99: 50ms\n"), extrapolate=False, capacity=capacity)
 
 
 def test_a_p99_sets_how_busy_nodes_may_be(run: Path, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_loads_are_shares_of_the_capacity_and_the_curve_never_falls() -> None:
     """The example in docs/method.md."""
     found = curve((0, 100, 2, 3), (0, 500, 2, 3), (0, 900, 8, 3), (0, 1000, 4, 3))
 
-    assert list(found.loads) == [0.1, 0.5, 0.9, 1.0]
+    assert list(found.curve_loads) == [0.1, 0.5, 0.9, 1.0]
     assert found.curve_ns / _MS == pytest.approx([2, 2, math.sqrt(32), math.sqrt(32)])
     assert found.knee == pytest.approx(0.5 + 0.4 * math.log(2) / math.log(math.sqrt(32) / 2))
     assert found.knee == pytest.approx(0.7667, abs=1e-4)
@@ -67,12 +67,32 @@ def test_a_case_without_a_capacity_or_with_few_holds_has_no_curve() -> None:
     assert load_curves(results(*holds[:3])) == {}
 
 
-@given(st.lists(st.tuples(st.floats(10, 2000), st.floats(0.1, 500)), min_size=4, max_size=30))
+def test_holds_at_one_load_count_as_their_weighted_mean() -> None:
+    """2 and 8 ms for 3 s each: 4 ms, on a logarithmic scale; with 9 s of the 8 ms 2 * 4 ** 0.75 = 5.66 ms."""
+    same = curve((0, 100, 2, 3), (1, 100, 8, 3), (0, 500, 9, 3), (0, 900, 9, 3), (0, 1000, 9, 3))
+    longer = curve((0, 100, 2, 3), (1, 100, 8, 9), (0, 500, 9, 3), (0, 900, 9, 3), (0, 1000, 9, 3))
+
+    assert (same.lightest[0], longer.lightest[0]) == (0.1, 0.1)
+    assert same.lightest[1] == pytest.approx(4 * _MS)
+    assert longer.lightest[1] == pytest.approx(2 * 4**0.75 * _MS)
+
+
+def test_without_a_light_load_there_is_no_knee() -> None:
+    assert curve((0, 400, 2, 3), (0, 600, 3, 3), (0, 900, 8, 3), (0, 1000, 9, 3)).knee is None
+
+
+RATES = st.sampled_from([50.0, 100.0, 400.0, 900.0, 1000.0, 1200.0]) | st.floats(10, 2000)
+
+
+@given(st.lists(st.tuples(RATES, st.floats(0.1, 500)), min_size=4, max_size=30))
 def test_every_curve_rises_and_its_knee_is_where_it_has_doubled(points: list[tuple[float, float]]) -> None:
-    found = curve(*((0, rate, p99, 3.0) for rate, p99 in points))
+    found = load_curves(results(*((0, rate, p99, 3.0) for rate, p99 in points))).get("one")
+    if found is None:
+        assert len({rate for rate, _ in points}) < 4
+        return
 
     assert np.all(np.diff(found.curve_ns) >= -1e-6 * found.curve_ns[:-1])
     if (knee := found.knee) is not None:
-        assert found.loads[0] <= knee <= found.loads[-1]
-        beyond = found.curve_ns[found.loads > knee]
+        assert found.curve_loads[0] <= knee <= found.curve_loads[-1]
+        beyond = found.curve_ns[found.curve_loads > knee]
         assert np.all(beyond >= 2 * found.curve_ns[0] * (1 - 1e-6))

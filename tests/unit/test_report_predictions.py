@@ -17,7 +17,8 @@ def results(*rows: tuple[str, float, float]) -> Any:
         (system, f"{system} {place}", "", "broker", 0.8, measured, predicted)
         for place, (system, measured, predicted) in enumerate(rows)
     ]
-    return SimpleNamespace(predictions=pd.DataFrame(table, columns=COLUMNS))
+    capacities = pd.DataFrame({"system": [system for system, *_ in rows]})
+    return SimpleNamespace(predictions=pd.DataFrame(table, columns=COLUMNS), capacities=capacities)
 
 
 def test_errors_are_sizes_over_the_cases_of_a_system() -> None:
@@ -39,25 +40,38 @@ def test_without_predictions_there_are_no_errors() -> None:
 
 def test_the_finding_names_both_systems() -> None:
     errors = [
-        {"system": "Kafka", "count": 20, "median": "7.1%", "worst_tenth": "19%"},
-        {"system": "Pulsar", "count": 18, "median": "9.0%", "worst_tenth": "24%"},
+        {"system": "Kafka", "count": 20, "capacities": 20, "median": "7.1%", "worst_tenth": "19%"},
+        {"system": "Pulsar", "count": 18, "capacities": 20, "median": "9.0%", "worst_tenth": "24%"},
     ]
 
     assert sentence("prediction-error", {"errors": errors}) == (
-        "A model fitted to the other configurations predicted 20 capacities on Kafka with an error of 7.1% (median; "
-        "19% in the worst tenth) and 18 on Pulsar with an error of 9.0% (median; 24% in the worst tenth)."
+        "A model fitted to the other configurations predicted 20 of 20 capacities on Kafka with an error of 7.1% "
+        "(median; 19% in the worst tenth) and 18 of 20 on Pulsar with an error of 9.0% "
+        "(median; 24% in the worst tenth)."
     )
 
 
 def test_the_finding_of_a_read_beside_the_load_has_each_configuration() -> None:
     times = ("send_before", "send_during", "e2e_before", "e2e_during")
     found = [
-        {"label": "little memory", **dict(zip(times, ("5 ms", "90 ms", "6 ms", "91 ms"), strict=True))},
-        {"label": "", **dict(zip(times, ("4 ms", "5 ms", "5 ms", "6 ms"), strict=True))},
+        {
+            "label": "little memory",
+            "consumed": True,
+            **dict(zip(times, ("5 ms", "90 ms", "6 ms", "91 ms"), strict=True)),
+        },
+        {"label": "", "consumed": True, **dict(zip(times, ("4 ms", "5 ms", "5 ms", "6 ms"), strict=True))},
     ]
 
     assert sentence("concurrent-reads", {"system": "Kafka", "found": found}) == (
         "On Kafka, while old messages were read, 99 % of the sends took up to 90 ms instead of 5 ms, and new messages "
         "reached their consumer within 91 ms instead of 6 ms (little memory); 99 % of the sends took up to 5 ms "
         "instead of 4 ms, and new messages reached their consumer within 6 ms instead of 5 ms."
+    )
+
+
+def test_without_a_consumer_only_sends_are_told() -> None:
+    found = [{"label": "", "consumed": False, "send_before": "4 ms", "send_during": "5 ms"}]
+
+    assert sentence("concurrent-reads", {"system": "Kafka", "found": found}) == (
+        "On Kafka, while old messages were read, 99 % of the sends took up to 5 ms instead of 4 ms."
     )

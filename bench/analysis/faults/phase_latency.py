@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
 from typing import Any, NamedTuple
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
-from bench.model import NEVER_NS, PHASES
+from bench.model import NEVER_NS, PHASES, Outcome
 
 Row = dict[str, Any]
 
@@ -27,6 +26,7 @@ class _Phase(NamedTuple):
     phase: str
     start_ns: int
     end_ns: int
+    window_end_ns: int
 
 
 def with_phase_times(
@@ -40,50 +40,49 @@ def with_phase_times(
 
     Each is the 99th percentile of the response time, from when a message was due, of what was due in that phase:
 
-    - before: in the window, until the fault was asked for;
+    - before: in the window, until the first fault was asked for; of the first fault only;
     - away: from when every partition had acknowledged a message since, until healing was asked for;
-    - recovery: from when the node was back until every copy was, or until the window's end.
+    - recovery: from when the node was back until every copy was. Where the copies were there first, or never came, it
+      lasts until the window's end.
 
-    A send that failed counts with the time until it had failed. Null where a phase did not come, or has fewer than 100
-    messages.
+    A send that failed or was never answered counts as if it had lasted until the window's end. Null where a phase did
+    not come, or has fewer than 100 messages.
     """
-    by_trial: dict[int, list[int]] = {}
+    places_by_trial: dict[int, list[int]] = {}
     for place, row in enumerate(rows):
-        by_trial.setdefault(row["trial"], []).append(place)
+        places_by_trial.setdefault(row["trial"], []).append(place)
     phases = [
         phase
         for trial in trials
-        if trial.window is not None
-        for phase in _phases(trial, first_ns.get(trial.trial, 0), rows, by_trial.get(trial.trial, []))
+        for phase in _phases(trial, first_ns.get(trial.trial, 0), rows, places_by_trial.get(trial.trial, []))
         if phase.end_ns > phase.start_ns
     ]
     if not phases:
         return rows
-    spans = spark.createDataFrame(phases, "trial int, row int, phase string, start_ns long, end_ns long")
-    took_ns = F.col("done_ns") - F.coalesce("due_ns", "sent_ns")
-    times = (
-        log.sends.where("done_ns is not null")
-        .join(F.broadcast(spans), "trial")
-        .where(
-            (F.coalesce("due_ns", "sent_ns") >= F.col("start_ns"))
-            & (F.coalesce("due_ns", "sent_ns") < F.col("end_ns"))
-        )
-        .select("row", "phase", took_ns.alias("took_ns"))
-        .groupBy("row", "phase")
-        .agg(
-            F.count("*").alias("messages"),
-            F.expr("percentile_disc(0.99) WITHIN GROUP (ORDER BY took_ns)").alias("p99_ns"),
-        )
-    )
-    found = {
-        (one["row"], one["phase"]): round(one["p99_ns"])
-        for one in times.collect()
-        if one["messages"] >= _FEWEST
-    }
+    schema = "trial int, row int, phase string, start_ns long, end_ns long, window_end_ns long"
+    p99_ns = _p99_ns(log, spark.createDataFrame(phases, schema))
     return [
-        row | {f"p99_{phase}_ns": found.get((place, phase)) for phase in PHASES}
+        row | {f"p99_{phase}_ns": p99_ns.get((place, phase)) for phase in PHASES}
         for place, row in enumerate(rows)
     ]
+
+
+def _p99_ns(log: EventLog, spans: DataFrame) -> dict[tuple[int, str], int]:
+    """Return the 99th percentile of each phase that has messages enough, by the row's place and the phase."""
+    due_ns = F.col("due_ns")
+    acked_ns = F.when(F.col("outcome") == Outcome.OK.label, F.col("done_ns"))
+    took_ns = F.coalesce(acked_ns, "window_end_ns") - due_ns
+    inside = (due_ns >= F.col("start_ns")) & (due_ns < F.col("end_ns"))
+    p99_ns = F.expr("percentile_disc(0.99) WITHIN GROUP (ORDER BY took_ns)")
+    rows = (
+        log.sends.join(F.broadcast(spans), "trial")
+        .where(inside)
+        .select("row", "phase", took_ns.alias("took_ns"))
+        .groupBy("row", "phase")
+        .agg(F.count("*").alias("messages"), p99_ns.alias("p99_ns"))
+        .collect()
+    )
+    return {(row["row"], row["phase"]): round(row["p99_ns"]) for row in rows if row["messages"] >= _FEWEST}
 
 
 def _phases(trial: TrialRecord, zero_ns: int, rows: list[Row], places: list[int]) -> Iterator[_Phase]:
@@ -92,15 +91,26 @@ def _phases(trial: TrialRecord, zero_ns: int, rows: list[Row], places: list[int]
     if window is None:
         return
     asked = [rows[place]["asked_ns"] + zero_ns for place in places]
-    for place, fault, asked_ns, next_ns in zip(
-        places, faults, asked, chain(asked[1:], [NEVER_NS]), strict=False
-    ):
+    for place, fault, asked_ns, next_ns in zip(places, faults, asked, [*asked[1:], NEVER_NS], strict=False):
         row, end_ns = rows[place], min(next_ns, window.end_ns)
-        yield _Phase(trial.trial, place, "before", window.start_ns, asked_ns)
+        times = {}
+        if place == places[0]:
+            times["before"] = (window.start_ns, asked_ns)
         if (first_acked_ns := row.get("first_acked_ns")) is not None:
-            away_until_ns = min(end_ns, fault.get("heal_asked_ns") or end_ns)
-            yield _Phase(trial.trial, place, "away", asked_ns + first_acked_ns, away_until_ns)
+            healing_ns = min(end_ns, fault.get("heal_asked_ns") or end_ns)
+            times["away"] = (asked_ns + first_acked_ns, healing_ns)
         if (healed_ns := row.get("healed_ns")) is not None:
-            back_ns = row.get("copies_back_ns")
-            until_ns = end_ns if back_ns is None else min(end_ns, asked_ns + back_ns)
-            yield _Phase(trial.trial, place, "recovery", zero_ns + healed_ns, until_ns)
+            times["recovery"] = (
+                zero_ns + healed_ns,
+                _recovered_ns(row, asked_ns, zero_ns + healed_ns, end_ns),
+            )
+        for phase, (start_ns, until_ns) in times.items():
+            yield _Phase(trial.trial, place, phase, start_ns, until_ns, window.end_ns)
+
+
+def _recovered_ns(row: Row, asked_ns: int, healed_ns: int, end_ns: int) -> int:
+    """Return when recovery was over: with the last copy, where that came after the node."""
+    back_ns = row.get("copies_back_ns")
+    if back_ns is None or asked_ns + back_ns <= healed_ns:
+        return end_ns
+    return int(min(end_ns, asked_ns + back_ns))

@@ -9,6 +9,7 @@ from typing import Any
 from bench.analysis.folder import TrialRecord
 from bench.capacity.judgement import HoldVerdict
 from bench.guarantee import copies
+from bench.sizing.busy_share import weighted_shares
 from bench.sizing.capacity_prediction import HeldRate, predicted_capacities
 from bench.sizing.measured import configuration_of
 from bench.sizing.workload import TERMS, Workload
@@ -52,15 +53,18 @@ def _middle(capacity: Row) -> float | None:
 
 def _held(trials: Iterable[TrialRecord], holds: Iterable[Row]) -> Iterator[HeldRate]:
     by_trial = {trial.trial: trial for trial in trials}
+    same: dict[tuple[int, float, bool], list[Row]] = {}
     for hold in holds:
-        trial = by_trial.get(hold["trial"])
-        if trial is not None and hold["verdict"] == HoldVerdict.PASSED:
-            yield _held_rate(trial, hold)
+        same.setdefault((hold["trial"], hold["rate"], bool(hold["confirms"])), []).append(hold)
+    for (number, _, _), repeated in same.items():
+        if number in by_trial and repeated[-1]["verdict"] == HoldVerdict.PASSED:
+            yield _held_rate(by_trial[number], repeated)
 
 
-def _held_rate(trial: TrialRecord, hold: Row) -> HeldRate:
-    case, cores = trial.case, _cores(trial)
-    shares = {role: hold.get(f"{role}_cpu_share") for role in cores}
+def _held_rate(trial: TrialRecord, repeated: Sequence[Row]) -> HeldRate:
+    """Return a rate that passed, of all holds at it: the last one's verdict is of them together."""
+    case, cores, hold = trial.case, _cores(trial), repeated[-1]
+    shares = weighted_shares(repeated)
     nodes = {role: int(count) for role, count in case.configuration.get("nodes", {}).items()}
     return HeldRate(
         case=case.name,
@@ -73,7 +77,7 @@ def _held_rate(trial: TrialRecord, hold: Row) -> HeldRate:
         ),
         nodes=nodes,
         cores=cores,
-        cpu_shares={role: share for role, share in shares.items() if share is not None},
+        cpu_shares={role: share for role, share in shares.items() if role in cores},
         confirms=bool(hold["confirms"]),
     )
 

@@ -37,6 +37,7 @@ def _slot(cases: Configurations, part: sweep.Part, case: str, timed: pd.DataFram
         return None
     label = cases.label(case)
     return {
+        "consumed": bool(own[["e2e_p99_before_ns", "e2e_p99_during_ns"]].notna().any().all()),
         "label": "" if label == part.title else label,
         **{
             f"{name}_{when}": numbers.duration(float(own[f"{name}_p99_{when}_ns"].median()))

@@ -54,7 +54,8 @@ def _findings(cases: Configurations, presentation: Presentation) -> list[Finding
     if cases.found.valid.empty:
         return [Finding(sentence("no-valid-trial"), decided=False)]
     lost = loss(cases)
-    compared = list(concurrent_reads.findings(cases)) or comparisons(cases, presentation.comparisons)
+    read = [] if presentation.comparisons else list(concurrent_reads.findings(cases))
+    compared = read or comparisons(cases, presentation.comparisons)
     compared = [*_prediction_error(cases), *compared]
     shown = _within(compared, MOST_FINDINGS - 1, MOST_WORDS - _words(lost))
     return [lost, *shown] if any(alarms(cases)) else [*shown, lost]
@@ -67,6 +68,7 @@ def _prediction_error(cases: Configurations) -> Iterator[Finding]:
             {
                 "system": system.capitalize(),
                 "count": error.count,
+                "capacities": error.capacities,
                 "median": numbers.percent(error.median),
                 "worst_tenth": numbers.percent(error.worst_tenth),
             }

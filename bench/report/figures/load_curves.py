@@ -30,8 +30,8 @@ def drawing(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
     figures = load_curves(curves, parts, results.service_level.response_p99_ns)
     caption = (
         "Each dot is a rate that was held on one cluster start, by its share of the capacity of that start. The line "
-        "never falls (isotonic regression). Dashed: the service level. Above the capacity the p99 grows for as long as "
-        "a rate is held."
+        "never falls (isotonic regression). Hollow, at the top: more than 1 % failed or were never sent. Dashed: the "
+        "service level. Above the capacity the p99 grows for as long as a rate is held."
     )
     title = "Response time over load"
     return draw(
@@ -68,9 +68,22 @@ def _lines(cell: multiples.Cell, curves: Mapping[str, LoadCurve]) -> multiples.E
     ends: dict[str, tuple[float, float]] = {}
     for case in cell.panel.lines.values():
         curve, colour = curves[case], cell.colours[case]
-        inside = curve.loads <= _MOST_LOAD
-        loads, line_ms = curve.loads[inside], curve.curve_ns[inside] * _MS
-        cell.axes.scatter(loads, curve.p99_ns[inside] * _MS, s=5, color=colour, alpha=0.45, linewidth=0)
+        known, top = np.isfinite(curve.p99_ns), cell.axes.get_ylim()[1]
+        cell.axes.scatter(
+            curve.loads[known], curve.p99_ns[known] * _MS, s=5, color=colour, alpha=0.45, linewidth=0
+        )
+        cell.axes.scatter(
+            curve.loads[~known],
+            np.full((~known).sum(), top),
+            s=9,
+            clip_on=False,
+            facecolor="white",
+            edgecolor=colour,
+            linewidth=0.7,
+            zorder=3,
+        )
+        inside = curve.curve_loads <= _MOST_LOAD
+        loads, line_ms = curve.curve_loads[inside], curve.curve_ns[inside] * _MS
         cell.axes.plot(loads, line_ms, color=colour, linestyle=cell.dashes[case], linewidth=1.2)
         ends[case] = (float(loads[-1]), float(line_ms[-1]))
     return ends
@@ -78,10 +91,12 @@ def _lines(cell: multiples.Cell, curves: Mapping[str, LoadCurve]) -> multiples.E
 
 def in_words(curves: Mapping[str, LoadCurve], parts: Sequence[sweep.Part]) -> str:
     """Say what the figure shows: at which load the p99 of each case has doubled."""
-    said = []
+    sentences = []
     for part in parts:
         for _, case in part.with_cases(curves).cases.iterrows():
             knee = curves[str(case["case"])].knee
-            told = "does not double" if knee is None else f"doubles at {numbers.share(knee)} of the capacity"
-            said.append(f"{part.title} {part.label(case)}: p99 {told}.")
-    return " ".join(said)
+            growth = (
+                "not known to double" if knee is None else f"doubled at {numbers.share(knee)} of the capacity"
+            )
+            sentences.append(f"{part.title} {part.label(case)}: p99 {growth}.")
+    return " ".join(sentences)

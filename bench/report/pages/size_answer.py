@@ -164,10 +164,8 @@ class Sizing:
 
     def _role(self, role: RoleSize) -> str:
         span = f"{role.least} to {role.nodes}" if role.least < role.nodes else f"{role.nodes}"
-        return (
-            f"{numbers.plural(role.nodes, role.role)} (95 % interval of the model: {span}; "
-            f"{NAMES[role.binding]} decides)"
-        )
+        ends = "95 % interval of the model" if self.asked.p99_s is None else "both intervals at their ends"
+        return f"{numbers.plural(role.nodes, role.role)} ({ends}: {span}; {NAMES[role.binding]} decides)"
 
     def _price(self, cluster: ClusterSize) -> str:
         prices = [self.asked.nodes[role.role].price for role in cluster.roles]

@@ -21,16 +21,18 @@ def tables(curves: Mapping[str, LoadCurve], parts: Sequence[sweep.Part]) -> list
 
 def _table(curves: Mapping[str, LoadCurve], part: sweep.Part) -> Table:
     columns = (
+        Column("lightest load held", "text", _P99),
         *(Column(numbers.share(load), "number", _P99) for load in _LOADS),
-        Column(f"p99 has grown {KNEE:g} times at"),
+        Column(f"p99 is {KNEE:g} times that of the lightest at"),
     )
     cells = [_cells(curves[str(case)]) for case in part.cases["case"]]
     return case_table(part, columns, cells)
 
 
 def _cells(curve: LoadCurve) -> list[Cell]:
-    knee = curve.knee
+    knee, (load, p99_ns) = curve.knee, curve.lightest
     return [
+        Cell(f"{numbers.ms(p99_ns)} at {numbers.share(load)}", "quiet", sort=p99_ns),
         *(Cell(numbers.ms(curve.p99_at(load)), sort=curve.p99_at(load)) for load in _LOADS),
         Cell(numbers.NOTHING if knee is None else numbers.share(knee), "strong", sort=knee),
     ]

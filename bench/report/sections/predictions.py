@@ -16,9 +16,10 @@ from bench.report.table import Cell, Column, Table, case_table
 
 @dataclass(frozen=True, slots=True)
 class PredictionError:
-    """By which shares the predictions of so many capacities are off: in the median, and in the worst tenth at least."""
+    """By which shares predictions are off, of so many capacities: in the median, and in the worst tenth at least."""
 
     count: int
+    capacities: int
     median: float
     worst_tenth: float
 
@@ -28,6 +29,7 @@ def prediction_errors(results: Results) -> dict[str, PredictionError]:
     return {
         str(system): PredictionError(
             count=len(own),
+            capacities=int((results.capacities["system"] == system).sum()),
             median=float(np.median(sizes := _errors(own).abs())),
             worst_tenth=float(np.quantile(sizes, 0.9, method="higher")),
         )
