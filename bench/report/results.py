@@ -255,14 +255,14 @@ def read(run: Path) -> Results:
 
 
 def table(run: Path, name: str) -> pd.DataFrame:
-    """Read one table of a run; one without rows lacks no column.
+    """Read one table of a run; one that was added later lacks no column where it has no rows.
 
     Raises ReportError where it is missing, OutdatedError where it lacks a column.
     """
     path = _table_path(run, name)
     found = _readable(path, pd.read_parquet)
     missing = [column for column in (_REQUIRED | _ADDED | _BESIDE)[name] if column not in found.columns]
-    if missing and found.empty:
+    if missing and found.empty and name in _ADDED:
         return found.reindex(columns=[*found.columns, *missing])
     if missing:
         raise OutdatedError(

@@ -83,7 +83,7 @@ def test_an_unknown_key_deep_down_is_refused_with_what_is_allowed_there(tmp_path
     said = complaint(tmp_path, MINIMAL + "load: {producer: 3}\n")
 
     assert ":10: load.producer: there is no such key; did you mean 'producers'?" in said
-    assert "allowed here: producers, message_bytes, window, rate, schedule" in said
+    assert "allowed here: producers, message_bytes, window, rate, keys, schedule" in said
 
 
 @pytest.mark.parametrize(
