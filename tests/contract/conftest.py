@@ -50,7 +50,7 @@ def group(name: str) -> str:
 
 
 @pytest.fixture(
-    scope="session",
+    scope="module",
     params=[
         "memory",
         pytest.param("kafka", marks=pytest.mark.integration),
