@@ -68,19 +68,19 @@ def _keyed(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) ->
         .withColumn("key", F.expr("sequence % keys"))
     )
     first = live.groupBy("trial", "key", "producer", "sequence").agg(F.min("received_ns").alias("first_ns"))
-    before = (
+    earlier_receives = (
         Window.partitionBy("trial", "key", "producer")
         .orderBy("first_ns", "sequence")
         .rowsBetween(Window.unboundedPreceding, -1)
     )
-    late = first.withColumn("latest", F.max("sequence").over(before)).where("sequence < latest")
-    found: dict[int, Row] = {number: {KEYED[0]: 0, KEYED[1]: None} for number, _ in keys}
+    late = first.withColumn("latest", F.max("sequence").over(earlier_receives)).where("sequence < latest")
+    columns: dict[int, Row] = {number: {KEYED[0]: 0, KEYED[1]: None} for number, _ in keys}
     for row in late.groupBy("trial").count().collect():
-        found[row["trial"]][KEYED[0]] = row["count"]
+        columns[row["trial"]][KEYED[0]] = row["count"]
     of_key = live.groupBy("trial", "key").agg(F.countDistinct("consumer").alias("members"))
     for row in of_key.groupBy("trial").agg(F.avg("members").alias("mean")).collect():
-        found[row["trial"]][KEYED[1]] = row["mean"]
-    return found
+        columns[row["trial"]][KEYED[1]] = row["mean"]
+    return columns
 
 
 def _messages(received: DataFrame) -> DataFrame:

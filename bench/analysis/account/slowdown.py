@@ -24,29 +24,31 @@ def slowdowns(log: EventLog, messages: DataFrame, spans: DataFrame) -> dict[tupl
     sends = log.sends.where(F.col("outcome") == Outcome.OK.label).select(
         "trial", "sent_ns", (F.col("done_ns") - F.coalesce("due_ns", "sent_ns")).alias("took_ns")
     )
-    seen = messages.where((F.col("outcome") == Outcome.OK.value) & F.col("live_ns").isNotNull()).select(
+    deliveries = messages.where((F.col("outcome") == Outcome.OK.value) & F.col("live_ns").isNotNull()).select(
         "trial", "sent_ns", (F.col("live_ns") - F.col("sent_ns")).alias("took_ns")
     )
-    found: dict[tuple[int, int], Row] = {}
-    for name, frame in zip(SLOWED, (sends, seen), strict=True):
+    rows_by_step: dict[tuple[int, int], Row] = {}
+    for name, frame in zip(SLOWED, (sends, deliveries), strict=True):
         for row in _percentiles(frame, F.broadcast(spans)).collect():
             before, during = row["before"], row["during"]
             known = before is not None and during is not None
-            found.setdefault((row["trial"], row["step"]), {}).update(
+            rows_by_step.setdefault((row["trial"], row["step"]), {}).update(
                 {
                     f"{name}_p99_before_ns": round(before) if known else None,
                     f"{name}_p99_during_ns": round(during) if known else None,
                     f"{name}_slowdown": during / before if known else None,
                 }
             )
-    return found
+    return rows_by_step
 
 
-def _percentiles(taken: DataFrame, spans: DataFrame) -> DataFrame:
+def _percentiles(durations: DataFrame, spans: DataFrame) -> DataFrame:
     sent, asked = F.col("sent_ns"), F.col("asked_ns")
     before = F.when((sent >= F.col("start_ns")) & (sent < asked), F.col("took_ns"))
     during = F.when((sent >= F.col("begun_ns")) & (sent < F.least("last_ns", "end_ns")), F.col("took_ns"))
-    times = taken.join(spans, "trial").select("trial", "step", before.alias("before"), during.alias("during"))
+    times = durations.join(spans, "trial").select(
+        "trial", "step", before.alias("before"), during.alias("during")
+    )
     return times.groupBy("trial", "step").agg(
         *[
             F.when(

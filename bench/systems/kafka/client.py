@@ -83,8 +83,7 @@ class KafkaProducers:
         self._config = merged({**_PRODUCER, **(_SYNC if window == 1 else {}), **queue}, settings)
         config = client_config(endpoint, self._config)
         over = _reporter(certain_refusals(self._config))
-        kind = KeyedKafkaProducer if topic.keys else KafkaProducer
-        self.each = [kind(Producer(config), topic, number, over) for number in range(count)]
+        self.each = [KafkaProducer(Producer(config), topic, number, over) for number in range(count)]
 
     def effective(self) -> Settings:
         """See protocols.Producers: what was set, and librdkafka's defaults for what matters beside it."""
@@ -107,20 +106,19 @@ class KafkaProducers:
 
 
 class KafkaProducer:
-    """See protocols.Producer. Sends go to the partitions in turn.
+    """See protocols.Producer. Sends go to the partitions in turn; with keys, each key to that of its number.
 
     `poll` with less than 1 ms does not wait at all (librdkafka counts milliseconds): whoever needs that poll
     again. What an error means for the message: see outcomes.py.
     """
 
-    __slots__ = ("_over", "_partitions", "_poll", "_produce", "_producer", "_refused", "_topic")
+    __slots__ = ("_over", "_places", "_poll", "_produce", "_producer", "_refused", "_topic")
 
     def __init__(self, producer: Producer, topic: Topic, number: int, over: Report) -> None:
         """Look the topic up; begin with another partition than the producers of other numbers."""
         self._producer = producer
         self._topic = topic.name
-        first = number % topic.partitions
-        self._partitions = cycle([*range(first, topic.partitions), *range(first)])
+        self._places = cycle(_places(topic, number % topic.partitions))
         self._refused: deque[tuple[Callable[[Done], None], Done]] = deque()
         self._over = over
         self._produce = producer.produce
@@ -130,9 +128,9 @@ class KafkaProducer:
 
     def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
         """See protocols.Producer."""
-        partition = next(self._partitions)
+        key, partition = next(self._places)
         try:
-            self._produce(self._topic, payload, None, partition, partial(self._over, done))
+            self._produce(self._topic, payload, key, partition, partial(self._over, done))
         except BufferError:
             self._refused.append((done, _refusal("_QUEUE_FULL", partition)))
         except KafkaException as error:
@@ -170,25 +168,11 @@ class KafkaProducer:
         self._producer.close()
 
 
-class KeyedKafkaProducer(KafkaProducer):
-    """See protocols.Producer. Messages have keys, in turn; a key's partition is its number modulo the partitions."""
-
-    __slots__ = ("_keys",)
-
-    def __init__(self, producer: Producer, topic: Topic, number: int, over: Report) -> None:
-        """Look the topic up; begin with the first key."""
-        super().__init__(producer, topic, number, over)
-        self._keys = cycle([(str(key).encode(), key % topic.partitions) for key in range(topic.keys)])
-
-    def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
-        """See protocols.Producer."""
-        key, partition = next(self._keys)
-        try:
-            self._produce(self._topic, payload, key, partition, partial(self._over, done))
-        except BufferError:
-            self._refused.append((done, _refusal("_QUEUE_FULL", partition)))
-        except KafkaException as error:
-            self._refused.append((done, _refusal(error.args[0].name(), partition)))
+def _places(topic: Topic, first: int) -> list[tuple[bytes | None, int]]:
+    """Return key and partition of messages in turn: a key's partition is its number modulo the partitions."""
+    if topic.keys:
+        return [(str(key).encode(), key % topic.partitions) for key in range(topic.keys)]
+    return [(None, partition) for partition in (*range(first, topic.partitions), *range(first))]
 
 
 def _refusal(name: str, partition: int) -> Done:
