@@ -22,9 +22,9 @@ Usage: TypeAlias = Callable[[Workload, int], float]
 _FEWEST_STARTS = 2
 _REACH = 2.0
 """So many times above the highest measured value, or below the lowest, an input may lie in a prediction."""
-_ALIKE = 0.05
-"""So much of a column, as a share of it, at most is left where the columns before it make it up: rates that were asked
-for are kept to within a few per cent."""
+_ALIKE = 0.1
+"""At most this share of a column is left where the columns before it make it up: rates that were asked for are kept to
+within a few per cent, and one trial may have sent batches of 1.3 messages where all others sent single ones."""
 _TURNS = 4
 _LEAST_SHARE = 0.01
 """What is predicted counts as no less than this share of the mean: no observation outweighs all others."""
@@ -116,10 +116,7 @@ def fit(observations: Sequence[Observation], terms: Sequence[Term]) -> Demand:
         ("idle", "node"),
         *((term.name, unit) for term in terms for unit in ("message", "byte", "batch")),
     ]
-    table = np.array([_row(terms, one.workload, one.nodes) for one in observations])
-    use = np.array([one.use for one in observations])
-    independent = _independent(table) if use.any() else []
-    table = table[:, independent]
+    table, use, independent = _equations(observations, terms)
     starts, cases = [one.start for one in observations], [one.case for one in observations]
     if len(set(starts)) < _FEWEST_STARTS:
         raise ValueError("costs take observations of two cluster starts at least")
@@ -146,13 +143,21 @@ def usage(observations: Sequence[Observation], terms: Sequence[Term]) -> Usage:
 
     Raises ValueError where there are no more cases than costs.
     """
+    table, use, columns = _equations(observations, terms)
+    if len({one.case for one in observations}) <= (least := max(1, len(columns))):
+        raise ValueError(f"{least} costs take more cases")
+    costs = _solve(table, use)
+    return lambda workload, nodes: float(_row(terms, workload, nodes)[columns] @ costs)
+
+
+def _equations(
+    observations: Sequence[Observation], terms: Sequence[Term]
+) -> tuple[_Table, _Table, list[int]]:
+    """Return a row of work for each observation, what each used, and which work has a cost of its own."""
     table = np.array([_row(terms, one.workload, one.nodes) for one in observations])
     use = np.array([one.use for one in observations])
     columns = _independent(table) if use.any() else []
-    if len({one.case for one in observations}) <= max(1, len(columns)):
-        raise ValueError(f"{max(1, len(columns))} costs take more cases")
-    costs = _solve(table[:, columns], use)
-    return lambda workload, nodes: float(_row(terms, workload, nodes)[columns] @ costs)
+    return table[:, columns], use, columns
 
 
 def _row(terms: Sequence[Term], workload: Workload, nodes: int) -> _Table:

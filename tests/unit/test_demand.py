@@ -121,6 +121,14 @@ def test_a_cost_that_cannot_be_told_apart_is_part_of_another() -> None:
     ]
 
 
+def test_one_trial_with_larger_batches_is_no_cost_of_batches() -> None:
+    """All messages went alone, but for one trial of 24 where 1.29 went in a request."""
+    *others, last = observed(starts=2)
+    demand = fit([*others, replace(last, workload=replace(last.workload, batch=1.29))], BOOKIE)
+
+    assert [cost.unit for cost in demand.costs] == ["node", "message", "byte"]
+
+
 def test_what_lies_far_from_what_was_measured_is_told() -> None:
     demand = fit(observed(), BOOKIE)
     far = Workload(4_200, 1_000, 3, 1)
