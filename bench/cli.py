@@ -18,6 +18,7 @@ from bench.model import Change
 from bench.run import comparing, outside, play, preflight, publishing, table
 from bench.run import folder as run_folder
 from bench.scenario.values import budget_s
+from bench.systems.registry import INSTALLED
 
 app = typer.Typer(
     help="What does an acknowledgement cost, and what does it protect? Kafka and Pulsar, measured side by side.",
@@ -337,12 +338,12 @@ def doctor(
 
 @app.command(epilog="Example:  bench up kafka")
 def up(
-    system: Annotated[str, typer.Argument(metavar="kafka|pulsar", help="Which system.")],
+    system: Annotated[str, typer.Argument(metavar="|".join(INSTALLED), help="Which system.")],
     out: _Out = run_folder.OUT,
 ) -> None:
     """Start a cluster to play with; it stays until Ctrl-C."""
-    if system not in {"kafka", "pulsar"}:
-        message = f"{system!r} is neither kafka nor pulsar"
+    if system not in INSTALLED:
+        message = f"{system!r} is no system with servers: {', '.join(INSTALLED)}"
         raise typer.BadParameter(message)
     raise typer.Exit(play.up(system, out))
 

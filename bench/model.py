@@ -47,8 +47,6 @@ def only_waits(steps: Sequence[Mapping[str, Any]]) -> bool:
     return waits and any((step.get("when") or {}).get("load") == "over" for step in steps)
 
 
-KEEPERS = ("bookie", "broker")
-"""Roles that keep messages, the first of them that there is: a controller's fsyncs are of the cluster's metadata."""
 FEW_FSYNCS = 20
 """A server that made fewer in a trial says nothing of how long they were held."""
 
@@ -315,12 +313,6 @@ def of_group(nodes: Iterable[Node], group: str) -> list[Node]:
     return [node for node in nodes if node.group in {"", group}]
 
 
-def server_of(partition: Mapping[str, Any]) -> str | None:
-    """Return who leads or owns a partition, as trial.json's `history` has it; None for nobody."""
-    server: str | None = partition.get("leader", partition.get("owner"))
-    return server
-
-
 BUSY = 0.9
 """From this share of its time on, something is taken to be at its limit."""
 
@@ -418,11 +410,11 @@ REQUEST_MESSAGES = "messages_per_request"
 """Acknowledged messages for each request to append that brokers counted: how large the client's batches were."""
 CREATE_NS = "create_ns"
 """How long it took to create a contiguous trial's topic, until every partition was served."""
-LEDGERS = "ledgers"
-"""The most ledgers that a partition of Pulsar had at one time."""
+SEGMENTS = "segments"
+"""The most segments (description.segment) that a partition had at one time."""
 METRICS = (
     *(*RATES, *TIMES, *COUNTERS, *BROKEN, *MEMBERS, *USAGE, REQUEST_MESSAGES, BROKER_SPREAD),
-    *(*STORED, *FOOTPRINT, CREATE_NS, LEDGERS),
+    *(*STORED, *FOOTPRINT, CREATE_NS, SEGMENTS),
 )
 """Columns of results/trials that an expectation may speak of (docs/results.md)."""
 ERRORS = "errors"

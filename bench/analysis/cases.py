@@ -9,7 +9,6 @@ from typing import Any
 
 from bench import numbers
 from bench.analysis.folder import TrialRecord
-from bench.guarantee import guarantee
 from bench.model import COUNTERS, ENDS, RATES, TIMES, USAGE, Interval
 from bench.statistics.interval import level, level_interval, median_interval
 
@@ -34,7 +33,7 @@ def _case(trials: Sequence[TrialRecord], rows: Sequence[TrialRow], settings: Ite
     case = trials[0].case
     broken = any(trial.broken for trial in trials)
     figures = (statistics.median, median_interval) if broken else (level, level_interval)
-    promise = guarantee(case.system, case.settings, case.configuration)
+    promise = case.guarantee
     return {
         "system": case.system,
         "case": case.name,

@@ -12,6 +12,6 @@ from bench.statistics.round_ratios import Group
 def clusters(trials: Iterable[TrialRecord]) -> dict[str, Group]:
     """Return each case's group."""
     return {
-        trial.case.name: group(trial.case.system, trial.case.settings, trial.case.configuration)
-        for trial in trials
+        case.name: group(case.system, case.configuration, waits=case.description.waits(case.chosen))
+        for case in (trial.case for trial in trials)
     }

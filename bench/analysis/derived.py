@@ -10,7 +10,6 @@ from bench.analysis.clusters import clusters
 from bench.analysis.folder import RunFolder
 from bench.analysis.statistics.sides import sides
 from bench.analysis.verdicts.meant import Found
-from bench.guarantee import copies_of, guarantee
 from bench.statistics.slice_series import slice_series
 
 Row = dict[str, Any]
@@ -31,10 +30,8 @@ def both_systems(folder: RunFolder, found: Found) -> Row | None:
     trials = sorted(found.trials, key=_place(folder))
     slices = slice_series(trials, found.slices)
     cases = {trial.case.name: trial.case for trial in folder.trials}
-    promises = {
-        name: guarantee(case.system, case.settings, case.configuration) for name, case in cases.items()
-    }
-    copies = {name: copies_of(case.system, case.settings, case.configuration) for name, case in cases.items()}
+    promises = {name: case.guarantee for name, case in cases.items()}
+    copies = {name: case.copies for name, case in cases.items()}
     return sides(trials, folder.plan.swept, promises, copies, clusters(folder.trials), slices)
 
 

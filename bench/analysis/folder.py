@@ -13,9 +13,12 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from bench.errors import EventLogError
-from bench.guarantee import chosen
-from bench.model import FEW_FSYNCS, KEEPERS, MOVING, NANOS, READING, SLOWING, WAITING, Pacing, Scalar, text
+from bench.guarantee import Guarantee, chosen
+from bench.model import FEW_FSYNCS, MOVING, NANOS, READING, SLOWING, WAITING, Pacing, Scalar, text
 from bench.pacing import Schedule
+from bench.systems.description import Description
+from bench.systems.layout import partition_layout
+from bench.systems.registry import STORAGE_ROLES, describe
 
 _NARROWING = "slow-network"
 _MBIT = 125_000
@@ -76,6 +79,31 @@ class CaseRecord(_Record):
     settings: dict[str, Scalar]
     configuration: dict[str, Any] = Field(default_factory=dict)
 
+    @property
+    def description(self) -> Description:
+        """What the suite knows of its system."""
+        return describe(self.system)
+
+    @property
+    def nodes(self) -> dict[str, int]:
+        """How many servers it has, by role."""
+        return {role: int(count) for role, count in self.configuration.get("nodes", {}).items()}
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """Every setting that it asks for, swept or not, by its own name, as text."""
+        return chosen(self.settings, self.configuration)
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What its acknowledgements promise; None where no promise is known."""
+        return self.description.guarantee(self.settings, self.configuration)
+
+    @property
+    def copies(self) -> int:
+        """How many copies of each message it makes."""
+        return self.description.copies(self.chosen, self.nodes)
+
 
 class LoadRecord(_Record):
     pacing: Literal["closed"] | list[tuple[float, float]] | None
@@ -128,7 +156,7 @@ class DiskRecord(_Record):
         That is what it was measured to cost before the load, and by how much longer gates then held the servers' own.
         """
         keepers = {
-            node: cost for node, cost in self.fsync_ns.items() if node.rpartition("-")[0] in KEEPERS
+            node: cost for node, cost in self.fsync_ns.items() if node.rpartition("-")[0] in STORAGE_ROLES
         } or self.fsync_ns
         made = [
             cost["p50"] - cost["gate_p50"] + held["p50"]
@@ -227,11 +255,6 @@ class TrialRecord(_Record):
         return {name: text(value) for name, value in self.case.settings.items()}
 
     @property
-    def configured(self) -> dict[str, str]:
-        """Every setting that the case asks for, swept or not, by its own name, as text."""
-        return chosen(self.case.settings, self.case.configuration)
-
-    @property
     def grouped(self) -> bool:
         """Whether its live consumers were members of one group, which shared its messages."""
         return bool(self.case.configuration.get("consumer_group"))
@@ -289,12 +312,10 @@ class TrialRecord(_Record):
         return {place: step for place, step in enumerate(self.faults) if step["kind"] in MOVING}
 
     @property
-    def most_ledgers(self) -> int | None:
-        """The most ledgers that a partition had at one time; None where nobody saw any."""
-        counts = [
-            len(one["ledgers"]) for change in self.history for one in change["partitions"] if "ledgers" in one
-        ]
-        return max(counts, default=None)
+    def most_segments(self) -> int | None:
+        """The most segments that a partition had at one time; None where nobody saw any."""
+        layouts = (partition_layout(one) for change in self.history for one in change["partitions"])
+        return max((len(one.segments) for one in layouts if one.segments is not None), default=None)
 
     @property
     def verified(self) -> bool:

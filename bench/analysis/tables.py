@@ -25,18 +25,19 @@ from bench.model import (
     ENDS,
     FOOTPRINT,
     KEYED,
-    LEDGERS,
     MEMBERS,
     PHASES,
     RATES,
     READING_METRICS,
     REQUEST_MESSAGES,
+    SEGMENTS,
     SHARES,
     STORED,
     TIMES,
     TRANSFER_METRICS,
     USAGE,
 )
+from bench.systems.registry import WORKING_ROLES
 
 _TEXT, _INT, _LONG, _REAL, _BOOL = pa.string(), pa.int32(), pa.int64(), pa.float64(), pa.bool_()
 
@@ -81,7 +82,7 @@ _TRIAL_TAIL: _Fields = {
     **dict.fromkeys(MEMBERS[:2], _LONG),
     MEMBERS[2]: _REAL,
     **dict(zip(KEYED, (_LONG, _REAL), strict=True)),
-    **dict.fromkeys((*STORED, *FOOTPRINT, CREATE_NS, LEDGERS), _LONG),
+    **dict.fromkeys((*STORED, *FOOTPRINT, CREATE_NS, SEGMENTS), _LONG),
     "flush_ns": _REAL,
     "flush_most_ns": _REAL,
     "request_ns": _REAL,
@@ -128,7 +129,7 @@ HOLDS: _Fields = {
     **dict.fromkeys(("due", "sent", "failed", "late", "late_end_to_end"), _LONG),
     **dict.fromkeys(("response_p50_ns", "response_p99_ns", "end_to_end_p50_ns", "end_to_end_p99_ns"), _LONG),
     **dict.fromkeys(("producers_growth", "consumers_growth", "client_cpu_share"), _REAL),
-    **dict.fromkeys(("broker_cpu_share", "bookie_cpu_share"), _REAL),
+    **dict.fromkeys((f"{role}_cpu_share" for role in WORKING_ROLES), _REAL),
     **dict.fromkeys(("verdict", "reason"), _TEXT),
 }
 CAPACITIES: _Fields = {
@@ -246,7 +247,7 @@ SERVED: _Fields = {
     "in_sync": _TEXT,
     "epoch": _LONG,
     "high_watermark": _LONG,
-    "ledgers": _TEXT,
+    "segments": _TEXT,
 }
 
 OTHERS: Mapping[str, _Fields] = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,12 +9,11 @@ from bench.analysis.contract import Recorded
 from bench.analysis.folder import MachineRecord, NodeSizeRecord, TrialRecord
 from bench.analysis.resources.bottleneck import Asked, bottleneck
 from bench.analysis.resources.telemetry import Used
-from bench.analysis.resources.usage import usage
+from bench.analysis.resources.usage import NodeLimits, usage
 from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
 from bench.capacity.capacity import Capacity
-from bench.guarantee import copies, kafka_acks
-from bench.model import BUSY, CAPACITY, CONSUMER_COUNTERS, COUNTERS, CREATE_NS, LEDGERS, NANOS
+from bench.model import BUSY, CAPACITY, CONSUMER_COUNTERS, COUNTERS, CREATE_NS, NANOS, SEGMENTS
 
 Row = dict[str, object]
 
@@ -64,7 +62,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         **resources,
         **counted.levels.get(trial.trial, {}),
         **counted.members.get(trial.trial, {}),
-        LEDGERS: trial.most_ledgers,
+        SEGMENTS: trial.most_segments,
         CREATE_NS: trial.created_ns,
     }
     if trial.window is not None:
@@ -78,8 +76,8 @@ def _resources(trial: TrialRecord, counted: Counted, rates: Mapping[str, float |
         counted.used.get(trial.trial, ()),
         rates["throughput_msgs_per_s"],
         rates["throughput_bytes_per_s"],
-        size.links | trial.links,
-        size.cores,
+        NodeLimits(size.links | trial.links, size.cores),
+        trial.case.description,
     )
 
 
@@ -101,45 +99,22 @@ def _machine(machine: MachineRecord | None) -> Row:
 
 def asked(trial: TrialRecord) -> Asked:
     """Return what a trial's record has that decides what limited it."""
+    case = trial.case
+    system, settings, configuration = case.description, case.chosen, case.configuration
+    in_turn = system.copies_in_turn(settings)
     return Asked(
         rate=_rate(trial),
         open_sends=_open_sends(trial),
-        waits=kafka_acks(trial.configured) != "0",
-        in_turn=_in_turn(trial),
-        beside=_beside(trial),
-        logs=_logs(trial),
+        waits=system.waits(settings),
+        in_turn=in_turn,
+        beside=max(0.0, 1 - in_turn / case.copies),
+        logs=system.synced_logs(settings, configuration.get("partitions", 1), case.nodes),
+        request_timer=system.request_timer,
+        fsync_timer=system.fsync_timer,
+        fsync_wait=system.fsync_wait,
         narrowed=bool(trial.links),
         broken=trial.broken,
     )
-
-
-def _logs(trial: TrialRecord) -> int:
-    """Return how many of a topic's logs a broker of Kafka keeps at most: they are dealt out evenly; else 1."""
-    if trial.case.system != "kafka":
-        return 1
-    partitions: int = trial.case.configuration.get("partitions", 1)
-    return max(1, math.ceil(partitions * _copies(trial) / _brokers(trial)))
-
-
-def _copies(trial: TrialRecord) -> int:
-    return copies(trial.case.system, trial.configured, _brokers(trial))
-
-
-def _brokers(trial: TrialRecord) -> int:
-    return int(trial.case.configuration.get("nodes", {}).get("broker", 1))
-
-
-def _in_turn(trial: TrialRecord) -> int:
-    """Return how many copies are made one after the other before a send is acknowledged.
-
-    Kafka's followers, for which acks=all waits, fetch what the leader has; Pulsar's brokers write to bookies at once.
-    """
-    return 2 if trial.case.system == "kafka" and kafka_acks(trial.configured) in {"all", "-1"} else 1
-
-
-def _beside(trial: TrialRecord) -> float:
-    """Return the share of the work on copies that no send waits for one after the other, each for as much work."""
-    return max(0.0, 1 - _in_turn(trial) / _copies(trial))
 
 
 def _rate(trial: TrialRecord) -> float | None:

@@ -17,6 +17,7 @@ from fcntl import LOCK_EX, flock
 from pathlib import Path
 
 from bench.errors import SetupError
+from bench.systems.registry import describe
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SHOWN_LINES = 12
@@ -132,7 +133,7 @@ def _maven(system: str, version: str, home: Path) -> None:
     # -U: Maven remembers what it once could not find, and would not look again.
     command = [maven, "-B", "-q", "-U", "-f", str(_pom(system))]
     command += [f"-D{system}.version={version}", f"-Dserver.home={home}"]
-    command += [*_profiles(system, version), "package"]
+    command += [*describe(system).build_profiles(version), "package"]
     ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if ended.returncode:
         said = COLOUR.sub("", ended.stdout + ended.stderr).strip().splitlines()
@@ -141,9 +142,3 @@ def _maven(system: str, version: str, home: Path) -> None:
             f"{doing}: Maven ended with status {ended.returncode}. Its last lines:\n{last}\n"
             f"If the version exists, check the network and run again: {_fetch_command(system, version)}"
         )
-
-
-def _profiles(system: str, version: str) -> list[str]:
-    """Kafka changed its logging with 4.0, and each way wants its own jars."""
-    before_4 = system == "kafka" and re.match(r"[0-3]\.", version)
-    return ["-Preload4j"] if before_4 else []

@@ -244,7 +244,9 @@ def no_space(folder: Path, needed_bytes: int) -> str | None:
     if disk.free < needed_bytes:
         return f"{disk.free / 2**30:.1f} GiB free, a run may need {needed_bytes / 2**30:.1f} GiB"
     if disk.total - disk.free > _MOST_USED * disk.total:
-        return f"less than {1 - _MOST_USED:.0%} of its disk free, and bookies write to none that is so full"
+        return (
+            f"less than {1 - _MOST_USED:.0%} of its disk free, and some servers write to none that is so full"
+        )
     return None
 
 

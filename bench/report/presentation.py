@@ -21,6 +21,7 @@ from bench.model import text, texts
 from bench.report import results
 from bench.scenario import Scenario, catalogue, load
 from bench.scenario.presentation import Cause, Comparison
+from bench.systems.registry import system_title
 
 _WORDS = Path(__file__).with_name("labels.yaml")
 _EVERY_SYSTEM, _WITHOUT_EFFECT = "every system", "without effect"
@@ -59,7 +60,7 @@ class Labels:
 
     def _joined(self, system: str, settings: Mapping[str, str]) -> str:
         words = (self.value(system, name, value) for name, value in settings.items())
-        return ", ".join(filter(None, words)) or system.capitalize()
+        return ", ".join(filter(None, words)) or system_title(system)
 
 
 @dataclass(frozen=True, slots=True)

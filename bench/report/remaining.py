@@ -9,10 +9,11 @@ from dataclasses import dataclass
 import pandas as pd
 
 from bench import numbers
-from bench.model import LEDGERS, STORED
+from bench.model import SEGMENTS, STORED
 from bench.report import case_groups, sweep
 from bench.report.presentation import Labels
 from bench.report.results import Results
+from bench.systems.registry import system_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ class Remaining:
 
     `new` is what a reader finds that comes new at the end, `groups` what consumer groups of steps find: by the group's
     name, with that of the step where it reads in several.
-    `most` and `last` are bytes on all disks together: the most, and at the end; `ledgers` the most of a partition. They
+    `most` and `last` are bytes on all disks together: the most, and at the end; `segments` the most of a partition.
+    They
     are medians over trials, NaN where nobody looked.
     """
 
@@ -52,12 +54,12 @@ class Remaining:
     groups: Mapping[str, Found]
     most: float
     last: float
-    ledgers: float
+    segments: float
 
     @property
     def title(self) -> str:
         """The system's name."""
-        return self.system.capitalize()
+        return system_title(self.system)
 
 
 def remaining(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> list[Remaining]:
@@ -71,7 +73,7 @@ def remaining(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> 
 
 def _of_cases(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[str]) -> Remaining:
     trials = results.valid[results.valid["case"].isin(cases)]
-    stored = trials.reindex(columns=[*STORED, LEDGERS]).apply(pd.to_numeric).median()
+    stored = trials.reindex(columns=[*STORED, SEGMENTS]).apply(pd.to_numeric).median()
     return Remaining(
         system=part.system,
         label=case_groups.name(labels, part, cases),
@@ -80,7 +82,7 @@ def _of_cases(results: Results, part: sweep.Part, labels: Labels, cases: Sequenc
         groups=dict(_groups(results, trials)),
         most=float(stored[STORED[0]]),
         last=float(stored[STORED[1]]),
-        ledgers=float(stored[LEDGERS]),
+        segments=float(stored[SEGMENTS]),
     )
 
 

@@ -7,7 +7,7 @@ so the systems also differ in grey print, where the markers help.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +15,8 @@ from typing import Any
 import matplotlib as mpl
 import seaborn as sns
 from matplotlib import font_manager
+
+from bench.systems.registry import describe
 
 INK, SOFT, GRID, SHADE, BAD = "#1c2430", "#5b6675", "#dfe3e8", "#eceff3", "#b3261e"
 DISK = "#b9c0ca"
@@ -74,18 +76,16 @@ def readable(colour: str) -> str:
     return mpl.colors.to_hex(sns.blend_palette([INK, colour], 3)[1])
 
 
-_LOOKS: Mapping[str, Look] = {
-    "kafka": Look("#1d4f91", "#0b2748", "#5f97d3", "o"),
-    "pulsar": Look("#d9730d", "#7f3f00", "#eda04a", "D"),
-    "memory": Look("#4d7c57", "#23452b", "#84b491", "s"),
-}
 _OTHERS = (Look("#8a3d78", "#4b1d40", "#cf9ac2", "^"), Look("#3f7f86", "#1b474c", "#95c7cc", "v"))
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.4, 1.4)), (0, (6, 1.5, 1.2, 1.5)), (0, (9, 2)))
 
 
 def look(system: str) -> Look:
-    """A system's colours and marker; one that is not known here gets its own by its name."""
-    return _LOOKS.get(system) or _OTHERS[sum(system.encode()) % len(_OTHERS)]
+    """A system's colours and marker; one that the suite does not know gets its own by its name."""
+    known = describe(system)
+    if known.colours:
+        return Look(*known.colours, known.marker)
+    return _OTHERS[sum(system.encode()) % len(_OTHERS)]
 
 
 @contextmanager

@@ -11,8 +11,8 @@ import pandas as pd
 
 from bench import numbers
 from bench.report.results import Results
+from bench.systems.registry import in_order, system_title
 
-_KNOWN = ("kafka", "pulsar")
 _PANELS, _LINES, _HEAD_CHARACTERS = 9, 5, 8
 
 
@@ -28,7 +28,7 @@ class Part:
     @property
     def title(self) -> str:
         """The system's name as it begins a heading."""
-        return self.system.capitalize()
+        return system_title(self.system)
 
     def values(self, case: pd.Series[Any]) -> tuple[str, ...]:
         """A case's swept settings as text, in the scenario's order."""
@@ -65,16 +65,9 @@ class Panels:
 
 
 def parts(results: Results) -> list[Part]:
-    """Split a run by system: Kafka, Pulsar, then the others by name."""
+    """Split a run by system, in their order."""
     systems = in_order([*results.cases["system"], *results.trials["system"]])
     return [_part(results, system) for system in systems]
-
-
-def in_order(systems: Iterable[str]) -> list[str]:
-    """The names of systems as they stand everywhere: Kafka, Pulsar, then the others by name; each once."""
-    return sorted(
-        set(systems), key=lambda name: (_KNOWN.index(name) if name in _KNOWN else len(_KNOWN), name)
-    )
 
 
 def natural(text: str) -> list[tuple[int, float, str]]:

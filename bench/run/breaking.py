@@ -15,7 +15,7 @@ from bench.faults.drain import Drain
 from bench.faults.fault import Fault
 from bench.faults.kinds.start import Start
 from bench.faults.step import StepError
-from bench.model import KEEPERS, MEMBER, Case, Node
+from bench.model import MEMBER, Case, Node
 from bench.pacing import sends
 from bench.run import node_sizes, wiring
 from bench.run.cluster import nodes
@@ -23,6 +23,7 @@ from bench.scenario import Loaded
 from bench.systems.draining import DRAIN
 from bench.systems.processing import PROCESSOR
 from bench.systems.protocols import Parts
+from bench.systems.registry import describe
 
 
 def checked(loaded: Loaded, case: Case) -> Case:
@@ -100,8 +101,7 @@ def _check_drained(loaded: Loaded, case: Case, step: Step, every: Sequence[Node]
     """Refuse to drain what keeps no messages."""
     if not isinstance(step.action, Drain):
         return
-    keeper = next((role for role in KEEPERS if any(node.role == role for node in every)), "")
-    known = [node.name for node in every if node.role == keeper]
+    known = [node.name for node in every if node.role == describe(case.system).storage_role]
     if step.action.node not in known:
         message = f"{case.system} has no {step.action.node!r} to drain; one of {', '.join(known) or 'none'}"
         raise _error(loaded, case, (step.number, DRAIN), message)

@@ -6,9 +6,8 @@ from bench.faults import Step, read_steps
 from bench.faults.step import Strike
 from bench.model import NANOS, Case, Load, Settings
 from bench.pacing import Schedule, sends
+from bench.systems.registry import describe
 
-_CLUSTER_START_S = {"kafka": 20.0, "pulsar": 35.0, "memory": 0.5}
-"""From a cluster's start to its end without warm-up and trials: servers start, clients connect, all are stopped."""
 _WARM_UP_SHARE = 0.8
 """A warm-up takes about so much of the time that the scenario gives it at most (warming.warm_up)."""
 _TRIAL_BESIDES_S = 2.7
@@ -25,7 +24,7 @@ ANALYSIS_S = 45.0
 
 def start_s(system: str, warm_up_s: float) -> float:
     """Seconds until a cluster is there and warm."""
-    return _CLUSTER_START_S[system] + _WARM_UP_SHARE * warm_up_s
+    return describe(system).start_s + _WARM_UP_SHARE * warm_up_s
 
 
 def trial_s(case: Case) -> float:

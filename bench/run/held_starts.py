@@ -9,7 +9,6 @@ from bench.analysis.folder import TrialRecord
 from bench.analysis.speed.holds import level_of
 from bench.capacity.judgement import HoldVerdict
 from bench.errors import BenchError
-from bench.guarantee import guarantee
 from bench.model import NANOS
 from bench.report import results
 from bench.sizing.busy_share import HeldStart, highest_passed
@@ -31,10 +30,10 @@ def _starts(run: Path) -> Iterator[HeldStart]:
     holds = results.records(results.table(run, "holds"))
     for document in results.trial_documents(run).values():
         trial = TrialRecord.model_validate(document)
-        promise = guarantee(trial.case.system, trial.case.settings, trial.case.configuration)
+        promise = trial.case.guarantee
         if trial.trial in valid and trial.holds and promise is not None:
             own = [row for row in holds if row["trial"] == trial.trial]
-            rate, shares = highest_passed(own)
+            rate, shares = highest_passed(own, trial.case.description.work)
             yield HeldStart(
                 system=trial.case.system,
                 case=trial.case.name,

@@ -18,14 +18,11 @@ from bench.backends.process import ProcessBackend
 from bench.errors import BenchError, SetupError
 from bench.model import Cluster, Jit, Node, Topic
 from bench.run import wiring
+from bench.systems.description import Installation
 from bench.systems.java import archiving
 from bench.systems.protocols import Done
+from bench.systems.registry import INSTALLED, describe
 
-_SMALL = {"kafka": {"controller": 1, "broker": 1}, "pulsar": {"zookeeper": 1, "bookie": 1, "broker": 1}}
-_TOPIC = {
-    "kafka": Topic("class-loading", 2, {"replicas": 1}),
-    "pulsar": Topic("class-loading", 2, {"quorums": "1-1-1"}),
-}
 _MESSAGES = 200
 _DUMP_S = 120.0
 
@@ -42,17 +39,26 @@ def install(name: str, version: str) -> None:
             )
 
 
+def _smallest(name: str) -> Installation:
+    installation = describe(name).installation
+    if installation is None:
+        raise SetupError(f"{name} has no servers to install: {', '.join(INSTALLED)} have.")
+    return installation
+
+
 def _missing(name: str, version: str) -> list[str]:
-    return [role for role in _SMALL[name] if not wiring.servers(name).archive(version, role).is_file()]
+    return [
+        role for role in _smallest(name).nodes if not wiring.servers(name).archive(version, role).is_file()
+    ]
 
 
 def _make(name: str, version: str) -> None:
     """Start one server of each role, use it, stop it: each writes its archive as it ends."""
     side = wiring.system(name)
-    spec = Cluster(name, version, _SMALL[name], jit=Jit.C1)
+    spec = Cluster(name, version, dict(_smallest(name).nodes), jit=Jit.C1)
     target = wiring.servers(name).archive
     with tempfile.TemporaryDirectory() as folder:
-        made = {role: Path(folder) / f"{role}.jsa" for role in _SMALL[name]}
+        made = {role: Path(folder) / f"{role}.jsa" for role in spec.nodes}
         nodes = [_dumping(node, made[node.role]) for node in side.nodes(spec, Path(folder) / "nodes")]
         backend = ProcessBackend(nodes)
         try:
@@ -73,7 +79,7 @@ def _dumping(node: Node, archive: Path) -> Node:
 
 def _use(name: str, spec: Cluster, nodes: list[Node]) -> None:
     """Create a topic, send to it and read it, so that the servers load what a run needs."""
-    side, topic = wiring.system(name), _TOPIC[name]
+    side, topic = wiring.system(name), Topic("class-loading", 2, _smallest(name).topic)
     admin = side.admin(spec, nodes)
     admin.create_topic(topic)
     admin.effective(topic)
@@ -105,7 +111,7 @@ def _keep(made: Path, target: Path) -> None:
 def main() -> None:
     """Install what is asked for; the default versions of both systems without arguments."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("system", nargs="?", choices=sorted(_SMALL))
+    parser.add_argument("system", nargs="?", choices=INSTALLED)
     parser.add_argument("version", nargs="?")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -114,7 +120,7 @@ def main() -> None:
             sandbox.enter()
             _make(arguments.system, arguments.version)
             return
-        for name in [arguments.system] if arguments.system else sorted(_SMALL):
+        for name in [arguments.system] if arguments.system else INSTALLED:
             install(name, arguments.version or wiring.version(name))
     except BenchError as error:
         sys.exit(f"error: {error}")

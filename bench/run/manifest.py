@@ -14,9 +14,10 @@ from bench.backends import disks
 from bench.backends.machine import java_version, machine
 from bench.run.folder import RunFolder, now_utc
 from bench.run.plan import Plan
+from bench.systems.registry import describe
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
-_LIBRARIES = ("confluent-kafka", "pulsar-client", "locust", "pyspark", "gevent", "pyarrow")
+_LIBRARIES = ("locust", "pyspark", "gevent", "pyarrow")
 
 
 def manifest(folder: RunFolder, plan: Plan) -> dict[str, Any]:
@@ -102,8 +103,6 @@ def versions(servers: Mapping[str, str]) -> dict[str, str]:
     """Return the versions of Python, Java, the libraries that touch a message, and the servers."""
     found = {"python": platform.python_version(), "java": java_version()}
     found |= {name: metadata.version(name) for name in _LIBRARIES}
-    if "kafka" in servers:
-        import confluent_kafka  # noqa: PLC0415 - only where Kafka is measured
-
-        found["librdkafka"] = confluent_kafka.libversion()[0]
+    for system in servers:
+        found |= describe(system).client_versions()
     return found | dict(servers)

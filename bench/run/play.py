@@ -14,9 +14,8 @@ from bench.errors import BenchError
 from bench.model import Cluster
 from bench.run import alone, preflight, wiring
 from bench.run.cluster import LiveCluster, running
-from bench.scenario.schema import KafkaSpec, PulsarSpec
-
-_SPECS = {"kafka": KafkaSpec, "pulsar": PulsarSpec}
+from bench.scenario.system_spec import spec_of
+from bench.systems.registry import describe
 
 
 def up(system: str, out: Path) -> int:
@@ -28,7 +27,7 @@ def up(system: str, out: Path) -> int:
 
 
 def _cluster(system: str) -> Cluster:
-    spec = _SPECS[system]()
+    spec = spec_of(describe(system))()
     return Cluster(system, wiring.version(system), spec.node_counts())
 
 

@@ -15,16 +15,15 @@ from bench.backends.awake import keep_awake
 from bench.backends.machine import java_version
 from bench.errors import BenchError, SetupError
 from bench.faults.kinds import kinds
-from bench.guarantee import chosen, copies
+from bench.guarantee import chosen
 from bench.model import Case, Cluster, Node
 from bench.pacing import sends
 from bench.run.cluster import nodes
+from bench.systems.registry import INSTALLED, describe
 
 _LOAD_BYTES = 2 * 2**30
 """What the load processes and the runner may take beside a cluster."""
 _DISK_BYTES = 5 * 2**30
-_WRITES = {"kafka": 1, "pulsar": 2}
-"""How often a server writes each copy: a bookie to its journal and to its entry log."""
 _MEMORY_BYTES = 8 * 2**30
 _OLDEST_JAVA = 17
 _COMMANDS = {
@@ -69,8 +68,8 @@ def written(case: Case) -> int:
     messages = load.messages or sends(load) or 0
     configuration = {"topic": case.topic, "cluster_settings": case.cluster.settings_of(case.group)}
     told = chosen(case.swept, configuration)
-    brokers = case.cluster.nodes.get("broker", 1)
-    each = copies(case.system, told, brokers) * _WRITES.get(case.system, 0)
+    system = describe(case.system)
+    each = system.copies(told, case.cluster.nodes) * system.writes_per_copy
     return messages * load.message_bytes * each
 
 
@@ -101,7 +100,7 @@ def _check_memory(every: Sequence[Node]) -> None:
 def fetch_missing(versions: Iterable[tuple[str, str]]) -> None:
     """Fetch the server versions that a scenario names and that are not there yet."""
     for name, version in versions:
-        if name != "memory":
+        if name in INSTALLED:
             artifacts.fetch(name, version)
 
 
@@ -116,7 +115,7 @@ def findings(folder: Path) -> list[Finding]:
         _memory(),
         _disk(folder),
         _fsync(folder),
-        *(_server(name) for name in ("kafka", "pulsar")),
+        *(_server(name) for name in INSTALLED),
     ]
 
 

@@ -24,9 +24,10 @@ from bench.load.commands import (
     Subscribe,
     Verify,
 )
-from bench.model import KEEPERS, Case, Topic, Trial
+from bench.model import Case, Topic, Trial
 from bench.run.cluster import LiveCluster, LoadProcesses
 from bench.run.folder import RunFolder
+from bench.systems.registry import describe
 from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, SliceSampler, Watched
 
 _SILENCE_S = 90.0
@@ -64,7 +65,8 @@ class Rig:
             return
         file = working / "telemetry" / "samples.parquet"
         system = self.cluster.system
-        kept = [node for node in self.cluster.nodes if node.role in KEEPERS and case.only_waits]
+        role = describe(case.system).storage_role
+        kept = [node for node in self.cluster.nodes if node.role == role and case.only_waits]
         data = {node.name: system.data_folder(node) for node in kept}
         watched = replace(self._watched(), data=data)
         with Sampler(watched, file, often=not stands(read_steps(case.faults))) as sampler:

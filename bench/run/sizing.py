@@ -16,11 +16,12 @@ from bench.report.pages.size_answer import NAMES, ClusterSize, Sizing
 from bench.run.held_starts import held_starts
 from bench.scenario.requirement import RequirementFile, read_requirement
 from bench.sizing.busy_share import BusyShare, BusyShareError, HeldStart, busy_share
-from bench.sizing.cluster import LIMITED, Requirement, RoleSize, SizeError, size
+from bench.sizing.cluster import RoleSize, SizeError, size
 from bench.sizing.demand import Demand
 from bench.sizing.guaranteed import choices, measured_guarantees
 from bench.sizing.measured import MeasuredTrial, costs
-from bench.sizing.workload import KEEPER, TERMS
+from bench.sizing.requirement import LIMITED, Requirement
+from bench.systems.registry import describe, system_title
 
 _Demands: TypeAlias = Mapping[str, Mapping[str, Demand]]
 """Models by role and resource."""
@@ -28,15 +29,7 @@ _Key: TypeAlias = tuple[str, str]
 """A system and a configuration."""
 
 _FSYNCS = "flushes"
-_COST_RUNS = {
-    False: "bench run cost",
-    True: (
-        "bench run cost --set systems.kafka.topic.flush.messages=1 "
-        "--set systems.pulsar.bookie.journalSyncData=true"
-    ),
-}
-"""The run that measures the suite's guarantees without, and with, an fsync before the acknowledgement."""
-_OTHER_COST_RUN = "bench run cost --set systems.kafka.topic=… --set systems.pulsar.topic=…"
+_COST_RUN = "bench run cost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +109,7 @@ def _check_roles(asked: RequirementFile, measured: _Costs) -> None:
 
 
 def _roles(system: str) -> list[str]:
-    return [role for known, role in TERMS if known == system]
+    return list(describe(system).work)
 
 
 def _measured(run: Path) -> _Costs:
@@ -124,7 +117,7 @@ def _measured(run: Path) -> _Costs:
     trials = [TrialRecord.model_validate(document) for document in results.trial_documents(run).values()]
     rows, use = (results.records(results.table(run, name)) for name in ("trials", "use"))
     measured = measured_trials(trials, rows, use)
-    fitted, refused = costs(measured, use)
+    fitted, refused = costs(measured, use, lambda system: describe(system).work)
     demands = {(one.system, one.configuration, one.role, one.resource): one.demand for one in fitted}
     reasons = {(one.system, one.configuration, one.role, one.resource): one.reason for one in refused}
     needed = [
@@ -151,7 +144,7 @@ def _measured(run: Path) -> _Costs:
     fsyncs = {
         (system, configuration): demand
         for (system, configuration, role, resource), demand in demands.items()
-        if (role, resource) == (KEEPER.get(system), _FSYNCS)
+        if (role, resource) == (describe(system).storage_role, _FSYNCS)
     }
     return _Costs(run, measured, models, fsyncs)
 
@@ -179,7 +172,7 @@ def _tasks(
         for choice in of_system:
             if asked.copies not in {None, choice.copies}:
                 refused.append(
-                    f"{asked.file}: copies: {system.capitalize()} gives the guarantee with {choice.copies} copies in "
+                    f"{asked.file}: copies: {system_title(system)} gives the guarantee with {choice.copies} copies in "
                     f"{measured.run.name}, not with {asked.copies}. Leave copies out, or measure such a configuration"
                 )
                 continue
@@ -199,18 +192,28 @@ def _busy(asked: RequirementFile, starts: Sequence[HeldStart], system: str) -> B
 def _unmeasured(asked: RequirementFile, measured: _Costs, system: str, wanted: Guarantee) -> str:
     known = "; ".join(measured_guarantees(measured.trials, system)) or "nothing that the suite knows of"
     suite_level = any(level.same(wanted) for level in LEVELS.values())
-    command = _COST_RUNS[wanted.power] if suite_level else _OTHER_COST_RUN
+    command = _cost_run(measured, wanted, suite_level=suite_level)
     return (
-        f"{asked.file}: guarantee: {measured.run.name} measured no configuration of {system.capitalize()} that "
+        f"{asked.file}: guarantee: {measured.run.name} measured no configuration of {system_title(system)} that "
         f"survives {wanted.in_nodes}. It measured what survives: {known}. Ask for one of these, or "
         f"measure such a configuration with `{command}`"
     )
 
 
+def _cost_run(measured: _Costs, wanted: Guarantee, *, suite_level: bool) -> str:
+    """Return the command that measures a guarantee; of one that is none of the suite's own, what is to be filled in."""
+    systems = [describe(system) for system in dict.fromkeys(system for system, _ in measured.models)]
+    if not suite_level:
+        keys = [f"{system.name}.topic=…" for system in systems]
+    else:
+        keys = [f"{system.name}.{system.fsync_setting}" for system in systems if wanted.power]
+    return " ".join([_COST_RUN, *(f"--set systems.{key}" for key in keys)])
+
+
 def _not_held(asked: RequirementFile, capacity: Path | None, system: str, error: BusyShareError) -> str:
     return (
-        f"{asked.file}: p99: {capacity and capacity.name} does not say how busy nodes of {system.capitalize()} may be: "
-        f"{error}. Measure it with `{_capacity_run(asked.p99_s or 0)}`"
+        f"{asked.file}: p99: {capacity and capacity.name} does not say how busy nodes of {system_title(system)} may "
+        f"be: {error}. Measure it with `{_capacity_run(asked.p99_s or 0)}`"
     )
 
 
@@ -218,10 +221,7 @@ def _cluster(task: _Task, asked: RequirementFile, measured: _Costs) -> ClusterSi
     system, configuration = task.key
     demands = measured.models[task.key]
     try:
-        roles = [
-            size(system, role, of_role, task.requirement, asked.nodes[role])
-            for role, of_role in demands.items()
-        ]
+        roles = [_size(system, role, of_role, task.requirement, asked) for role, of_role in demands.items()]
     except SizeError as error:
         raise BenchError(
             f"{asked.file}: {system}: {error.nodes:,} nodes of the role {error.role} would still use "
@@ -249,7 +249,7 @@ def _fsyncs(task: _Task, measured: _Costs, roles: Sequence[RoleSize]) -> float |
     demand = measured.fsyncs.get(task.key)
     if demand is None:
         return None
-    keeper, peak = KEEPER[task.key[0]], task.requirement.peak
+    keeper, peak = describe(task.key[0]).storage_role, task.requirement.peak
     nodes = next(role.nodes for role in roles if role.role == keeper)
     return demand.predict(peak, nodes).use / peak.messages_per_s
 
@@ -258,6 +258,13 @@ def _changed(
     system: str, role: str, demands: _Demands, requirement: Requirement, asked: RequirementFile
 ) -> RoleSize | None:
     try:
-        return size(system, role, demands[role], requirement, asked.nodes[role])
+        return _size(system, role, demands[role], requirement, asked)
     except SizeError:
         return None
+
+
+def _size(
+    system: str, role: str, demands: Mapping[str, Demand], requirement: Requirement, asked: RequirementFile
+) -> RoleSize:
+    stores = role == describe(system).storage_role
+    return size(role, demands, requirement, asked.nodes[role], stores=stores)

@@ -8,7 +8,10 @@ from pathlib import Path
 from bench.backends import artifacts
 from bench.backends.machine import java_version
 from bench.systems.protocols import System
+from bench.systems.registry import describe
 from bench.systems.servers import Servers
+
+_MEMORY = Path("/dev/shm/bench-memory")  # noqa: S108 - shared memory is the point of it
 
 
 @cache
@@ -25,19 +28,9 @@ def _archive(name: str, version: str, role: str) -> Path:
 @cache
 def system(name: str) -> System:
     """Return the system of that name, for the side that starts servers."""
-    if name == "kafka":
-        from bench.systems.kafka import Kafka  # noqa: PLC0415 - each twin's client library loads only when used
-
-        return Kafka(servers(name))
-    if name == "pulsar":
-        from bench.systems.pulsar import Pulsar  # noqa: PLC0415 - as above
-
-        return Pulsar(servers(name))
-    from bench.systems.memory import Memory  # noqa: PLC0415 - as above
-
-    return Memory(Path("/dev/shm/bench-memory"))  # noqa: S108 - shared memory is the point of it
+    return describe(name).connect(servers(name), _MEMORY)
 
 
 def version(name: str) -> str:
     """Return a system's default version."""
-    return "1" if name == "memory" else artifacts.default_version(name)
+    return artifacts.default_version(name) if describe(name).installation else "1"

@@ -8,7 +8,8 @@ from itertools import product
 from typing import TypeAlias
 
 from bench.model import EMULATED_FSYNC, PROCESSES, Case, Cluster, Jit, Load, Scalar, Settings, text, texts
-from bench.scenario.schema import Omission, Scenario, SystemSpec
+from bench.scenario.schema import Scenario
+from bench.scenario.system_spec import Omission, SystemSpec
 from bench.scenario.values import AS_IS, Properties
 
 Key: TypeAlias = tuple[str, str]

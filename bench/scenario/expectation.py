@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field, WithJsonSchema, model_validator
 
@@ -17,8 +17,12 @@ from bench.model import (
     TRANSFER_METRICS,
 )
 from bench.scenario.values import Scalar, Strict, Swept
+from bench.systems.registry import NAMES
 
-SystemName = Literal["kafka", "pulsar", "memory"]
+if TYPE_CHECKING:
+    SystemName: TypeAlias = str
+else:
+    SystemName = Literal[NAMES]
 _FORMS = ("decreasing", "increasing", "steady", "at_most", "at_least", "once_at_least", "ratio")
 Bound = Annotated[float | None, Field(strict=False)]
 

@@ -17,6 +17,7 @@ from bench.scenario import located, presentation_check
 from bench.scenario.located import Located, Path_
 from bench.scenario.presentation import KEYS
 from bench.scenario.schema import PROFILES, Scenario
+from bench.systems.registry import DESCRIPTIONS
 
 IN_RUN_FOLDER = "scenario"
 """Stem of the copy that a run folder keeps."""
@@ -29,12 +30,9 @@ _FREE_FORM = {
         "consumer",
         "processor",
         "consumer_group",
-        "broker",
-        "controller",
-        "bookie",
-        "zookeeper",
-        "features",
     ),
+    *(role.name for one in DESCRIPTIONS.values() for role in one.roles),
+    *(key for one in DESCRIPTIONS.values() for key in one.other_settings),
 }
 
 

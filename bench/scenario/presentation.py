@@ -6,13 +6,19 @@ None of it changes a plan, a case or a result.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
 from bench.model import METRICS
 from bench.scenario.expectation import Bound, SystemName, no_metric, one_of
 from bench.scenario.values import Scalar, Strict, Swept
+from bench.systems.registry import NAMES
+
+if TYPE_CHECKING:
+    AdviceOutcome: TypeAlias = str
+else:
+    AdviceOutcome = Literal["more", "less", "same", *NAMES]
 
 KEYS = ("labels", "answer", "causes", "note")
 """The keys of a scenario that only say how its results are presented."""
@@ -40,9 +46,7 @@ class Comparison(Strict):
     """Settings that both systems sweep, with the value at which they are compared."""
     metric: Annotated[str, one_of(METRICS)] | None = None
     """A column of results/trials; without it that of the first expectation."""
-    advice: dict[Literal["more", "less", "same", "kafka", "pulsar", "memory"], Words] = Field(
-        default_factory=dict
-    )
+    advice: dict[AdviceOutcome, Words] = Field(default_factory=dict)
     """A sentence by outcome. For a change: whether `of` has more of the metric, less, or the same. For a guarantee:
     which system is faster, or the same."""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.guarantee import Guarantee, guarantee
+from bench.guarantee import Guarantee
 from bench.model import BROKEN, Case, Scalar, text, texts
 from bench.scenario.expand import cases, has
 from bench.scenario.located import Path_
 from bench.scenario.presentation import Cause, Comparison
 from bench.scenario.schema import Scenario
+from bench.systems.registry import describe
 
 Mistake = tuple[Path_, str]
 """Where in the file, and what is wrong there."""
@@ -116,7 +117,7 @@ def _promise(case: Case) -> Guarantee | None:
         "consumer": case.consumer,
         "disk": case.disk,
     }
-    return guarantee(case.system, case.swept, configuration)
+    return describe(case.system).guarantee(case.swept, configuration)
 
 
 def _cause(path: Path_, cause: Cause, scenario: Scenario, swept: Sequence[Case]) -> Iterator[Mistake]:

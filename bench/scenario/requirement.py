@@ -24,7 +24,7 @@ from bench.scenario.values import (
     disk_bytes_per_s,
     stored_bytes,
 )
-from bench.sizing.cluster import NodeType, Requirement
+from bench.sizing.requirement import NodeType, Requirement
 from bench.sizing.workload import Workload
 
 _Positive = Annotated[float, Field(gt=0, strict=False)]

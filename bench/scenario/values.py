@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -202,3 +202,8 @@ class Strict(BaseModel):
     """Unknown keys and other types are refused, nothing is converted. What stands below a key goes to the schema."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, use_attribute_docstrings=True)
+
+
+def about(description: str) -> Any:  # noqa: ANN401 - what pydantic's Field returns
+    """Say what a key is, to whoever writes it: the schema shows it."""
+    return Field(description=description)

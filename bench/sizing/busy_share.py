@@ -10,7 +10,7 @@ from typing import Any
 from bench import numbers
 from bench.guarantee import Guarantee
 from bench.model import Interval
-from bench.sizing.cluster import CpuLimit
+from bench.sizing.requirement import CpuLimit
 from bench.statistics.interval import level, level_interval
 
 _REACH = 2.0
@@ -58,7 +58,9 @@ class BusyShareError(ValueError):
     """The searches do not say how busy nodes may be; the message says why."""
 
 
-def highest_passed(rows: Iterable[Mapping[str, Any]]) -> tuple[float | None, dict[str, float]]:
+def highest_passed(
+    rows: Iterable[Mapping[str, Any]], roles: Iterable[str]
+) -> tuple[float | None, dict[str, float]]:
     """Return the highest rate that passed long holds, and each role's share of the CPU in them, weighted by seconds.
 
     `rows` are those of the table `holds` of one trial, in their order: the last verdict on a rate counts.
@@ -70,15 +72,15 @@ def highest_passed(rows: Iterable[Mapping[str, Any]]) -> tuple[float | None, dic
     passed = [rate for rate, held in by_rate.items() if held[-1]["verdict"] == "passed"]
     if not passed:
         return None, {}
-    return max(passed), weighted_shares(by_rate[max(passed)])
+    return max(passed), weighted_shares(by_rate[max(passed)], roles)
 
 
-def weighted_shares(holds: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def weighted_shares(holds: Sequence[Mapping[str, Any]], roles: Iterable[str]) -> dict[str, float]:
     """Return the share of its CPU that each role used in holds at one rate, weighted by their seconds.
 
     `holds` are rows of the table `holds`. A role of which one of them lacks it is left out.
     """
-    shares = {role: _weighted(holds, f"{role}_cpu_share") for role in ("broker", "bookie")}
+    shares = {role: _weighted(holds, f"{role}_cpu_share") for role in roles}
     return {role: share for role, share in shares.items() if share is not None}
 
 

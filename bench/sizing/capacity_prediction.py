@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bench.sizing.demand import Observation, Usage, usage
-from bench.sizing.workload import TERMS, Workload
+from bench.sizing.workload import Term, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +47,22 @@ class PredictedCapacity:
 
 
 def predicted_capacities(
-    system: str, held: Sequence[HeldRate], measured: Mapping[str, float]
+    held: Sequence[HeldRate], measured: Mapping[str, float], work: Mapping[str, Sequence[Term]]
 ) -> list[PredictedCapacity]:
     """Predict the capacity of each case that `measured` has, in messages/s, from the held rates of all other cases.
+
+    All are of one system; `work` says what each role does with messages.
 
     What a role uses is linear in the work (demand.py). It may use as much of its quota as the busiest role did at the
     highest confirmed rate of the other cases, in the median. The role that comes to that first sets the capacity.
     A case is left out where the others can't tell what its roles use.
     """
-    found = (_predicted(system, case, held, measured) for case in measured)
+    found = (_predicted(case, held, measured, work) for case in measured)
     return [one for one in found if one is not None]
 
 
 def _predicted(
-    system: str, case: str, held: Sequence[HeldRate], measured: Mapping[str, float]
+    case: str, held: Sequence[HeldRate], measured: Mapping[str, float], work: Mapping[str, Sequence[Term]]
 ) -> PredictedCapacity | None:
     own = next((rate for rate in held if rate.case == case), None)
     others = [rate for rate in held if rate.case != case and rate.case in measured]
@@ -69,7 +71,7 @@ def _predicted(
     allowed = statistics.median(busiest)
     rates: dict[str, float] = {}
     for role in own.cores:
-        used = _usage(system, role, others)
+        used = _usage(role, others, work[role])
         if used is None or (rate := _rate(used, own, role, allowed)) is None:
             return None
         rates[role] = rate
@@ -90,10 +92,10 @@ def _busiest(held: Iterable[HeldRate]) -> list[float]:
     return [statistics.median(shares) for shares in by_case.values()]
 
 
-def _usage(system: str, role: str, held: Iterable[HeldRate]) -> Usage | None:
+def _usage(role: str, held: Iterable[HeldRate], terms: Sequence[Term]) -> Usage | None:
     """Fit what a role uses, in cores; None where the held rates can't tell."""
     try:
-        return usage(list(_observations(role, held)), TERMS[system, role])
+        return usage(list(_observations(role, held)), terms)
     except ValueError:
         return None
 

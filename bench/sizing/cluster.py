@@ -2,109 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from bench.model import Interval
 from bench.sizing.demand import Demand, Prediction
-from bench.sizing.workload import KEEPER, Workload
+from bench.sizing.requirement import DISK_SPACE, CpuLimit, NodeType, Requirement
 
-DISK_SPACE = "disk_bytes"
-"""Named beside the resources of a `Demand`: what is stored, over what the disks hold."""
 COPIES = "copies"
 """Decides the number of nodes where the resources would allow fewer than there are copies."""
-CPU = "cpu_s"
-LIMITED = (CPU, "net_in_bytes", "net_out_bytes", "disk_write_bytes")
-"""The resources of a `Demand` of which a node has only so much."""
 _MOST_NODES = 1_000
-_MORE = 1.25
-
-
-@dataclass(frozen=True, slots=True)
-class NodeType:
-    """What one node has: cores, bytes a second of its network in each direction and of its disk, bytes of its disk.
-
-    `price`: in any currency, for any time; None where nobody asked for it.
-    """
-
-    cores: float
-    network: float
-    disk_write: float
-    disk: float
-    price: float | None = None
-
-    @property
-    def has(self) -> dict[str, float]:
-        """How much of each resource there is, a second."""
-        return dict(zip(LIMITED, (self.cores, self.network, self.network, self.disk_write), strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class CpuLimit:
-    """The highest share of their CPU that nodes may use, with its 95 % interval."""
-
-    share: float
-    interval: Interval
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """What a cluster must carry: its mean workload, and by how much the peak, later, is above it.
-
-    `growth` is how many times today's messages it must carry. `utilisation` is the highest share of a resource that the
-    peak may use with `node_failures` nodes gone, `disk_filled` that of the disks; `retention_s` is how long messages
-    stay. Where there is a `cpu_limit`, it takes the place of `utilisation` for the CPU.
-    """
-
-    mean: Workload
-    peak_over_mean: float
-    growth: float
-    retention_s: float
-    node_failures: int
-    utilisation: float
-    disk_filled: float
-    cpu_limit: CpuLimit | None = None
-
-    @property
-    def peak(self) -> Workload:
-        """The workload at the peak, once it has grown."""
-        return replace(self.mean, messages_per_s=self.mean.messages_per_s * self.growth * self.peak_over_mean)
-
-    @property
-    def stored_bytes(self) -> float:
-        """How many bytes of messages all copies have, once the workload has grown."""
-        mean = self.mean
-        return mean.messages_per_s * self.growth * mean.message_bytes * mean.copies * self.retention_s
-
-    def limit(self, resource: str) -> float:
-        """Return the highest share of a resource, or of the disks' space, that may be used.
-
-        Of the CPU's the lower end of its interval.
-        """
-        if resource == CPU and self.cpu_limit:
-            return self.cpu_limit.interval.low
-        return self.disk_filled if resource == DISK_SPACE else self.utilisation
-
-    def limited(self, end: Callable[[CpuLimit], float]) -> Requirement:
-        """Return the same requirement with one end of the CPU's limit for the limit itself."""
-        if self.cpu_limit is None:
-            return self
-        share = end(self.cpu_limit)
-        return replace(self, cpu_limit=CpuLimit(share, Interval(share, share)))
-
-    def variations(self) -> Iterator[tuple[str, Requirement]]:
-        """Give the same requirement with one input changed at a time, by what was changed."""
-        mean = self.mean
-        means = {
-            "25 % more messages": replace(mean, messages_per_s=mean.messages_per_s * _MORE),
-            "25 % larger messages": replace(mean, message_bytes=mean.message_bytes * _MORE),
-            "one more copy": replace(mean, copies=mean.copies + 1),
-            "one more group": replace(mean, groups=mean.groups + 1),
-        }
-        for words, changed in means.items():
-            yield words, replace(self, mean=changed)
-        yield "25 % longer retention", replace(self, retention_s=self.retention_s * _MORE)
-        yield "one more failure", replace(self, node_failures=self.node_failures + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +51,14 @@ _ENDS: tuple[tuple[Callable[[Prediction], float], Callable[[CpuLimit], float]], 
 
 
 def size(
-    system: str, role: str, demands: Mapping[str, Demand], requirement: Requirement, node: NodeType
+    role: str, demands: Mapping[str, Demand], requirement: Requirement, node: NodeType, *, stores: bool
 ) -> RoleSize:
-    """Find the fewest nodes that keep every limit; `demands` are by resource.
+    """Find the fewest nodes that keep every limit; `demands` are by resource, `stores`: they keep the messages.
 
     Raises SizeError where a thousand nodes do not.
     """
     high, likely, low = (
-        _Role(system, role, demands, requirement.limited(limit), node, use) for use, limit in _ENDS
+        _Role(role, stores, demands, requirement.limited(limit), node, use) for use, limit in _ENDS
     )
     nodes = high.fewest()
     working = nodes - requirement.node_failures
@@ -174,16 +80,12 @@ def size(
 class _Role:
     """The nodes of a role under the peak, by one end of the predictions' intervals."""
 
-    system: str
     role: str
+    stores: bool
     demands: Mapping[str, Demand]
     requirement: Requirement
     node: NodeType
     end: Callable[[Prediction], float]
-
-    @property
-    def stores(self) -> bool:
-        return KEEPER.get(self.system) == self.role
 
     def fewest(self) -> int:
         """Return the fewest nodes that keep each limit with the failed ones gone, and hold all copies."""

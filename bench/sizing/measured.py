@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bench.guarantee import Guarantee, own_name
 from bench.sizing.demand import Demand, Observation, fit
-from bench.sizing.workload import TERMS, Workload
+from bench.sizing.workload import Term, Workload
 
 _RESOURCES = ("cpu_s", "disk_write_bytes", "net_in_bytes", "net_out_bytes", "flushes")
 """What has a cost: figures of the table `use` that grow with the work, each a second."""
 _OWNERS = ("load", "topic")
-_INPUTS = frozenset(
-    {
-        *("rate", "message_bytes", "consumers", "replicas", "min.insync.replicas", "quorums"),
-        *("cluster", "broker.cpu", "bookie.cpu"),
-        *("linger.ms", "batch.num.messages", "batching_enabled", "batching_max_publish_delay_ms"),
-    }
-)
-"""Swept settings that are inputs of the model; variants named `cluster` differ in nodes only.
-
-What else is swept gives configurations with costs of their own.
-"""
+_INPUTS = frozenset({"rate", "message_bytes", "consumers", "cluster"})
+"""Swept settings that are inputs of the model on every system; variants named `cluster` differ in nodes only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,25 +56,33 @@ class Refused:
     reason: str
 
 
-def configuration_of(settings: Mapping[str, str]) -> str:
-    """Name what a case's swept settings choose beside the inputs of the model; empty where there is nothing else."""
+def configuration_of(settings: Mapping[str, str], inputs: Collection[str]) -> str:
+    """Name what a case's swept settings choose beside the inputs of the model; empty where there is nothing else.
+
+    That gives configurations with costs of their own. `inputs` are those that the system has beside the common ones.
+    """
     return " ".join(
-        f"{name}={value}" for name, value in settings.items() if own_name(name, _OWNERS) not in _INPUTS
+        f"{name}={value}"
+        for name, value in settings.items()
+        if (own := own_name(name, _OWNERS)) not in _INPUTS and own not in inputs
     )
 
 
 def costs(
-    trials: Iterable[MeasuredTrial], use: Iterable[Mapping[str, Any]]
+    trials: Iterable[MeasuredTrial],
+    use: Iterable[Mapping[str, Any]],
+    work: Callable[[str], Mapping[str, Sequence[Term]]],
 ) -> tuple[list[Costs], list[Refused]]:
     """Fit a model for each system, configuration, role and resource; tell of which too little differs.
 
-    `use` are rows of the table `use` (docs/results.md). A resource without rows is in neither list.
+    `use` are rows of the table `use` (docs/results.md); `work` gives what each role of a system does. A
+    resource without rows is in neither list.
     """
     by_number = {trial.number: trial for trial in trials}
     by_model: dict[tuple[str, str, str, str], list[Observation]] = {}
     for row in use:
         trial, role = by_number.get(row["trial"]), row["role"]
-        if trial is None or (trial.system, role) not in TERMS or row["metric"] not in _RESOURCES:
+        if trial is None or role not in work(trial.system) or row["metric"] not in _RESOURCES:
             continue
         if row["nodes"] == trial.nodes.get(role):  # else some server was not looked at
             key = (trial.system, trial.configuration, role, row["metric"])
@@ -92,7 +91,7 @@ def costs(
     found, refused = [], []
     for (system, configuration, role, resource), observations in by_model.items():
         try:
-            demand = fit(observations, TERMS[system, role])
+            demand = fit(observations, work(system)[role])
         except ValueError as error:
             refused.append(Refused(system, configuration, role, resource, str(error)))
         else:

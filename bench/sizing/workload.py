@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 class Workload:
     """What producers send and consumers read.
 
-    Messages a second, bytes a message, copies of each (Kafka: replicas; Pulsar: write quorum), groups of consumers that
+    Messages a second, bytes a message, copies of each, groups of consumers that
     read everything, and messages that go together in one batch, on average.
     """
 
@@ -36,13 +35,6 @@ class Term:
 
 
 TAKEN_IN = Term("taken in", fixed=1)
+"""Each message is taken in from a producer once."""
 READ = Term("read", of_groups=1)
-TERMS: Mapping[tuple[str, str], tuple[Term, ...]] = {
-    ("kafka", "broker"): (TAKEN_IN, Term("copied", of_copies=1, fixed=-1), READ),
-    ("pulsar", "broker"): (TAKEN_IN, Term("sent to bookies", of_copies=1), READ),
-    ("pulsar", "bookie"): (Term("stored", of_copies=1),),
-}
-"""What the servers of a system's role do with messages. A Kafka broker that leads a partition holds the first copy
-itself; a bookie is not asked for what a broker still has in its cache."""
-KEEPER: Mapping[str, str] = {"kafka": "broker", "pulsar": "bookie"}
-"""The role of each system whose nodes keep messages."""
+"""Each message is handed to each group of consumers."""

@@ -6,8 +6,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from bench.guarantee import chosen, kafka_acks
-from bench.model import Settings
 from bench.statistics.round_ratios import Group
 
 _SERVERS = ("version", "nodes", "heap_mib", "jit", "groups")
@@ -16,21 +14,20 @@ _EQUIPMENT = ("processor", "disk")
 """What servers are started with, or without, whatever its settings are."""
 
 
-def group(system: str, settings: Settings, configuration: Mapping[str, Any]) -> Group:
+def group(system: str, configuration: Mapping[str, Any], *, waits: bool) -> Group:
     """Return a case's group: its cluster, as a text that is equal for cases with equal servers, and its kind.
 
-    `settings` are the swept ones, `configuration` the whole (trial.json, `case`).
+    `configuration` is the whole of it (trial.json, `case`); `waits`: its sends wait for an acknowledgement.
     """
-    return Group(_cluster(system, configuration), _kind(system, settings, configuration))
+    return Group(_cluster(system, configuration), _kind(system, configuration, waits=waits))
 
 
-def _kind(system: str, settings: Settings, configuration: Mapping[str, Any]) -> str:
-    """Name the system, its group of storage nodes, and with acks=0 that nobody waits.
+def _kind(system: str, configuration: Mapping[str, Any], *, waits: bool) -> str:
+    """Name the system, its group of storage nodes, and whether nobody waits.
 
     Nodes of another group vary by themselves; sends that nobody waits for go no further than the client's connection.
     """
-    nobody_waits = kafka_acks(chosen(settings, configuration)) == "0"
-    parts = (system, configuration.get("group"), "acks=0" if nobody_waits else "")
+    parts = (system, configuration.get("group"), "" if waits else "nobody waits")
     return ", ".join(filter(None, parts))
 
 

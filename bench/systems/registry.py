@@ -1,13 +1,45 @@
-"""Systems by name, for a process that is only a client; only the system asked for is imported."""
+"""All systems: what the suite knows of each, and the system itself for a process that is only a client."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
 from bench.errors import LoadError
+from bench.systems.description import Description
+from bench.systems.kafka.description import KafkaDescription
+from bench.systems.memory.description import MemoryDescription
 from bench.systems.protocols import System
+from bench.systems.pulsar.description import PulsarDescription
 from bench.systems.servers import Servers
+
+DESCRIPTIONS: Mapping[str, Description] = {
+    one.name: one
+    for one in (KafkaDescription("kafka"), PulsarDescription("pulsar"), MemoryDescription("memory"))
+}
+"""In the order in which reports show them."""
+NAMES = tuple(DESCRIPTIONS)
+INSTALLED = tuple(name for name, one in DESCRIPTIONS.items() if one.installation)
+"""Those that have servers to install and start."""
+STORAGE_ROLES = frozenset(one.storage_role for one in DESCRIPTIONS.values() if one.storage_role)
+WORKING_ROLES = tuple(dict.fromkeys(role for one in DESCRIPTIONS.values() for role in one.work))
+"""Roles whose servers have to do with messages."""
+
+
+def describe(name: str) -> Description:
+    """Return what is known of a system; of one that the suite cannot run, such as an imported one, its name."""
+    return DESCRIPTIONS.get(name) or Description(name)
+
+
+def system_title(name: str) -> str:
+    """Return a system's name as it begins a heading."""
+    return describe(name).title or name.capitalize()
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """Return names of systems as they stand everywhere, each once: the suite's own, then the others by name."""
+    return sorted(set(names), key=lambda name: (NAMES.index(name) if name in NAMES else len(NAMES), name))
 
 
 def client_side(name: str, endpoint: str) -> System:
@@ -15,19 +47,9 @@ def client_side(name: str, endpoint: str) -> System:
 
     Raises LoadError for a name that is no system.
     """
-    if name == "kafka":
-        from bench.systems.kafka import Kafka  # noqa: PLC0415 - loads librdkafka
-
-        return Kafka(_NO_SERVERS)
-    if name == "pulsar":
-        from bench.systems.pulsar import Pulsar  # noqa: PLC0415 - loads the C++ client
-
-        return Pulsar(_NO_SERVERS)
-    if name == "memory":
-        from bench.systems.memory import Memory  # noqa: PLC0415
-
-        return Memory(Path(endpoint))
-    raise LoadError(f"There is no system called {name}: kafka, pulsar and memory are known.")
+    if name not in DESCRIPTIONS:
+        raise LoadError(f"There is no system called {name}: {', '.join(NAMES)} are known.")
+    return DESCRIPTIONS[name].connect(_NO_SERVERS, Path(endpoint))
 
 
 def _no_server(*_: str) -> NoReturn:

@@ -20,8 +20,8 @@ import pytest
 
 from bench.errors import ClusterError, LoadError
 from bench.load.processor import Process, write
-from bench.model import Outcome, Settings, Topic, server_of
-from bench.systems.kafka import settings as kafka_settings
+from bench.model import Outcome, Settings, Topic
+from bench.systems.layout import partition_layout
 from bench.systems.memory import members as memory_members
 from bench.systems.protocols import (
     NOT_GIVEN,
@@ -35,21 +35,22 @@ from bench.systems.protocols import (
     System,
 )
 from bench.systems.pulsar import client as pulsar_client
-from bench.systems.pulsar import settings as pulsar_settings
+from bench.systems.pulsar.group_types import KEY_SHARED
 from bench.systems.pulsar.topics import TTL
+from bench.systems.registry import describe
 from bench.systems.scraped import COUNTERS, GAUGES, Scrape
 from bench.telemetry.scraping import Reader
 
 DEADLINE_S = 60.0
 GROUP_TYPES = {
     "memory": memory_members.TYPES,
-    "kafka": kafka_settings.GROUP_TYPES,
-    "pulsar": pulsar_settings.GROUP_TYPES,
+    "kafka": describe("kafka").group_types,
+    "pulsar": describe("pulsar").group_types,
 }
 KEY_ORDERED = {
     "memory": memory_members.TYPES[0],
     "kafka": "classic",
-    "pulsar": pulsar_settings.KEY_SHARED,
+    "pulsar": KEY_SHARED,
 }
 """A type of group that keeps the order of each key."""
 TOO_LARGE = bytes(8 << 20)
@@ -586,7 +587,7 @@ def test_a_topic_is_rebalanced_over_all_nodes_and_takes_sends(live_system: LiveS
 
     more = send_sync(live_system, topic, 20)
     assert len(read_all(live_system, topic)) == len(first.done) + len(more.done)
-    serving = {server_of(one) for one in live_system.admin.layout(topic)}
+    serving = {partition_layout(one).server for one in live_system.admin.layout(topic)}
     assert serving == {name for name in live_system.nodes if name.startswith("broker")}
 
 

@@ -397,7 +397,7 @@ def test_what_serves_and_keeps_a_partition_is_a_table(results: Path) -> None:
         (seconds(12.6), "broker-1", "broker-1"),
         (seconds(16), "broker-1", "broker-1 broker-2"),
     ]
-    assert {row["ledgers"] for row in rows} == {None}
+    assert {row["segments"] for row in rows} == {None}
 
 
 def test_the_first_failure_and_the_first_success_count_from_when_it_was_asked_for(fault: Row) -> None:

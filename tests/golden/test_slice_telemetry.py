@@ -86,6 +86,7 @@ def trial(place: int, case: str, samples: list[Row]) -> TrialLog:
         read_back(rows),
         samples,
         settings={"name": case},
+        system="kafka",
         slices=slices,
         others={"load": load, "logs": "01"},
     )

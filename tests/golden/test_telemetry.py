@@ -62,6 +62,7 @@ def looked_at() -> TrialLog:
         receives=read_back(sends),
         samples=samples,
         window=(seconds(START_S), seconds(END_S)),
+        system="kafka",
         others={"load": {"pacing": "closed", "producers": 2, "window": 1}},
     )
 
@@ -70,7 +71,9 @@ def looked_at() -> TrialLog:
 def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("telemetry")
     sends = [send(0, 0, 1000)]
-    write_run(folder, [looked_at(), TrialLog(sends=sends, receives=read_back(sends), round=1)])
+    write_run(
+        folder, [looked_at(), TrialLog(sends=sends, receives=read_back(sends), system="kafka", round=1)]
+    )
     analyse(folder)
     return folder
 

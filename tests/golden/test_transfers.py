@@ -54,7 +54,12 @@ def received() -> list[Row]:
 def transfers(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
     sent = [send(number, ms(10 * number), ms(10 * number + service_ms(number))) for number in range(2000)]
     trial = TrialLog(
-        sent, read_back(sent), samples=received(), window=(0, seconds(20)), others={"faults": STEPS}
+        sent,
+        read_back(sent),
+        system="kafka",
+        samples=received(),
+        window=(0, seconds(20)),
+        others={"faults": STEPS},
     )
     run = write_run(tmp_path_factory.mktemp("transfers") / "run", [trial])
     analyse(run)

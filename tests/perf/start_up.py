@@ -23,7 +23,8 @@ from bench.model import Cluster, Jit
 from bench.run import wiring
 from bench.run.cluster import LiveCluster, running
 from bench.run.compilers import Compilers
-from bench.scenario.schema import KafkaSpec, PulsarSpec
+from bench.scenario.system_spec import spec_of
+from bench.systems.registry import describe
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def main() -> None:
     parser.add_argument("--jit", type=Jit, nargs="+", default=[Jit.C1, Jit.DEFAULT])
     arguments = parser.parse_args()
     sandbox.enter()
-    layouts = {"kafka": dict(KafkaSpec().node_counts()), "pulsar": dict(PulsarSpec().node_counts())}
+    layouts = {name: spec_of(describe(name))().node_counts() for name in ("kafka", "pulsar")}
     starts = [
         asdict(start(name, nodes, jit))
         for _ in range(arguments.times)

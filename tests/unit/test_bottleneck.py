@@ -1,10 +1,12 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from bench.analysis.resources.bottleneck import Asked, bottleneck
 from bench.analysis.resources.telemetry import Used
-from bench.analysis.resources.usage import usage
+from bench.analysis.resources.usage import NodeLimits, usage
+from bench.systems.registry import describe
 
 IDLE = {
     "cpu_share": 0.3,
@@ -26,12 +28,32 @@ IDLE = {
 PLAIN = Asked()
 
 
+def limit(asked: Asked, changed: dict[str, Any]) -> dict[str, str]:
+    """What limited a trial like IDLE, with what its system's servers count and do."""
+    row = {**IDLE, **changed}
+    system = describe(row["system"])
+    logs = 1 if asked.logs is None and row["system"] == "kafka" else asked.logs
+    timers = {name: getattr(system, name) for name in ("request_timer", "fsync_timer", "fsync_wait")}
+    return bottleneck(row, replace(asked, logs=logs, **timers))
+
+
 def verdict(asked: Asked = PLAIN, **changed: Any) -> str:
-    return bottleneck({**IDLE, **changed}, asked)["bottleneck"]
+    return limit(asked, changed)["bottleneck"]
 
 
 def evidence(asked: Asked = PLAIN, **changed: Any) -> str:
-    return bottleneck({**IDLE, **changed}, asked)["bottleneck_evidence"]
+    return limit(asked, changed)["bottleneck_evidence"]
+
+
+def used(
+    rows: list[Used],
+    messages_per_s: float | None,
+    bytes_per_s: float | None,
+    links: dict[str, float] | None = None,
+) -> dict[str, object]:
+    """What a trial's telemetry says, of the system whose roles are there."""
+    system = "pulsar" if any(row.role == "bookie" for row in rows) else "kafka"
+    return usage(rows, messages_per_s, bytes_per_s, NodeLimits(links or {}, {}), describe(system))
 
 
 @pytest.mark.parametrize(
@@ -278,7 +300,7 @@ def test_what_a_send_does_not_wait_for_does_not_limit_it() -> None:
     unasked = Asked(waits=False)
 
     assert verdict(unasked, service_mean_ns=30_000, request_ns=1_900_000.0, flush_ns=90_000.0) == "unknown"
-    assert evidence(unasked) == "no send waited for the broker (acks=0); the cores were 60% busy"
+    assert evidence(unasked) == "no send waited for an acknowledgement; the cores were 60% busy"
     assert verdict(unasked, machine_cpu_share=0.99) == "cpu"
 
 
@@ -304,7 +326,7 @@ def test_who_keeps_no_messages_does_not_count_among_the_fsyncs() -> None:
         Used(0, "controller-1", "controller", "flush_s", 1.0),
     ]
 
-    found = usage(rows, 50.0, 50_000.0, {}, {})
+    found = used(rows, 50.0, 50_000.0)
 
     assert found["flushes_per_message"] == pytest.approx(2.0)
     assert found["flush_ns"] == pytest.approx(200_000)
@@ -321,13 +343,11 @@ def test_the_time_of_a_request_is_that_of_the_role_that_clients_wait_for() -> No
         Used(0, "broker-2", "broker", "request_s", 0.06),
     ]
 
-    assert usage(rows, 100.0, 1e5, {}, {})["request_ns"] == pytest.approx(1_200_000)
+    assert used(rows, 100.0, 1e5)["request_ns"] == pytest.approx(1_200_000)
 
 
 def test_without_throughput_nothing_is_given_for_each_message() -> None:
-    assert (
-        usage([Used(0, "broker-1", "broker", "cpu_s", 0.5)], 0.0, None, {}, {})["cpu_per_message_ns"] is None
-    )
+    assert used([Used(0, "broker-1", "broker", "cpu_s", 0.5)], 0.0, None)["cpu_per_message_ns"] is None
 
 
 def test_a_link_that_was_made_narrow_is_held_against_what_it_carries_then() -> None:
@@ -337,10 +357,10 @@ def test_a_link_that_was_made_narrow_is_held_against_what_it_carries_then() -> N
         Used(0, "machine", "machine", "net_link_bytes_per_s", 1.25e9),
     ]
 
-    assert usage(rows, 400.0, 4e5, {}, {})["network_share"] == pytest.approx(0.00072)
-    assert usage(rows, 400.0, 4e5, {"broker-2": 500_000.0}, {})["network_share"] == pytest.approx(0.96)
+    assert used(rows, 400.0, 4e5)["network_share"] == pytest.approx(0.00072)
+    assert used(rows, 400.0, 4e5, {"broker-2": 500_000.0})["network_share"] == pytest.approx(0.96)
     # More than 0.5 MB/s passed: the most of it to others, to whom the link is as wide as ever.
-    assert usage(rows, 400.0, 4e5, {"broker-1": 500_000.0}, {})["network_share"] == pytest.approx(0.00072)
+    assert used(rows, 400.0, 4e5, {"broker-1": 500_000.0})["network_share"] == pytest.approx(0.00072)
     assert evidence(Asked(narrowed=True), network_share=0.96) == (
         "a node moved 96% of what its link carries, which was made narrow"
     )
@@ -355,7 +375,7 @@ def test_what_the_suite_takes_is_not_others() -> None:
         Used(0, "suite 40", "suite", "cpu_s", 0.5),
     ]
 
-    found = usage(rows, None, None, {}, {})
+    found = used(rows, None, None)
 
     assert found["suite_cpu"] == pytest.approx(0.6)
     assert found["other_cpu"] == pytest.approx(0.3)
@@ -370,7 +390,7 @@ def test_an_application_is_no_server() -> None:
         Used(0, "producers", "client", "cpu_s", 0.1),
     ]
 
-    found = usage(rows, 1.0, 1000.0, {}, {})
+    found = used(rows, 1.0, 1000.0)
 
     assert (found["servers_cpu"], found["client_cpu"]) == (0.6, pytest.approx(0.6))
     assert found["network_bytes_per_byte"] == pytest.approx(3.0)
@@ -383,14 +403,14 @@ def test_what_scrapes_bring_is_no_traffic_of_messages() -> None:
         Used(0, "bookie-1", "bookie", "scraped_bytes", 58_000.0),
     ]
 
-    assert usage(rows, 1.0, 1000.0, {}, {})["network_bytes_per_byte"] == pytest.approx(4.0)
+    assert used(rows, 1.0, 1000.0)["network_bytes_per_byte"] == pytest.approx(4.0)
 
 
 def test_of_the_servers_bookies_keep_messages_where_there_are_some() -> None:
     broker, bookie = Used(0, "broker-1", "broker", "cpu_s", 0.6), Used(0, "bookie-1", "bookie", "cpu_s", 0.2)
 
-    assert usage([broker, bookie], None, None, {}, {})["keepers_cpu"] == pytest.approx(0.2)
-    assert usage([broker], None, None, {}, {})["keepers_cpu"] == pytest.approx(0.6)
+    assert used([broker, bookie], None, None)["keepers_cpu"] == pytest.approx(0.2)
+    assert used([broker], None, None)["keepers_cpu"] == pytest.approx(0.6)
 
 
 def test_messages_a_request_and_how_far_a_broker_is_from_the_mean() -> None:
@@ -402,7 +422,7 @@ def test_messages_a_request_and_how_far_a_broker_is_from_the_mean() -> None:
     ]
     rows.append(Used(0, "bookie-1", "bookie", "bytes_in", 5_000.0))
 
-    found = usage(rows, 300.0, 3e5, {}, {})
+    found = used(rows, 300.0, 3e5)
 
     assert found["messages_per_request"] == pytest.approx(5)
     assert found["broker_spread"] == pytest.approx(1)
@@ -411,4 +431,4 @@ def test_messages_a_request_and_how_far_a_broker_is_from_the_mean() -> None:
 def test_one_broker_is_the_mean_of_itself() -> None:
     rows = [Used(0, "broker-1", "broker", "bytes_in", 100.0)]
 
-    assert usage(rows, 300.0, 3e5, {}, {})["broker_spread"] is None
+    assert used(rows, 300.0, 3e5)["broker_spread"] is None

@@ -39,15 +39,15 @@ def test_the_highest_rate_that_passed_its_long_holds() -> None:
         hold(200, 30, "passed", 0.8),
     ]
 
-    rate, shares = highest_passed(rows)
+    rate, shares = highest_passed(rows, ["broker", "bookie"])
 
     assert rate == 200
     assert shares == {"broker": pytest.approx(0.75)}
 
 
 def test_without_a_passed_rate_or_a_look_there_is_no_share() -> None:
-    assert highest_passed([hold(100, 10, "failed", 0.4)]) == (None, {})
-    assert highest_passed([hold(100, 10, "passed", None)]) == (100, {})
+    assert highest_passed([hold(100, 10, "failed", 0.4)], ["broker"]) == (None, {})
+    assert highest_passed([hold(100, 10, "passed", None)], ["broker"]) == (100, {})
 
 
 def test_the_busiest_role_has_an_interval_over_starts() -> None:

@@ -4,6 +4,9 @@ import pytest
 
 from bench.sizing.capacity_prediction import HeldRate, predicted_capacities
 from bench.sizing.workload import Workload
+from bench.systems.registry import describe
+
+WORK = describe("kafka").work
 
 _IDLE, _MESSAGE, _BYTE, _COPY = 0.01, 0.0004, 2e-8, 0.0002
 """Cores an idle broker takes, CPU seconds of a message, of a byte, and of a copy beyond the first."""
@@ -43,7 +46,7 @@ def test_capacities_that_follow_the_model_are_predicted_exactly() -> None:
         f"{size} {copies} {nodes}": capacity(size, copies, nodes, 0.8) for size, copies, nodes in POINTS
     }
 
-    found = predicted_capacities("kafka", rates, measured)
+    found = predicted_capacities(rates, measured, WORK)
 
     assert [one.case for one in found] == list(measured)
     assert [one.error for one in found] == pytest.approx([0.0] * len(found), abs=1e-6)
@@ -61,7 +64,7 @@ def test_one_start_of_each_cluster_is_enough() -> None:
         if nodes != 5
     }
 
-    found = predicted_capacities("kafka", without_five, measured)
+    found = predicted_capacities(without_five, measured, WORK)
 
     assert [one.case for one in found] == list(measured)
 
@@ -79,7 +82,7 @@ def test_a_case_that_stops_earlier_than_the_others_is_predicted_too_high() -> No
     }
     measured["1000 1 2"] = capacity(*early, 0.5)
 
-    first, *_ = predicted_capacities("kafka", rates, measured)
+    first, *_ = predicted_capacities(rates, measured, WORK)
 
     assert first.case == "1000 1 2"
     assert first.error == pytest.approx((0.8 * 0.6 - 0.02) / (0.5 * 0.6 - 0.02) - 1)
@@ -88,5 +91,5 @@ def test_a_case_that_stops_earlier_than_the_others_is_predicted_too_high() -> No
 def test_nothing_is_predicted_where_the_others_can_not_tell_what_the_work_costs() -> None:
     one_size = [rate for nodes in (2, 3) for rate in held(1_000, 1, nodes, start=f"start {nodes}")]
 
-    assert predicted_capacities("kafka", one_size, {"1000 1 2": 100.0, "1000 1 3": 150.0}) == []
-    assert predicted_capacities("kafka", [], {"1000 1 2": 100.0}) == []
+    assert predicted_capacities(one_size, {"1000 1 2": 100.0, "1000 1 3": 150.0}, WORK) == []
+    assert predicted_capacities([], {"1000 1 2": 100.0}, WORK) == []

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from bench.sizing.cluster import COPIES, DISK_SPACE, NodeType, Requirement, SizeError, size
+from bench.sizing.cluster import COPIES, SizeError, size
+from bench.sizing.requirement import DISK_SPACE, NodeType, Requirement
 from bench.sizing.workload import Workload
 from tests.unit.test_demand import bookie_demand
 
@@ -27,7 +28,7 @@ def test_the_cpu_decides() -> None:
 
     n nodes idle at 0.02 cores each, and may use 0.6: n (0.6 - 0.02) >= 3.87, so n = 7, and one more that may fail.
     """
-    found = size("pulsar", "bookie", {"cpu_s": bookie_demand()}, REQUIREMENT, NODE)
+    found = size("bookie", {"cpu_s": bookie_demand()}, REQUIREMENT, NODE, stores=True)
 
     assert (found.nodes, found.likely, found.least, found.binding) == (8, 8, 8, "cpu_s")
     assert found.left["cpu_s"] == pytest.approx((3.87 + 7 * 0.02) / 7)
@@ -38,7 +39,7 @@ def test_the_disks_space_decides() -> None:
     """15,000 messages/s of 1,000 bytes, three copies, 10 days: 38.88 TB; 0.75 TB a node take 52, and one may fail."""
     wanted = replace(REQUIREMENT, retention_s=10 * 86_400.0)
 
-    found = size("pulsar", "bookie", {"cpu_s": bookie_demand()}, wanted, NODE)
+    found = size("bookie", {"cpu_s": bookie_demand()}, wanted, NODE, stores=True)
 
     assert (found.nodes, found.binding) == (53, DISK_SPACE)
     assert found.left[DISK_SPACE] == pytest.approx(38.88 / 52)
@@ -47,19 +48,19 @@ def test_the_disks_space_decides() -> None:
 def test_there_are_as_many_nodes_as_copies_and_those_that_may_fail() -> None:
     small = replace(REQUIREMENT, mean=Workload(300, 1_000, copies=3, groups=1), node_failures=2)
 
-    found = size("pulsar", "bookie", {"cpu_s": bookie_demand()}, small, NODE)
+    found = size("bookie", {"cpu_s": bookie_demand()}, small, NODE, stores=True)
 
     assert (found.nodes, found.binding) == (5, COPIES)
 
 
 def test_a_broker_of_pulsar_stores_nothing() -> None:
-    found = size("pulsar", "broker", {"cpu_s": bookie_demand()}, REQUIREMENT, NODE)
+    found = size("broker", {"cpu_s": bookie_demand()}, REQUIREMENT, NODE, stores=False)
 
     assert DISK_SPACE not in found.left
 
 
 def test_what_lies_far_from_what_was_measured_is_told() -> None:
-    found = size("pulsar", "bookie", {"cpu_s": bookie_demand()}, REQUIREMENT, NODE)
+    found = size("bookie", {"cpu_s": bookie_demand()}, REQUIREMENT, NODE, stores=True)
 
     assert found.outside == [
         "messages/s a node: 4,285.71 (measured: 166.667 to 666.667)",
@@ -69,7 +70,7 @@ def test_what_lies_far_from_what_was_measured_is_told() -> None:
 
 def test_nodes_that_are_busy_when_idle_are_never_enough() -> None:
     with pytest.raises(SizeError) as refused:
-        size("pulsar", "bookie", {"cpu_s": bookie_demand()}, REQUIREMENT, replace(NODE, cores=0.03))
+        size("bookie", {"cpu_s": bookie_demand()}, REQUIREMENT, replace(NODE, cores=0.03), stores=True)
     assert (refused.value.nodes, refused.value.resource) == (1_000, "cpu_s")
     assert refused.value.share == pytest.approx((3.87 + 1_000 * 0.02) / 30)
 

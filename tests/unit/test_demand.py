@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,11 +12,12 @@ import pytest
 
 from bench.sizing.demand import Demand, Observation, fit
 from bench.sizing.measured import MeasuredTrial, configuration_of, costs
-from bench.sizing.workload import READ, TAKEN_IN, TERMS, Workload
+from bench.sizing.workload import READ, TAKEN_IN, Term, Workload
+from bench.systems.registry import describe
 
 NODE, MESSAGE, BYTE, BATCH = 0.02, 40e-6, 3e-9, 90e-6
 """Cores of an idle node, and CPU seconds of a message, a byte and a batch."""
-BOOKIE = TERMS["pulsar", "bookie"]
+BOOKIE = describe("pulsar").work["bookie"]
 
 
 def true_use(workload: Workload, nodes: int) -> float:
@@ -169,9 +171,9 @@ def test_work_by_role() -> None:
     """A broker of Kafka takes in each message once, copies it to two others and hands it to two groups."""
     workload = Workload(1, 1, copies=3, groups=2)
 
-    assert [term.times(workload) for term in TERMS["kafka", "broker"]] == [1, 2, 2]
-    assert [term.times(workload) for term in TERMS["pulsar", "broker"]] == [1, 3, 2]
-    assert [term.times(workload) for term in TERMS["pulsar", "bookie"]] == [3]
+    assert [term.times(workload) for term in describe("kafka").work["broker"]] == [1, 2, 2]
+    assert [term.times(workload) for term in describe("pulsar").work["broker"]] == [1, 3, 2]
+    assert [term.times(workload) for term in describe("pulsar").work["bookie"]] == [3]
 
 
 def use_rows(numbers: list[int], metric: str = "cpu_s") -> list[dict[str, object]]:
@@ -190,8 +192,12 @@ def measured_trials(configuration: str = "") -> list[MeasuredTrial]:
     ]
 
 
+def work(system: str) -> Mapping[str, Sequence[Term]]:
+    return describe(system).work
+
+
 def test_costs_of_measured_trials() -> None:
-    (found,), refused = costs(measured_trials("acknowledged=from disk"), use_rows(list(range(48))))
+    (found,), refused = costs(measured_trials("acknowledged=from disk"), use_rows(list(range(48))), work)
 
     assert (found.system, found.configuration) == ("pulsar", "acknowledged=from disk")
     assert (found.role, found.resource) == ("bookie", "cpu_s")
@@ -200,7 +206,7 @@ def test_costs_of_measured_trials() -> None:
 
 
 def test_where_trials_tell_too_little_the_reason_is_told() -> None:
-    found, (refused,) = costs(measured_trials(), use_rows([0, 1, 12, 13]))
+    found, (refused,) = costs(measured_trials(), use_rows([0, 1, 12, 13]), work)
 
     assert found == []
     assert (refused.role, refused.resource) == ("bookie", "cpu_s")
@@ -208,16 +214,16 @@ def test_where_trials_tell_too_little_the_reason_is_told() -> None:
 
 
 def test_what_does_not_grow_with_work_has_no_cost() -> None:
-    assert costs(measured_trials(), use_rows(list(range(48)), "rss_bytes")) == ([], [])
+    assert costs(measured_trials(), use_rows(list(range(48)), "rss_bytes"), work) == ([], [])
 
 
 def test_a_trial_of_which_some_server_was_not_looked_at_does_not_count() -> None:
     rows = [row | {"nodes": 2} for row in use_rows(list(range(48)))]
 
-    assert costs(measured_trials(), rows) == ([], [])
+    assert costs(measured_trials(), rows, work) == ([], [])
 
 
 def test_what_is_no_input_names_a_configuration() -> None:
     settings = {"replicas": "3", "rate": "100", "acknowledged": "from disk", "acks": "all"}
 
-    assert configuration_of(settings) == "acknowledged=from disk acks=all"
+    assert configuration_of(settings, {"replicas"}) == "acknowledged=from disk acks=all"

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
-from bench.guarantee import Guarantee, guarantee
+from bench.guarantee import Guarantee
+from bench.systems.registry import describe
 
 
 def stated(system: str, settings: dict[str, Any], configuration: dict[str, Any] | None = None) -> Guarantee:
-    found = guarantee(system, settings, configuration or {})
+    found = describe(system).guarantee(settings, configuration or {})
     assert found is not None
     return found
 
@@ -198,7 +199,7 @@ def test_a_topic_that_does_not_say_has_the_replicas_that_the_suite_gives_it(
 
 
 def test_a_swept_setting_may_carry_its_owner() -> None:
-    assert guarantee("kafka", {"producer.acks": 0}, {}) == guarantee("kafka", {"acks": 0}, {})
+    assert stated("kafka", {"producer.acks": 0}) == stated("kafka", {"acks": 0})
 
 
 def test_servers_settings_count() -> None:
@@ -211,10 +212,10 @@ def test_servers_settings_count() -> None:
 
 @pytest.mark.parametrize(("system", "settings"), [("memory", {}), ("pulsar", {}), ("other", {"acks": 1})])
 def test_no_promise_is_made_up(system: str, settings: dict[str, Any]) -> None:
-    assert guarantee(system, settings, {}) is None
+    assert describe(system).guarantee(settings, {}) is None
 
 
 def test_nothing_is_said_of_copies_where_neither_replicas_nor_brokers_are_known() -> None:
-    assert guarantee("kafka", {}, {"partitions": 12}) is None
+    assert describe("kafka").guarantee({}, {"partitions": 12}) is None
     assert stated("kafka", {}, {"nodes": {"broker": 1}}).sentence.startswith("the only copy")
     assert stated("kafka", {"acks": 0}).nodes is None

@@ -5,7 +5,8 @@ import pytest
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Jit, Node
-from bench.systems.kafka import Kafka, ready
+from bench.systems.kafka import ready
+from bench.systems.kafka.system import Kafka
 from bench.systems.servers import Servers
 
 

@@ -41,7 +41,8 @@ from bench.load.schemas import RECEIVES, SENDS
 from bench.load.sender import Span
 from bench.load.vitals import Vitals
 from bench.model import NANOS, Cluster, Load, Pacing, Settings, Topic
-from bench.systems.memory import Fault, Faults, Memory, fault_of
+from bench.systems.memory.faults import Fault, Faults, fault_of
+from bench.systems.memory.system import Memory
 
 TOPIC = Topic("topic", 3)
 FAULTS: Settings = {

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from bench.errors import ClusterError
 from bench.load.payload import encoder
 from bench.model import Case, Cluster, Load, Outcome, Pacing, Scalar, Topic
-from bench.systems.memory import Fault, Faults, Memory, delay_ns_of, fault_of
-from bench.systems.memory.faults import identity
+from bench.systems.memory.faults import Fault, Faults, delay_ns_of, fault_of, identity
+from bench.systems.memory.system import Memory
 from bench.systems.protocols import NOT_GIVEN, Done, Received
 
 CLUSTER = Cluster("memory", "1", {})

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bench.sizing.cluster import NodeType, Requirement
-from bench.sizing.published_rules import partitions, published_for_kafka, published_for_pulsar
+from bench.sizing.published_rules import partitions
+from bench.sizing.requirement import NodeType, Requirement
 from bench.sizing.workload import Workload
+from bench.systems.kafka import published_rules as kafka_rules
+from bench.systems.pulsar import published_rules as pulsar_rules
 
 REQUIREMENT = Requirement(
     mean=Workload(messages_per_s=10_000, message_bytes=1_000, copies=3, groups=2),
@@ -22,7 +24,7 @@ NODE = NodeType(cores=2, network=125e6, disk_write=200e6, disk=1e12)
 
 
 def nodes(requirement: Requirement, node: NodeType) -> list[int]:
-    return [one.number for one in published_for_kafka(requirement, node)]
+    return [one.number for one in kafka_rules.published_rules(requirement, node)]
 
 
 def test_bytes_and_cores_that_rules_ask_for() -> None:
@@ -63,7 +65,9 @@ def test_redpandas_own_example() -> None:
         utilisation=1.0,
     )
 
-    by_rule = {one.rule: one.number for one in published_for_kafka(example, replace(NODE, network=45e6))}
+    by_rule = {
+        one.rule: one.number for one in kafka_rules.published_rules(example, replace(NODE, network=45e6))
+    }
     assert by_rule["Redpanda, for its own brokers"] == 5
 
 
@@ -71,7 +75,9 @@ def test_alibabas_own_factor_is_the_utilisation() -> None:
     """1,000 MB/s, three copies, two groups: 1,000 x 7 x 2 / 400 = 35, the 2 being half of the bandwidth left free."""
     large = replace(REQUIREMENT, mean=replace(REQUIREMENT.mean, messages_per_s=1e6 / 3), node_failures=0)
 
-    by_rule = {one.rule: one.number for one in published_for_kafka(replace(large, utilisation=0.5), NODE)}
+    by_rule = {
+        one.rule: one.number for one in kafka_rules.published_rules(replace(large, utilisation=0.5), NODE)
+    }
     assert by_rule["Alibaba Cloud, for Confluent's platform"] == 35
 
 
@@ -83,7 +89,7 @@ def test_rules_for_pulsar() -> None:
     """
     stored = replace(REQUIREMENT, retention_s=10 * 86_400.0)
 
-    assert [(one.number, one.unit) for one in published_for_pulsar(stored, NODE)] == [
+    assert [(one.number, one.unit) for one in pulsar_rules.published_rules(stored, NODE)] == [
         (1, "compute unit"),
         (19, "broker"),
         (53, "bookie"),
@@ -96,7 +102,7 @@ def test_compute_units_count_the_larger_of_what_comes_in_and_goes_out() -> None:
     read = replace(REQUIREMENT, mean=replace(mean, groups=10))
     written = replace(REQUIREMENT, mean=replace(mean, groups=0, message_bytes=10_000))
 
-    assert [published_for_pulsar(one, NODE)[0].number for one in (read, written)] == [4, 10]
+    assert [pulsar_rules.published_rules(one, NODE)[0].number for one in (read, written)] == [4, 10]
 
 
 def test_the_slower_side_of_a_partition_decides() -> None:

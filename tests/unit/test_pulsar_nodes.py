@@ -5,7 +5,8 @@ import pytest
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Jit, Node, of_role
-from bench.systems.pulsar import Pulsar, ready
+from bench.systems.pulsar import ready
+from bench.systems.pulsar.system import Pulsar
 from bench.systems.servers import Servers
 
 SHIPPED = {

@@ -55,7 +55,7 @@ STEPS = [
 
 
 def test_every_kind_of_step_is_told_in_words() -> None:
-    told = {step.term: step.text for step in faults.steps({"faults": STEPS})}
+    told = {step.term: step.text for step in faults.steps({"case": {"system": "pulsar"}, "faults": STEPS})}
 
     assert told == {
         "both killed (after 80,000 acknowledged sends)": "bookie-1 ended with status -9. bookie-1 started again.",

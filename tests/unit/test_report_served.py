@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.report.sections.served import told
+from bench.report.sections.served import layout_changes
 
 SECOND = 1_000_000_000
 FIRST, SECOND_HOME = ["b1", "b2"], ["b1", "b3"]
@@ -27,7 +27,7 @@ def pulsar(
 
 
 def said(history: list[dict[str, Any]]) -> list[str]:
-    return [f"{fact.term}: {fact.text}" for fact in told(history, 0)]
+    return [f"{fact.term}: {fact.text}" for fact in layout_changes(history, 0, "ledger")]
 
 
 def test_a_leader_is_told_as_far_as_it_told_itself() -> None:

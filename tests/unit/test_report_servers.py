@@ -100,18 +100,20 @@ def test_for_how_long_a_broker_does_not_look_for_messages_is_as_read_back(
 ) -> None:
     told = {"broker": {"managedLedgerNewEntriesCheckDelayInMillis": delay} if delay else {}}
 
-    sentence = servers.new_messages(changed(found, "pulsar", effective={"roles": told}))
+    sentence = servers.delivery_remark(changed(found, "pulsar", effective={"roles": told}))
 
     assert said in sentence
     assert bool(sentence) == bool(said)
 
 
 def test_a_producer_without_idempotence_is_named(found: Results) -> None:
-    assert servers.unguarded(changed(found, "kafka", effective={"producer": {"enable.idempotence": False}}))
-    assert not servers.unguarded(
+    assert servers.duplicates_remark(
+        changed(found, "kafka", effective={"producer": {"enable.idempotence": False}})
+    )
+    assert not servers.duplicates_remark(
         changed(found, "kafka", effective={"producer": {"enable.idempotence": True}})
     )
-    assert not servers.unguarded(changed(found, "kafka", effective=None))
+    assert not servers.duplicates_remark(changed(found, "kafka", effective=None))
 
 
 def test_a_time_among_what_never_came_is_never_and_one_that_was_not_measured_is_nothing(

@@ -187,8 +187,7 @@ def test_an_override_reaches_names_with_dots_of_their_own(tmp_path: Path) -> Non
 
     loaded = load(file, overrides=["systems.kafka.topic.min.insync.replicas=2", "load.producers=10"])
 
-    assert loaded.scenario.systems.kafka is not None
-    assert loaded.scenario.systems.kafka.topic["min.insync.replicas"] == 2
+    assert loaded.scenario.systems.chosen()["kafka"].topic["min.insync.replicas"] == 2
     assert loaded.scenario.load.producers == 10
 
 

@@ -20,7 +20,8 @@ from bench.model import Scalar
 from bench.report import results
 from bench.report.pages import size as page
 from bench.run.sizing import sizing
-from bench.sizing.cluster import COPIES, LIMITED
+from bench.sizing.cluster import COPIES
+from bench.sizing.requirement import LIMITED
 from bench.sizing.workload import Workload
 from tests.eventlog import TrialLog, write_run
 from tests.unit.test_demand import true_use

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from bench.analysis.account.slowdown import slowdowns
 from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
-from bench.model import KEEPERS
+from bench.systems.registry import STORAGE_ROLES
 
 Row = dict[str, object]
 
@@ -81,7 +81,7 @@ def _times(log: EventLog, messages: DataFrame, trials: Iterable[TrialRecord]) ->
 def _received(stepped: DataFrame, trials: Sequence[int]) -> dict[int, list[Any]]:
     """Return by trial what came over the network to the nodes that keep messages, look by look."""
     found: dict[int, list[Any]] = {}
-    of_keepers = F.col("role").isin(*KEEPERS) & (F.col("metric") == _RECEIVED)
+    of_keepers = F.col("role").isin(*STORAGE_ROLES) & (F.col("metric") == _RECEIVED)
     for row in (
         stepped.where(F.col("trial").isin(*trials) & of_keepers & F.col("grown").isNotNull())
         .select("trial", "at_ns", "role", "grown", "took_ns")
@@ -96,7 +96,7 @@ def _copied(looks: Sequence[Any], trial: TrialRecord, step: Mapping[str, Any], f
 
     Not less than 0. Whatever looks overlap the step count whole, in both. None where either was not seen.
     """
-    role = next((role for role in KEEPERS if any(look["role"] == role for look in looks)), None)
+    role = trial.case.description.storage_role
     if trial.window is None or step["effect_ns"] is None:
         return None
     asked_ns, done_ns = step["asked_ns"] - first_ns, step["effect_ns"] - first_ns

@@ -17,10 +17,10 @@ from bench.analysis.cases import case_rows
 from bench.analysis.exchange.omb import PERIOD_S, PERIODS
 from bench.analysis.folder import TrialRecord, read_model
 from bench.errors import EventLogError
+from bench.systems.registry import INSTALLED
 
 Row = dict[str, Any]
 
-_SYSTEMS = ("kafka", "pulsar")
 _POINTS = {
     "mean": "Avg",
     "p50": "50pct",
@@ -173,7 +173,7 @@ def _part(told: Mapping[str, int], *names: str) -> dict[str, int]:
 def _system(driver: str) -> str:
     words = driver.lower()
     return next(
-        (system for system in _SYSTEMS if system in words), words.split(maxsplit=1)[0] if words else "other"
+        (system for system in INSTALLED if system in words), words.split(maxsplit=1)[0] if words else "other"
     )
 
 

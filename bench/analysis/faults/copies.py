@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bench.healing import healed_ns
-from bench.model import server_of
+from bench.systems.layout import PartitionLayout, partition_layout
 
 Step = Mapping[str, Any]
 Changes = Sequence[Mapping[str, Any]]
-Known = Mapping[int, Mapping[str, Any]]
+Known = Mapping[int, PartitionLayout]
 Copy = tuple[int, str]
 """A partition, and a node that keeps a copy of it."""
 
@@ -25,10 +25,10 @@ class Back(NamedTuple):
 def back(changes: Changes, steps: Sequence[Step], fault: Step, until_ns: int) -> Back | None:
     """Tell when the copies that a fault took away were there again; None if never, or where nothing can be said.
 
-    Kafka: the copies on the struck nodes while these are away, and those that left the replicas in sync before
-    `until_ns` (when the next fault was asked for). Pulsar: what lies of a ledger on struck nodes that are away. A node
-    is away until it is healed, by itself or with all of them. Of bookies that a fault left running nobody can say when
-    others had given them up: only that what lay on them was copied elsewhere, where it was.
+    Of whole logs: the copies on the struck nodes while these are away, and those that left the replicas in sync before
+    `until_ns` (when the next fault was asked for). Of segments: what lies of them on struck nodes that are away. A node
+    is away until it is healed, by itself or with all of them. Of nodes with segments that a fault left running nobody
+    can say when others had given them up: only that what lay on them was copied elsewhere, where it was.
     """
     asked_ns: int = fault["asked_ns"]
     states = list(_states(changes))
@@ -89,7 +89,7 @@ def moves(changes: Changes) -> int | None:
     served: dict[int, str] = {}
     for _, known in _states(changes):
         for number, one in known.items():
-            if server := server_of(one):
+            if server := one.server:
                 count += served.get(number, server) != server
                 served[number] = server
     return count if any(change["partitions"] for change in changes) else None
@@ -106,21 +106,18 @@ def short_of(changes: Changes, stall: Mapping[str, Any]) -> int | None:
     known = states[-1][1]
     left = [
         end - entry - 1
-        for partition, ledger, entry in stall["at"]
-        if (end := _fragment_end(known.get(partition, {}), ledger, entry)) is not None
+        for partition, segment, entry in stall["at"]
+        if (end := _fragment_end(known.get(partition), segment, entry)) is not None
     ]
     return sum(left) if left else None
 
 
-def _fragment_end(layout: Mapping[str, Any], ledger: int, entry: int) -> int | None:
+def _fragment_end(layout: PartitionLayout | None, segment: int, entry: int) -> int | None:
     """Return the first entry of the fragment that comes after the one an entry lies in; None where there is none."""
-    segments = [
-        first
-        for one in layout.get("ledgers") or ()
-        if one["ledger"] == ledger
-        for first, _ in one["segments"]
+    firsts = [
+        first for one in (layout and layout.segments) or () if one.number == segment for first, _ in one.spans
     ]
-    return min((first for first in segments if first > entry), default=None)
+    return min((first for first in firsts if first > entry), default=None)
 
 
 def _healed(steps: Sequence[Step], fault: Step) -> dict[str, int | None]:
@@ -131,14 +128,16 @@ def _healed(steps: Sequence[Step], fault: Step) -> dict[str, int | None]:
 
 
 def _running(states: Sequence[tuple[int, Known]], fault: Step) -> bool:
-    """Whether ledgers lie on nodes that a fault left running: then ensembles do not tell when these were missed."""
-    return not fault.get("away") and any("ledgers" in one for _, known in states for one in known.values())
+    """Whether segments lie on nodes that a fault left running: then layouts do not tell when these were missed."""
+    layouts = (one for _, known in states for one in known.values())
+    return not fault.get("away") and any(one.segments is not None for one in layouts)
 
 
 def _states(changes: Changes) -> Iterator[tuple[int, Known]]:
-    known: dict[int, Mapping[str, Any]] = {}
+    known: dict[int, PartitionLayout] = {}
     for change in changes:
-        known = {**known, **{int(one["partition"]): one for one in change["partitions"]}}
+        layouts = map(partition_layout, change["partitions"])
+        known = {**known, **{one.partition: one for one in layouts}}
         if known:  # the last look may have been the only one, and nobody told anything
             yield int(change["at_ns"]), known
 
@@ -149,12 +148,9 @@ def _at(states: Sequence[tuple[int, Known]], now_ns: int) -> Known | None:
 
 
 def _keepers(states: Sequence[tuple[int, Known]]) -> set[Copy]:
-    """Return every replica of Kafka's that was ever in sync."""
+    """Return every replica of a whole log that was ever in sync."""
     return {
-        (number, node)
-        for _, known in states
-        for number, one in known.items()
-        for node in one.get("in_sync", ())
+        (number, node) for _, known in states for number, one in known.items() for node in one.in_sync or ()
     }
 
 
@@ -163,8 +159,8 @@ def _fallen_behind(before: Known, known: Known) -> set[Copy]:
     return {
         (number, node)
         for number, one in before.items()
-        for node in one.get("in_sync", ())
-        if node not in known[number]["in_sync"]
+        for node in one.in_sync or ()
+        if node not in (known[number].in_sync or ())
     }
 
 
@@ -174,9 +170,9 @@ def _kept(away: set[str], known: Known, keepers: set[Copy]) -> set[Copy]:
     stored = {
         (number, node)
         for number, one in known.items()
-        for ledger in one.get("ledgers", ())
-        for _, bookies in ledger["segments"]
-        for node in bookies
+        for segment in one.segments or ()
+        for _, nodes in segment.spans
+        for node in nodes
         if node in away
     }
     return replicas | stored

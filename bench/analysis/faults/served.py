@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from bench.analysis.folder import TrialRecord
-from bench.model import server_of
+from bench.systems.layout import Segment, partition_layout
 
 Row = dict[str, object]
 
@@ -39,10 +39,10 @@ def unstruck_partitions(trials: Iterable[TrialRecord]) -> list[tuple[int, int, i
 def _servers(changes: Iterable[Mapping[str, Any]], until_ns: int) -> dict[int, str | None]:
     """Return who was seen last to serve each partition until then."""
     return {
-        one["partition"]: server_of(one)
+        one.partition: one.server
         for change in changes
         if change["at_ns"] <= until_ns
-        for one in change["partitions"]
+        for one in map(partition_layout, change["partitions"])
     }
 
 
@@ -54,7 +54,7 @@ def moved_ns(
     None where it never was: who served it at first is no change.
     """
     seen = [
-        (change["at_ns"], server_of(one))
+        (change["at_ns"], partition_layout(one).server)
         for change in changes
         for one in change["partitions"]
         if one["partition"] == partition
@@ -68,20 +68,20 @@ def moved_ns(
 
 
 def _row(partition: Mapping[str, Any]) -> Row:
-    kept = partition.get("in_sync")
+    layout = partition_layout(partition)
     return {
-        "partition": partition["partition"],
-        "served_by": server_of(partition),
-        "in_sync": None if kept is None else " ".join(kept),
-        "epoch": partition.get("epoch"),
-        "high_watermark": partition.get("high_watermark"),
-        "ledgers": _ledgers(partition["ledgers"]) if "ledgers" in partition else None,
+        "partition": layout.partition,
+        "served_by": layout.server,
+        "in_sync": None if layout.in_sync is None else " ".join(layout.in_sync),
+        "epoch": layout.epoch,
+        "high_watermark": layout.high_watermark,
+        "segments": None if layout.segments is None else _segments(layout.segments),
     }
 
 
-def _ledgers(ledgers: Iterable[Mapping[str, Any]]) -> str:
-    """Write ledgers with their segments, as `12: 0 bookie-1/bookie-2, 4711 bookie-1/bookie-3`."""
+def _segments(segments: Iterable[Segment]) -> str:
+    """Write segments with their spans, as `12: 0 node-1/node-2, 4711 node-1/node-3`."""
     return "; ".join(
-        f"{one['ledger']}: " + ", ".join(f"{first} {'/'.join(bookies)}" for first, bookies in one["segments"])
-        for one in ledgers
+        f"{one.number}: " + ", ".join(f"{first} {'/'.join(nodes)}" for first, nodes in one.spans)
+        for one in segments
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from bench import numbers
 from bench.model import BUSY, NANOS
+from bench.systems.description import EXACT, FsyncWait, Timer
 
 Row = Mapping[str, Any]
 
@@ -22,13 +23,9 @@ _BOTH = 1.5
 _IN_TURN = 1.1
 """Work of one thread after the other keeps as many cores busy as sends are open; so much more is something else."""
 _HIDDEN = 1.1
-"""No send waits for fsyncs that take so many times its own time: others acknowledge it, as of a slow bookie."""
+"""No send waits for fsyncs that take so many times its own time: others acknowledge it, as of a slow node."""
 _OFTEN = 0.25
 """Fsyncs that sends wait for, for `_MOST` of their time, are under way for more than this share of the window."""
-_ROUNDED_NS = 500_000
-"""Kafka counts requests in whole milliseconds, rounded: a mean may be so much too long. Pulsar cuts off."""
-_CUT_NS = 1_000_000
-"""Bookies count an fsync in whole milliseconds, cut off: a mean may be so much too short."""
 _KEPT = 0.98
 """An open loop that reached this share of its rate kept its pace."""
 _EACH = {1: "one fsync", 2: "each of two fsyncs in a row that it waits for"}
@@ -47,9 +44,10 @@ class Asked:
 
     `rate` is what an open loop asked for over its window; in a closed one `open_sends` are under way at a time. A send
     that `waits` is over when it is acknowledged, so many copies made `in_turn`. Of what the nodes that keep messages
-    do for it, the share `beside` is done at the same time, or after the acknowledgement. A node keeps so many of the
-    topic's `logs`, at most. Under faults (`broken`) no one thing limits the whole window. Some nodes' links were
-    `narrowed`.
+    do for it, the share `beside` is done at the same time, or after the acknowledgement. A node syncs so many of the
+    topic's `logs` one by one, at most; None where all go through one journal. Timers say how exactly servers counted
+    requests and fsyncs, `fsync_wait` for which fsyncs a send waits. Under faults (`broken`) no one thing limits the
+    whole window. Some nodes' links were `narrowed`.
     """
 
     rate: float | None = None
@@ -57,7 +55,10 @@ class Asked:
     waits: bool = True
     in_turn: int = 2
     beside: float = 0.0
-    logs: int = 1
+    logs: int | None = None
+    request_timer: Timer = EXACT
+    fsync_timer: Timer = EXACT
+    fsync_wait: FsyncWait = FsyncWait.EACH_COPY
     narrowed: bool = False
     broken: bool = False
 
@@ -85,11 +86,11 @@ def _limits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
         yield NETWORK, f"a node moved {row['network_share']:.0%} of what its link carries{_narrowed(asked)}"
     if asked.rate is not None and (row.get("throughput_msgs_per_s") or 0) >= _KEPT * asked.rate:
         yield NONE, f"the rate asked for was reached; {_cores(row)}"
-    if row["system"] == "kafka" and _at_least(row, "flush_share", BUSY * asked.logs):
+    if asked.logs is not None and _at_least(row, "flush_share", BUSY * asked.logs):
         share = row["flush_share"] / asked.logs
         yield DISK, f"a node was syncing each of its logs {share:.0%} of the time"
     if not asked.waits:
-        yield UNKNOWN, f"no send waited for the broker (acks=0); {_cores(row)}"
+        yield UNKNOWN, f"no send waited for an acknowledgement; {_cores(row)}"
     yield from _waits(row, asked)
 
 
@@ -109,10 +110,10 @@ def _waits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
         yield from _few_open(row, asked)
         yield UNKNOWN, f"no time of a send is known; {_cores(row)}"
         return
-    or_more, too_long_ns = (" or more", 0) if row["system"] == "pulsar" else ("", _ROUNDED_NS)
+    or_more = " or more" if asked.request_timer.too_short_ns else ""
     in_broker = "an unknown time" if request_ns is None else f"{numbers.duration(request_ns)}{or_more}"
     passed = f"of {numbers.duration(mean_ns)} that a send took on average, {in_broker} passed in the broker"
-    least_ns, most_ns = _fsync_ns(row)
+    least_ns, most_ns = _fsync_ns(row, asked.fsync_timer)
     if _synced(row, asked, least_ns) and least_ns <= _HIDDEN * mean_ns:
         more = "" if least_ns == most_ns else " or more"
         yield (
@@ -124,7 +125,7 @@ def _waits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
     if reach_ns >= least_ns and _synced(row, asked, reach_ns):
         spread = f"{numbers.duration(least_ns)} to {numbers.duration(most_ns)}"
         yield UNKNOWN, f"{passed}; one fsync took {spread}, which may be most of it"
-    mostly = request_ns is not None and request_ns >= _MOST * mean_ns + too_long_ns
+    mostly = request_ns is not None and request_ns >= _MOST * mean_ns + asked.request_timer.too_long_ns
     yield BROKER if mostly else UNKNOWN, f"{passed}; {_cores(row)}"
 
 
@@ -149,17 +150,17 @@ def _few_open(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
         yield CPU, f"{work}, and {waited}: {_who(row)}"
 
 
-def _fsync_ns(row: Row) -> tuple[float, float]:
+def _fsync_ns(row: Row, timer: Timer) -> tuple[float, float]:
     """How long one fsync took on average, at least and at most; 0 where nobody counted any."""
     counted_ns = row.get("flush_ns")
     if counted_ns is None:
         return 0.0, 0.0
-    if row["system"] != "pulsar":
+    if not timer.too_short_ns:
         return counted_ns, counted_ns
     if row.get("fsync_ns") is not None:  # behind a gate, where each is timed
         known_ns = max(counted_ns, row["fsync_ns"])
         return known_ns, known_ns
-    bounds_ns = (counted_ns + _CUT_NS, row.get("flush_most_ns") or math.inf)
+    bounds_ns = (counted_ns + timer.too_short_ns, row.get("flush_most_ns") or math.inf)
     return counted_ns, max(counted_ns, min(bounds_ns))
 
 
@@ -173,10 +174,10 @@ def _synced(row: Row, asked: Asked, fsync_ns: float) -> bool:
 def _in_a_row(row: Row, asked: Asked, fsync_ns: float) -> int:
     """How many fsyncs a send waits for, one after the other.
 
-    Kafka's followers fetch what their leader has synced. A bookie whose fsyncs follow one another syncs what came
-    meanwhile by the next one: a send waits for the one under way, and for its own.
+    Where copies are made one after the other, each node syncs what the one before has synced. A journal whose fsyncs
+    follow one another syncs what came meanwhile by the next one: a send waits for the one under way, and for its own.
     """
-    if row["system"] == "kafka":
+    if asked.fsync_wait is FsyncWait.EACH_COPY:
         return 2 if asked.in_turn > 1 and _at_least(row, "flushes_per_message", _BOTH) else 1
     share, counted_ns = row.get("flush_share") or 0.0, row.get("flush_ns")
     return 2 if counted_ns and share * fsync_ns / counted_ns >= BUSY else 1

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from bench.analysis.folder import TrialRecord
-from bench.guarantee import copies, guarantee
 from bench.sizing.measured import MeasuredTrial, configuration_of, costs
 from bench.sizing.workload import Workload
+from bench.systems.registry import describe
 
 Row = Mapping[str, Any]
 
@@ -25,7 +25,7 @@ def cost_rows(
 
     There are none of runs in which something breaks.
     """
-    models, _ = costs(measured_trials(trials, rows, use), use)
+    models, _ = costs(measured_trials(trials, rows, use), use, lambda system: describe(system).work)
     for fitted in models:
         residuals = fitted.demand.residuals
         sizes = np.abs(fitted.demand.errors)
@@ -64,23 +64,27 @@ def measured_trials(
     }
     if any(trial.broken for trial in trials):
         return []
-    requests = {row["trial"]: row for row in use if (row["role"], row["metric"]) == ("broker", "requests")}
+    requests = {(row["trial"], row["role"]): row for row in use if row["metric"] == "requests"}
     return [
         measured
         for trial in trials
         if trial.trial in valid and trial.open_loop
-        if (measured := _measured(trial, valid[trial.trial], requests.get(trial.trial)))
+        if (
+            measured := _measured(
+                trial, valid[trial.trial], requests.get((trial.trial, trial.case.description.front_role))
+            )
+        )
     ]
 
 
 def _measured(trial: TrialRecord, messages_per_s: float, requests: Row | None) -> MeasuredTrial | None:
     """Describe a trial; None where it can't be told how many messages went in a batch.
 
-    Producers send a batch as one request, and brokers count these. With one send open at a time each goes alone.
+    Producers send a batch as one request, and servers count these. With one send open at a time each goes alone.
     """
     case = trial.case
-    nodes = {role: int(count) for role, count in case.configuration.get("nodes", {}).items()}
-    if requests and requests["value"] and requests["nodes"] == nodes.get("broker"):
+    nodes = case.nodes
+    if requests and requests["value"] and requests["nodes"] == nodes.get(case.description.front_role):
         batch = _batch(messages_per_s / requests["value"])
     elif trial.load.window == 1:
         batch = 1.0
@@ -90,17 +94,17 @@ def _measured(trial: TrialRecord, messages_per_s: float, requests: Row | None) -
         number=trial.trial,
         system=case.system,
         case=case.name,
-        configuration=configuration_of(trial.settings),
+        configuration=configuration_of(trial.settings, case.description.model_inputs),
         start=f"round {trial.round}",
         workload=Workload(
             messages_per_s=messages_per_s,
             message_bytes=trial.load.message_bytes or 0,
-            copies=copies(case.system, trial.configured, nodes.get("broker", 1)),
+            copies=case.copies,
             groups=trial.load.consumers or 0,
             batch=batch,
         ),
         nodes=nodes,
-        guarantee=guarantee(case.system, case.settings, case.configuration),
+        guarantee=case.guarantee,
     )
 
 

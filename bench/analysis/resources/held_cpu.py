@@ -10,9 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from bench.analysis.folder import Held, NodeSizeRecord, TrialRecord
 from bench.analysis.resources.telemetry import NO_SERVERS
 from bench.model import NANOS
-
-_ROLES = ("broker", "bookie")
-"""Roles whose share of the CPU the table `holds` has."""
+from bench.systems.registry import WORKING_ROLES
 
 
 def held_cpu(samples: DataFrame, trials: Iterable[TrialRecord]) -> dict[Held, dict[str, float]]:
@@ -45,7 +43,7 @@ def held_cpu(samples: DataFrame, trials: Iterable[TrialRecord]) -> dict[Held, di
 def _by_role(cpu_s: Mapping[str, float], size: NodeSizeRecord, load_ns: int) -> dict[str, float]:
     """Return each role's share by its column; `cpu_s` are CPU seconds by node."""
     shares = {}
-    for role in _ROLES:
+    for role in WORKING_ROLES:
         cores = {node: got for node, got in size.cores.items() if node.rpartition("-")[0] == role}
         if cores and cores.keys() <= cpu_s.keys():
             used_s = sum(cpu_s[node] for node in cores)

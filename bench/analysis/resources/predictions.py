@@ -8,11 +8,11 @@ from typing import Any
 
 from bench.analysis.folder import TrialRecord
 from bench.capacity.judgement import HoldVerdict
-from bench.guarantee import copies
 from bench.sizing.busy_share import weighted_shares
 from bench.sizing.capacity_prediction import HeldRate, predicted_capacities
 from bench.sizing.measured import configuration_of
-from bench.sizing.workload import TERMS, Workload
+from bench.sizing.workload import Workload
+from bench.systems.registry import describe
 
 Row = Mapping[str, Any]
 
@@ -28,12 +28,12 @@ def prediction_rows(
     groups: dict[tuple[str, str], list[TrialRecord]] = {}
     for trial in trials:
         if trial.trial in valid and trial.holds:
-            groups.setdefault((trial.case.system, configuration_of(trial.settings)), []).append(trial)
+            groups.setdefault(_configuration(trial), []).append(trial)
     measured = {row["case"]: _middle(row) for row in capacities}
     for (system, configuration), own in groups.items():
         names = dict.fromkeys(trial.case.name for trial in own)
         known = {name: rate for name in names if (rate := measured.get(name))}
-        for one in predicted_capacities(system, list(_held(own, holds)), known):
+        for one in predicted_capacities(list(_held(own, holds)), known, describe(system).work):
             yield {
                 "system": system,
                 "case": one.case,
@@ -43,6 +43,11 @@ def prediction_rows(
                 "measured": one.measured,
                 "predicted": one.predicted,
             }
+
+
+def _configuration(trial: TrialRecord) -> tuple[str, str]:
+    case = trial.case
+    return case.system, configuration_of(trial.settings, case.description.model_inputs)
 
 
 def _middle(capacity: Row) -> float | None:
@@ -64,18 +69,17 @@ def _held(trials: Iterable[TrialRecord], holds: Iterable[Row]) -> Iterator[HeldR
 def _held_rate(trial: TrialRecord, repeated: Sequence[Row]) -> HeldRate:
     """Return a rate that passed, of all holds at it: the last one's verdict is of them together."""
     case, cores, hold = trial.case, _cores(trial), repeated[-1]
-    shares = weighted_shares(repeated)
-    nodes = {role: int(count) for role, count in case.configuration.get("nodes", {}).items()}
+    shares = weighted_shares(repeated, case.description.work)
     return HeldRate(
         case=case.name,
         start=trial.logs or f"trial {trial.trial}",
         workload=Workload(
             messages_per_s=hold["rate"],
             message_bytes=trial.load.message_bytes or 0,
-            copies=copies(case.system, trial.configured, nodes.get("broker", 1)),
+            copies=case.copies,
             groups=trial.load.consumers or 0,
         ),
-        nodes=nodes,
+        nodes=case.nodes,
         cores=cores,
         cpu_shares={role: share for role, share in shares.items() if role in cores},
         confirms=bool(hold["confirms"]),
@@ -87,6 +91,6 @@ def _cores(trial: TrialRecord) -> dict[str, float]:
     cores: dict[str, float] = {}
     for node, got in (trial.node_size.cores if trial.node_size else {}).items():
         role = node.rpartition("-")[0]
-        if (trial.case.system, role) in TERMS:
+        if role in trial.case.description.work:
             cores[role] = cores.get(role, 0.0) + got
     return cores

@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from bench.analysis.resources.telemetry import CLIENTS, MACHINE, NO_SERVERS, Used
-from bench.model import BROKER_SPREAD, KEEPERS, NANOS, REQUEST_MESSAGES
+from bench.model import BROKER_SPREAD, NANOS, REQUEST_MESSAGES
+from bench.systems.description import Description
 
 Row = dict[str, object]
 
 _SUITE = "suite"
-_FRONT = "broker"
-"""The role that clients wait for: it waits for the others itself."""
 _MOVED = {"net_in_bytes", "net_out_bytes"}
 _OVER = 1.1
 """So much more than its rate a narrow link may seem to have carried, for its packets' heads and the window's ends."""
 _CONSUMERS = "consumers"
 
 
+class NodeLimits(NamedTuple):
+    """What nodes got less of than the machine has, by node.
+
+    `links`: bytes a second that a link carries, of those that were made narrow; `cores`: of those with a quota.
+    """
+
+    links: Mapping[str, float]
+    cores: Mapping[str, float]
+
+
 def usage(
     rows: Sequence[Used],
     messages_per_s: float | None,
     bytes_per_s: float | None,
-    links: Mapping[str, float],
-    cores: Mapping[str, float],
+    limits: NodeLimits,
+    system: Description,
 ) -> Row:
     """Return the columns of results/trials that telemetry gives (docs/results.md); none without samples.
 
-    `links` has the bytes a second that a node's link carries, of those that were made narrow; `cores` what a node gets
-    of the CPU, of those with a quota.
+    `system` names the roles that keep messages and that clients wait for.
     """
     if not rows:
         return {}
@@ -36,19 +45,19 @@ def usage(
     servers = _servers(rows)
     client = [row for row in rows if row.role in CLIENTS]
     suite = [row for row in rows if row.role == _SUITE]
-    keepers = _keepers(servers)
+    keepers = [row for row in servers if row.role == system.storage_role]
     flushes, flush_s = _sum(keepers, "flushes"), _sum(keepers, "flush_s")
     flushing = sum(row.metric == "flushes" and row.value > 0 for row in keepers)
     cpu = _sum(servers, "cpu_s")
     client_cpu, suite_cpu = _sum(client, "cpu_s"), _sum(suite, "cpu_s")
     busy = _sum((row for row in rows if row.role == MACHINE), "cpu_busy_s", "cpu_steal_s")
     moved = _sum(servers, "net_in_bytes", "net_out_bytes")
-    front = [row for row in servers if row.role == _FRONT]
+    front = [row for row in servers if row.role == system.front_role]
     return {
         "machine_cpu_share": _ratio(busy, machine.get("cores")),
         "machine_disk_share": machine.get("disk_busy_s"),
-        "network_share": _busiest_link(servers, links, machine.get("net_link_bytes_per_s")),
-        "node_cpu_share": _busiest_node(servers, cores),
+        "network_share": _busiest_link(servers, limits.links, machine.get("net_link_bytes_per_s")),
+        "node_cpu_share": _busiest_node(servers, limits.cores),
         "servers_cpu": cpu,
         "keepers_cpu": _sum(keepers, "cpu_s"),
         "client_cpu": client_cpu,
@@ -87,11 +96,6 @@ def use_by_role(rows: Iterable[Used]) -> list[Row]:
 
 def _servers(rows: Iterable[Used]) -> list[Used]:
     return [row for row in rows if row.role not in NO_SERVERS]
-
-
-def _keepers(servers: Sequence[Used]) -> list[Used]:
-    by_role = ([row for row in servers if row.role == role] for role in KEEPERS)
-    return next((rows for rows in by_role if rows), [])
 
 
 def _sum(rows: Iterable[Used], *metrics: str) -> float | None:

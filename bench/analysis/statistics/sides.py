@@ -14,6 +14,7 @@ from bench.model import ENOUGH_TRIALS, crowded
 from bench.statistics.interval import by_round, level, paired, values_by_case
 from bench.statistics.round_ratios import Groups, RoundRatios
 from bench.statistics.slice_series import SliceSeries
+from bench.systems.registry import system_title
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
@@ -160,7 +161,7 @@ def _distinct(promises: Iterable[Guarantee | None]) -> list[Guarantee]:
 
 
 def _chosen(system: str) -> str:
-    return f"{system.capitalize()} settings"
+    return f"{system_title(system)} settings"
 
 
 def _promising(

@@ -24,9 +24,9 @@ from bench.model import (
     ERRORS,
     FOOTPRINT,
     KEYED,
-    LEDGERS,
     MEMBERS,
     READING_METRICS,
+    SEGMENTS,
     STORED,
     crowded,
     text,
@@ -58,7 +58,7 @@ _COUNTED = (
     *FOOTPRINT,
     *MEMBERS[:2],
     KEYED[0],
-    LEDGERS,
+    SEGMENTS,
 )
 """What faults and time did that is no time: other work on the machine takes nothing from it."""
 

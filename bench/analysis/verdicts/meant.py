@@ -44,11 +44,11 @@ def meant(expectation: Row, trials: Iterable[TrialRecord], found: Found) -> list
     rows = []
     for trial, row in zip(trials, found.trials, strict=True):
         known = {
-            name: value for name, value in row.items() if value is not None or name not in trial.configured
+            name: value for name, value in row.items() if value is not None or name not in trial.case.chosen
         }
         rows.append(
             {
-                **trial.configured,
+                **trial.case.chosen,
                 **known,
                 **_beside(expectation, trial, row, found),
             }
@@ -61,7 +61,7 @@ def never_run(folder: RunFolder) -> list[dict[str, Any]]:
 
     What is not swept its case is taken to have in common with its system's others.
     """
-    configured = {trial.case.system: trial.configured for trial in folder.trials}
+    configured = {trial.case.system: trial.case.chosen for trial in folder.trials}
     return [
         {
             **configured.get(planned.system, {}),

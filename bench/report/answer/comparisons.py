@@ -12,6 +12,7 @@ from bench.report.answer.configurations import RATE, Configurations, Measure, se
 from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence
 from bench.report.presentation import DeclaredComparison
+from bench.systems.registry import system_title
 
 
 def comparisons(cases: Configurations, declared: tuple[DeclaredComparison, ...]) -> list[Finding]:
@@ -59,7 +60,7 @@ def _change(cases: Configurations, declared: DeclaredComparison) -> Iterator[Fin
     outcome = effect.outcome(cases.smallest)
     slots = {
         "change": declared.change,
-        "system": declared.system.capitalize(),
+        "system": system_title(declared.system),
         "measure": measure,
         "what": words(declared.metric),
         "outcome": outcome,

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bench import numbers
-from bench.model import ENOUGH_TRIALS, KEEPERS
-from bench.report import sweep
+from bench.model import ENOUGH_TRIALS
 from bench.report.answer.sentences import sentence
 from bench.report.results import Json, Results
 from bench.report.sections import method
+from bench.systems.registry import describe, in_order, system_title
 
 _LEVEL = 0.95
 
@@ -30,9 +30,9 @@ def conditions(found: Results) -> str:
 
 def _versions(found: Results) -> str:
     known = found.manifest.get("versions") or {}
-    systems = sweep.in_order(found.cases["system"])
+    systems = in_order(found.cases["system"])
     return " and ".join(
-        f"{system.capitalize()} {known.get(system, '')}".strip() + _servers(found, system)
+        f"{system_title(system)} {known.get(system, '')}".strip() + _servers(found, system)
         for system in systems
     )
 
@@ -43,7 +43,7 @@ def _servers(found: Results, system: str) -> str:
     counts = [(case.get("configuration") or {}).get("nodes") or {} for case in cases]
     carrying = [
         numbers.plural(int(counts[0][role]), role)
-        for role in KEEPERS
+        for role in (one.name for one in describe(system).roles if one.work)
         if counts and counts[0].get(role) and all(one.get(role) == counts[0][role] for one in counts)
     ]
     return f" ({', '.join(carrying)})" if carrying else ""

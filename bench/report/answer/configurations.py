@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.guarantee import Guarantee, chosen, copies_of
+from bench.guarantee import Guarantee, chosen
 from bench.model import CAPACITY, CONSUMED, EMULATED_FSYNC, NANOS, TIMES
 from bench.report import sweep
 from bench.report.answer.effect import Effect
@@ -23,6 +23,7 @@ from bench.statistics.groups import group
 from bench.statistics.interval import values_by_case
 from bench.statistics.round_ratios import RoundRatio, RoundRatios
 from bench.statistics.slice_series import slice_series
+from bench.systems.registry import describe, system_title
 
 _MEGA = 1e6
 RATE, BYTES = "throughput_msgs_per_s", "throughput_bytes_per_s"
@@ -89,7 +90,7 @@ class Configurations:
     def copies(self, case: str) -> int:
         """Return how many copies of a message a case makes."""
         told = self._documents[case]["case"]
-        return copies_of(told["system"], told["settings"], told.get("configuration") or {})
+        return describe(told["system"]).copies_of(told["settings"], told.get("configuration") or {})
 
     def case(self, system: str, settings: Mapping[str, str]) -> str | None:
         """Return the case of a system with these settings; of several the one on the unmodified disk; None for none."""
@@ -110,7 +111,7 @@ class Configurations:
 
     def named(self, case: str) -> str:
         """Name a case with its system: Kafka (4 replicas, wait for all)."""
-        system, label = str(self._rows[case]["system"]).capitalize(), self.label(case)
+        system, label = system_title(str(self._rows[case]["system"])), self.label(case)
         return system if label == system else f"{system} ({label})"
 
     @cached_property
@@ -206,7 +207,9 @@ class Configurations:
             rows, slices = (_records(table) for table in (self.found.valid, self.found.slices))
             groups = {
                 name: group(
-                    file["case"]["system"], file["case"]["settings"], file["case"].get("configuration") or {}
+                    system := str(file["case"]["system"]),
+                    file["case"].get("configuration") or {},
+                    waits=describe(system).waits(self.configured(name)),
                 )
                 for name, file in self._documents.items()
             }

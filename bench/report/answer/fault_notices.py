@@ -43,10 +43,11 @@ def _every(run: Struck) -> Iterator[str]:
 
 
 def _without_idempotence(run: Struck) -> Iterator[str]:
-    """Where Kafka has repeats that its Java producer prevents by default, unless the run has idempotence, too."""
-    kafka = [one for one in run.every if one.system == "kafka"]
-    if any(one.resends and one.repeated for one in kafka) and not any(one.once for one in kafka):
-        yield sentence("fault-idempotence")
+    """Where a system has repeats that its shipped producer prevents, unless the run has that producer, too."""
+    for system in dict.fromkeys(one.system for one in run.every):
+        own = [one for one in run.every if one.system == system]
+        if any(one.resends and one.repeated for one in own) and not any(one.once for one in own):
+            yield sentence("fault-idempotence")
 
 
 def _few_trials(run: Struck) -> Iterator[str]:

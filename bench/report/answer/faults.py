@@ -15,6 +15,7 @@ from bench.report.answer.reserve import reserve
 from bench.report.presentation import DeclaredCause, Presentation
 from bench.report.results import Results
 from bench.report.table import Table
+from bench.systems.registry import system_title
 
 _MOST_CAUSES = 3
 _MANY_STRIKES = 5
@@ -68,7 +69,7 @@ def agreed(results: Results, presentation: Presentation) -> list[Cause]:
             words,
             same[0].prevention,
             same[0].source,
-            " and ".join(dict.fromkeys(c.system.capitalize() for c in same)),
+            " and ".join(dict.fromkeys(system_title(c.system) for c in same)),
         )
         for words, same in agreeing.items()
     ]

@@ -14,20 +14,9 @@ from bench.report.answer.guarantees import Point, Standing
 from bench.report.presentation import DeclaredComparison
 from bench.report.table import Cell, Column, Row, Table, without_empty
 from bench.scenario.values import AS_IS
+from bench.systems.registry import describe
 
 MOST_ROWS = 8
-_NAMED = {
-    "kafka": ("replicas", "min.insync.replicas", "acks"),
-    "pulsar": ("quorums", "journalSyncData"),
-}
-"""The settings that decide what an acknowledgement promises; they are named where a case asks for them."""
-_NAMED_IF = (
-    ("flush.messages", "1"),
-    ("journalWriteData", "false"),
-    ("enable.idempotence", "true"),
-    ("brokerDeduplicationEnabled", "true"),
-)
-"""Settings that are named where they differ from what the systems ship."""
 _HEADS = {Measure.SEND: "ms a send (/s)", Measure.RATE: "messages/s", Measure.BYTES: "MB/s"}
 
 
@@ -135,13 +124,11 @@ def _at(cases: Configurations, point: Point) -> list[str]:
 
 def settings(cases: Configurations, case: str) -> str:
     """Name what decides the guarantee of a case: replicas=3, min.insync.replicas=2, acks=all."""
-    configured, system = cases.configured(case), str(cases.row(case)["system"])
-    named = [(name, configured[name]) for name in _NAMED.get(system, ()) if name in configured]
-    named += [(name, value) for name, value in _NAMED_IF if configured.get(name) == value]
-    return (
-        ", ".join(value if name == "quorums" else f"{name}={value}" for name, value in named)
-        or numbers.NOTHING
-    )
+    configured, system = cases.configured(case), describe(str(cases.row(case)["system"]))
+    named = [(name, configured[name]) for name in system.guarantee_settings if name in configured]
+    named += [(name, value) for name, value in system.deviations if configured.get(name) == value]
+    bare = system.self_explaining
+    return ", ".join(value if name in bare else f"{name}={value}" for name, value in named) or numbers.NOTHING
 
 
 def _ahead(cases: Configurations, point: Point, standing: Standing) -> Cell:

@@ -16,6 +16,7 @@ from bench.report.figures import price
 from bench.report.presentation import DeclaredComparison
 from bench.report.results import Json
 from bench.scenario.values import AS_IS
+from bench.systems.registry import system_title
 
 _SIDES, _PRICE = "sides", "price"
 
@@ -41,7 +42,7 @@ class Point(NamedTuple):
 
     def title(self, side: int) -> str:
         """Return the name of the first system (0) or the second (1)."""
-        return self.systems[side].capitalize()
+        return system_title(self.systems[side])
 
 
 class Standing(NamedTuple):

@@ -11,6 +11,7 @@ from bench import numbers
 from bench.report.answer.configurations import Configurations
 from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence
+from bench.systems.registry import describe
 
 _DELIVERY = "delivery"
 
@@ -70,14 +71,9 @@ def alarms(cases: Configurations) -> Iterator[str]:
         for what in ("lost", "unread"):
             if count := _sum(trials, what):
                 yield _alarm(cases, case, what, count)
-        if _exactly_once(cases.configured(case)) and (count := _sum(trials, "duplicates")):
+        system = describe(str(cases.row(case)["system"]))
+        if system.deduplicates(cases.configured(case), {}) and (count := _sum(trials, "duplicates")):
             yield _alarm(cases, case, "duplicated", count)
-
-
-def _exactly_once(configured: dict[str, str]) -> bool:
-    """Whether a configuration promises that no message is written twice: idempotence, or deduplication."""
-    names = ("enable.idempotence", "brokerDeduplicationEnabled", "deduplicationEnabled")
-    return any(configured.get(name) == "true" for name in names)
 
 
 def _alarm(cases: Configurations, case: str, what: str, count: int) -> str:

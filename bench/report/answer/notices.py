@@ -14,6 +14,7 @@ from bench.report.answer.configurations import Configurations
 from bench.report.answer.sentences import sentence
 from bench.report.results import Results
 from bench.report.sections import evenness, method, unserved
+from bench.systems.registry import system_title
 
 MOST = 3
 """So many notices are shown; how many more there are is the last line."""
@@ -63,7 +64,7 @@ def _limits(found: Results) -> Iterator[str]:
     for system, trials in found.valid.groupby("system", sort=False):
         by_client = int((trials["bottleneck"] == "client").sum())
         if by_client * 2 > len(trials):
-            slots = {"system": str(system).capitalize(), "limited": by_client, "trials": len(trials)}
+            slots = {"system": system_title(str(system)), "limited": by_client, "trials": len(trials)}
             yield sentence("notice-client", slots)
     full = pd.to_numeric(found.valid["machine_cpu_share"]) >= BUSY
     if int(full.sum()) * 2 > len(found.valid):

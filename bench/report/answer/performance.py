@@ -20,6 +20,7 @@ from bench.report.presentation import Presentation
 from bench.report.results import Results
 from bench.report.sections.predictions import prediction_errors
 from bench.report.table import Table
+from bench.systems.registry import system_title
 
 MOST_FINDINGS, MOST_WORDS, MOST_ADVICE = 4, 144, 2
 
@@ -66,7 +67,7 @@ def _prediction_error(cases: Configurations) -> Iterator[Finding]:
     if errors := prediction_errors(cases.found):
         slots = [
             {
-                "system": system.capitalize(),
+                "system": system_title(system),
                 "count": error.count,
                 "capacities": error.capacities,
                 "median": numbers.percent(error.median),

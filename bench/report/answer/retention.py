@@ -20,6 +20,7 @@ from bench.report.remaining import Found, Remaining, bytes_text, remaining
 from bench.report.results import Results
 from bench.report.sections import fault_settings
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
+from bench.systems.registry import describe
 
 _READ, _DISK = "readings", "over-time"
 
@@ -92,7 +93,7 @@ def _table(results: Results, parts: Sequence[sweep.Part], every: Sequence[Remain
     columns = (
         *(Column("configuration", "name"), Column("settings", "values"), Column("a new reader finds")),
         *(Column(f"group {group} finds") for group in groups),
-        *(Column("ledgers"), Column("on disk, most"), Column("on disk, at the end")),
+        *(Column(_segments(every)), Column("on disk, most"), Column("on disk, at the end")),
     )
     rows = [row for part in parts for row in _rows(results, part, every, groups)]
     return without_empty(Table("What is left", columns, tuple(rows))) if rows else None
@@ -114,11 +115,17 @@ def _rows(
                 Cell(differing or numbers.NOTHING),
                 _cell(one.new),
                 *(_cell(one.groups.get(group)) for group in groups),
-                Cell(numbers.count(one.ledgers)),
+                Cell(numbers.count(one.segments)),
                 Cell(bytes_text(one.most)),
                 Cell(bytes_text(one.last)),
             )
         )
+
+
+def _segments(every: Sequence[Remaining]) -> str:
+    """Head the column of how many segments a partition had most, by what systems that have any call them."""
+    systems = dict.fromkeys(one.system for one in every if not numbers.absent(one.segments))
+    return " / ".join(f"{describe(system).segment}s" for system in systems) or "segments"
 
 
 def _cell(found: Found | None) -> Cell:

@@ -20,6 +20,7 @@ from bench.report import style
 from bench.report.figures.row_axes import row_axes, value_behind, words_before
 from bench.report.figures.scale import Scale, fitting
 from bench.report.results import Results
+from bench.systems.registry import system_title
 
 _RATE, _BYTES = "throughput_msgs_per_s", "throughput_bytes_per_s"
 _OTHER_RATES = {CAPACITY: "sustained messages/s", CONSUMED: "messages/s that the group consumed"}
@@ -46,7 +47,7 @@ class Row:
     @property
     def name(self) -> str:
         """System and label, once where they are the same."""
-        system = self.system.capitalize()
+        system = system_title(self.system)
         words = system if self.label == system else f"{system}: {self.label}"
         return words if len(words) <= _LABEL_CHARACTERS else f"{words[: _LABEL_CHARACTERS - 1]}…"
 

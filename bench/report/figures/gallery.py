@@ -30,6 +30,7 @@ from bench.report.figures.comparison_rows import Compared
 from bench.report.figures.drawing import Drawing, draw
 from bench.report.presentation import Labels
 from bench.report.results import Results
+from bench.systems.registry import describe
 
 MEASURES = {
     "service": "service time",
@@ -250,10 +251,6 @@ def _prices(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> li
         "The dark line marks where the lines of both systems cross, with its 95 % interval. "
         "Left of it the one system is ahead, right of it the other. "
     )
-    flushed = (
-        "With flush.messages=1 Kafka also syncs its two index files, which change every 4 KiB: a message of 1 kB "
-        "waits for 1.5 fsyncs on average (method.md)."
-    )
     tail = price.Measure("service_p99_ns", "service time at p99 (ms)", _MS)
     drawn: list[Drawing | None] = []
     for name, shown, title in (
@@ -262,7 +259,7 @@ def _prices(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> li
     ):
         panels = price.panels(results, parts, labels, shown)
         cross = any(panel.crossings for panel in panels)
-        words = f"{caption}{crossed if cross else ''}{flushed if _flushes(results) else ''}".strip()
+        words = f"{caption}{crossed if cross else ''}{_fsync_remarks(results)}".strip()
         alt = f"{title}. {price.in_words(panels, shown)}"
         legend = "Faint: single trials. Grey: typical disks." + (
             " Ring: the lines cross; dark band: its 95 % interval." if cross else ""
@@ -272,10 +269,11 @@ def _prices(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> li
     return drawn
 
 
-def _flushes(results: Results) -> bool:
-    """Whether a configuration of Kafka syncs each message."""
-    configurations = (file["case"].get("configuration") or {} for file in results.trial_files.values())
-    return any("flush.messages" in (one.get("topic") or {}) for one in configurations)
+def _fsync_remarks(results: Results) -> str:
+    """Say what else systems sync with each message, in configurations of this run."""
+    cases = (file["case"] for file in results.trial_files.values())
+    remarks = (describe(case["system"]).fsync_remark(case.get("configuration") or {}) for case in cases)
+    return " ".join(dict.fromkeys(filter(None, remarks)))
 
 
 def _order(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:

@@ -11,7 +11,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench import guarantee as promises
 from bench import numbers
 from bench.model import EMULATED_FSYNC
 from bench.report import style, sweep
@@ -21,6 +20,7 @@ from bench.report.figures.multiples import height_in, width_in
 from bench.report.figures.scale import ACROSS_IN, DOWN_IN, Scale, fitting
 from bench.report.presentation import Labels
 from bench.report.results import Results
+from bench.systems.registry import describe, system_title
 
 _MS = 1e-6
 _SEND, _RATE = "service_mean_ns", "throughput_msgs_per_s"
@@ -63,7 +63,7 @@ class Line:
     @property
     def name(self) -> list[str]:
         """System and label, in lines."""
-        system = self.system.capitalize()
+        system = system_title(self.system)
         words = system if self.label == system else f"{system}: {self.label}"
         return textwrap.wrap(words, _LABEL_CHARACTERS)
 
@@ -148,11 +148,11 @@ def _lines(part: sweep.Part, labels: Labels, every: pd.DataFrame) -> Iterator[tu
 def _promise(results: Results, system: str, case: str) -> tuple[tuple[bool, int, str], str]:
     """Return what a case's acknowledgement promises: a rank, the weakest first, and in words."""
     document = next(file["case"] for file in results.trial_files.values() if file["case"]["name"] == case)
-    stated = promises.guarantee(system, document.get("settings") or {}, document.get("configuration") or {})
+    settings, configuration = (document.get(key) or {} for key in ("settings", "configuration"))
+    stated = describe(system).guarantee(settings, configuration)
     if stated is None or stated.nodes is None:
         return (False, -1, ""), _NOTHING
-    words = stated.survives.replace("bookie", "node")
-    return (stated.power, stated.nodes, stated.condition), f"Survives {words}"
+    return (stated.power, stated.nodes, stated.condition), f"Survives {stated.in_nodes}"
 
 
 def price(found: Sequence[Panel], shown: Measure) -> Figure | None:
@@ -358,7 +358,7 @@ def in_words(found: Sequence[Panel], shown: Measure) -> str:
         ends = "; ".join(_ends(line, shown) for line in panel.lines)
         said.append(f"{panel.title}: {ends}.")
         said += [
-            f"{one.system.capitalize()} and {other.system.capitalize()} cross at {place.at:.2g} ms an fsync."
+            f"{system_title(one.system)} and {system_title(other.system)} cross at {place.at:.2g} ms an fsync."
             for one, other, place in panel.crossings
         ]
     return " ".join(said)

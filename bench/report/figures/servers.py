@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator
 
 from bench.model import NANOS
 from bench.report.figures import resources
+from bench.systems.registry import DESCRIPTIONS, describe
 
 _MS, _PERCENT, _MB, _MIB = 1e3, 1e2, 1e-6, 1 / 2**20
 _APART_NS = NANOS // 2
@@ -40,13 +41,12 @@ class Told:
     since: bool = True
     roles: tuple[str, ...] = ()
     cut: bool = False
-    """Whether Pulsar's servers add it up in whole milliseconds, cut off: their mean is a lower bound."""
+    """Whether servers may add it up in whole milliseconds, cut off: then their mean is a lower bound."""
 
     def title(self, system: str) -> str:
         """What the panel of a system shows."""
-        return (
-            f"{self.label}, or more (added up in whole ms)" if self.cut and system == "pulsar" else self.label
-        )
+        cut = self.cut and describe(system).request_timer.too_short_ns
+        return f"{self.label}, or more (added up in whole ms)" if cut else self.label
 
 
 TOLD = (
@@ -58,15 +58,19 @@ TOLD = (
     Told("flush of the disk, ms, mean", "disk_flush_s", _MS, "sum", per="disk_flushes"),
     Told("time in garbage collection, %, of the server with most", "gc_s", _PERCENT),
     Told("heap in use, MiB, of the server with most", "heap_bytes", _MIB, since=False),
-    Told(
-        "partitions that lack a replica in sync",
-        "under_replicated",
-        1.0,
-        "sum",
-        since=False,
-        roles=("broker",),
+    *(
+        Told(
+            counted.label,
+            "under_replicated",
+            1.0,
+            "sum" if counted.add_up else "max",
+            since=False,
+            roles=(role.name,),
+        )
+        for system in DESCRIPTIONS.values()
+        for role in system.roles
+        if (counted := role.missing_copies)
     ),
-    Told("ledgers that lack a copy", "under_replicated", since=False, roles=("bookie",)),  # each tells of all
     Told("changes of the replicas in sync, per second", "isr_changes", 1.0, "sum"),
     Told("time in which something waited for a core, %", "cpu_waiting_s", _PERCENT),
     Told("sends that are open", "open_sends", since=False),

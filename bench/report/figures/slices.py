@@ -16,6 +16,7 @@ from bench.model import NANOS
 from bench.report import style, sweep
 from bench.report.figures.dots import dots
 from bench.report.results import Results
+from bench.systems.registry import system_title
 
 _LEFT_IN, _GAP_IN, _HEAD_IN, _TITLE_IN, _PANEL_IN, _FOOT_IN = 0.6, 0.14, 0.34, 0.25, 1.05, 0.46
 _COLUMNS, _MOST_PANELS = 3, 9
@@ -137,7 +138,7 @@ def _limits(blocks: Sequence[Sequence[ClusterStart]]) -> tuple[float, float]:
 
 def _heading(figure: Figure, system: str, top: float, *, paced: bool) -> None:
     across, down = figure.get_size_inches()
-    title, what = system.capitalize(), "median service time" if paced else "throughput"
+    title, what = system_title(system), "median service time" if paced else "throughput"
     y = (top - 0.14) / down
     base = style.look(system).ink
     figure.text(0, y, title, fontsize=style.HEAD_PT, fontweight="semibold", color=base, va="center")

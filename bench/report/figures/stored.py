@@ -17,6 +17,7 @@ from bench.report.figures.drawing import Drawing, draw
 from bench.report.presentation import Labels
 from bench.report.remaining import bytes_text
 from bench.report.results import Results
+from bench.systems.registry import system_title
 
 TITLE = "Bytes on disk over time"
 METRIC = "stored_bytes"
@@ -40,7 +41,7 @@ def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Dr
     if not found:
         return None
     alt = " ".join(
-        f"{one.system.capitalize()}, {one.label}: {bytes_text(one.bytes_.max())} at most, "
+        f"{system_title(one.system)}, {one.label}: {bytes_text(one.bytes_.max())} at most, "
         f"{bytes_text(one.bytes_.iloc[-1])} at the end."
         for one in found
     )
@@ -122,7 +123,9 @@ def _panel(axes: Axes, courses_: Sequence[Course], *, last: bool) -> None:
     for _, at_s in courses_[0].steps:
         axes.axvline(at_s, color=style.INK, linewidth=0.8, zorder=1)
     line_names.write(axes, courses_[0].steps)
-    axes.set_title(courses_[0].system.capitalize(), loc="left", color=look.base, fontweight="semibold", pad=3)
+    axes.set_title(
+        system_title(courses_[0].system), loc="left", color=look.base, fontweight="semibold", pad=3
+    )
     axes.xaxis.set_major_locator(MaxNLocator(9, integer=True))
     axes.yaxis.set_major_locator(MaxNLocator(3))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: bytes_text(value)))

@@ -9,11 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from bench.model import NANOS, server_of
+from bench.model import NANOS
 from bench.report import style, sweep
 from bench.report.figures import multiples
 from bench.report.figures.scale import fitting
 from bench.report.results import Json, Results
+from bench.systems.layout import partition_layout
 
 MARKS = (
     "At the top, ticks: other steps, and nodes that ended by themselves; triangles: a partition was seen to be served "
@@ -140,7 +141,7 @@ def happened(axes: Axes, document: Json, first_ns: int | None) -> None:
         return
     steps = [step["asked_ns"] for step in document.get("faults") or () if "proven" not in step]
     history = document.get("history") or ()
-    moves, copies = list(_changes(history, server_of)), list(_changes(history, _keepers))
+    moves, copies = list(_changes(history, _server)), list(_changes(history, _keepers))
     for times, marker, size, colour in (
         (steps, "|", 14, style.BAD),
         ([at_ns for at_ns in copies if at_ns not in moves], ".", 10, style.SOFT),
@@ -169,12 +170,16 @@ def _changes(history: Sequence[Json], of: Callable[[Json], object]) -> Iterator[
                 yield change["at_ns"]
 
 
+def _server(partition: Json) -> object:
+    return partition_layout(partition).server
+
+
 def _keepers(partition: Json) -> object:
-    """Which nodes keep it now: the replicas in sync, or where the last entry of its last ledger lies."""
-    if "ledgers" not in partition:
-        return sorted(partition.get("in_sync") or ())
-    ledgers = partition["ledgers"]
-    return ledgers[-1]["segments"][-1][1] if ledgers and ledgers[-1]["segments"] else None
+    """Which nodes keep it now: the replicas in sync, or where the last entry of its last segment lies."""
+    layout = partition_layout(partition)
+    if layout.segments is None:
+        return sorted(layout.in_sync or ())
+    return layout.segments[-1].spans[-1][1] if layout.segments and layout.segments[-1].spans else None
 
 
 def unhappy(seconds: pd.DataFrame) -> pd.Series[bool]:

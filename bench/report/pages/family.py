@@ -18,6 +18,7 @@ from bench.report.sections import fault_cells, fault_outcome
 from bench.report.sections.fault_outcome import Outcome
 from bench.report.table import Cell
 from bench.scenario import catalogue
+from bench.systems.registry import in_order, system_title
 
 _KINDS = {
     "kill": "A process is killed",
@@ -63,7 +64,7 @@ class Entry:
     def remarks(self, usual: Mapping[str, str]) -> str:
         """Name what sets the run apart: servers of another version than the usual one, a quick or changed run."""
         others = [
-            f"{system.capitalize()} {version}"
+            f"{system_title(system)} {version}"
             for system, version in self.versions.items()
             if usual[system] != version
         ]
@@ -110,7 +111,7 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
 
 def render(family: str, entries: Sequence[Entry], *, others: Sequence[str], missing: Sequence[str]) -> str:
     """Return the page over these entries; `others` were computed by other rules, `missing` have no run."""
-    systems = sweep.in_order(system for entry in entries for system in entry.lines)
+    systems = in_order(system for entry in entries for system in entry.lines)
     usual = _usual(entries)
     return templates.page(
         "family.html.j2",
@@ -120,7 +121,7 @@ def render(family: str, entries: Sequence[Entry], *, others: Sequence[str], miss
             "systems": systems,
             "heads": fault_cells.HEADS,
             "usual": usual,
-            "versions": [f"{system.capitalize()} {version}" for system, version in usual.items()],
+            "versions": [f"{system_title(system)} {version}" for system, version in usual.items()],
             "looks": {system: style.look(system) for system in systems},
             "others": others,
             "missing": missing,
@@ -199,7 +200,7 @@ def _apart(found: Results) -> Iterator[str]:
 
 def _versions(found: Results) -> dict[str, str]:
     versions = found.manifest.get("versions") or {}
-    ran = sweep.in_order(found.trials["system"])
+    ran = in_order(found.trials["system"])
     return {system: str(versions[system]) for system in ran if versions.get(system)}
 
 
@@ -209,4 +210,4 @@ def _usual(entries: Sequence[Entry]) -> dict[str, str]:
     for entry in entries:
         for system, version in entry.versions.items():
             counted.setdefault(system, Counter())[version] += 1
-    return {system: counted[system].most_common(1)[0][0] for system in sweep.in_order(counted)}
+    return {system: counted[system].most_common(1)[0][0] for system in in_order(counted)}

@@ -101,7 +101,7 @@ def _behind(found: results.Results, parts: Sequence[sweep.Part]) -> dict[str, An
         "history": served.by_case(found),
         "sides": sides.sides(found, elsewhere),
         "same_settings": same_settings.table(found, parts),
-        "new_messages": servers.new_messages(found),
+        "delivery_remark": servers.delivery_remark(found),
         "kept": None if elsewhere is None else kept.tables(elsewhere, parts),
         "guarantees": [tables.guarantees(found, part) for part in parts],
         "left_out": omissions.left_out(found),

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bench import numbers
 from bench.errors import OutdatedError
-from bench.report import beside, results, sweep, templates
+from bench.report import beside, results, templates
 from bench.report.answer.model import Answer, Finding
 from bench.report.corrections import RunCorrections, corrections
 from bench.report.questions import FrontPage, front_page
@@ -22,6 +22,7 @@ from bench.report.results import Json
 from bench.report.run_answer import run_answer
 from bench.report.sections import expectations
 from bench.scenario import catalogue
+from bench.systems.registry import in_order, system_title
 
 _OTHERS = "others"
 
@@ -75,7 +76,7 @@ class Report:
         parts = (
             str(self.manifest.get("started_utc") or "")[:10],
             f"{profile} with {changes}" if changes else profile,
-            *(f"{system.capitalize()} {version}" for system, version in self.versions.items()),
+            *(f"{system_title(system)} {version}" for system, version in self.versions.items()),
             self.trials,
             "the scenario has changed since" if self.changed else "",
         )
@@ -174,9 +175,7 @@ def _report(run: Path) -> Report:
             run / "scenario.yaml", str(manifest["scenario"]), str(manifest.get("profile") or "standard")
         ),
         versions={
-            system: str(versions[system])
-            for system in sweep.in_order(trials["system"])
-            if versions.get(system)
+            system: str(versions[system]) for system in in_order(trials["system"]) if versions.get(system)
         },
         corrections=corrections(manifest, broken=results.breaks(results.summary(run))),
     )

@@ -14,7 +14,8 @@ from bench.report.pages.size_answer import NAMES, ClusterSize, Sizing
 from bench.report.pages.size_rules import rules_tables
 from bench.report.pages.terminal import rich_table
 from bench.report.table import Cell, Column, Row, Table
-from bench.sizing.cluster import Requirement, RoleSize
+from bench.sizing.cluster import RoleSize
+from bench.sizing.requirement import Requirement
 
 _BEYOND = "?"
 """Marks numbers of nodes for what lies far beyond what was measured."""

@@ -11,8 +11,10 @@ from bench import numbers
 from bench.guarantee import Guarantee
 from bench.scenario.requirement import RequirementFile
 from bench.sizing.busy_share import BusyShare
-from bench.sizing.cluster import COPIES, DISK_SPACE, Requirement, RoleSize
+from bench.sizing.cluster import COPIES, RoleSize
 from bench.sizing.published_rules import partitions
+from bench.sizing.requirement import DISK_SPACE, Requirement
+from bench.systems.registry import describe, system_title
 
 NAMES = {
     "cpu_s": "CPU",
@@ -49,7 +51,7 @@ class ClusterSize:
     @property
     def title(self) -> str:
         """The system, and its configuration where a run has several."""
-        return f"{self.system.capitalize()} {self.configuration}".strip()
+        return f"{system_title(self.system)} {self.configuration}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +193,8 @@ def _promised(cluster: ClusterSize) -> Iterator[str]:
     copies = numbers.plural(cluster.requirement.mean.copies, "copy").replace("copys", "copies")
     yield f"{cluster.title} gives this with {copies}, {when}{counted}: {promise.how}."
     failures = cluster.requirement.node_failures
-    if cluster.system == "kafka" and promise.spare is not None and promise.spare < failures:
+    fixed = describe(cluster.system).spare_of_partition
+    if fixed and promise.spare is not None and promise.spare < failures:
         yield (
             f"{cluster.title} stops writes to partitions of which {promise.spare + 1} of the nodes are gone; the file "
             f"allows {failures}."

@@ -7,8 +7,10 @@ from typing import TypeAlias
 
 from bench import numbers
 from bench.report.table import Cell, Column, Row, Table
-from bench.sizing.cluster import NodeType, Requirement, RoleSize
-from bench.sizing.published_rules import RuleSize, published_for_kafka, published_for_pulsar
+from bench.sizing.cluster import RoleSize
+from bench.sizing.published_rules import RuleSize
+from bench.sizing.requirement import NodeType, Requirement
+from bench.systems.registry import describe, system_title
 
 Sized: TypeAlias = tuple[str, str, Requirement, Sequence[RoleSize]]
 """A cluster: its system, its title, what is asked of it, and its roles."""
@@ -27,13 +29,9 @@ def rules_tables(clusters: Iterable[Sized], nodes: Mapping[str, NodeType]) -> li
 
 def _table(system: str, clusters: Sequence[Sized], nodes: Mapping[str, NodeType]) -> Table:
     requirement = clusters[0][2]
-    rules = (
-        published_for_kafka(requirement, nodes["broker"])
-        if system == "kafka"
-        else published_for_pulsar(requirement, nodes["bookie"])
-    )
+    rules = describe(system).published_rules(requirement, nodes)
     rows = [*(_rule(one) for one in rules), *(row for cluster in clusters for row in _measured(cluster))]
-    return Table(f"{system.capitalize()} by published rules", _COLUMNS, tuple(rows), system)
+    return Table(f"{system_title(system)} by published rules", _COLUMNS, tuple(rows), system)
 
 
 def _rule(rule: RuleSize) -> Row:

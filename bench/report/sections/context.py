@@ -49,7 +49,7 @@ def _conditions(results: Results) -> tuple[str, ...]:
         f"{synced}{_gate(results)}" if cost.get("p50") else "the fsync latency was not measured",
         method.pacing(results),
         servers.memory(results),
-        *([servers.patience(results), servers.unguarded(results)] if results.broken else []),
+        *([servers.patience(results), servers.duplicates_remark(results)] if results.broken else []),
         certainty.spans(results) if results.broken else certainty.interval(results).rstrip("."),
     )
     return tuple(condition for condition in conditions if condition)

@@ -11,6 +11,7 @@ import pandas as pd
 from bench import numbers
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
+from bench.systems.registry import system_title
 
 _Cost = Mapping[Any, Any]
 
@@ -38,7 +39,7 @@ def _table(system: str, configuration: str, costs: pd.DataFrame) -> Table:
         *(Column(head, "number") for head, _ in _RESOURCES.values()),
     )
     rows = [row for role, of_role in costs.groupby("role", sort=False) for row in _role(str(role), of_role)]
-    title = f"{system.capitalize()} {configuration}".strip()
+    title = f"{system_title(system)} {configuration}".strip()
     return without_empty(Table(title, columns, tuple(rows), system))
 
 

@@ -9,10 +9,11 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
-from bench.guarantee import Guarantee, guarantee
+from bench.guarantee import Guarantee
 from bench.healing import healed_ns
 from bench.report import sweep
 from bench.report.results import Json, Results, waited
+from bench.systems.registry import describe, system_title
 
 _POWER, _CUT_OFF = "power-loss", "isolate"
 
@@ -102,7 +103,7 @@ class _Absence(NamedTuple):
 def promise(trial: Json) -> Guarantee | None:
     """Return what the configuration of a trial.json promises of an acknowledged message."""
     case = trial["case"]
-    return guarantee(case["system"], case["settings"], case.get("configuration") or {})
+    return describe(case["system"]).guarantee(case["settings"], case.get("configuration") or {})
 
 
 def promises(found: Results, parts: Iterable[sweep.Part]) -> dict[str, list[Guarantee]]:
@@ -125,7 +126,7 @@ def unlike(found: Results) -> str | None:
             "No configuration of the one system promises of an acknowledged message what one of the other does: each "
             "one's promise stands under Guarantees."
         )
-    said = "; ".join(f"{system.capitalize()}: {those[0].survives}" for system, those in told)
+    said = "; ".join(f"{system_title(system)}: {those[0].survives}" for system, those in told)
     return f"The two do not promise the same of an acknowledged message. It survives, on {said}."
 
 

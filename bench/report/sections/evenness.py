@@ -9,6 +9,7 @@ import pandas as pd
 from bench import numbers
 from bench.report.results import Json, Results
 from bench.report.sections.fact import Fact
+from bench.systems.registry import system_title
 
 PROBES = (
     ("machine_probe_ns", "a fixed piece of work", 1.25),
@@ -64,7 +65,7 @@ def apart(results: Results) -> list[str]:
 def _apart(one: Json, then: str, widened: str) -> str:
     agree = "in all" if one["agree"] == one["cases"] else f"the same way in {one['agree']}"
     return (
-        f"Round {one['round'] + 1} of {one['system'].capitalize()} was off as a whole: its sends took "
+        f"Round {one['round'] + 1} of {system_title(one['system'])} was off as a whole: its sends took "
         f"{numbers.ratio(one['ratio'])} as long as in a round in the middle, {agree} of its {one['cases']} cases. "
         f"{then} It counts, and widens {widened}."
     )

@@ -11,6 +11,7 @@ from bench.model import BROKEN, COUNTERS, ERRORS
 from bench.report.results import Json, Results
 from bench.report.sections import effects
 from bench.report.table import Cell, Column, Row, Table, without_empty
+from bench.systems.registry import system_title
 
 TONES = {"held": "good", "did not hold": "bad", "no difference": "neutral"}
 MARKS = {"held": "✓", "did not hold": "✗", "no difference": "="}
@@ -69,7 +70,7 @@ def _expectation(number: int, entry: Json, heads: tuple[str, str]) -> Expectatio
         anchor=f"expectation-{number}",
         claim=str(entry.get("claim") or entry.get("id", "")),
         source=str(entry.get("source") or ""),
-        system=str(entry.get("system") or "").capitalize(),
+        system=system_title(str(entry.get("system") or "")),
         verdict=_word(entry.get("verdict")),
         summary=f"{entry.get('summary') or ''}{alike}",
         counted=_counted(entry),

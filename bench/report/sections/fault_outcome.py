@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from bench.model import text
+from bench.guarantee import chosen
 from bench.report import case_groups, loss, outage, sweep
 from bench.report.loss import Loss
 from bench.report.outage import Outage
@@ -16,6 +16,8 @@ from bench.report.presentation import Labels
 from bench.report.results import Results
 from bench.report.sections import covered
 from bench.report.sections.covered import Covered
+from bench.systems.description import Description
+from bench.systems.registry import describe, system_title
 
 _MANY_UNANSWERED = 0.01
 
@@ -55,7 +57,7 @@ class Outcome:
     @property
     def title(self) -> str:
         """The system's name."""
-        return self.system.capitalize()
+        return system_title(self.system)
 
     @property
     def lost(self) -> int:
@@ -149,26 +151,19 @@ def _configuration(trial: Any) -> Any:  # noqa: ANN401 - JSON
 def _once(trials: Sequence[Any]) -> bool:
     """Whether a case's producer is idempotent, or its brokers drop what they have had."""
     return bool(trials) and all(
-        "true" in {text(value) for value in _deduplicating(trial) if value is not None} for trial in trials
+        _description(trial).deduplicates(chosen({}, _configuration(trial)), _producer(trial))
+        for trial in trials
     )
 
 
 def _resends(trials: Sequence[Any]) -> bool:
-    """Whether a case's Kafka producer waits for all replicas, as Java's by default, and has idempotence off."""
-    producers = [(trial.get("effective") or {}).get("producer") or {} for trial in trials]
-    return bool(producers) and all(
-        text(one.get("enable.idempotence", "")) == "false" and text(one.get("acks", "")) in {"all", "-1"}
-        for one in producers
-    )
+    """Whether a case's producer may write a message twice where its system's shipped one would not."""
+    return bool(trials) and all(_description(trial).resends(_producer(trial)) for trial in trials)
 
 
-def _deduplicating(trial: Any) -> list[Any]:  # noqa: ANN401 - JSON
-    effective = (trial.get("effective") or {}).get("producer") or {}
-    configuration = _configuration(trial)
-    broker = (configuration.get("cluster_settings") or {}).get("broker") or {}
-    topic = configuration.get("topic") or {}
-    return [
-        effective.get("enable.idempotence"),
-        broker.get("brokerDeduplicationEnabled"),
-        topic.get("deduplicationEnabled"),
-    ]
+def _description(trial: Any) -> Description:  # noqa: ANN401 - JSON
+    return describe(str(trial["case"]["system"]))
+
+
+def _producer(trial: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
+    return (trial.get("effective") or {}).get("producer") or {}

@@ -8,19 +8,8 @@ from typing import Any
 from bench.model import text
 from bench.report import sweep
 from bench.report.results import Results
+from bench.systems.registry import describe
 
-_NAMING = {
-    "kafka": (
-        *(("producer", "acks"), ("producer", "enable.idempotence")),
-        *(("topic", "replicas"), ("topic", "min.insync.replicas")),
-        *(("topic", "flush.messages"), ("cluster_settings", "broker", "log.flush.interval.messages")),
-    ),
-    "pulsar": (
-        *(("topic", "quorums"), ("cluster_settings", "bookie", "journalSyncData")),
-        ("cluster_settings", "broker", "brokerDeduplicationEnabled"),
-    ),
-}
-"""What names a configuration where it was asked for: keys of trial.json, by system."""
 _NEVER = "never"
 
 
@@ -50,7 +39,7 @@ def _of_case(results: Results, part: sweep.Part, case: str) -> dict[str, str]:
     swept = dict(zip(part.settings, part.values(row), strict=True))
     document: Any = next((one for one in results.trial_files.values() if one["case"]["name"] == case), {})
     configuration = (document.get("case") or {}).get("configuration") or {}
-    base = {path[-1]: _at(configuration, path) for path in _NAMING.get(part.system, ())}
+    base = {path[-1]: _at(configuration, path) for path in describe(part.system).naming_settings}
     return {
         name: text(value) for name, value in base.items() if value is not None and name not in swept
     } | swept

@@ -14,6 +14,7 @@ from bench.report import sweep
 from bench.report.results import Json, Results
 from bench.report.sections.fact import Fact
 from bench.report.table import Cell, Column, Row, Table, heading, number_cell, without_empty
+from bench.systems.registry import describe
 
 _MORE = {"undo", "read", "look-up", *MOVING, "mark", "left out"}
 """Kinds of steps that are no faults: where there are none, the faults' own table says when each struck."""
@@ -50,7 +51,8 @@ def evidence(results: Results) -> list[Fact]:
 def steps(document: Json) -> list[Fact]:
     """Return what each step of a trial did and saw, from its trial.json."""
     every = document.get("faults") or ()
-    return [_told(step, _after(every[:number], step)) for number, step in enumerate(every)]
+    system = str(document["case"]["system"])
+    return [_told(system, step, _after(every[:number], step)) for number, step in enumerate(every)]
 
 
 def _after(before: Sequence[Json], step: Json) -> str:
@@ -62,10 +64,10 @@ def _after(before: Sequence[Json], step: Json) -> str:
     return f"{since_s:.1f} s after {struck[-1]['name']} was in force. " if since_s >= 0 else ""
 
 
-def _told(step: Json, after: str) -> Fact:
+def _told(system: str, step: Json, after: str) -> Fact:
     name = f"{step['name']} ({step.get('when') or step['kind']})"
     if step["kind"] == "read":
-        return Fact(name, f"{after}{_read(step)}")
+        return Fact(name, f"{after}{_read(system, step)}")
     if "proven" not in step:
         return Fact(name, f"{after}{step.get('seen') or ''}".strip())
     said = [
@@ -76,23 +78,21 @@ def _told(step: Json, after: str) -> Fact:
     return Fact(name, f"{after}{' '.join(filter(None, said))}")
 
 
-def _read(step: Json) -> str:
+def _read(system: str, step: Json) -> str:
     """Say where a reader stood still, and how far it came."""
     said = []
     for stall in step.get("stalls") or ():
         seconds = (stall["to_ns"] - stall["from_ns"]) / 1e9
-        places = "; ".join(map(_place, stall.get("at") or ()))
+        places = "; ".join(_place(system, at) for at in stall.get("at") or ())
         place = f", the last at {places}" if places else ""
         said.append(f"{stall['received']:,} messages had come{place}, then nothing for {seconds:.1f} s;")
     end = "the end was reached" if step["complete"] else f"it did not reach the end: {step['reason']}"
     return " ".join([*said, f"{step['received']:,} came in all, and {end.rstrip('.')}."])
 
 
-def _place(at: Sequence[int]) -> str:
-    partition, ledger, entry = at
-    return f"partition {partition}, " + (
-        f"offset {entry}" if ledger < 0 else f"ledger {ledger}, entry {entry}"
-    )
+def _place(system: str, at: Sequence[int]) -> str:
+    partition, segment, entry = at
+    return f"partition {partition}, {describe(system).position(segment, entry)}"
 
 
 def _table(results: Results, part: sweep.Part) -> Table | None:

@@ -16,6 +16,7 @@ from bench.report.results import Results
 from bench.report.sections import covered, method, worth
 from bench.report.sections.covered import Covered, promises
 from bench.report.table import Cell, Column, Row, Table, fate_cell, heading, known_lost
+from bench.systems.registry import system_title
 
 _COLUMNS = (
     Column("scenario", "text"),
@@ -69,7 +70,7 @@ class Elsewhere:
         unread = [one for one in those if _unknown(one) and not one.tried.reads_wait]
         lost = [_outcome(read) if read else "lost", _upper_bound(unread) if unread else ""]
         words = [(", and " if read else " ").join(filter(None, lost))] if read or unread else []
-        return f"{system.capitalize()} {'; it '.join([*words, *([_waits(waiting)] if waiting else [])])}"
+        return f"{system_title(system)} {'; it '.join([*words, *([_waits(waiting)] if waiting else [])])}"
 
     def summary(self) -> str:
         """Return it for all promises."""

@@ -288,8 +288,8 @@ def _shared(files: Sequence[Json]) -> Iterator[str]:
         if (groups := (file["case"].get("configuration") or {}).get("groups"))
     ):
         yield (
-            f"Bookies with {names} stood in one cluster, a group of them each; those of the other group were stopped "
-            "while a case was loaded."
+            f"Storage nodes with {names} stood in one cluster, a group of them each; those of the other group were "
+            "stopped while a case was loaded."
         )
 
 

@@ -12,6 +12,7 @@ from bench import numbers
 from bench.report import sweep
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Table, trial_table
+from bench.systems.registry import system_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ def left_out(results: Results) -> list[LeftOut]:
         label = " ".join(f"{name}={value}" for name, value in point["settings"].items())
         grouped.setdefault((point["system"], point["reason"]), []).append(label)
     return [
-        LeftOut(system.capitalize(), reason, tuple(sorted(points, key=sweep.natural)))
+        LeftOut(system_title(system), reason, tuple(sorted(points, key=sweep.natural)))
         for (system, reason), points in grouped.items()
     ]
 

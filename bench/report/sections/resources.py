@@ -14,13 +14,14 @@ from bench.report.figures.timeline import representative
 from bench.report.results import Results
 from bench.report.sections import method
 from bench.report.table import Cell, Column, Table, case_table, without_empty
+from bench.systems.registry import system_title
 
 _WORDS = {
     "client": "the load process",
     "cpu": "the CPU",
     "disk": "the disk",
     "network": "the network",
-    "broker": "the time in the broker, its waiting for followers or bookies included",
+    "broker": "the time in the broker, its waiting for other nodes included",
     "none": "nothing: the rate asked for was reached",
     "unknown": "not known",
 }
@@ -92,7 +93,7 @@ def limits(results: Results) -> Iterator[str]:
     every = int(results.valid["bottleneck"].notna().sum())
     bound = _bound(results)
     if bound:
-        apart = ", ".join(f"{system.capitalize()} {count} of {of}" for system, count, of in bound)
+        apart = ", ".join(f"{system_title(system)} {count} of {of}" for system, count, of in bound)
         each = f" ({apart})" if len(bound) > 1 else ""
         yield (
             f"In {sum(count for _, count, _ in bound)} of {numbers.plural(every, 'valid trial')}{each} work on the CPU "

@@ -147,7 +147,7 @@ def _differences(here: _Case, there: _Case) -> Iterator[str]:
         yield f"fsyncs are timed one by one {'here' if one.get('disk') else 'there'}"
     shared = [bool(case.get("groups")) for case in (one, other)]
     if shared[0] != shared[1]:
-        yield f"bookies of another group stopped beside it {'here' if shared[0] else 'there'}"
+        yield f"storage nodes of another group stopped beside it {'here' if shared[0] else 'there'}"
     sliced = [bool(case.document.get("slices")) for case in (here, there)]
     if sliced[0] != sliced[1]:
         yield f"measured in slices {'here' if sliced[0] else 'there'}, in a window {'there' if sliced[0] else 'here'}"

@@ -9,44 +9,54 @@ from itertools import groupby
 from bench import numbers
 from bench.report.results import Json, Results
 from bench.report.sections.fact import Fact
+from bench.systems.layout import PartitionLayout, Segment, partition_layout
+from bench.systems.registry import describe
 
 _SHOWN = 3
-"""So many partitions of one change, and ledgers of one partition, are written out."""
+"""So many partitions of one change, and segments of one partition, are written out."""
 
 
 @dataclass(frozen=True, slots=True)
-class _News:
-    """What a partition of Pulsar's tells that it did not tell before: who owns it, and ledgers.
+class _SegmentChange:
+    """What changed of a partition whose log is kept in segments, which are called `noun`: its owner, and segments.
 
-    `fresh` ledgers were not there before, `moved` are on other nodes now, or go on on others, `gone` there no more.
+    `new` segments were not there before, `moved` are on other nodes now, or go on on others, `gone` there no more.
     """
 
     partition: int
+    noun: str
     owner: str | None = None
-    fresh: Sequence[Json] = ()
-    moved: Sequence[Json] = ()
+    new: Sequence[Segment] = ()
+    moved: Sequence[Segment] = ()
     gone: Sequence[int] = ()
 
     @property
     def rolled(self) -> bool:
-        """Whether all that happened is that one ledger followed another, on the nodes it began on."""
+        """Whether all that happened is that one segment followed another, on the nodes it began on."""
         quiet = self.owner is None and not self.moved and not self.gone
-        return quiet and all(len(ledger["segments"]) == 1 for ledger in self.fresh)
+        return quiet and all(len(segment.spans) == 1 for segment in self.new)
 
     def __str__(self) -> str:
         parts = [
             *([f"owner {self.owner}"] if self.owner is not None else []),
-            *self._fresh(),
-            *(_ledger(one, "now on") for one in self.moved[:_SHOWN]),
-            *_more(len(self.moved) - _SHOWN, "ledger", "now on other nodes"),
-            *([f"{numbers.plural(len(self.gone), 'ledger')} gone"] if self.gone else []),
+            *self._new(),
+            *(self._placed(one, "now on") for one in self.moved[:_SHOWN]),
+            *_more(len(self.moved) - _SHOWN, self.noun, "now on other nodes"),
+            *([f"{numbers.plural(len(self.gone), self.noun)} gone"] if self.gone else []),
         ]
         return f"partition {self.partition}: {'; '.join(parts)}"
 
-    def _fresh(self) -> list[str]:
-        every = [_ledger(one, "on") for one in self.fresh]
+    def _new(self) -> list[str]:
+        every = [self._placed(one, "on") for one in self.new]
         many = len(every) > _SHOWN
-        return [f"{len(every)} new ledgers, the last of them {every[-1]}"] if many else every
+        return [f"{len(every)} new {self.noun}s, the last of them {every[-1]}"] if many else every
+
+    def _placed(self, segment: Segment, where: str) -> str:
+        spans = ", ".join(f"{'/'.join(nodes)} from entry {first}" for first, nodes in segment.spans)
+        return f"{self.noun} {segment.number} {where} {spans}"
+
+
+_Change = _SegmentChange | str
 
 
 def by_case(results: Results) -> list[Fact]:
@@ -61,65 +71,72 @@ def by_case(results: Results) -> list[Fact]:
 
 def in_trial(results: Results, trial: int) -> list[Fact]:
     """Return who served and kept the topic of one trial, change by change, from its first send."""
-    first_ns = results.first_send_ns(trial)
-    return [] if first_ns is None else told(results.trial_files[trial].get("history") or (), first_ns)
+    document, first_ns = results.trial_files[trial], results.first_send_ns(trial)
+    if first_ns is None:
+        return []
+    return layout_changes(
+        document.get("history") or (), first_ns, describe(document["case"]["system"]).segment
+    )
 
 
-def told(history: Sequence[Json], first_ns: int) -> list[Fact]:
-    """Say what changed at each entry of a trial's history, in seconds from `first_ns`.
+def layout_changes(history: Sequence[Json], first_ns: int, noun: str) -> list[Fact]:
+    """Say what changed at each entry of a trial's history, in seconds from `first_ns`; segments are called `noun`.
 
-    Entries in a row at which ledgers did nothing but follow each other are told together.
+    Entries in a row at which segments did nothing but follow each other are put together.
     """
     facts = []
-    for rolled, group in groupby(_changes(history, first_ns), key=lambda change: _only_rolled(change[1])):
+    by_time = _changes(history, first_ns, noun)
+    for rolled, group in groupby(by_time, key=lambda change: _only_rolled(change[1])):
         changes = list(group)
-        facts += [_together(changes)] if rolled else [Fact(_seconds(at), _text(news)) for at, news in changes]
+        facts += [_together(changes)] if rolled else [Fact(_seconds(at), _text(all_)) for at, all_ in changes]
     return facts
 
 
-def _changes(history: Sequence[Json], first_ns: int) -> Iterator[tuple[float, list[_News | str]]]:
-    known: dict[int, Json] = {}
-    for change in history:
-        told = [_news(now, known.get(now["partition"])) for now in change["partitions"]]
-        if news := [one for one in told if one is not None]:
-            yield (change["at_ns"] - first_ns) / 1e9, news
-        known |= {now["partition"]: now for now in change["partitions"]}
+def _changes(history: Sequence[Json], first_ns: int, noun: str) -> Iterator[tuple[float, list[_Change]]]:
+    known: dict[int, PartitionLayout] = {}
+    for entry in history:
+        layouts = [partition_layout(one) for one in entry["partitions"]]
+        changes = [_change(now, known.get(now.partition), noun) for now in layouts]
+        if changed := [one for one in changes if one is not None]:
+            yield (entry["at_ns"] - first_ns) / 1e9, changed
+        known |= {now.partition: now for now in layouts}
 
 
-def _news(now: Json, before: Json | None) -> _News | str | None:
-    """Return what is new of a partition since it was told of last, None where nothing is; of Kafka's what is so."""
-    if "ledgers" not in now:
-        return f"partition {now['partition']}: {_led(now)}"
-    old = {} if before is None else {one["ledger"]: one["segments"] for one in before["ledgers"]}
-    there = {one["ledger"] for one in now["ledgers"]}
-    other = before is None or before["owner"] != now["owner"]
-    found = _News(
-        now["partition"],
-        (now["owner"] or "nobody") if other else None,
-        [one for one in now["ledgers"] if one["ledger"] not in old],
-        [one for one in now["ledgers"] if old.get(one["ledger"], one["segments"]) != one["segments"]],
-        [ledger for ledger in old if ledger not in there],
+def _change(now: PartitionLayout, before: PartitionLayout | None, noun: str) -> _Change | None:
+    """Return what changed of a partition, None where nothing did; of one that is kept as whole logs how it is now."""
+    if now.segments is None:
+        return f"partition {now.partition}: {_led(now)}"
+    old = {one.number: one.spans for one in (before and before.segments) or ()}
+    there = {one.number for one in now.segments}
+    other = before is None or before.server != now.server
+    found = _SegmentChange(
+        now.partition,
+        noun,
+        (now.server or "nobody") if other else None,
+        [one for one in now.segments if one.number not in old],
+        [one for one in now.segments if old.get(one.number, one.spans) != one.spans],
+        [number for number in old if number not in there],
     )
-    return None if not found.fresh and found.rolled else found
+    return None if not found.new and found.rolled else found
 
 
-def _only_rolled(news: Sequence[_News | str]) -> bool:
-    return all(isinstance(one, _News) and one.rolled for one in news)
+def _only_rolled(changes: Sequence[_Change]) -> bool:
+    return all(isinstance(one, _SegmentChange) and one.rolled for one in changes)
 
 
-def _together(changes: Sequence[tuple[float, list[_News | str]]]) -> Fact:
-    """Tell changes in a row, in which ledgers followed each other, as one."""
-    merged: dict[int, _News] = {}
-    for one in (one for _, news in changes for one in news if isinstance(one, _News)):
-        before = merged.get(one.partition, _News(one.partition))
-        merged[one.partition] = replace(before, fresh=[*before.fresh, *one.fresh])
+def _together(changes: Sequence[tuple[float, list[_Change]]]) -> Fact:
+    """Put changes in a row, in which segments followed each other, into one."""
+    merged: dict[int, _SegmentChange] = {}
+    for one in (one for _, all_ in changes for one in all_ if isinstance(one, _SegmentChange)):
+        before = merged.get(one.partition, _SegmentChange(one.partition, one.noun))
+        merged[one.partition] = replace(before, new=[*before.new, *one.new])
     first_s, last_s = changes[0][0], changes[-1][0]
     when = _seconds(first_s) if len(changes) == 1 else f"{first_s:.1f} to {_seconds(last_s)}"
     return Fact(when, _text(list(merged.values())))
 
 
-def _text(news: Sequence[_News | str]) -> str:
-    shown = [*map(str, news[:_SHOWN]), *_more(len(news) - _SHOWN, "partition", "changed")]
+def _text(changes: Sequence[_Change]) -> str:
+    shown = [*map(str, changes[:_SHOWN]), *_more(len(changes) - _SHOWN, "partition", "changed")]
     return "; ".join(shown) + "."
 
 
@@ -127,19 +144,14 @@ def _more(count: int, of: str, what: str) -> list[str]:
     return [f"{numbers.plural(count, f'more {of}')} {what}"] if count > 0 else []
 
 
-def _ledger(ledger: Json, where: str) -> str:
-    kept = ", ".join(f"{'/'.join(bookies)} from entry {first}" for first, bookies in ledger["segments"])
-    return f"ledger {ledger['ledger']} {where} {kept}"
-
-
-def _led(partition: Json) -> str:
-    if partition["leader"] is None:
+def _led(layout: PartitionLayout) -> str:
+    if layout.server is None:
         return "nobody leads it"
-    if partition.get("epoch") is None:
+    if layout.epoch is None:
         more = "which does not tell its epoch and high watermark yet"
     else:
-        more = f"epoch {partition['epoch']}, high watermark {partition['high_watermark']:,}"
-    return f"leader {partition['leader']}, in sync {', '.join(partition['in_sync'])}, {more}"
+        more = f"epoch {layout.epoch}, high watermark {layout.high_watermark:,}"
+    return f"leader {layout.server}, in sync {', '.join(layout.in_sync or ())}, {more}"
 
 
 def _seconds(at_s: float) -> str:

@@ -10,21 +10,12 @@ from bench.model import text
 from bench.report import sweep
 from bench.report.results import Json, Results
 from bench.report.sections.fact import Fact
+from bench.systems.registry import describe, in_order, system_title
 
 _JITS = {
     "default": "the servers' own default JIT compilers",
     "c1": "C1 only (fast start): slower than the servers' default, so not for sizing",
 }
-_CLIENTS = {"kafka": ("librdkafka", "confluent-kafka"), "pulsar": ("pulsar-client",)}
-_CLIENT_SETTINGS = {
-    "kafka": ("enable.idempotence", "linger.ms", "compression.type"),
-    "pulsar": ("batching_enabled", "compression_type"),
-}
-"""What of the producer decides what its figures mean, beside what the scenario sets."""
-_KEPT_BY_ZOOKEEPER = ("zookeeper.session.timeout.ms", "metadataStoreSessionTimeoutMillis", "zkTimeout")
-_KEPT_BY_CONTROLLERS = ("broker.session.timeout.ms",)
-"""After how long without a word a server is taken for dead, in ms."""
-_LOOKS = "managedLedgerNewEntriesCheckDelayInMillis"
 
 
 def facts(results: Results, parts: Sequence[sweep.Part]) -> Iterator[Fact]:
@@ -74,8 +65,9 @@ def patience(results: Results) -> str:
     found: dict[str, list[int]] = {}
     for file in results.trial_files.values():
         roles = (file.get("effective") or {}).get("roles") or {}
-        names = _KEPT_BY_ZOOKEEPER if "zookeeper" in roles else _KEPT_BY_CONTROLLERS
-        found.setdefault(file["case"]["system"], []).extend(
+        system = file["case"]["system"]
+        names = describe(system).session_timeouts(roles)
+        found.setdefault(system, []).extend(
             int(settings[name]) for settings in roles.values() for name in names if settings.get(name)
         )
     told = {
@@ -87,33 +79,30 @@ def patience(results: Results) -> str:
     if len(told) > 1 and len(distinct) == 1:
         said = distinct.pop()
     else:
-        said = ", ".join(f"{times} ({system.capitalize()})" for system, times in told.items())
+        said = ", ".join(f"{times} ({system_title(system)})" for system, times in told.items())
     return f"a server is taken for dead after {said}" if told else ""
 
 
-def new_messages(results: Results) -> str:
-    """Say for how long a Pulsar broker does not look for new messages; empty where that is not told, or no time."""
-    told = (
-        ((file.get("effective") or {}).get("roles") or {}).get("broker", {}).get(_LOOKS)
-        for file in _files(results, "pulsar")
-    )
-    delays = sorted({int(ms) for ms in told if ms} - {0})
-    if not delays:
-        return ""
-    each = " or ".join(numbers.duration(ms * 1e6) for ms in delays)
-    return (
-        f"A Pulsar broker that has given a consumer all that there is looks for more after {each} ({_LOOKS}): where "
-        "messages come one by one, up to so much of their end-to-end time is that."
-    )
+def delivery_remark(results: Results) -> str:
+    """Say what servers' settings add to end-to-end times; empty where that is not told, or nothing."""
+    remarks = (describe(system).delivery_remark(_effective(results, system)) for system in _systems(results))
+    return " ".join(filter(None, remarks))
 
 
-def unguarded(results: Results) -> str:
+def duplicates_remark(results: Results) -> str:
     """Name the producers that may send a message twice by themselves; empty where there are none."""
-    off = any(
-        text((file.get("effective") or {}).get("producer", {}).get("enable.idempotence", "true")) == "false"
-        for file in _files(results, "kafka")
+    remarks = (
+        describe(system).duplicates_remark(_effective(results, system)) for system in _systems(results)
     )
-    return "Kafka's producer without idempotence where the case does not name it" if off else ""
+    return ", ".join(filter(None, remarks))
+
+
+def _systems(results: Results) -> list[str]:
+    return in_order(str(file["case"]["system"]) for file in results.trial_files.values())
+
+
+def _effective(results: Results, system: str) -> list[Mapping[str, Any]]:
+    return [file.get("effective") or {} for file in _files(results, system)]
 
 
 def distinct(texts: Iterable[str]) -> list[str]:
@@ -160,13 +149,13 @@ def _memory(role: str, flags: Json) -> str:
 
 def _library(results: Results, system: str) -> str:
     versions = results.manifest.get("versions") or {}
-    known = [f"{name} {versions[name]}" for name in _CLIENTS.get(system, ()) if name in versions]
+    known = [f"{name} {versions[name]}" for name in describe(system).libraries if name in versions]
     return f"{', '.join(known)}: " if known else ""
 
 
 def _client(file: Json) -> str:
     producer = (file.get("effective") or {}).get("producer") or {}
-    names = _CLIENT_SETTINGS.get(file["case"]["system"], ())
+    names = describe(file["case"]["system"]).producer_settings
     return ", ".join(f"{name}={text(producer[name])}" for name in names if name in producer)
 
 

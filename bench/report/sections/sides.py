@@ -9,6 +9,7 @@ from bench import numbers
 from bench.report.results import Json, Results
 from bench.report.sections.kept import Elsewhere
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
+from bench.systems.registry import system_title
 
 _RATE = "throughput_msgs_per_s"
 _SHOWN: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
@@ -27,7 +28,7 @@ def sides(found: Results, elsewhere: Elsewhere | None = None) -> Table | None:
     told = found.summary.get("sides")
     if not told:
         return None
-    names = [str(system).capitalize() for system in told["systems"]]
+    names = [system_title(str(system)) for system in told["systems"]]
     groups = _groups(told, names, elsewhere)
     apart = [name for name in told["settings"] if any(_varies(name, those) for those in groups.values())]
     settings = apart or told["settings"]

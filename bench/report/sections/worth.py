@@ -13,20 +13,9 @@ from bench.report import sweep
 from bench.report.results import Results
 from bench.report.sections import covered, method
 from bench.report.table import Cell, Column, Row, Table
+from bench.systems.registry import describe
 
 _COUNTS = ("lost", "duplicates", "out_of_order")
-_BASE = {
-    "kafka": (
-        *(("producer", "acks"), ("producer", "enable.idempotence")),
-        *(("topic", "replicas"), ("topic", "min.insync.replicas")),
-        *(("topic", "flush.messages"), ("cluster_settings", "broker", "log.flush.interval.messages")),
-    ),
-    "pulsar": (
-        *(("topic", "quorums"), ("cluster_settings", "bookie", "journalSyncData")),
-        ("cluster_settings", "broker", "brokerDeduplicationEnabled"),
-    ),
-}
-"""What names a configuration where it was asked for, also where the scenario does not sweep it: keys of trial.json."""
 HEADS = (
     "configuration",
     "trials",
@@ -154,9 +143,9 @@ def _label(found: Results, part: sweep.Part, case: pd.Series[Any], trials: pd.Da
     swept = dict(zip(part.settings, part.values(case), strict=True))
     document = found.trial_files.get(int(trials["trial"].iloc[0]), {}) if len(trials) else {}
     configuration = document.get("case", {}).get("configuration", {})
-    base = {path[-1]: _at(configuration, path) for path in _BASE.get(part.system, ())}
+    base = {path[-1]: _at(configuration, path) for path in describe(part.system).naming_settings}
     unswept = {name: text(value) for name, value in base.items() if value is not None and name not in swept}
-    return ", ".join(_said(name, value) for name, value in (unswept | swept).items()) or part.title
+    return ", ".join(_setting(part, name, value) for name, value in (unswept | swept).items()) or part.title
 
 
 def _at(document: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON
@@ -165,10 +154,8 @@ def _at(document: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON
     return document if document != {} else None
 
 
-def _said(name: str, value: str) -> str:
-    if name == "quorums":
-        return value
-    return f"{name}={value}"
+def _setting(part: sweep.Part, name: str, value: str) -> str:
+    return value if name in describe(part.system).self_explaining else f"{name}={value}"
 
 
 def _count(values: pd.Series[Any], tone: str) -> Cell:

@@ -7,9 +7,8 @@ from pathlib import Path
 from string import Template
 
 from bench import durable
-from bench.guarantee import kafka_replicas
 from bench.model import Cluster, Node, Settings, of_role, text
-from bench.systems.kafka import storage
+from bench.systems.kafka import promise, storage
 from bench.systems.kafka.features import FEATURES
 from bench.systems.kafka.nodes import (
     BROKER,
@@ -34,7 +33,7 @@ _DIFFERS = "# --- Differs"
 
 def copies(cluster: Cluster) -> int:
     """How many replicas a topic gets that does not say."""
-    return kafka_replicas(cluster.nodes.get(BROKER, 0))
+    return promise.replicas(cluster.nodes.get(BROKER, 0))
 
 
 def rendered(cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:

@@ -19,8 +19,9 @@ from bench.errors import LoadError
 from bench.model import Settings, Topic
 from bench.systems.kafka import topics
 from bench.systems.kafka.client import sound
+from bench.systems.kafka.group_types import SHARE
 from bench.systems.kafka.records import Record, leave, poll, received
-from bench.systems.kafka.settings import SHARE, client_config, merged
+from bench.systems.kafka.settings import client_config, merged
 from bench.systems.membership import GROUP, TYPE, group_id
 from bench.systems.protocols import Consumer as Member
 from bench.systems.protocols import Received

@@ -13,6 +13,7 @@ from bench.model import MEMBER, Case, Scalar, Settings, text
 from bench.systems import draining, membership, processing
 from bench.systems.kafka.config import FOLDER, copies
 from bench.systems.kafka.features import FEATURES
+from bench.systems.kafka.group_types import GROUP_TYPES, NEW, SHARE
 from bench.systems.kafka.nodes import BROKER, CONTROLLER, MOST_NODES, ROLES, ZOOKEEPER
 from bench.systems.processing import AFTER, BEFORE, PROCESSOR
 from bench.systems.properties import is_whole, listed, misvalued
@@ -21,8 +22,6 @@ COMMIT = "commit"
 TRANSACTION = "transaction"
 COMMITS = (BEFORE, AFTER, TRANSACTION)
 """When a processor commits what it has read: bench/systems/kafka/processor.py."""
-CLASSIC, NEW, SHARE = GROUP_TYPES = ("classic", "consumer", "share")
-"""How a group's members share messages: bench/systems/kafka/members.py."""
 _GROUPS_FROM = {NEW: (4, 0), SHARE: (4, 2)}
 """The first version in which a type of group is no preview."""
 

@@ -10,6 +10,7 @@ from bench.systems.processing import AFTER, BEFORE, PROCESSOR
 from bench.systems.properties import listed, misvalued
 from bench.systems.pulsar import arguments, topics
 from bench.systems.pulsar.arguments import ROUTER, Side
+from bench.systems.pulsar.group_types import EXCLUSIVE, GROUP_TYPES, KEY_SHARED
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, FOLDER, MOST_NODES, ROLES, ZOOKEEPER
 from bench.systems.pulsar.topics import Quorums
 
@@ -17,9 +18,6 @@ ACKNOWLEDGE = "acknowledge"
 DEDUPLICATED = "deduplicated"
 ACKNOWLEDGES = (BEFORE, AFTER, DEDUPLICATED)
 """When a processor acknowledges what it has read: bench/systems/pulsar/processor.py."""
-_EXCLUSIVE, KEY_SHARED = "Exclusive", "Key_Shared"
-GROUP_TYPES = (_EXCLUSIVE, "Failover", "Shared", KEY_SHARED)
-"""How a subscription's consumers share messages."""
 
 _SERVERS_OWN = {
     ZOOKEEPER: frozenset({"clientPort", "clientPortAddress", "dataDir", "dataLogDir"}),
@@ -194,7 +192,7 @@ def _group(case: Case) -> Iterator[str]:
     yield from membership.why_wrong(
         case.consumer_group, GROUP_TYPES, case.load.consumers, case.cluster.spare.get(MEMBER, 0)
     )
-    if case.consumer_group.get(membership.TYPE) == _EXCLUSIVE and case.load.consumers > 1:
+    if case.consumer_group.get(membership.TYPE) == EXCLUSIVE and case.load.consumers > 1:
         yield f"An exclusive subscription takes one consumer, not {case.load.consumers}."
     if case.consumer_group.get(membership.TYPE) == KEY_SHARED and not case.load.keys:
         yield f"A {KEY_SHARED} subscription deals keys out: set load.keys to how many keys messages have."
