@@ -192,4 +192,7 @@ def _interval(passed: Sequence[float], failed: Sequence[float]) -> Interval | No
     if len(passed) < FEWEST_STARTS:
         return None
     low, high = level_interval(passed), level_interval(failed)
-    return Interval(low.low if low else min(passed), high.high if high else max(failed))
+    return Interval(  # logarithms and back may round past a median that all starts share
+        min(low.low if low else min(passed), statistics.median(passed)),
+        max(high.high if high else max(failed), statistics.median(failed)),
+    )

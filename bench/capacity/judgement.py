@@ -51,6 +51,18 @@ def judge(hold: Hold, level: ServiceLevel) -> Judgement:
     return Judgement(HoldVerdict.CLIENT_LIMITED, f"The client was at its own limit. {worst.reason}")
 
 
+def probably_passes(hold: Hold, level: ServiceLevel) -> bool:
+    """Whether a hold keeps every limit by its figures themselves, whatever their intervals."""
+    late = (sum(one) <= LATE_SHARE * sum(hold.due) for one in (hold.late, hold.late_end_to_end))
+    counted = (_sent(hold, level), _failed(hold, level))
+    limit = level.most_backlog_growth * hold.rate
+    return (
+        all(late)
+        and all(check.verdict is HoldVerdict.PASSED for check in counted)
+        and all(slope.messages_per_s <= limit for slope in hold.backlogs.values())
+    )
+
+
 def _checks(hold: Hold, level: ServiceLevel) -> Iterator[Judgement]:
     """Judge one limit after the other; that of the response time comes first, as each hold has it."""
     yield _late(hold, hold.late, level.response_p99_ns, "had no acknowledgement")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from bench.capacity.capacity import Capacity, Step
 from bench.capacity.hold import Hold
-from bench.capacity.judgement import HoldVerdict, Judgement, judge
+from bench.capacity.judgement import HoldVerdict, Judgement, judge, probably_passes
 from bench.capacity.service_level import ServiceLevel
 
 _FEWEST_MESSAGES = 400
@@ -35,7 +35,7 @@ class SearchPlan:
     """How far and how long a search looks.
 
     Shares are of a closed-loop rate: no rate below `lowest_share` of it or above `highest_share` is tried. Widths are
-    ratios of two rates. A hold that does not decide is repeated until it is `most_lengths` times as long.
+    ratios of two rates. A long hold that does not decide is repeated until it is `most_lengths` times as long.
     """
 
     first_share: float = 0.1
@@ -62,8 +62,8 @@ class Search:
     Several searches can take turns. The same holds lead to the same search, so that one that broke off goes on once its
     recorded holds were added again.
 
-    Short holds find a candidate: the rate doubles to the first failure, then the logarithm of the rate is bisected.
-    Long holds confirm: the candidate must pass, and a rate 10 % above it must fail. Where the candidate does not pass,
+    Short holds find a candidate: the rate doubles to the first failure, then the logarithm of the rate is bisected. A
+    short hold that does not decide counts by its figures themselves. Long holds confirm: the candidate must pass, and a rate 10 % above it must fail. Where the candidate does not pass,
     lower rates are tried, in steps that grow; where the rate above passes, higher ones. So short holds only save time,
     and nothing rests on them (as the preceding targets of MLRsearch: M. Konstantynowicz and V. Polak,
     draft-ietf-bmwg-mlrsearch).
@@ -128,7 +128,7 @@ class Search:
     def _bracket(self, first: float, stage: _Stage) -> _Bracket:
         """Close in on the highest rate that passes, from `first` on; return it, None where the lowest does not pass.
 
-        What is undecided did not pass.
+        What is undecided after long holds did not pass.
         """
         passed, not_passed, rate = 0.0, math.inf, first
         up, down = stage.up, stage.down
@@ -149,18 +149,20 @@ class Search:
         return passed or None
 
     def _decision(self, rate: float, *, confirms: bool) -> _Decision:
-        """Hold a rate until it is decided, or as long as it may be held."""
+        """Hold a rate: once, or to confirm it until it is decided, or as long as it may be held."""
         seconds = self._plan.confirm_seconds if confirms else self._plan.search_seconds
         seconds = max(seconds, _FEWEST_MESSAGES / rate)
         request = HoldRequest(rate, seconds, self._plan.settle_seconds, confirms)
         hold = yield request
         judgement = self._judgement = judge(hold, self._level)
-        for _ in range(1, self._plan.most_lengths):
+        for _ in range(1, self._plan.most_lengths if confirms else 1):
             if judgement.verdict is not HoldVerdict.UNDECIDED:
                 break
             hold = hold.joined((yield request))
             judgement = self._judgement = judge(hold, self._level)
         self._steps.append(Step(rate, hold.seconds, judgement, confirms))
+        if judgement.verdict is HoldVerdict.UNDECIDED and not confirms and probably_passes(hold, self._level):
+            return HoldVerdict.PASSED
         return judgement.verdict
 
 

@@ -123,7 +123,7 @@ class Start:
         self.holds += 1
         counted = due >= settle
         response, second = (done - due)[counted], (due[counted] - settle).astype(int)
-        seconds = round(request.seconds)
+        seconds = math.ceil(request.seconds)
 
         def by_second(which: npt.NDArray[np.bool_]) -> list[int]:
             return [int(number) for number in np.bincount(second[which], minlength=seconds)]
