@@ -63,9 +63,10 @@ class Search:
     recorded holds were added again.
 
     Short holds find a candidate: the rate doubles to the first failure, then the logarithm of the rate is bisected. A
-    short hold that does not decide counts by its figures themselves. Long holds confirm: the candidate must pass, and a rate 10 % above it must fail. Where the candidate does not pass,
-    lower rates are tried, in steps that grow; where the rate above passes, higher ones. So short holds only save time,
-    and nothing rests on them (as the preceding targets of MLRsearch: M. Konstantynowicz and V. Polak,
+    short hold that does not decide counts by its figures themselves. Long holds confirm: the candidate must pass, and a
+    rate 10 % above it must fail. Where the candidate does not pass, lower rates are tried, in steps that grow; where
+    the rate above passes, higher ones. So short holds only save time, and nothing rests on them (as the preceding
+    targets of MLRsearch: M. Konstantynowicz and V. Polak,
     draft-ietf-bmwg-mlrsearch).
     """
 
