@@ -11,8 +11,10 @@ export BENCH_CACHE
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 # The folder of each system's default server: it is outside the checkout and may go away on its own.
-version = $(shell sed -n 's:.*<$(1).version>\(.*\)</$(1).version>.*:\1:p' clusters/$(1)/pom.xml)
-HOMES := $(foreach system,kafka pulsar,$(BENCH_CACHE)/$(system)/$(call version,$(system)))
+DEFINITIONS := $(wildcard clusters/*/pom.xml clusters/*/server.txt)
+version = $(shell sed -n -e 's:.*<$(notdir $(1)).version>\(.*\)</$(notdir $(1)).version>.*:\1:p' \
+    -e 's:^[a-z-]*==\([^ ]*\).*:\1:p' $(filter $(1)/%,$(DEFINITIONS)))
+HOMES := $(foreach system,$(patsubst %/,%,$(dir $(DEFINITIONS))),$(BENCH_CACHE)/$(notdir $(system))/$(call version,$(system)))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -40,7 +42,7 @@ lint: setup ## what `test` checks before it runs any test
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo
 
-setup: $(VENV)/.servers ## system packages, .venv from the lock, the servers of both systems
+setup: $(VENV)/.servers ## system packages, .venv from the lock, the servers of all systems
 
 system:
 	@PYTHON="$(PYTHON)" sh clusters/system-packages.sh
@@ -61,7 +63,7 @@ $(VENV)/.bench: pyproject.toml $(VENV)/.packages
 	@$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-$(VENV)/.servers: $(VENV)/.bench $(wildcard clusters/*/pom.xml) bench/backends/artifacts.py bench/run/install.py $(HOMES)
+$(VENV)/.servers: $(VENV)/.bench $(DEFINITIONS) bench/backends/artifacts.py bench/run/install.py $(HOMES)
 	@$(BIN)/python -m bench.run.install
 	@touch $@
 

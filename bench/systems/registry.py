@@ -10,13 +10,19 @@ from bench.errors import LoadError
 from bench.systems.description import Description
 from bench.systems.kafka.description import KafkaDescription
 from bench.systems.memory.description import MemoryDescription
+from bench.systems.nats.description import NatsDescription
 from bench.systems.protocols import System
 from bench.systems.pulsar.description import PulsarDescription
 from bench.systems.servers import Servers
 
 DESCRIPTIONS: Mapping[str, Description] = {
     one.name: one
-    for one in (KafkaDescription("kafka"), PulsarDescription("pulsar"), MemoryDescription("memory"))
+    for one in (
+        KafkaDescription("kafka"),
+        PulsarDescription("pulsar"),
+        NatsDescription("nats"),
+        MemoryDescription("memory"),
+    )
 }
 """In the order in which reports show them."""
 NAMES = tuple(DESCRIPTIONS)

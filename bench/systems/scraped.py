@@ -39,7 +39,9 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Scrape:
-    """Where a server shows its figures (Prometheus' text format), and which series make up each common name.
+    """Where a server shows its figures, and which series make up each common name.
+
+    They are in Prometheus' text format; with `json` the top level of an object, without labels.
 
     `listed` has, for common names that are in no series, the address of a list in JSON whose length counts; not found
     is an empty one.
@@ -48,3 +50,4 @@ class Scrape:
     url: str
     series: Mapping[str, tuple[Series, ...]]
     listed: Mapping[str, str] = field(default_factory=dict)
+    json: bool = False

@@ -14,8 +14,8 @@ from bench.errors import SetupError
 class Servers:
     """Two look-ups: `home(version)` is a server's folder, `archive(version, role)` a class-data archive.
 
-    The home has its jars in `lib/` (Pulsar's also has `conf/`). The archive may not exist (yet): a server
-    then starts without it, only slower.
+    The home has its jars in `lib/` (Pulsar's also has `conf/`), or its program in `bin/` (NATS). The archive may not
+    exist (yet): a server then starts without it, only slower.
     """
 
     home: Callable[[str], Path]

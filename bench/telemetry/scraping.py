@@ -1,7 +1,8 @@
-"""A server's own figures, from Prometheus' text format to the suite's common names."""
+"""A server's own figures, from Prometheus' text format or JSON to the suite's common names."""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -52,15 +53,27 @@ class Reader:
 
     def read(self, text: str) -> Iterator[tuple[str, float]]:
         """Give each common name with its value; what the server does not show is left out."""
+        samples = _of_object(text) if self._scrape.json else self._of_text(text)
+        for common, every in self._scrape.series.items():
+            values = [value for one in every if (value := _value(one, samples)) is not None]
+            if values:
+                yield common, sum(values)
+
+    def _of_text(self, text: str) -> _Samples:
         samples: dict[str, list[tuple[Mapping[str, str], float]]] = defaultdict(list)
         wanted = [line for line in text.splitlines() if line.startswith(self._beginnings)]
         for family in text_string_to_metric_families("\n".join([*wanted, ""])):
             for sample in family.samples:
                 samples[sample.name].append((sample.labels, sample.value))
-        for common, every in self._scrape.series.items():
-            values = [value for one in every if (value := _value(one, samples)) is not None]
-            if values:
-                yield common, sum(values)
+        return samples
+
+
+def _of_object(text: str) -> _Samples:
+    """Return the numbers at the top level of an object. Raises ValueError for what is none."""
+    document = json.loads(text)
+    if not isinstance(document, dict):
+        raise ValueError("the answer is no JSON object")  # noqa: TRY004 - as any other answer that is not understood
+    return {name: [({}, float(value))] for name, value in document.items() if isinstance(value, int | float)}
 
 
 def _names(series: Series) -> Iterable[str]:

@@ -17,11 +17,17 @@ CLUSTERS: dict[str, Mapping[str, int]] = {
     "memory": {},
     "kafka": {"controller": 1, "broker": 2},
     "pulsar": {"zookeeper": 1, "bookie": 2, "broker": 1},
+    "nats": {"server": 3},
 }
 SYNCED, UNSYNCED = ({"bookie": {"journalSyncData": synced}} for synced in (True, False))
 GROUPS: dict[str, dict[str, Mapping[str, Settings]]] = {"pulsar": {"synced": SYNCED, "unsynced": UNSYNCED}}
 """Groups of storage nodes; topics lie in the first."""
-TOPIC: dict[str, Settings] = {"memory": {}, "kafka": {"replicas": 2}, "pulsar": {"quorums": "2-2-2"}}
+TOPIC: dict[str, Settings] = {
+    "memory": {},
+    "kafka": {"replicas": 2},
+    "pulsar": {"quorums": "2-2-2"},
+    "nats": {"replicas": 3},
+}
 
 
 @dataclass
@@ -55,6 +61,7 @@ def group(name: str) -> str:
         "memory",
         pytest.param("kafka", marks=pytest.mark.integration),
         pytest.param("pulsar", marks=pytest.mark.integration),
+        pytest.param("nats", marks=pytest.mark.integration),
     ],
 )
 def live_system(

@@ -11,10 +11,10 @@ import pytest
 
 from bench.errors import LoadError
 from bench.model import Outcome, Topic
+from bench.systems.native_queue import Empty, SimpleQueue, first_of
 from bench.systems.protocols import NOT_GIVEN, Done, Producer, Received
 from bench.systems.pulsar import client, full_read
 from bench.systems.pulsar.client import PulsarConsumer, PulsarProducers
-from bench.systems.pulsar.waiting import Empty, SimpleQueue, first_of
 
 TOPIC = Topic("t", 2)
 

@@ -15,6 +15,7 @@ import pulsar
 
 from bench.errors import LoadError
 from bench.model import Outcome, Scalar, Settings, Topic
+from bench.systems.native_queue import Empty, SimpleQueue, first_of
 from bench.systems.protocols import NOT_GIVEN, Done, Producer, Received
 from bench.systems.pulsar import arguments, topics
 from bench.systems.pulsar.arguments import Side
@@ -22,7 +23,6 @@ from bench.systems.pulsar.connection import attempt, connect, disconnect
 from bench.systems.pulsar.outcomes import CERTAIN_REFUSALS
 from bench.systems.pulsar.records import position, received
 from bench.systems.pulsar.router import FewestOpen
-from bench.systems.pulsar.waiting import Empty, SimpleQueue, first_of
 
 _OK = int(Outcome.OK)
 _OK_VALUE = pulsar.Result.Ok.value

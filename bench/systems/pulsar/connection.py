@@ -10,8 +10,8 @@ import pulsar
 
 from bench.errors import LoadError
 from bench.model import Settings
+from bench.systems.native_queue import Empty, SimpleQueue, first_of
 from bench.systems.pulsar import arguments
-from bench.systems.pulsar.waiting import Empty, SimpleQueue, first_of
 
 Client: TypeAlias = Any  # pulsar has no types; so have its producers, consumers, readers and messages
 

@@ -1,0 +1,1 @@
+"""NATS JetStream: a stream for each partition, replicated by Raft among servers of one role."""

@@ -1,0 +1,245 @@
+"""JetStream's producer and live consumer, through nats-py."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.js import JetStreamContext
+from nats.js.api import DeliverPolicy
+
+from bench.model import Outcome, Settings, Topic
+from bench.systems.native_queue import Empty, SimpleQueue, first_of
+from bench.systems.nats.connection import CALL_S, RECONNECT, EventLoop, connected
+from bench.systems.nats.outcomes import is_refusal, name_of
+from bench.systems.nats.settings import TIMEOUT, TIMEOUT_S
+from bench.systems.nats.streams import names
+from bench.systems.protocols import NOT_GIVEN, Done, Received
+
+_RECONNECT_S = 0.1
+_LATE_S = 5.0
+"""The client tells of a send's end that much after its time-out at most."""
+_BATCH = 2000
+_PENDING_BYTES = 512 * 2**20
+"""What may wait in the client's own queue of a subscription: above it nats-py drops messages."""
+
+
+class NatsProducers:
+    """See protocols.Producers. Each has a connection of its own; one thread runs all of them."""
+
+    def __init__(self, endpoint: str, topic: Topic, settings: Settings, count: int) -> None:
+        """Connect. Raises LoadError where no server answers."""
+        self._settings: dict[str, Any] = {TIMEOUT: TIMEOUT_S, RECONNECT: _RECONNECT_S, **settings}
+        self._loop = EventLoop()
+        doing = f"Connecting a producer to {topic.name} at {endpoint}"
+        try:
+            self._connections = [
+                connected(self._loop, endpoint, doing, float(self._settings[RECONNECT])) for _ in range(count)
+            ]
+        except BaseException:
+            self._loop.close()
+            raise
+        self.each = [
+            NatsProducer(self._loop, connection, topic, number, float(self._settings[TIMEOUT]))
+            for number, connection in enumerate(self._connections)
+        ]
+
+    def effective(self) -> Settings:
+        """See protocols.Producers."""
+        return dict(self._settings)
+
+    def patience_s(self) -> float:
+        """See protocols.Producers."""
+        return float(self._settings[TIMEOUT]) + _LATE_S
+
+    def close(self, timeout_s: float) -> None:
+        """See protocols.Producers: what is still open then is unknown (CancelledError)."""
+        deadline = time.monotonic() + timeout_s
+        for producer in self.each:
+            producer.drain(deadline)
+        with suppress(TimeoutError):
+            self._loop.call(_closed(self._connections), CALL_S)
+        self._loop.close()
+        for producer in self.each:
+            producer.end_all()
+
+
+class NatsProducer:
+    """See protocols.Producer. Sends go to the partitions in turn; with keys, each key to that of its number.
+
+    The loop's thread tells how a send ended; all that it does is to put it into a queue. `poll` does the rest.
+    """
+
+    __slots__ = (
+        "_jetstream",
+        "_loop",
+        "_numbers",
+        "_open",
+        "_over",
+        "_partitions",
+        "_subjects",
+        "_timeout_s",
+    )
+
+    def __init__(
+        self, loop: EventLoop, connection: Client, topic: Topic, number: int, timeout_s: float
+    ) -> None:
+        """Begin with another partition than the producers of other numbers."""
+        self._loop = loop.loop
+        self._jetstream = connection.jetstream()
+        self._subjects = names(topic)
+        self._partitions = itertools.cycle(_partitions(topic, number))
+        self._timeout_s = timeout_s
+        self._numbers = itertools.count()
+        self._open: dict[int, Callable[[Done], None]] = {}
+        self._over: SimpleQueue[tuple[int, int, asyncio.Task[Any]]] = SimpleQueue()
+
+    def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
+        """See protocols.Producer."""
+        number = next(self._numbers)
+        self._open[number] = done
+        self._loop.call_soon_threadsafe(self._start, number, next(self._partitions), payload)
+
+    def _start(self, number: int, partition: int, payload: bytes) -> None:
+        publish = self._jetstream.publish(self._subjects[partition], payload, timeout=self._timeout_s)
+        self._loop.create_task(publish).add_done_callback(
+            lambda task: self._over.put((number, partition, task))
+        )
+
+    def poll(self, timeout_s: float) -> None:
+        """See protocols.Producer."""
+        over = self._over
+        try:
+            first = first_of(over, timeout_s)
+        except Empty:
+            return
+        # No more than there is now: a `done` that sends could keep this going for ever.
+        rest = over.qsize()
+        self._end(*first)
+        for _ in range(rest):
+            self._end(*over.get_nowait())
+
+    def _end(self, number: int, partition: int, task: asyncio.Task[Any]) -> None:
+        self._open.pop(number)(_done(partition, task))
+
+    def drain(self, deadline: float) -> None:
+        """Wait until no send is open, or until `deadline` (time.monotonic)."""
+        while self._open and (left := deadline - time.monotonic()) > 0:
+            self.poll(left)
+
+    def end_all(self) -> None:
+        """End what is still open; the connection is gone."""
+        self.poll(0)
+        for number in list(self._open):
+            unknown = Done(int(Outcome.UNKNOWN), "CancelledError", NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
+            self._open.pop(number)(unknown)
+
+
+def _partitions(topic: Topic, number: int) -> list[int]:
+    """Return the partitions of messages in turn: a key's is its number modulo the partitions."""
+    if topic.keys:
+        return [key % topic.partitions for key in range(topic.keys)]
+    first = number % topic.partitions
+    return [*range(first, topic.partitions), *range(first)]
+
+
+def _done(partition: int, task: asyncio.Task[Any]) -> Done:
+    error: BaseException | None = asyncio.CancelledError() if task.cancelled() else task.exception()
+    if error is None:
+        return Done(int(Outcome.OK), None, partition, NOT_GIVEN, task.result().seq, NOT_GIVEN)
+    outcome = Outcome.FAIL if is_refusal(error) else Outcome.UNKNOWN
+    return Done(int(outcome), name_of(error), partition, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
+
+
+async def _closed(connections: Sequence[Client]) -> None:
+    """Close connections; what waits for an answer is told of it as cancelled."""
+    await asyncio.gather(*(connection.close() for connection in connections), return_exceptions=True)
+
+
+class Subscriptions:
+    """Ordered consumers of all of a topic's streams, whose messages come into one queue.
+
+    Such a consumer gives each message once, in order: where one is missing, or its server is gone, the client makes
+    another that goes on behind the last one.
+    """
+
+    def __init__(self, endpoint: str, topic: Topic, policy: DeliverPolicy, doing: str) -> None:
+        """Connect and subscribe. Raises LoadError."""
+        self.loop = EventLoop()
+        self._messages: SimpleQueue[Received] = SimpleQueue()
+        try:
+            self._connection = connected(self.loop, endpoint, doing)
+            self.jetstream = self._connection.jetstream()
+            self.loop.call(self._subscribe(self.jetstream, topic, policy))
+        except BaseException:
+            self.loop.close()
+            raise
+
+    async def _subscribe(self, jetstream: JetStreamContext, topic: Topic, policy: DeliverPolicy) -> None:
+        for partition, name in enumerate(names(topic)):
+            await jetstream.subscribe(
+                name,
+                stream=name,
+                cb=self._taker(partition),
+                ordered_consumer=True,
+                deliver_policy=policy,
+                pending_msgs_limit=-1,
+                pending_bytes_limit=_PENDING_BYTES,
+            )
+
+    def _taker(self, partition: int) -> Callable[[Msg], Any]:
+        put, nowhere = self._messages.put, NOT_GIVEN
+
+        async def take(message: Msg) -> None:
+            now = time.monotonic_ns()
+            put(Received(message.data, now, partition, nowhere, sequence(message), nowhere))
+
+        return take
+
+    def receive(self, timeout_s: float) -> list[Received]:
+        """Return what has come; wait for the first at most so long."""
+        try:
+            first = first_of(self._messages, timeout_s)
+        except Empty:
+            return []
+        return [first, *_waiting(self._messages)]
+
+    def close(self) -> None:
+        """Leave; the servers drop consumers that nobody asks for."""
+        with suppress(TimeoutError):
+            self.loop.call(_closed([self._connection]), CALL_S)
+        self.loop.close()
+
+
+def _waiting(queue: SimpleQueue[Received]) -> Iterator[Received]:
+    for _ in range(min(queue.qsize(), _BATCH)):
+        yield queue.get_nowait()
+
+
+def sequence(message: Msg) -> int:
+    """Return a message's place in its stream."""
+    return int(message.metadata.sequence.stream)
+
+
+class NatsConsumer:
+    """See protocols.Consumer."""
+
+    def __init__(self, endpoint: str, topic: Topic) -> None:
+        """Subscribe at the end of every stream."""
+        self._subscriptions = Subscriptions(
+            endpoint, topic, DeliverPolicy.NEW, f"Connecting a consumer of {topic.name}"
+        )
+
+    def receive(self, timeout_s: float) -> Sequence[Received]:
+        """See protocols.Consumer."""
+        return self._subscriptions.receive(timeout_s)
+
+    def close(self) -> None:
+        """See protocols.Consumer."""
+        self._subscriptions.close()

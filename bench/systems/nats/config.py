@@ -1,0 +1,41 @@
+"""What is written before the first process starts: a configuration for each server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import Template
+
+from bench import durable
+from bench.model import Cluster, Node, Settings, text
+from bench.systems.nats.nodes import FOLDER, SERVER, configuration_file, data_folder, route
+from bench.systems.nats.settings import JETSTREAM
+
+
+def prepare(cluster: Cluster, nodes: Sequence[Node]) -> None:
+    """Write each server's configuration; it makes its store by itself."""
+    for node in nodes:
+        data_folder(node.directory).mkdir(parents=True, exist_ok=True)
+        durable.write(configuration_file(node.directory), rendered(cluster, nodes, node).encode())
+
+
+def rendered(cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:
+    """Return a server's configuration; one that is alone has no cluster block, and no Raft."""
+    settings = cluster.settings.get(SERVER, {})
+    routes = "\n".join(f'    "{route(one)}"' for one in nodes if one.name != node.name)
+    return _filled(
+        "server.conf",
+        name=node.name,
+        address=node.address,
+        data=str(data_folder(node.directory)),
+        settings=_lines({name: value for name, value in settings.items() if name not in JETSTREAM}),
+        jetstream=_lines({name: value for name, value in settings.items() if name in JETSTREAM}, "  "),
+        cluster=_filled("cluster.conf", address=node.address, routes=routes) if len(nodes) > 1 else "",
+    )
+
+
+def _filled(file: str, **values: str) -> str:
+    return Template((FOLDER / file).read_text(encoding="utf-8")).substitute(values)
+
+
+def _lines(settings: Settings, indent: str = "") -> str:
+    return "\n".join(f"{indent}{name}: {text(value)}" for name, value in settings.items())

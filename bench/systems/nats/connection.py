@@ -1,0 +1,98 @@
+"""The client's asyncio, in a thread of the operating system: callers wait for it natively, also under gevent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, Self, TypeVar, cast
+
+import nats
+from gevent.monkey import get_original
+from nats.aio.client import Client
+
+from bench.errors import LoadError
+from bench.systems.native_queue import Empty, SimpleQueue, first_of
+
+_start_new_thread = cast(
+    "Callable[[Callable[[], None], tuple[()]], int]", get_original("_thread", "start_new_thread")
+)
+_new_lock = cast("Callable[[], Any]", get_original("_thread", "allocate_lock"))
+
+CONNECT_S = 30.0
+CALL_S = 30.0
+_RECONNECT_S = 0.1
+"""The client's own default is 2 s, which would stand in every gap after a server's death."""
+RECONNECT = "reconnect_time_wait"
+Result = TypeVar("Result")
+
+
+class EventLoop:
+    """An asyncio loop that runs until `close`; a context manager."""
+
+    def __init__(self) -> None:
+        """Start it."""
+        self.loop = asyncio.new_event_loop()
+        self._running = _new_lock()
+        self._running.acquire()
+        _start_new_thread(self._run, ())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _run(self) -> None:
+        try:
+            asyncio.set_event_loop(self.loop)
+            self.loop.run_forever()
+            left = asyncio.all_tasks(self.loop)
+            for task in left:
+                task.cancel()
+            self.loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            self.loop.close()
+        finally:
+            self._running.release()
+
+    def call(self, work: Coroutine[Any, Any, Result], timeout_s: float = CALL_S) -> Result:
+        """Run a coroutine in the loop and return its result, or raise what it raised. Raises TimeoutError."""
+        over: SimpleQueue[asyncio.Task[Result]] = SimpleQueue()
+
+        def start() -> None:
+            self.loop.create_task(work).add_done_callback(over.put)
+
+        self.loop.call_soon_threadsafe(start)
+        try:
+            return first_of(over, timeout_s).result()
+        except Empty:
+            raise TimeoutError(f"no answer within {timeout_s:g} s") from None
+
+    def close(self) -> None:
+        """Cancel what still runs in it, and return once its thread has ended."""
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        with self._running:
+            pass
+
+
+async def connect(endpoint: str, reconnect_s: float = _RECONNECT_S) -> Client:
+    """Connect to any of the endpoint's servers, and go on to another one for ever where it goes away."""
+    return await nats.connect(
+        servers=endpoint.split(","),
+        name="bench",
+        connect_timeout=2,
+        reconnect_time_wait=cast("int", reconnect_s),
+        max_reconnect_attempts=-1,
+        error_cb=_ignore,
+    )
+
+
+async def _ignore(_: Exception) -> None:
+    """Errors that the client mends by itself are told by what comes of the sends."""
+
+
+def connected(loop: EventLoop, endpoint: str, doing: str, reconnect_s: float = _RECONNECT_S) -> Client:
+    """Return a connection. Raises LoadError where no server answers within 30 s."""
+    try:
+        return loop.call(asyncio.wait_for(connect(endpoint, reconnect_s), CONNECT_S), CONNECT_S + 1)
+    except (OSError, TimeoutError, nats.errors.Error) as error:
+        raise LoadError(f"{doing}: {type(error).__name__}: {error}") from error

@@ -1,0 +1,79 @@
+"""The whole topic, read back from its earliest message to its end: what loss is judged by."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+
+import nats
+from nats.js import JetStreamContext
+from nats.js.api import DeliverPolicy
+
+from bench.errors import LoadError
+from bench.model import Topic
+from bench.systems.late import Late
+from bench.systems.nats.client import Subscriptions
+from bench.systems.nats.streams import names
+from bench.systems.protocols import Received
+
+_LATER_S = 0.5
+"""How soon after the end was reached it is asked for again, where messages are missing."""
+_WAIT_S = 0.2
+_Ends = Mapping[int, int | str]
+"""By partition the last message's place, 0 in an empty one, or why nobody tells it."""
+
+
+def read_all(endpoint: str, topic: Topic, deadline_s: float, expected: int) -> Iterator[Sequence[Received]]:
+    """See protocols.System. A stream's end is what its leader says."""
+    found = Subscriptions(endpoint, topic, DeliverPolicy.ALL, f"Reading {topic.name} back")
+    late, reached = Late(expected), dict.fromkeys(range(topic.partitions), 0)
+    try:
+        while True:
+            for batch in _read(found, topic, reached, deadline_s):
+                late.came(len(batch))
+                yield batch
+            if not late.is_awaited():
+                return
+            time.sleep(_LATER_S)
+    finally:
+        found.close()
+
+
+def _read(
+    found: Subscriptions, topic: Topic, reached: dict[int, int], deadline_s: float
+) -> Iterator[Sequence[Received]]:
+    """Read on to the ends as they are now; `reached` tells how far each was read, and is kept up."""
+    deadline = time.monotonic() + deadline_s
+    ends: _Ends = {}
+    while True:
+        if not ends or any(isinstance(end, str) for end in ends.values()):
+            ends = found.loop.call(_ends(found.jetstream, topic))
+        left = [number for number, end in ends.items() if isinstance(end, str) or reached[number] < end]
+        if not left:
+            return
+        if batch := found.receive(_WAIT_S):
+            for message in batch:
+                reached[message.partition] = message.entry
+            yield batch
+            deadline = time.monotonic() + deadline_s
+        elif time.monotonic() > deadline:
+            said = ", ".join(_unread(number, reached[number], ends[number]) for number in left)
+            raise LoadError(f"Reading {topic.name} back: nothing came for {deadline_s:g} s, and {said}.")
+
+
+async def _ends(jetstream: JetStreamContext, topic: Topic) -> _Ends:
+    ends: dict[int, int | str] = {}
+    for partition, name in enumerate(names(topic)):
+        try:
+            state = (await jetstream.stream_info(name)).state
+        except nats.errors.Error as error:
+            ends[partition] = f"{type(error).__name__}: {error}"
+        else:
+            ends[partition] = state.last_seq if state.messages else 0
+    return ends
+
+
+def _unread(number: int, reached: int, end: int | str) -> str:
+    if isinstance(end, int):
+        return f"partition {number} was read to sequence {reached} of {end}"
+    return f"partition {number} was read to sequence {reached}, and its leader did not tell its end ({end})"

@@ -1,0 +1,104 @@
+"""Names of a topic's streams, and what the servers say of them.
+
+A topic's partition is a stream of its own with one subject, both named after the topic and the partition's number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from bench.model import Node, Topic
+from bench.systems.nats.nodes import monitor
+
+_QUERY = {"accounts": "true", "streams": "true", "config": "true", "raft": "true"}
+
+
+def stream(topic: Topic, partition: int) -> str:
+    """Return the name of a partition's stream, which is its subject, too."""
+    return f"{topic.name}-{partition}"
+
+
+def names(topic: Topic) -> list[str]:
+    """Return the names of all of a topic's streams, by partition."""
+    return [stream(topic, number) for number in range(topic.partitions)]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamView:
+    """What the server that leads a stream says of it, or another where nobody answers who does.
+
+    `leader` is None where nobody leads. `current` are the servers whose replicas are up to date, `others` those whose
+    are not. Of `last` and the others nothing is known but by the leader (`leads`).
+    """
+
+    leader: str | None
+    current: Sequence[str]
+    others: Sequence[str]
+    last: int
+    leads: bool
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What one server says: of the streams that it keeps, by name, and who leads the cluster's metadata."""
+
+    server: str
+    streams: Mapping[str, StreamView] = field(default_factory=dict)
+    meta_leader: str | None = None
+
+
+def views(nodes: Sequence[Node], within_s: float) -> list[View]:
+    """Ask every server, side by side; those that do not answer in time are left out."""
+    with ThreadPoolExecutor(max(1, len(nodes))) as pool:
+        found = pool.map(lambda node: view(node, within_s), nodes)
+        return [one for one in found if one is not None]
+
+
+def view(node: Node, within_s: float) -> View | None:
+    """Ask one server; None where it does not answer in time."""
+    try:
+        answer = httpx.get(monitor(node, "jsz"), params=_QUERY, timeout=within_s, trust_env=False)
+        return view_of(node.name, answer.raise_for_status().json())
+    except (httpx.HTTPError, ValueError):
+        return None
+
+
+def view_of(server: str, document: Mapping[str, Any]) -> View:
+    """Read what a server's page `jsz` says."""
+    accounts = document.get("account_details") or ()
+    details = (detail for account in accounts for detail in account.get("stream_detail") or ())
+    meta = document.get("meta_cluster") or {}
+    alone = not meta
+    return View(
+        server,
+        {detail["name"]: _stream_view(server, detail) for detail in details},
+        server if alone else meta.get("leader") or None,
+    )
+
+
+def _stream_view(server: str, detail: Mapping[str, Any]) -> StreamView:
+    cluster = detail.get("cluster")
+    last = int((detail.get("state") or {}).get("last_seq", 0))
+    if cluster is None:  # a server without others
+        return StreamView(server, [server], [], last, leads=True)
+    leader = cluster.get("leader") or None
+    replicas = cluster.get("replicas") or ()
+    current = [one["name"] for one in replicas if one.get("current") and not one.get("offline")]
+    others = [one["name"] for one in replicas if one["name"] not in current]
+    first = [leader] if leader else []
+    return StreamView(leader, [*first, *current], others, last, leads=leader == server)
+
+
+def reconciled(views: Sequence[View], name: str) -> StreamView | None:
+    """Return what is known of a stream: its leader's word, else that of most others; None where nobody knows it."""
+    told = [one.streams[name] for one in views if name in one.streams]
+    leading = [one for one in told if one.leads]
+    if leading:
+        return max(leading, key=lambda one: (len(one.current), one.last))
+    leaders = [one.leader for one in told]
+    return max(told, key=lambda one: leaders.count(one.leader), default=None)
