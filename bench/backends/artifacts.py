@@ -25,7 +25,8 @@ from bench.systems.registry import describe
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 SHOWN_LINES = 12
-_MADE_FROM = "definition.sha256"
+_MADE_FROM = "pom.sha256"
+"""Of whatever definition: homes that are there already have it under this name."""
 _REQUIREMENT = re.compile(r"^([\w-]+)==(\S+)", re.MULTILINE)
 _PROGRAMS = re.compile(r"[^/]+\.data/scripts/([^/]+)")
 """Where a wheel has programs."""
