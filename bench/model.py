@@ -348,7 +348,7 @@ CONSUMER_COUNTERS = (
     "read_unacknowledged",
     "read_then_gone",
 )
-"""What a trial's live consumers saw that its full read alone does not show (docs/method.md)."""
+"""What a trial's live consumers saw that its full read alone does not show (docs/method/delivery.md)."""
 COUNTERS = (
     "sent",
     "acked",

@@ -266,7 +266,7 @@ class TrialRecord(_Record):
 
     @property
     def broken(self) -> bool:
-        """Whether more was done to it than to put it under standing conditions (docs/method.md)."""
+        """Whether more was done to it than to put it under standing conditions (docs/method/faults.md)."""
         return not all(self._stands(step) for step in self.faults)
 
     def _stands(self, step: Mapping[str, Any]) -> bool:

@@ -88,7 +88,7 @@ class _Measured:
 
 
 def analyse(run: Path) -> None:
-    """Compute <run>/results/ from the run's event log (docs/event-log.md, docs/results.md, docs/method.md).
+    """Compute <run>/results/ from the run's event log (docs/event-log.md, docs/results.md, docs/method).
 
     Results that were there are replaced once all new ones are written; after an error they are as they were.
 

@@ -1,7 +1,7 @@
 """Locust's side of the load: a user is a producer, and runs one long task, its send loop.
 
 The loop itself runs in a native thread, for which the user's greenlet waits: client libraries wait natively, and
-only a thread lets them (see docs/method.md).
+only a thread lets them (see docs/method/load.md).
 """
 
 from __future__ import annotations

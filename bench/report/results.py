@@ -320,7 +320,7 @@ def waited(trials: Iterable[Json]) -> bool:
 
 
 def breaks(summary: Json) -> bool:
-    """Whether something broke on purpose in the run of this summary, but for standing conditions (docs/method.md)."""
+    """Whether something broke on purpose in the run of this summary (docs/method/faults.md: standing conditions)."""
     return summary.get("figure") == "timeline"
 
 

@@ -1,4 +1,4 @@
-"""What a scenario expects: claims that the data can decide (docs/method.md, "Verdicts on expectations")."""
+"""What a scenario expects: claims that the data can decide (docs/method/verdicts.md, "Verdicts on expectations")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file that says what a cluster must carry, and on which nodes (docs/method.md)."""
+"""The file that says what a cluster must carry, and on which nodes (docs/method/sizing.md)."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class Ratio:
 def by_round(rows: Iterable[Mapping[str, Any]], metric: str) -> dict[int, float]:
     """Return a column of some trials of one case by their rounds, of those that have a value.
 
-    A time that falls among what never came is infinite: longer than any that was measured (docs/method.md).
+    A time that falls among what never came is infinite: longer than any that was measured (docs/method/latency.md).
     """
     values = {row["round"]: timed(row, metric) for row in rows}
     return {number: value for number, value in values.items() if value is not None}

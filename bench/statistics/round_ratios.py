@@ -38,7 +38,7 @@ _Table = npt.NDArray[np.float64]
 _Kind = tuple[str, ...]
 
 PRIOR_FREEDOM = 4
-"""The variance of like pairs counts as much as so many further rounds of a pair (docs/method.md)."""
+"""The variance of like pairs counts as much as so many further rounds of a pair (docs/method/statistics.md)."""
 SLICED_FREEDOM = 12
 """The same where a pair's own slices tell its noise."""
 BLOCKS = 8

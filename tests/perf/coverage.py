@@ -6,7 +6,7 @@ worse, and a whole cluster start is faster or slower.
 
     python -m tests.perf.coverage [RUNS]
 
-prints the tables of docs/method.md; with 400 runs it takes about two minutes on an idle core.
+prints the tables of docs/method/statistics.md; with 400 runs it takes about two minutes on an idle core.
 """
 
 from __future__ import annotations

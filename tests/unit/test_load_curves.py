@@ -31,7 +31,7 @@ def curve(*holds: tuple[int, float, float | None, float]) -> LoadCurve:
 
 
 def test_loads_are_shares_of_the_capacity_and_the_curve_never_falls() -> None:
-    """The example in docs/method.md."""
+    """The example in docs/method/capacity.md."""
     found = curve((0, 100, 2, 3), (0, 500, 2, 3), (0, 900, 8, 3), (0, 1000, 4, 3))
 
     assert list(found.curve_loads) == [0.1, 0.5, 0.9, 1.0]

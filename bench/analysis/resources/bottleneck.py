@@ -1,4 +1,4 @@
-"""The bottleneck of a trial: its name and the evidence (docs/method.md)."""
+"""The bottleneck of a trial: its name and the evidence (docs/method/resources.md)."""
 
 from __future__ import annotations
 

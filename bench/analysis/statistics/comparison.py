@@ -133,7 +133,7 @@ def _only_there(trials: int, first: int, second: int) -> bool:
 def _endless(first: Sequence[Row], second: Sequence[Row], metric: str) -> str:
     """Say in how many of the second run's trials a time is endless, where that is more than chance and in none before.
 
-    So many messages there never came, or were never sent (docs/method.md): no figure of the others tells of it.
+    So many messages there never came, or were never sent (docs/method/latency.md): no figure of the others tells of it.
     """
     without = [sum(numbers.endless(row, metric) for row in rows) for rows in (first, second)]
     if metric not in TIMES or without[0] or not _only_there(without[1], len(first), len(second)):

@@ -16,7 +16,7 @@ from bench.statistics.interval import LEVEL
 FIRST_LOOK = 2
 """The first look is after so many rounds: one round has no interval."""
 _PACE = 1
-"""After so many looks half of the 5 % is spent: budgets allow for one to three (docs/method.md)."""
+"""After so many looks half of the 5 % is spent: budgets allow for one to three (docs/method/statistics.md)."""
 _POINTS = 401
 
 _Numbers = npt.NDArray[np.float64]

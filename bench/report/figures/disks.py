@@ -1,4 +1,4 @@
-"""What an fsync takes on typical disks, as published; docs/method.md names the sources."""
+"""What an fsync takes on typical disks, as published; docs/method/load.md names the sources."""
 
 from __future__ import annotations
 

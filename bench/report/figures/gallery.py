@@ -245,7 +245,7 @@ def _prices(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> li
         "Each dot is one trial, at the fsync latency measured on its servers; lines join the medians of a "
         "configuration. Fsync latencies above the disk's own are emulated: each fsync is held before the kernel "
         "carries it out. `bench doctor DIR` measures the fsync latency of your own disk; grey: typical disks "
-        "(sources in docs/method.md). "
+        "(sources in docs/method/load.md). "
     )
     crossed = (
         "The dark line marks where the lines of both systems cross, with its 95 % interval. "

@@ -154,7 +154,7 @@ class KafkaDescription(Description):
             return ""
         return (
             "With flush.messages=1 Kafka also syncs its two index files, which change every 4 KiB: a message of 1 kB "
-            "waits for 1.5 fsyncs on average (method.md)."
+            "waits for 1.5 fsyncs on average (docs/method/load.md)."
         )
 
     def published_rules(self, requirement: Requirement, nodes: Mapping[str, NodeType]) -> list[RuleSize]:

@@ -1,0 +1,75 @@
+"""Documentation: every link to a file of the project, and to a heading of it, leads somewhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.scenario import load
+from bench.scenario.requirement import read_requirement
+
+ROOT = Path(__file__).resolve().parents[2]
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
+CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+PAGES = sorted(
+    path
+    for folder in ("", "docs", "clusters", "reports")
+    for path in (ROOT / folder).glob("*.md" if not folder else "**/*.md")
+)
+
+
+def headings(page: Path) -> set[str]:
+    """Return the names under which GitHub links to the headings of a page."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    found = re.findall(r"^#{1,6} (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", one.strip().lower()).replace(" ", "-") for one in found}
+
+
+def broken(page: Path) -> Iterator[str]:
+    for path, heading in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists():
+            yield f"{path}: there is no such file"
+        elif heading and target.suffix == ".md" and heading not in headings(target):
+            yield f"{path}#{heading}: the page has no such heading"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    assert list(broken(page)) == []
+
+
+def test_a_link_that_leads_nowhere_is_seen(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# One\n[a](other.md) [b](#one) [c](#two) [d](page.md#three) `[e](code.md)`\n", encoding="utf-8"
+    )
+
+    assert list(broken(page)) == [
+        "other.md: there is no such file",
+        "#two: the page has no such heading",
+        "page.md#three: the page has no such heading",
+    ]
+
+
+def block(page: str, beginning: str) -> str:
+    """Return the code block of a page that begins so."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return next(one for one in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if one.startswith(beginning))
+
+
+def test_the_tutorials_scenario_is_one(tmp_path: Path) -> None:
+    file = tmp_path / "two-replicas.yaml"
+    file.write_text(block("tutorial.md", "# yaml-language-server"), encoding="utf-8")
+
+    assert load(file).scenario.name == "two-replicas"
+
+
+def test_the_example_of_a_requirement_is_one(tmp_path: Path) -> None:
+    file = tmp_path / "requirement.yaml"
+    file.write_text(block("how-to/plan-capacity.md", "messages_per_s"), encoding="utf-8")
+
+    assert read_requirement(file).p99_s == 0.2
