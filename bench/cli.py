@@ -15,8 +15,8 @@ from rich.table import Table
 from bench import scenario
 from bench.errors import BenchError
 from bench.model import Change
-from bench.run import comparing, outside, play, preflight, publishing, table
 from bench.run import folder as run_folder
+from bench.run import outside, playground, preflight, publishing, run_comparison, table
 from bench.scenario.values import budget_s
 from bench.systems.registry import INSTALLED
 
@@ -185,11 +185,11 @@ def compare(
     holds over all cases together: by their figures equal runs end with 1 in one of twenty times at most, however many
     cases they have.
     """
-    rule = comparing.Rule(metric, _share(threshold), accept or (), _matches(match or ()))
+    rule = run_comparison.Rule(metric, _share(threshold), accept or (), _matches(match or ()))
     try:
         one, other = (run_folder.find(name, out).path for name in (first, second))
-        comparison = comparing.compare(one, other, rule)
-        comparing.show(comparison, out)
+        comparison = run_comparison.compare(one, other, rule)
+        run_comparison.show(comparison, out)
     except (BenchError, OSError) as refusal:  # 1 is for a worse run
         typer.echo(f"error: {refusal}", err=True)
         raise typer.Exit(2) from None
@@ -345,7 +345,7 @@ def up(
     if system not in INSTALLED:
         message = f"{system!r} is no system with servers: {', '.join(INSTALLED)}"
         raise typer.BadParameter(message)
-    raise typer.Exit(play.up(system, out))
+    raise typer.Exit(playground.up(system, out))
 
 
 def main() -> None:

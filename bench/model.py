@@ -227,7 +227,7 @@ class Case:
     `swept` holds only what the scenario sweeps for this system, in the scenario's order: a case's short name.
     `producer` and `consumer` are client properties under the client's own names; `processor` is the application between
     two topics, if there is one (bench/systems/processing.py). `disk` is what an fsync is made to cost
-    (bench/run/emulated.py). `faults` are the steps of what breaks during a trial, as the scenario has them
+    (bench/run/emulated_disks.py). `faults` are the steps of what breaks during a trial, as the scenario has them
     (bench/faults/step.py). With `telemetry` servers and machine are looked at while the load runs (bench/telemetry).
     `group` is the group of storage nodes that it uses, where its cluster has groups. `node_size` is how much of the
     machine each node of a role gets: `cpu` in cores, `network` such as 50mbit (bench/run/node_sizes.py). `capacity` is

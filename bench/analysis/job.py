@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from bench.analysis import derived, tables
+from bench.analysis import case_tables, tables
 from bench.analysis.account.consumers import consumer_rows, sums_by_trial
 from bench.analysis.account.delivery import accounts, messages
 from bench.analysis.account.members import member_rows
@@ -22,14 +22,14 @@ from bench.analysis.account.offenders import OFFENCES, STRAY, displaced, listed,
 from bench.analysis.account.order import out_of_order, verify_rows
 from bench.analysis.account.readings import reading_rows
 from bench.analysis.account.transfers import transfer_rows
-from bench.analysis.contract import recorded
 from bench.analysis.faults.availability import availability, breakage, fault_rows
 from bench.analysis.faults.joined_members import first_messages
-from bench.analysis.faults.joining import joined
+from bench.analysis.faults.node_joining import joined
 from bench.analysis.faults.phase_latency import with_phase_times
 from bench.analysis.faults.served import served_rows
 from bench.analysis.folder import Held, RunFolder, read_folder
 from bench.analysis.log import EventLog, check_log
+from bench.analysis.log_validation import recorded
 from bench.analysis.resources import telemetry
 from bench.analysis.resources.costs import cost_rows
 from bench.analysis.resources.held_cpu import held_cpu
@@ -54,8 +54,8 @@ from bench.analysis.speed.timeline import service_by_second, timeline
 from bench.analysis.speed.unsent import Unsent, unsent
 from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_part
 from bench.analysis.trials import Counted, trial_row
-from bench.analysis.verdicts import judged
-from bench.analysis.verdicts.meant import Found
+from bench.analysis.verdicts import run_verdicts
+from bench.analysis.verdicts.deciding_rows import Found
 from bench.analysis.window import windows
 from bench.capacity.hold import Hold
 from bench.errors import AnalysisError
@@ -240,7 +240,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     for trial, row in zip(folder.trials, trials, strict=True):
         row.update(breakage(trial, measured.faults, measured.counted.accounts.get(trial.trial, {})))
     flag(trials, measured.parts, {trial.trial for trial in folder.trials if trial.broken})
-    cases = derived.cases(folder, trials)
+    cases = case_tables.cases(folder, trials)
     tables.write_table(results, "trials", tables.table(trials, tables.trial_fields(settings)))
     tables.write_table(results, "cases", tables.table(cases, tables.case_fields(settings)))
     tables.write_table(results, "timeline", tables.table(measured.timeline, tables.TIMELINE))
@@ -261,7 +261,7 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     found = Found(
         trials, measured.faults, measured.errors, measured.slices, measured.readings, measured.transfers
     )
-    undecided = judged.write(results, folder, found)
+    undecided = run_verdicts.write(results, folder, found)
     summary = _summary(folder, found, time.monotonic() - began)
     tables.write_json(results, "summary", summary | {"undecided": undecided})
 
@@ -296,7 +296,7 @@ def _summary(folder: RunFolder, found: Found, elapsed_s: float) -> dict[str, obj
     broken, trials = folder.broken, found.trials
     return {
         "rounds_apart": [] if broken else rounds_apart(trials),
-        "sides": derived.both_systems(folder, found),
+        "sides": case_tables.both_systems(folder, found),
         "figure": _figure(folder, closed=closed, broken=broken),
         "analysis_s": round(elapsed_s, 1),
         "messages": sum(row.get("sent") or 0 for row in trials),

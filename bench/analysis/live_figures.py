@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from bench.analysis.contract import ProducerSums, Recorded, soundness
 from bench.analysis.folder import Held, TrialRecord, parquet_files, read_trial
 from bench.analysis.log import RECEIVES, SENDS, Column
+from bench.analysis.log_validation import ProducerSums, Recorded, soundness
 from bench.analysis.speed.holds import capacities, held_slice, level_of
 from bench.analysis.speed.latency import POINTS, Distribution
 from bench.analysis.speed.quantiles import SCALE

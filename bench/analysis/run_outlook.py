@@ -6,9 +6,9 @@ from pathlib import Path
 
 from bench.analysis.folder import read_folder, trial_path
 from bench.analysis.live_figures import TrialFigures, figures
-from bench.analysis.verdicts.judged import judgements, ratios
-from bench.analysis.verdicts.meant import Found
+from bench.analysis.verdicts.deciding_rows import Found
 from bench.analysis.verdicts.outlook import Outlook, outlook, seconds_per_round
+from bench.analysis.verdicts.run_verdicts import judgements, ratios
 
 
 def outlook_of(run: Path, looks: int, trial_figures: dict[int, TrialFigures]) -> Outlook:

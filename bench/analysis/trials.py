@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bench.analysis.contract import Recorded
 from bench.analysis.folder import MachineRecord, NodeSizeRecord, TrialRecord
+from bench.analysis.log_validation import Recorded
 from bench.analysis.resources.bottleneck import Asked, bottleneck
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import NodeLimits, usage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from bench.backends.delayed import DelayedNode, Link
+from bench.backends.delayed_node import DelayedNode, Link
 from bench.backends.netns import PacketRules, Packets
 from bench.model import Node
 

@@ -16,8 +16,8 @@ from typing import Any
 import psutil
 
 from bench.backends import disks
-from bench.backends.awake import keep_awake
-from bench.backends.line import line_ns
+from bench.backends.cache_line_probe import line_ns
+from bench.backends.cpu_wakefulness import keep_awake
 
 _WORK = bytes(4 << 20)
 _PAGES = 4096
@@ -28,7 +28,7 @@ _PROBES = 5
 def machine(folder: Path) -> dict[str, Any]:
     """Return the manifest's part on the machine, with `folder`'s disk as the data disk.
 
-    From then on idle cores are kept awake, where that can be had (awake.py).
+    From then on idle cores are kept awake, where that can be had (cpu_wakefulness.py).
     """
     return {
         "cpus": psutil.cpu_count(),
@@ -47,9 +47,9 @@ def probe() -> dict[str, int | None]:
 
     `probe_ns`: SHA-256 of 4 MiB. `page_ns`: the first touch of a page of memory, over 4096 pages. `wake_ns`: a byte
     through a socket to a process that waits on another core, over 200 bytes. `line_ns`: a cache line to another core
-    and back (line.py). The last two are None where there is one core only. Virtual machines are slowed down by their
-    hosts, for minutes and unannounced, in each: seen to double the servers' start-up and to halve a run's throughput
-    from its first round to its last.
+    and back (cache_line_probe.py). The last two are None where there is one core only. Virtual machines are slowed down
+    by their hosts, for minutes and unannounced, in each: seen to double the servers' start-up and to halve a run's
+    throughput from its first round to its last.
     """
     return {
         "probe_ns": min(_hashing_ns() for _ in range(_PROBES)),

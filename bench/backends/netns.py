@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from bench.backends import commands, link_rate, reach, sandbox
-from bench.backends.delayed import DelayedNode, Link
+from bench.backends import commands, link_rate, ping_probe, sandbox
+from bench.backends.delayed_node import DelayedNode, Link
 from bench.errors import FaultError, SetupError
 from bench.model import Node
 
@@ -212,8 +212,8 @@ class Network:
         return name in self._delayed and not self._delayed[name].ended
 
     def answers(self, node: Node, addresses: Sequence[str], patience_s: float) -> dict[str, float]:
-        """Return which addresses answer to a packet from a node, and after how many seconds (reach.py)."""
-        command = [*self.enter(node), sys.executable, "-IS", reach.__file__, str(patience_s), *addresses]
+        """Return which addresses answer to a packet from a node, and after how many seconds (ping_probe.py)."""
+        command = [*self.enter(node), sys.executable, "-IS", ping_probe.__file__, str(patience_s), *addresses]
         done = commands.run(command)
         if done.returncode:
             raise FaultError(f"Asking for answers from {node.name} failed: {done.stderr.strip()}.")

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from bench.backends import logs, ports, power
-from bench.backends.delayed import DelayedNode, Link
+from bench.backends.delayed_node import DelayedNode, Link
 from bench.backends.gates import Gates
 from bench.backends.netns import Network, PacketRules, Packets
 from bench.backends.node_limits import NodeLimits

@@ -20,7 +20,7 @@ from types import FrameType
 from typing import NoReturn
 
 from bench.backends import commands, control_groups
-from bench.backends.awake import keep_awake
+from bench.backends.cpu_wakefulness import keep_awake
 from bench.errors import SetupError
 
 PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])

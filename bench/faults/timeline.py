@@ -12,12 +12,12 @@ from typing import Any
 
 from bench.errors import BenchError, ClusterError, FaultError, LoadError
 from bench.faults import targets
+from bench.faults.active_fault import Struck
 from bench.faults.condition import Condition
 from bench.faults.drain import Drain
 from bench.faults.fault import Fault, Place
 from bench.faults.reading import ReadAll, ReadGroup, Reading
 from bench.faults.step import AsGroup, LookUp, Mark, Read, Rebalance, Step, Strike, Undo
-from bench.faults.struck import Struck
 from bench.model import NANOS, Node, TopicState
 from bench.systems.draining import DRAIN, Drained
 

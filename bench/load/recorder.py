@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from bench.load.native import new_lock, sleep
 from bench.load.payload import join_headers, of_trial, split_headers
+from bench.load.received_messages import Seen
 from bench.load.schemas import NO_ERROR, RECEIVES, SEND_DTYPE, SEND_RECORD, SENDS, receive_table, send_table
-from bench.load.seen import Seen
 from bench.load.writer import ParquetWriter
 from bench.model import Outcome
 from bench.systems.protocols import Done, Received

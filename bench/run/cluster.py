@@ -17,7 +17,7 @@ from bench.errors import ClusterError
 from bench.load import member, processor
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
 from bench.model import MEMBER, Cluster, Node
-from bench.run.emulated import EmulatedDisks
+from bench.run.emulated_disks import EmulatedDisks
 from bench.run.folder import RunFolder
 from bench.run.node_sizes import BackendLimits, NodeSizes
 from bench.run.wiring import system

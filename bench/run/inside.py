@@ -16,14 +16,14 @@ from bench.errors import BenchError
 from bench.model import Cluster, Trial
 from bench.run import record
 from bench.run.cluster import cluster_folder, load_processes, running
-from bench.run.deciding import FIRST_ROUNDS, Budget, Evaluation
+from bench.run.cluster_warm_up import warm_up
 from bench.run.folder import RunFolder
 from bench.run.interleaved import Interleaved
 from bench.run.plan import Plan, Start, cluster_key, longer, planned
 from bench.run.progress import Progress
 from bench.run.rig import Rig
+from bench.run.run_budget import FIRST_ROUNDS, Budget, Evaluation
 from bench.run.trial import Bench
-from bench.run.warming import warm_up
 
 _SWITCH_S = 0.0005
 """Threads that answer for a server's fsync wait no longer than this for one that looks at processes."""

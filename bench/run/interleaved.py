@@ -18,18 +18,18 @@ from pathlib import Path
 from typing import Any
 
 from bench import numbers
-from bench.backends.line import line_ns
+from bench.backends.cache_line_probe import line_ns
 from bench.backends.machine import probe
 from bench.errors import BenchError, LoadError
 from bench.load.commands import Verify
 from bench.model import SETTLING_SLICE, Node, Topic, Trial, of_group
 from bench.run import record
+from bench.run.capacity_search import CapacitySearch, search_of
+from bench.run.cluster_warm_up import GROWTH, round_summary
 from bench.run.compilers import Compilers
-from bench.run.emulated import held_figures
+from bench.run.emulated_disks import held_figures
 from bench.run.rig import Document, Live, Rig
-from bench.run.searching import CapacitySearch, search_of
 from bench.run.trial import READ_S, SILENCE_S, topics_of
-from bench.run.warming import GROWTH, round_summary
 from bench.telemetry import SCRAPED_CYCLES, SliceSampler
 
 _FEWEST_CYCLES = 2

@@ -14,12 +14,12 @@ from bench import numbers
 from bench.backends import sandbox
 from bench.errors import BenchError, EventLogError, SetupError
 from bench.model import Verdict
-from bench.run import alone, breaking, estimate, preflight
+from bench.run import estimate, fault_check, machine_lock, preflight
 from bench.run import folder as run_folder
 from bench.run.folder import RunFolder, now_utc
 from bench.run.manifest import differences, manifest, ran_on
 from bench.run.plan import Plan, plan, planned
-from bench.run.sharing import side_by_side
+from bench.run.shared_clusters import side_by_side
 from bench.scenario import families, find, load
 
 _WEB = ("127.0.0.1", 8089)
@@ -76,12 +76,12 @@ def _left_s(folder: RunFolder, chosen: Plan) -> float | None:
 def _machine(chosen: Plan) -> AbstractContextManager[None]:
     """Hold the machine where a plan has servers: before the folder is made, whose files another run would measure."""
     servers = any(trial.case.cluster.nodes for trial in chosen.trials)
-    return alone.on_machine(chosen.loaded.scenario.name) if servers else nullcontext()
+    return machine_lock.on_machine(chosen.loaded.scenario.name) if servers else nullcontext()
 
 
 def _check(chosen: Plan, out: Path) -> None:
     """Refuse what this machine cannot do before anything starts."""
-    breaking.require(trial.case for trial in chosen.trials)
+    fault_check.require(trial.case for trial in chosen.trials)
     cases = [trial.case for trial in chosen.trials]
     written_bytes = max(map(preflight.written, cases), default=0)
     preflight.check(side_by_side(cases), out, written_bytes)
@@ -98,7 +98,7 @@ def _run(folder: RunFolder, budget_s: float | None, *, web: bool) -> int:
             _listen(listener)
             console.print(f"live view: http://{_WEB[0]}:{_WEB[1]}")
             keep, arguments = [listener.fileno()], [*arguments, "--web-fd", str(listener.fileno())]
-        with alone.on_folder(folder):
+        with machine_lock.on_folder(folder):
             status = sandbox.run("bench.run.inside", arguments, keep)
     if status:
         done, every = len(folder.done()), len(folder.read("plan.json")["trials"])

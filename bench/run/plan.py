@@ -1,8 +1,8 @@
 """What a run will do: which points of the sweep can exist, and in which order the trials are run.
 
 A round is one pass over all cases. Within a round, cases that share a cluster run on one, freshly started, and
-clusters of both systems run side by side (sharing.py). Their order is shuffled anew in every round, from the seed, so
-the rounds of a longer plan begin with those of a shorter one. The trials of clusters that run side by side are
+clusters of both systems run side by side (shared_clusters.py). Their order is shuffled anew in every round, from the
+seed, so the rounds of a longer plan begin with those of a shorter one. The trials of clusters that run side by side are
 interleaved. Where something breaks they follow one another: then the cases are shuffled once, and every round begins
 at another of them. So a server that goes on getting faster, trial by trial, favours none: over the rounds each case
 has had early and late places to the same extent.
@@ -19,9 +19,9 @@ from typing import Any, TypeAlias
 
 from bench.errors import EventLogError
 from bench.model import Case, Cluster, Settings, Trial, text
-from bench.run import breaking, claims, estimate, wiring
+from bench.run import claims, estimate, fault_check, wiring
 from bench.run.folder import RunFolder
-from bench.run.sharing import on_shared_clusters, side_by_side
+from bench.run.shared_clusters import on_shared_clusters, side_by_side
 from bench.scenario import Loaded, cases, load
 from bench.scenario.expand import has, omits
 from bench.systems.protocols import System
@@ -130,7 +130,7 @@ def plan(loaded: Loaded, seed: int, rounds: int | None = None) -> Plan:
     """
     every = list(cases(loaded.scenario, wiring.version))
     possible, left_out = _sorted_out(loaded, every, wiring.system)
-    possible = [breaking.checked(loaded, case) for case in possible]
+    possible = [fault_check.checked(loaded, case) for case in possible]
     claims.check(loaded, possible)
     possible = on_shared_clusters(possible)
     swept = {case.system: list(case.swept) for case in every}

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from bench.backends import artifacts, disks, sandbox
-from bench.backends.awake import keep_awake
+from bench.backends.cpu_wakefulness import keep_awake
 from bench.backends.machine import java_version
 from bench.errors import BenchError, SetupError
 from bench.faults.kinds import kinds

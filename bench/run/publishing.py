@@ -13,7 +13,7 @@ from bench.run.folder import RunFolder
 from bench.scenario import families
 
 if TYPE_CHECKING:
-    from bench.report.beside import Run
+    from bench.report.other_runs import Run
 
 PUBLISHED = Path(__file__).resolve().parents[2] / "reports" / "published"
 MOST_BYTES = 700_000
@@ -35,11 +35,11 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
     Raises BenchError for a run without results, for one that takes more than MOST_BYTES, and for one that would replace
     a run that answers better: a quick run, one with other settings or one cut short never replaces a whole one.
     """
-    from bench.report import beside  # noqa: PLC0415 - pandas loads only when something is published
+    from bench.report import other_runs  # noqa: PLC0415 - pandas loads only when something is published
     from bench.report.pages import family, published  # noqa: PLC0415 - what draws loads only when something is drawn
 
     came = {_publish(run.path, to) for run in runs}
-    showing = list(beside.unbroken(to))
+    showing = list(other_runs.unbroken(to))
     if came.difference(showing):
         for path in showing:
             with suppress(OutdatedError):
@@ -52,18 +52,18 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
 
 
 def _publish(run: Path, to: Path) -> Path:
-    from bench.analysis.verdicts import judged  # noqa: PLC0415 - pandas loads only when something is published
-    from bench.report import beside, compact_run, results  # noqa: PLC0415 - as above
+    from bench.analysis.verdicts import run_verdicts  # noqa: PLC0415 - pandas loads only when something is published
+    from bench.report import compact_run, other_runs, results  # noqa: PLC0415 - as above
 
     _check(run)
     manifest = results.document(run / "manifest.json")
     place = to / str(manifest["scenario"])
-    _check_better(beside.Run(run, manifest), place)
+    _check_better(other_runs.Run(run, manifest), place)
     fresh = to / f".{place.name}"
     shutil.rmtree(fresh, ignore_errors=True)
     try:
         compact_run.copy(run, fresh)
-        judged.again(fresh)
+        run_verdicts.again(fresh)
         compact_run.compact(fresh)
         _write_report(fresh)
         _check_size(fresh, run)
@@ -110,11 +110,11 @@ def _check(run: Path) -> None:
 
 
 def _check_better(run: Run, place: Path) -> None:
-    from bench.report import beside, results  # noqa: PLC0415 - pandas loads only when something is published
+    from bench.report import other_runs, results  # noqa: PLC0415 - pandas loads only when something is published
 
-    if not (place / "manifest.json").is_file() or not beside.stands_in(*run):
+    if not (place / "manifest.json").is_file() or not other_runs.stands_in(*run):
         return
-    if not beside.stands_in(place, results.document(place / "manifest.json")):
+    if not other_runs.stands_in(place, results.document(place / "manifest.json")):
         raise BenchError(
             f"{run.path} is quick, has other settings or was cut short, and {place} holds a whole run of its scenario: "
             f"publish a whole run, or remove {place} first"

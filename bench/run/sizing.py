@@ -13,13 +13,13 @@ from bench.errors import BenchError
 from bench.guarantee import LEVELS, Guarantee
 from bench.report import results
 from bench.report.pages.size_answer import NAMES, ClusterSize, Sizing
-from bench.run.held_starts import held_starts
+from bench.run.busy_nodes import held_starts
 from bench.scenario.requirement import RequirementFile, read_requirement
 from bench.sizing.busy_share import BusyShare, BusyShareError, HeldStart, busy_share
 from bench.sizing.cluster import RoleSize, SizeError, size
+from bench.sizing.cost_observations import MeasuredTrial, costs
 from bench.sizing.demand import Demand
-from bench.sizing.guaranteed import choices, measured_guarantees
-from bench.sizing.measured import MeasuredTrial, costs
+from bench.sizing.guarantee_choice import choices, measured_guarantees
 from bench.sizing.requirement import LIMITED, Requirement
 from bench.systems.registry import describe, system_title
 

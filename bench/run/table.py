@@ -13,7 +13,7 @@ from bench.model import text
 from bench.run import preflight
 from bench.run.plan import Plan
 from bench.run.preflight import Finding
-from bench.run.sharing import side_by_side
+from bench.run.shared_clusters import side_by_side
 
 
 def plan_line(plan: Plan) -> str:

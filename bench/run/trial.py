@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.analysis.folder import reads_folder
-from bench.backends.line import line_ns
+from bench.backends.cache_line_probe import line_ns
 from bench.backends.machine import probe
 from bench.backends.supervision import RESTART_S
 from bench.errors import BenchError, ClusterError, LoadError
@@ -20,7 +20,7 @@ from bench.load.commands import Command, ReadGroup, Verify
 from bench.load.process import CONSUMER_MODULE, WorkerProcess
 from bench.model import Case, Topic, Trial
 from bench.run import application, members, record
-from bench.run.emulated import held_figures
+from bench.run.emulated_disks import held_figures
 from bench.run.history import History
 from bench.run.rig import Document, Live, Rig, unheard
 from bench.systems import membership

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, sync_playwright
 from bench import numbers
 from bench.report import write_report
 from bench.report.pages import compare, family, html
-from bench.run import comparing
+from bench.run import run_comparison
 from bench.run.folder import RunFolder
 from bench.run.publishing import publish
 from tests.report_data import build
@@ -65,7 +65,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     small.joinpath("scenario.yaml").touch()
     write_report(small, trial_pages=True)
     publish([RunFolder(small)], run / "published")
-    compare.write(comparing.compare(run, run, comparing.Rule("throughput_msgs_per_s", 0.05)), run / "compare")
+    compare.write(
+        run_comparison.compare(run, run, run_comparison.Rule("throughput_msgs_per_s", 0.05)), run / "compare"
+    )
     family.write("durability", ["acks-sweep"], run.parent)
     return run
 

@@ -15,7 +15,7 @@ from bench.analysis import analyse, export
 from bench.analysis.exchange import omb_files
 from bench.errors import AnalysisError, EventLogError, UnlikeError
 from bench.report import results
-from bench.run import comparing
+from bench.run import run_comparison
 from tests.eventlog import TrialLog, read_back, receive, seconds, send, write_run
 
 Row = dict[str, Any]
@@ -117,9 +117,9 @@ def test_what_was_exported_reads_in_as_a_run_and_compares(run: Path, exported: P
     assert trial["e2e_max_ns"] == 26_000_000
 
     with pytest.raises(UnlikeError, match="--accept case"):
-        comparing.compare(tmp_path, run, comparing.Rule("service_p50_ns", 0.05))
+        run_comparison.compare(tmp_path, run, run_comparison.Rule("service_p50_ns", 0.05))
     anything = ("scenario", "profile", "seed", "case")
-    comparison = comparing.compare(tmp_path, run, comparing.Rule("service_p50_ns", 0.05, anything))
+    comparison = run_comparison.compare(tmp_path, run, run_comparison.Rule("service_p50_ns", 0.05, anything))
     assert [case.ratio for case in comparison.cases] == [pytest.approx(1.0)]
 
 
@@ -133,8 +133,8 @@ def test_a_driver_of_the_benchmark_is_compared_with_the_case_that_it_is_said_to_
     anything = ("scenario", "profile", "seed", "case")
 
     def compare(**match: str) -> list[float | None]:
-        rule = comparing.Rule("service_p50_ns", 0.05, anything, match)
-        return [case.ratio for case in comparing.compare(run, tmp_path, rule).cases]
+        rule = run_comparison.Rule("service_p50_ns", 0.05, anything, match)
+        return [case.ratio for case in run_comparison.compare(run, tmp_path, rule).cases]
 
     with pytest.raises(
         UnlikeError, match="no case is in both runs: the first has memory acks=1, the second Kafka"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from bench.backends import ports, supervision
-from bench.backends.delayed import Link
+from bench.backends.delayed_node import Link
 from bench.backends.disks import Disk, why_no_power_cut
 from bench.backends.netns import PacketRules, Packets
 from bench.backends.process import ProcessBackend

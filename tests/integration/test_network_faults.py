@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bench.backends.delayed import Link
+from bench.backends.delayed_node import Link
 from bench.backends.process import ProcessBackend
 from bench.errors import FaultError
 from bench.faults.fault import Effect, Place, Unproven

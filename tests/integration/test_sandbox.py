@@ -22,7 +22,7 @@ INNER = """\
 import sys, time
 from pathlib import Path
 from bench.backends import process, sandbox
-from bench.backends.delayed import Link
+from bench.backends.delayed_node import Link
 from bench.backends.disks import why_no_power_cut
 from bench.backends.netns import PacketRules
 from bench.faults.fault import Place

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import lfilter
 
-from bench.analysis.statistics.looks import FIRST_LOOK, level
+from bench.analysis.statistics.look_levels import FIRST_LOOK, level
 from bench.analysis.verdicts.claim_forms import HELD, NO_DIFFERENCE, NOT, Order
 from bench.statistics.round_ratios import Group, RoundRatios
 

@@ -32,8 +32,8 @@ from bench.model import Case, Topic, Trial
 from bench.run import folder as run_folder
 from bench.run import plan
 from bench.run.cluster import cluster_folder, load_processes, running
+from bench.run.cluster_warm_up import warm_up
 from bench.run.rig import Rig, unheard
-from bench.run.warming import warm_up
 from bench.scenario import find
 from bench.scenario import load as read_scenario
 

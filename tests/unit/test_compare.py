@@ -15,13 +15,13 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from bench.analysis.statistics.comparison import compare, critical, shift
-from bench.analysis.statistics.together import Values, chances
+from bench.analysis.statistics.joint_significance import Values, chances
 from bench.cli import app
 from bench.errors import UnlikeError
 from bench.model import Change, Compared
 from bench.report import results
 from bench.report.pages.compare import Comparison, Speed, verdict
-from bench.run import comparing
+from bench.run import run_comparison
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -465,7 +465,7 @@ def test_runs_without_a_case_in_common_are_refused(runs: tuple[Path, Path], tmp_
     with pytest.raises(
         UnlikeError, match=r"no case is in both runs: the first has memory .*, the second kafka acks=9"
     ):
-        comparing.compare(runs[0], table.parents[1], comparing.Rule(RATE, 0.05))
+        run_comparison.compare(runs[0], table.parents[1], run_comparison.Rule(RATE, 0.05))
 
 
 def test_a_comparison_that_tells_nothing_has_a_status_of_its_own(tmp_path: Path) -> None:
@@ -491,7 +491,7 @@ def test_unlike_manifests_are_refused_with_what_differs(runs: tuple[Path, Path],
     other = changed(runs[0], tmp_path, profile="quick", versions={"kafka": "9.9.9"})
 
     with pytest.raises(UnlikeError) as refused:
-        comparing.compare(runs[0], other, comparing.Rule(RATE, 0.05))
+        run_comparison.compare(runs[0], other, run_comparison.Rule(RATE, 0.05))
 
     assert "profile: standard and quick" in str(refused.value)
     assert "--accept profile" in str(refused.value)
@@ -502,22 +502,22 @@ def test_unlike_manifests_are_refused_with_what_differs(runs: tuple[Path, Path],
 def test_what_is_accepted_is_said_on_the_page(runs: tuple[Path, Path], tmp_path: Path) -> None:
     other = changed(runs[0], tmp_path, profile="quick")
 
-    found = comparing.compare(runs[0], other, comparing.Rule(RATE, 0.05, ("profile",)))
+    found = run_comparison.compare(runs[0], other, run_comparison.Rule(RATE, 0.05, ("profile",)))
 
     assert found.accepted == [("profile", "standard", "quick")]
 
 
 def test_a_part_of_the_manifest_may_be_accepted_as_a_whole() -> None:
-    difference = comparing.Difference("versions.kafka", "4.3.1", "4.4.0")
-    assert comparing.accepted(difference, ["versions"])
-    assert not comparing.accepted(difference, ["version"])
+    difference = run_comparison.Difference("versions.kafka", "4.3.1", "4.4.0")
+    assert run_comparison.accepted(difference, ["versions"])
+    assert not run_comparison.accepted(difference, ["version"])
 
 
 def test_another_load_of_the_same_case_is_unlike() -> None:
     def trials(window: int) -> dict[int, dict[str, Any]]:
         return {0: {"case": {"name": "kafka", "configuration": {}}, "load": {"window": window}}}
 
-    (found,) = comparing.differences({}, {}, (trials(1), trials(2)))
+    (found,) = run_comparison.differences({}, {}, (trials(1), trials(2)))
     assert (found.key, found.first, found.second) == ("case.load.window", "1", "2")
 
 
@@ -530,12 +530,14 @@ def test_a_live_setting_that_differs_is_unlike_and_who_played_a_part_is_not() ->
         case = {"name": "kafka", "configuration": {}}
         return {0: {"case": case, "effective": effective}, 1: {"case": case, "effective": None}}
 
-    assert comparing.differences({}, {}, (trials("5", 1), trials("5", 2))) == []
-    assert comparing.differences({}, {}, (trials("5", 1), trials("0", 1))) == [
-        comparing.Difference("case.effective.producer.linger.ms", "5", "0")
+    assert run_comparison.differences({}, {}, (trials("5", 1), trials("5", 2))) == []
+    assert run_comparison.differences({}, {}, (trials("5", 1), trials("0", 1))) == [
+        run_comparison.Difference("case.effective.producer.linger.ms", "5", "0")
     ]
     assert (
-        comparing.differences({}, {}, (trials("5", 1), {0: {"case": {"name": "kafka", "configuration": {}}}}))
+        run_comparison.differences(
+            {}, {}, (trials("5", 1), {0: {"case": {"name": "kafka", "configuration": {}}}})
+        )
         == []
     )
 
@@ -551,12 +553,12 @@ def test_every_pair_of_values_that_differs_is_told_in_the_first_runs_order() -> 
         }
 
     key = "case.effective.topic.min.insync.replicas"
-    assert comparing.differences({}, {}, (trials("1", "2"), trials("2", "4"))) == [
-        comparing.Difference(key, "1", "2"),
-        comparing.Difference(key, "2", "4"),
+    assert run_comparison.differences({}, {}, (trials("1", "2"), trials("2", "4"))) == [
+        run_comparison.Difference(key, "1", "2"),
+        run_comparison.Difference(key, "2", "4"),
     ]
-    assert comparing.differences({}, {}, (trials("1", "1"), trials("2", "2"))) == [
-        comparing.Difference(key, "1", "2")
+    assert run_comparison.differences({}, {}, (trials("1", "1"), trials("2", "2"))) == [
+        run_comparison.Difference(key, "1", "2")
     ]
 
 
@@ -571,12 +573,14 @@ def test_every_pair_of_values_that_differs_is_told_in_the_first_runs_order() -> 
 )
 def test_the_machine_may_vary_by_the_threshold(took: tuple[float | None, float], *, unlike: bool) -> None:
     """An fsync that costs 1.4 times as much slows whoever waits for it by more than any threshold."""
-    assert bool(comparing.apart([Speed("fsync_ns", "one fsync", took)], 0.05)) == unlike
+    assert bool(run_comparison.apart([Speed("fsync_ns", "one fsync", took)], 0.05)) == unlike
 
 
 def test_waking_may_vary_by_more_as_a_send_takes_little_of_its_time_for_it() -> None:
     speeds = [Speed("machine.wake_ns", "waking", took, 2.0) for took in ((10.0, 19.0), (21.0, 10.0))]
-    assert comparing.apart(speeds, 0.05) == [comparing.Difference("machine.wake_ns", "21 ns", "10 ns")]
+    assert run_comparison.apart(speeds, 0.05) == [
+        run_comparison.Difference("machine.wake_ns", "21 ns", "10 ns")
+    ]
 
 
 def test_a_slower_machine_is_refused_unless_accepted_and_stands_on_the_page(
@@ -589,10 +593,10 @@ def test_a_slower_machine_is_refused_unless_accepted_and_stands_on_the_page(
     pd.read_parquet(table).assign(machine_probe_ns=3_000_000).to_parquet(table)
 
     with pytest.raises(UnlikeError, match=r"machine.probe_ns: 2.5 ms and 3 ms"):
-        comparing.compare(runs[0], slow, comparing.Rule(RATE, 0.05))
-    found = comparing.compare(runs[0], slow, comparing.Rule(RATE, 0.05, ("machine.probe_ns",)))
+        run_comparison.compare(runs[0], slow, run_comparison.Rule(RATE, 0.05))
+    found = run_comparison.compare(runs[0], slow, run_comparison.Rule(RATE, 0.05, ("machine.probe_ns",)))
 
-    comparing.show(found, tmp_path)
+    run_comparison.show(found, tmp_path)
     page = (tmp_path / "compare-one-changed" / "compare.html").read_text()
     assert "a fixed piece of work 1.2\N{MULTIPLICATION SIGN} (2.5 ms, 3 ms)" in page
     assert "machine.probe_ns: 2.5 ms in the first, 3 ms in the second" in page
@@ -633,7 +637,7 @@ def test_a_case_that_the_second_run_planned_and_has_no_trial_of_is_worse(
 ) -> None:
     cut_short = without_a_case(runs[0], tmp_path, planned=True)
 
-    found = comparing.compare(runs[0], cut_short, comparing.Rule(RATE, 0.05))
+    found = run_comparison.compare(runs[0], cut_short, run_comparison.Rule(RATE, 0.05))
 
     assert {case.case: case.reason for case in found.cases} == {
         "memory loss=0": "no valid trial",
@@ -659,10 +663,10 @@ def test_a_figure_that_one_run_has_nowhere_is_refused(
         match=rf"--metric service_p90_ns: no trial of the {('first', 'second')[at]} run, changed, has it; they have "
         rf"{RATE}, throughput_bytes_per_s, service_mean_ns, service_p50_ns",
     ):
-        comparing.compare(*pair, comparing.Rule("service_p90_ns", 0.05))
+        run_comparison.compare(*pair, run_comparison.Rule("service_p90_ns", 0.05))
 
     trials.assign(**{RATE: 0.0}).to_parquet(table)
-    comparing.compare(*pair, comparing.Rule("service_p90_ns", 0.05))
+    run_comparison.compare(*pair, run_comparison.Rule("service_p90_ns", 0.05))
 
 
 @pytest.mark.parametrize("again", ["memory loss=0 = memory loss=0.001", "memory loss=0.001 = memory loss=0"])

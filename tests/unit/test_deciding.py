@@ -5,9 +5,9 @@ import math
 import pytest
 
 from bench.analysis.verdicts.outlook import Outlook
-from bench.run import deciding
-from bench.run.deciding import Budget
+from bench.run import run_budget
 from bench.run.progress import outlook_words
+from bench.run.run_budget import Budget
 
 
 class Clock:
@@ -23,7 +23,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(deciding, "time", clock)
+    monkeypatch.setattr(run_budget, "time", clock)
     return clock
 
 

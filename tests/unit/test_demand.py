@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from bench.sizing.cost_observations import MeasuredTrial, configuration_of, costs
 from bench.sizing.demand import Demand, Observation, fit
-from bench.sizing.measured import MeasuredTrial, configuration_of, costs
 from bench.sizing.workload import READ, TAKEN_IN, Term, Workload
 from bench.systems.registry import describe
 

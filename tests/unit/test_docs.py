@@ -58,7 +58,8 @@ def test_a_link_that_leads_nowhere_is_seen(tmp_path: Path) -> None:
 def block(page: str, beginning: str) -> str:
     """Return the code block of a page that begins so."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    return next(one for one in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if one.startswith(beginning))
+    blocks: list[str] = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    return next(one for one in blocks if one.startswith(beginning))
 
 
 def test_the_tutorials_scenario_is_one(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from bench.analysis.exchange import export, omb, omb_files, tidy
 from bench.analysis.folder import TrialRecord
 from bench.errors import AnalysisError, EventLogError
 from bench.model import NANOS
-from bench.run import comparing, outside
+from bench.run import outside, run_comparison
 
 Row = dict[str, Any]
 
@@ -170,7 +170,7 @@ def test_results_of_another_shape_or_pacing_are_unlike(tmp_path: Path) -> None:
     }
     theirs = imported(tmp_path / "one", topics=2, partitions=6)
 
-    unlike = comparing.differences({}, {}, ({0: theirs}, {0: ours}))
+    unlike = run_comparison.differences({}, {}, ({0: theirs}, {0: ours}))
 
     assert {(one.key, one.first, one.second) for one in unlike} == {
         ("case.configuration.partitions", "6", "12"),

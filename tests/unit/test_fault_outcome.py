@@ -13,8 +13,8 @@ from bench.report.loss import Span
 from bench.report.presentation import Labels
 from bench.report.results import Results
 from bench.report.sections import fault_cells, fault_outcome
-from bench.report.sections.covered import Covered
 from bench.report.sections.fault_outcome import Outcome
+from bench.report.sections.promise_coverage import Covered
 from tests.fault_sketch import Case, Trial, results
 
 SECOND = 1_000_000_000

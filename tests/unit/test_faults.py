@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from bench.analysis.faults.availability import BIN_NS, dip
-from bench.backends.delayed import Held, Link
+from bench.backends.delayed_node import Held, Link
 from bench.backends.netns import PacketRules, Packets
 from bench.errors import ClusterError, FaultError, LoadError
 from bench.faults import AsGroup, Site, Timeline, read_steps, stands, targets
-from bench.faults.cutting import chance_of_so_few
+from bench.faults.packet_faults import chance_of_so_few
 from bench.faults.reading import ReadGroup
 from bench.faults.step import StepError
 from bench.model import Node, TopicState

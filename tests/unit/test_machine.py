@@ -6,7 +6,7 @@ import os
 import psutil
 import pytest
 
-from bench.backends import line
+from bench.backends import cache_line_probe
 from bench.backends.machine import probe
 
 CORES = sorted(os.sched_getaffinity(0))
@@ -27,7 +27,7 @@ def test_a_machine_with_one_core_has_no_other_to_wake_or_to_hand_a_line_to() -> 
 @pytest.mark.skipif(len(CORES) == 1, reason="one core only")
 def test_a_line_goes_to_another_core_and_back_and_nothing_is_left_of_it() -> None:
     before = {child.pid for child in psutil.Process().children()}
-    took = line.line_ns()
+    took = cache_line_probe.line_ns()
     assert took is None or took > 10
     assert set(os.sched_getaffinity(0)) == set(CORES)
     assert {child.pid for child in psutil.Process().children()} == before
@@ -35,5 +35,5 @@ def test_a_line_goes_to_another_core_and_back_and_nothing_is_left_of_it() -> Non
 
 def test_a_side_that_never_answers_is_given_up() -> None:
     with mmap.mmap(-1, mmap.PAGESIZE) as page:
-        page[0] = line._YOURS
-        assert line._to_and_fro_ns(page) is None
+        page[0] = cache_line_probe._YOURS
+        assert cache_line_probe._to_and_fro_ns(page) is None

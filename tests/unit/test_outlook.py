@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder, TrialRecord
-from bench.analysis.verdicts.judged import judgements, write
-from bench.analysis.verdicts.meant import Found
+from bench.analysis.verdicts.deciding_rows import Found
 from bench.analysis.verdicts.outlook import outlook, seconds_per_round
+from bench.analysis.verdicts.run_verdicts import judgements, write
 from bench.model import NANOS
 
 Row = dict[str, Any]

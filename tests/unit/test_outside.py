@@ -10,7 +10,7 @@ import pytest
 
 from bench.backends import sandbox
 from bench.errors import AnalysisError, EventLogError, SetupError
-from bench.run import alone, outside
+from bench.run import machine_lock, outside
 from bench.run.folder import RunFolder
 
 SCENARIO = """\
@@ -99,7 +99,7 @@ def test_a_run_is_not_gone_on_with_on_other_ground(begun: RunFolder, key: str, n
 
 
 def test_a_run_folder_is_left_to_the_process_that_runs_it(begun: RunFolder) -> None:
-    with alone.on_folder(begun), pytest.raises(SetupError, match="is being run by process"):
+    with machine_lock.on_folder(begun), pytest.raises(SetupError, match="is being run by process"):
         outside.resume(begun, web=False)
 
     assert outside.resume(begun, web=False) == 130
@@ -109,11 +109,11 @@ def test_two_clusters_do_not_run_beside_each_other(
     begun: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who comes second has left nothing behind; without servers they do not disturb each other."""
-    monkeypatch.setattr(alone, "cache_root", lambda: tmp_path / "cache")
+    monkeypatch.setattr(machine_lock, "cache_root", lambda: tmp_path / "cache")
     (tmp_path / "servers.yaml").write_text(SCENARIO.replace("memory", "kafka").replace("short", "servers"))
     chosen = outside.prepare(str(tmp_path / "servers.yaml"), "standard", (), 1)
 
-    with alone.on_machine("the first"):
+    with machine_lock.on_machine("the first"):
         with pytest.raises(SetupError, match=r"Another cluster runs here, of process \d+ \(the first\)"):
             outside.start(chosen, tmp_path / "second", web=False)
         assert outside.resume(begun, web=False) == 130

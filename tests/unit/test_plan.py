@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from bench.errors import EventLogError, ScenarioError
-from bench.run import comparing
 from bench.run import manifest as manifests
+from bench.run import run_comparison
 from bench.run.folder import RunFolder
 from bench.run.plan import Plan, plan, planned
 from bench.scenario import load
@@ -171,8 +171,8 @@ def test_the_manifest_tells_how_long_clusters_may_be_warmed_up_so_that_it_is_com
         manifests.manifest(RunFolder(tmp_path), made(tmp_path, text=text)) for text in (SWEEP, text)
     )
 
-    (found,) = comparing.differences(one, other, ({}, {}))
+    (found,) = run_comparison.differences(one, other, ({}, {}))
 
     assert (found.key, found.first, found.second) == ("cluster_warm_up_s", "20.0", "7.0")
     older = {name: value for name, value in one.items() if name != "cluster_warm_up_s"}
-    assert [found.first for found in comparing.differences(older, one, ({}, {}))] == ["nothing"]
+    assert [found.first for found in run_comparison.differences(older, one, ({}, {}))] == ["nothing"]

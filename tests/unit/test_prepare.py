@@ -7,7 +7,7 @@ import pytest
 from bench.backends import fsync_gate
 from bench.errors import ScenarioError, SetupError
 from bench.faults.kinds.isolate import Isolate
-from bench.run import breaking, outside
+from bench.run import fault_check, outside
 
 SCENARIO = """
 name: refused
@@ -148,12 +148,12 @@ def test_a_fault_that_the_machine_cannot_do_is_refused_by_its_step(
     step = "{name: cut off, when: {after: 1s}, isolate: {target: leader, from: all controller}}"
     plan = outside.prepare(scenario(tmp_path, step), "standard", (), 1)
     cases = [trial.case for trial in plan.trials]
-    breaking.require(cases)
+    fault_check.require(cases)
 
     monkeypatch.setattr(Isolate, "why_not", classmethod(lambda _: "nft (nftables) is missing"))
 
     with pytest.raises(SetupError, match=r"step 'cut off' \(isolate\) can't be done here: nft"):
-        breaking.require(cases)
+        fault_check.require(cases)
 
 
 def test_a_fault_that_the_backend_cannot_do_is_refused_by_its_step(
@@ -163,10 +163,10 @@ def test_a_fault_that_the_backend_cannot_do_is_refused_by_its_step(
         """A backend with no abilities at all."""
 
     plan = outside.prepare(scenario(tmp_path, "{when: {after: 1s}, kill: leader}"), "standard", (), 1)
-    monkeypatch.setattr(breaking, "ProcessBackend", Poor)
+    monkeypatch.setattr(fault_check, "ProcessBackend", Poor)
 
     with pytest.raises(SetupError, match="the backend is not Killable"):
-        breaking.require([trial.case for trial in plan.trials])
+        fault_check.require([trial.case for trial in plan.trials])
 
 
 def with_disk(folder: Path, disk: str) -> str:
@@ -210,7 +210,7 @@ def test_a_machine_without_gates_refuses_an_emulated_disk(
     monkeypatch.setattr(fsync_gate, "why_not", lambda: "the kernel does not ask")
 
     with pytest.raises(SetupError, match="emulated_fsync can't be had here: the kernel does not ask"):
-        breaking.require([trial.case for trial in plan.trials])
+        fault_check.require([trial.case for trial in plan.trials])
 
 
 VARIANTS = """

@@ -13,7 +13,7 @@ from rich.console import Console
 from bench.report import results, sweep
 from bench.report.pages import html, terminal
 from bench.report.results import Results
-from bench.report.sections import certainty, context, effects, evenness, expectations, tables
+from bench.report.sections import context, effects, expectations, machine_speed, precision, tables
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -181,7 +181,7 @@ def test_what_is_undecided_is_told_with_the_minutes_that_it_takes(found: Results
     def said(minutes: float | None, *ids: str) -> str:
         ahead: dict[str, Any] = {"expectations": list(ids), "half_widths": {}, "minutes_left": minutes}
         summary = {**found.summary, "undecided": ahead}
-        return certainty.undecided(replace(found, summary=summary, expectations=(entry("undecided", 1.1),)))
+        return precision.undecided(replace(found, summary=summary, expectations=(entry("undecided", 1.1),)))
 
     assert said(0.0) == "Every expectation is decided."
     assert said(12.4, "order") == (
@@ -193,9 +193,9 @@ def test_what_is_undecided_is_told_with_the_minutes_that_it_takes(found: Results
 
 
 def test_intervals_come_over_rounds_and_their_width_is_told(found: Results) -> None:
-    assert certainty.interval(found) == "3 rounds: means and ratios have 95 % intervals over rounds."
+    assert precision.interval(found) == "3 rounds: means and ratios have 95 % intervals over rounds."
     assert "Half of the intervals of ratios of throughput reach at most 3.1% to either side." in (
-        certainty.width(found)
+        precision.width(found)
     )
 
 
@@ -212,17 +212,17 @@ def test_intervals_come_over_rounds_and_their_width_is_told(found: Results) -> N
 def test_few_rounds_say_what_has_no_interval(tmp_path: Path, rounds: int, said: str) -> None:
     sketch = Sketch(systems=("memory",), rounds=rounds, cycles=2, messages=200)
 
-    assert certainty.interval(results.read(build(tmp_path / "run", sketch))) == said
+    assert precision.interval(results.read(build(tmp_path / "run", sketch))) == said
 
 
 def test_looks_at_a_run_while_it_ran_are_told(found: Results) -> None:
-    assert certainty.looks(found).startswith("The run was evaluated 2 times while it ran, to decide")
-    assert certainty.looks(replace(found, manifest={**found.manifest, "looks": 0})) == ""
+    assert precision.looks(found).startswith("The run was evaluated 2 times while it ran, to decide")
+    assert precision.looks(replace(found, manifest={**found.manifest, "looks": 0})) == ""
 
 
 def test_an_uneven_machine_does_not_touch_ratios_of_slices(found: Results) -> None:
     probes = [2.5e6, *[5e6] * (len(found.trials) - 1)]
-    said = evenness.unsteady(replace(found, trials=found.trials.assign(machine_probe_ns=probes)))
+    said = machine_speed.unsteady(replace(found, trials=found.trials.assign(machine_probe_ns=probes)))
 
     assert said is not None
     assert said.endswith(

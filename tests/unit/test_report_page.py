@@ -15,7 +15,15 @@ from bench import numbers
 from bench.model import CONSUMER_COUNTERS
 from bench.report import results, sweep
 from bench.report.pages import html
-from bench.report.sections import delivery, expectations, method, offending, resources, tables, unserved
+from bench.report.sections import (
+    delivery,
+    expectations,
+    method,
+    offending_messages,
+    resources,
+    sends_without_latency,
+    tables,
+)
 from bench.report.table import Cell, Table
 from tests.report_data import build
 from tests.report_sketch import Sketch
@@ -303,8 +311,8 @@ def test_sends_that_were_due_and_never_made_stand_on_the_first_page_from_a_fifti
     short = replace(found, cases=found.cases.assign(**counts))
     worst = short.cases["case"].iloc[1]
 
-    assert unserved.warning(found) is None
-    assert unserved.warning(short) == (
+    assert sends_without_latency.warning(found) is None
+    assert sends_without_latency.warning(short) == (
         "The rate asked for was not reached in 1 of 2 configurations: 2% of the sends that were due were never made "
         f"({worst}), as so many were open already. Response times count them as the longest."
     )
@@ -474,7 +482,7 @@ def test_lost_messages_that_follow_one_another_share_a_row(tmp_path: Path) -> No
     found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), lost={0: 6}, messages=500)))
     those = found.messages.assign(sequence=[5, 6, 7, 8, 10, 11], producer=[0] * 5 + [1], partition=0)
 
-    table = offending.table(replace(found, messages=those), sweep.parts(found))
+    table = offending_messages.table(replace(found, messages=those), sweep.parts(found))
 
     assert table is not None
     place = [column.head for column in table.columns].index("sequence")
@@ -488,7 +496,7 @@ def test_of_older_results_the_copy_before_is_the_first_one(tmp_path: Path) -> No
     )
     older = those.drop(columns=[name for name in those if str(name).startswith("first_")])
 
-    table = offending.table(replace(found, messages=older), sweep.parts(found))
+    table = offending_messages.table(replace(found, messages=older), sweep.parts(found))
 
     assert table is not None
     cells = dict(zip([column.head for column in table.columns], table.rows[0].cells, strict=True))
@@ -509,7 +517,7 @@ def test_copies_that_were_read_one_after_the_other_share_a_row(tmp_path: Path) -
         first_entry=[3, 0, 1, 2],
     )
 
-    table = offending.table(replace(found, messages=those), sweep.parts(found))
+    table = offending_messages.table(replace(found, messages=those), sweep.parts(found))
 
     assert table is not None
     heads = ["partition", "position", "sequence", "position", "sequence", "messages", "first copy at"]

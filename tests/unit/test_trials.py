@@ -12,7 +12,7 @@ from bench.analysis.job import _summary
 from bench.analysis.resources.bottleneck import Asked
 from bench.analysis.speed.unsent import Unsent, unsent
 from bench.analysis.trials import asked
-from bench.analysis.verdicts.meant import Found
+from bench.analysis.verdicts.deciding_rows import Found
 from bench.systems.registry import describe
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bench.model import Case, Cluster, Load, Pacing
-from bench.run import warming
+from bench.run import cluster_warm_up
 
 CASE = Case(
     *("memory", "memory", {}, Cluster("memory", "1", {}), 1, {}, {}, {}),
@@ -54,9 +54,9 @@ def warm_up(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> WarmUp:
             looks.append(clock.now_s)
             return next(left) * (looks[-1] - looks[-2])
 
-        monkeypatch.setattr(warming, "time", clock)
+        monkeypatch.setattr(cluster_warm_up, "time", clock)
         compilers: Any = SimpleNamespace(took_s=took_s)
-        return warming.in_rounds(
+        return cluster_warm_up.in_rounds(
             [partial(clock.turn, f"case {number}") for number in range(5)], compilers, MOST_S
         )
 
@@ -70,14 +70,14 @@ def test_cases_that_differ_in_their_disk_only_are_warmed_up_once() -> None:
         for partitions in (1, 2)
     ]
 
-    assert [case.name for case in warming._alike_once(cases)] == ["1 as is", "2 as is"]
+    assert [case.name for case in cluster_warm_up._alike_once(cases)] == ["1 as is", "2 as is"]
 
 
 @pytest.mark.parametrize(("cases", "producers", "turn_s"), [(1, 16, 4.0), (8, 8, 0.5), (40, 2, 0.5)])
 def test_all_cases_together_have_a_bounded_number_of_producers(
     cases: int, producers: int, turn_s: float
 ) -> None:
-    load = warming._load(0, CASE, cases).trial.case.load
+    load = cluster_warm_up._load(0, CASE, cases).trial.case.load
 
     assert (load.producers, load.duration_s, load.window) == (producers, turn_s, 1)
 

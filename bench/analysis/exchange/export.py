@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 
-from bench.analysis.contract import recorded
 from bench.analysis.exchange import omb, tidy
 from bench.analysis.folder import RunFolder, TrialRecord, read_folder
 from bench.analysis.log import check_log
+from bench.analysis.log_validation import recorded
 from bench.analysis.spark import spark_session
 from bench.analysis.window import windows
 from bench.errors import AnalysisError

@@ -259,7 +259,7 @@ def fault_rows(
     found: Availability,
     joined: Mapping[tuple[int, int], Row],
 ) -> list[Row]:
-    """Give the rows of the table `faults`; `joined` has what came of steps that started nodes (joining.py)."""
+    """Give the rows of the table `faults`; `joined` has what came of steps that started nodes (node_joining.py)."""
     return [
         row | joined.get((trial.trial, number), {})
         for trial in trials

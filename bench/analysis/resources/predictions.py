@@ -10,7 +10,7 @@ from bench.analysis.folder import TrialRecord
 from bench.capacity.judgement import HoldVerdict
 from bench.sizing.busy_share import weighted_shares
 from bench.sizing.capacity_prediction import HeldRate, predicted_capacities
-from bench.sizing.measured import configuration_of
+from bench.sizing.cost_observations import configuration_of
 from bench.sizing.workload import Workload
 from bench.systems.registry import describe
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bench import numbers
-from bench.analysis.statistics import together
+from bench.analysis.statistics import joint_significance
 from bench.model import ENOUGH_TRIALS, RATES, TIMES, Change, Compared, Interval
 from bench.statistics.interval import LEVEL, timed
 
@@ -35,7 +35,7 @@ def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold:
     never came, more of them than chance brings once in twenty times; or where it has no valid trial of the case.
 
     Of many cases some look worse, or better, by chance. One is proven so where chance makes any of them look as much
-    so in 5 % of pairs of equal runs at most (together.py), or where it is worse for one of those other reasons.
+    so in 5 % of pairs of equal runs at most (joint_significance.py), or where it is worse for another of those reasons.
     """
     one, other = _by_case(first), _by_case(second)
     found = [_compared(key, rows, other.get(key, []), metric, threshold) for key, rows in one.items()]
@@ -44,7 +44,9 @@ def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold:
     chances: dict[Change, dict[tuple[str, str], float]] = {}
     if told:
         for change, pair in ((Change.WORSE, (rounds, others)), (Change.BETTER, (others, rounds))):
-            chances[change] = dict(zip(told, together.chances(*pair, threshold).tolist(), strict=True))
+            chances[change] = dict(
+                zip(told, joint_significance.chances(*pair, threshold).tolist(), strict=True)
+            )
     return [_judged(case, chances.get(_direction(case), {}).get((case.system, case.case))) for case in found]
 
 
@@ -53,7 +55,7 @@ def _direction(case: Compared) -> Change:
     return Change.BETTER if case.change == Change.BETTER else Change.WORSE
 
 
-def _by_round(cases: Cases, keys: Sequence[tuple[str, str]], metric: str) -> together.Values:
+def _by_round(cases: Cases, keys: Sequence[tuple[str, str]], metric: str) -> joint_significance.Values:
     """Lay a run's values out by round and case, so that more is worse; nan where a trial has none.
 
     Infinite where a time falls among what never came.
@@ -67,7 +69,9 @@ def _by_round(cases: Cases, keys: Sequence[tuple[str, str]], metric: str) -> tog
     return -values if metric in RATES else values
 
 
-def _finite(first: together.Values, second: together.Values) -> tuple[together.Values, together.Values]:
+def _finite(
+    first: joint_significance.Values, second: joint_significance.Values
+) -> tuple[joint_significance.Values, joint_significance.Values]:
     """Let what never came count as twice the longest that either run measured of its case: means take no infinity."""
     both = np.concatenate([first, second])
     longest = np.max(both, axis=0, where=np.isfinite(both), initial=0.0)

@@ -10,7 +10,7 @@ from typing import Any
 from scipy import stats
 
 from bench import numbers
-from bench.analysis.statistics.looks import level
+from bench.analysis.statistics.look_levels import level
 from bench.analysis.verdicts.claim_forms import HELD, NOT, UNDECIDED, Form, Pairs
 from bench.model import Interval
 from bench.statistics.interval import paired, paired_ratio, values_by_case

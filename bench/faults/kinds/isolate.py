@@ -10,8 +10,8 @@ from pydantic import Field
 
 from bench.backends.abilities import Partitionable, Reachable
 from bench.backends.netns import why_no_rules
-from bench.faults.cutting import Cutter, Peers, nodes_among
 from bench.faults.fault import Effect, Fault, Place, listed
+from bench.faults.packet_faults import Cutter, Peers, nodes_among
 from bench.model import Node
 
 

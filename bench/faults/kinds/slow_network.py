@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from bench.backends.abilities import Delayable, Reachable
-from bench.backends.delayed import DelayedNode, Held, Link, why_no_queue
-from bench.faults.cutting import CLIENT, Peers, nodes_among, passing
+from bench.backends.delayed_node import DelayedNode, Held, Link, why_no_queue
 from bench.faults.fault import Effect, Fault, Place, Unproven, heal_each, listed, strike_each
+from bench.faults.packet_faults import CLIENT, Peers, nodes_among, passing
 from bench.model import NANOS, Node
 from bench.scenario.values import Duration
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from bench.backends.abilities import Killable
-from bench.faults import ended
+from bench.faults import process_end
 from bench.faults.fault import Effect, Fault, Place
 from bench.model import Node
 
@@ -21,4 +21,4 @@ class Stop(Fault):
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        return ended.end(place, nodes, kill=False)
+        return process_end.end(place, nodes, kill=False)

@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 
 from bench.backends.abilities import Partitionable, Reachable
 from bench.backends.netns import why_no_rules
-from bench.faults.cutting import CLIENT, Cutter, Flapping, Peers, nodes_among
 from bench.faults.fault import Effect, Fault, Place, listed
+from bench.faults.packet_faults import CLIENT, Cutter, Flapping, Peers, nodes_among
 from bench.model import Node
 from bench.scenario.values import Duration
 

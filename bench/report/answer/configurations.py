@@ -17,7 +17,7 @@ from bench.report import sweep
 from bench.report.answer.effect import Effect
 from bench.report.presentation import Labels
 from bench.report.results import Json, Results
-from bench.report.sections import covered, effects
+from bench.report.sections import effects, promise_coverage
 from bench.scenario.values import AS_IS
 from bench.statistics.groups import group
 from bench.statistics.interval import values_by_case
@@ -138,7 +138,7 @@ class Configurations:
     def promise(self, case: str) -> Guarantee | None:
         """Return what a case promises of an acknowledged message; None where nothing is known."""
         document = self._documents.get(case)
-        return covered.promise(document) if document else None
+        return promise_coverage.promise(document) if document else None
 
     def hollow(self, case: str) -> bool:
         """Whether a case promises nothing."""

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from bench import numbers
 from bench.model import ENOUGH_TRIALS
-from bench.report import beside
 from bench.report import fault_words as words
+from bench.report import other_runs
 from bench.report.answer import guarantees
 from bench.report.answer.fault_findings import Struck
 from bench.report.answer.notices import uncounted
 from bench.report.answer.sentences import sentence
 from bench.report.loss import Span
-from bench.report.sections import covered
+from bench.report.sections import promise_coverage
 
 _MOST = 3
 _FEW = 2
@@ -35,10 +35,10 @@ def _every(run: Struck) -> Iterator[str]:
     results = run.results
     yield from _without_idempotence(run)
     yield from _unequal(run)
-    if changes := beside.changes(results.manifest):
+    if changes := other_runs.changes(results.manifest):
         yield sentence("notice-changed", {"changes": changes})
     yield from uncounted(results)
-    if beside.is_quick(results.manifest):
+    if other_runs.is_quick(results.manifest):
         yield sentence("notice-quick", {"sliced": results.sliced})
 
 
@@ -73,7 +73,7 @@ def _unequal(run: Struck) -> Iterator[str]:
     """Where messages are gone, and no configuration of one system promises what one of the other does."""
     if all(one.fate == "none lost" for one in run.every):
         return
-    promises = list(covered.promises(run.results, run.parts).values())
+    promises = list(promise_coverage.promises(run.results, run.parts).values())
     if len(promises) != 2 or not all(promises):
         return
     first, second = promises

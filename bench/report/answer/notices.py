@@ -8,12 +8,12 @@ import pandas as pd
 
 from bench import numbers
 from bench.model import BUSY, CROWDED, ENOUGH_TRIALS
-from bench.report import beside
+from bench.report import other_runs
 from bench.report.answer import guarantees
 from bench.report.answer.configurations import Configurations
 from bench.report.answer.sentences import sentence
 from bench.report.results import Results
-from bench.report.sections import evenness, method, unserved
+from bench.report.sections import machine_speed, method, sends_without_latency
 from bench.systems.registry import system_title
 
 MOST = 3
@@ -32,13 +32,13 @@ def notices(cases: Configurations, note: str) -> tuple[str, ...]:
 def _every(cases: Configurations) -> Iterator[str]:
     found = cases.found
     yield from _unequal(cases)
-    if changes := beside.changes(found.manifest):
+    if changes := other_runs.changes(found.manifest):
         yield sentence("notice-changed", {"changes": changes})
     yield from _limits(found)
     yield from uncounted(found)
     yield from _other_work(found)
     yield from _rate_not_reached(cases)
-    if beside.is_quick(found.manifest):
+    if other_runs.is_quick(found.manifest):
         yield sentence("notice-quick", {"sliced": found.sliced})
     yield from _few_rounds(found)
     yield from _uneven(found)
@@ -95,7 +95,7 @@ def _other_work(found: Results) -> Iterator[str]:
 
 def _rate_not_reached(cases: Configurations) -> Iterator[str]:
     """Where much of what an open loop was to send was never sent."""
-    if (worst := unserved.worst(cases.found)) is not None:
+    if (worst := sends_without_latency.worst(cases.found)) is not None:
         slots = {
             "name": cases.named(worst.case),
             "share": numbers.share(worst.share),
@@ -116,10 +116,10 @@ def _few_rounds(found: Results) -> Iterator[str]:
 
 def _uneven(found: Results) -> Iterator[str]:
     """Where the machine's speed differed between trials, and these were not measured in alternating slices."""
-    probes = evenness.probed(found.valid, "machine_probe_ns")
+    probes = machine_speed.probed(found.valid, "machine_probe_ns")
     if found.sliced or len(probes) < 2:
         return
     spread = float(probes.max() / probes.min())
-    _, _, matters = evenness.PROBES[0]
+    _, _, matters = machine_speed.PROBES[0]
     if spread >= matters:
         yield sentence("notice-uneven", {"factor": numbers.factor(spread)})

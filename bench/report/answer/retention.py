@@ -7,7 +7,7 @@ from typing import Any
 
 from bench import numbers
 from bench.model import ENOUGH_TRIALS
-from bench.report import beside, sweep
+from bench.report import other_runs, sweep
 from bench.report.answer.conditions import conditions
 from bench.report.answer.expected import expected
 from bench.report.answer.faults import agreed
@@ -82,7 +82,7 @@ def _slots(one: Remaining, found: Found) -> dict[str, Any]:
 def _notices(results: Results, note: str) -> Iterator[str]:
     if note:
         yield note
-    if changes := beside.changes(results.manifest):
+    if changes := other_runs.changes(results.manifest):
         yield sentence("notice-changed", {"changes": changes})
     yield from uncounted(results)
 

@@ -16,7 +16,7 @@ from bench.model import Change, Compared
 from bench.report import templates
 from bench.report.pages.terminal import rich_table
 from bench.report.results import Results
-from bench.report.sections import evenness, method
+from bench.report.sections import machine_speed, method
 from bench.report.table import Cell, Column, Row, Table
 
 _WORK = "machine_probe_ns"
@@ -130,8 +130,8 @@ def _doubts(found: Results) -> str:
 def speeds(first: Results, second: Results) -> list[Speed]:
     """Return what was timed on the machines in either run: one fsync, and medians over trials of what came before."""
     found = [Speed("fsync_ns", "one fsync", (_fsync(first), _fsync(second)))]
-    for column, what, often in evenness.PROBES:
-        took = evenness.median(first.valid, column), evenness.median(second.valid, column)
+    for column, what, often in machine_speed.PROBES:
+        took = machine_speed.median(first.valid, column), machine_speed.median(second.valid, column)
         found.append(Speed(column.replace("_", ".", 1), what, took, 1.0 if column == _WORK else often))
     return [speed for speed in found if any(speed.took)]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench import numbers
 from bench.errors import OutdatedError, ReportError
-from bench.report import beside, case_groups, pdf, results, style, sweep, templates
+from bench.report import case_groups, other_runs, pdf, results, style, sweep, templates
 from bench.report.presentation import Labels, presentation
 from bench.report.results import Results
 from bench.report.sections import fault_cells, fault_outcome
@@ -87,7 +87,7 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
     when there is none.
     """
     folder = out / f"family-{family}"
-    runs = beside.latest(out)
+    runs = other_runs.latest(out)
     entries, others = [], []
     for name in scenarios:
         if name not in runs:
@@ -190,7 +190,7 @@ def _apart(found: Results) -> Iterator[str]:
     profile = str(manifest.get("profile") or "standard")
     if profile != "standard":
         yield profile
-    if changes := beside.changes(manifest):
+    if changes := other_runs.changes(manifest):
         yield f"with {changes}"
     if found.never_run:
         yield f"cut short, {numbers.plural(found.never_run, 'trial')} never ran"

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bench import numbers
 from bench.errors import OutdatedError
-from bench.report import beside, results, templates
+from bench.report import other_runs, results, templates
 from bench.report.answer.model import Answer, Finding
 from bench.report.corrections import RunCorrections, corrections
 from bench.report.questions import FrontPage, front_page
@@ -72,7 +72,7 @@ class Report:
     @property
     def about(self) -> str:
         """The run in one line: date, profile, server versions, trials, and whether the scenario has changed."""
-        profile, changes = str(self.manifest.get("profile") or ""), beside.changes(self.manifest)
+        profile, changes = str(self.manifest.get("profile") or ""), other_runs.changes(self.manifest)
         parts = (
             str(self.manifest.get("started_utc") or "")[:10],
             f"{profile} with {changes}" if changes else profile,
@@ -170,7 +170,7 @@ def _report(run: Path) -> Report:
         manifest=manifest,
         answer=run_answer(found) if found else None,
         verdicts=expectations.claims(results.expectations(run)),
-        trials=_trials(list(trials["verdict"]), beside.never_run(run)),
+        trials=_trials(list(trials["verdict"]), other_runs.never_run(run)),
         changed=catalogue.has_changed(
             run / "scenario.yaml", str(manifest["scenario"]), str(manifest.get("profile") or "standard")
         ),

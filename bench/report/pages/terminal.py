@@ -13,7 +13,7 @@ from bench import numbers
 from bench.report import results, sweep
 from bench.report.answer.model import Answer, ExpectationFinding
 from bench.report.run_answer import run_answer
-from bench.report.sections import certainty, delivery, effects, tables
+from bench.report.sections import delivery, effects, precision, tables
 from bench.report.table import Cell, Column, Table, number_cell
 
 STYLES = {
@@ -57,7 +57,7 @@ def summary(run: Path) -> RenderableType:
     parts = sweep.parts(found)
     answer = run_answer(found)
     statements = [Text(statement.text, STYLES[statement.tone]) for statement in delivery.statements(found)]
-    about = [effects.baselines(found, parts), certainty.interval(found)]
+    about = [effects.baselines(found, parts), precision.interval(found)]
     return Group(
         *_answer(answer),
         *(_table(found, part) for part in parts),
@@ -65,7 +65,7 @@ def summary(run: Path) -> RenderableType:
         Text(),
         *statements,
         *map(_expectation, answer.expectations),
-        Text(_plain(certainty.undecided(found))),
+        Text(_plain(precision.undecided(found))),
     )
 
 

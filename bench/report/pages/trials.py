@@ -15,7 +15,7 @@ from bench import numbers
 from bench.report import fonts, results, style, templates
 from bench.report.figures import trial_figure
 from bench.report.results import PAGES, Json, Results, trial_page
-from bench.report.sections import faults, served, unserved
+from bench.report.sections import faults, sends_without_latency, served
 from bench.report.sections.fact import Fact
 
 _BEYOND = (
@@ -103,7 +103,7 @@ def _times(row: pd.Series[Any]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _time(row: pd.Series[Any], name: str) -> str:
-    return numbers.NEVER if unserved.endless(row, name) else numbers.ms(row.get(name))
+    return numbers.NEVER if sends_without_latency.endless(row, name) else numbers.ms(row.get(name))
 
 
 def _settings(document: Json) -> list[Fact]:

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 from bench import numbers
 from bench.model import EMULATED_FSYNC
-from bench.report import beside
+from bench.report import other_runs
 from bench.report.results import Results
 from bench.report.sections import (
-    certainty,
-    covered,
     delivery,
-    evenness,
+    machine_speed,
     method,
+    precision,
+    promise_coverage,
     resources,
+    sends_without_latency,
     servers,
-    unserved,
 )
 
 _QUICK = "Profile `quick`: too short for decisions, good for trying things out."
@@ -42,7 +42,7 @@ def context(results: Results) -> Context:
 def _conditions(results: Results) -> tuple[str, ...]:
     cost = results.manifest.get("fsync_ns") or {}
     synced = f"one fsync takes {numbers.duration(cost.get('p50'))} (p99 {numbers.duration(cost.get('p99'))})"
-    changes = beside.changes(results.manifest)
+    changes = other_runs.changes(results.manifest)
     conditions = (
         f"changed on the command line: {changes}" if changes else "",
         f"one machine, {method.cores(results)} {method.sharing(results)}",
@@ -50,7 +50,7 @@ def _conditions(results: Results) -> tuple[str, ...]:
         method.pacing(results),
         servers.memory(results),
         *([servers.patience(results), servers.duplicates_remark(results)] if results.broken else []),
-        certainty.spans(results) if results.broken else certainty.interval(results).rstrip("."),
+        precision.spans(results) if results.broken else precision.interval(results).rstrip("."),
     )
     return tuple(condition for condition in conditions if condition)
 
@@ -78,17 +78,17 @@ def _warnings(results: Results) -> tuple[str, ...]:
         warnings.append(f"The run was cut short: {numbers.plural(missing, 'planned trial')} never ran.")
     if how := resources.busy(results):
         warnings.append(how)
-    if flagged := certainty.flag_counts(results):
+    if flagged := precision.flag_counts(results):
         warnings.append(flagged)
-    warnings += evenness.apart(results)
+    warnings += machine_speed.apart(results)
     optional = (
-        covered.unlike(results) if results.struck else None,
-        unserved.warning(results),
+        promise_coverage.unlike(results) if results.struck else None,
+        sends_without_latency.warning(results),
         method.cold(results),
-        evenness.unsteady(results),
+        machine_speed.unsteady(results),
         method.crowding(results),
     )
     warnings += [warning for warning in optional if warning]
-    if beside.is_quick(results.manifest):
+    if other_runs.is_quick(results.manifest):
         warnings.append(_QUICK_IN_SLICES if results.sliced else _QUICK)
     return tuple(warnings)

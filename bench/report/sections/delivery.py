@@ -12,7 +12,7 @@ from bench import numbers
 from bench.model import CONSUMER_COUNTERS
 from bench.report import sweep
 from bench.report.results import Results
-from bench.report.sections import covered
+from bench.report.sections import promise_coverage
 from bench.report.table import Cell, Column, Row, Table, case_table, lost_cell, number_cell
 
 _TONES = ("bad", "warn", "neutral", "good")
@@ -169,7 +169,7 @@ def unfinished(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
 
 
 def _loss_tone(results: Results, case: str) -> str:
-    return "bad" if covered.breaks_promise(results, case) else "strong"
+    return "bad" if promise_coverage.breaks_promise(results, case) else "strong"
 
 
 def _missing(trial: pd.Series[Any]) -> float | None:
@@ -212,7 +212,9 @@ def _loss(results: Results) -> Iterator[Statement]:
     if total:
         affected = valid.loc[lost > 0]
         trials, cases = len(affected), affected["case"].nunique()
-        broken = any(covered.breaks_promise(results, str(case)) for case in affected["case"].unique())
+        broken = any(
+            promise_coverage.breaks_promise(results, str(case)) for case in affected["case"].unique()
+        )
         yield Statement(
             "bad" if broken else "warn",
             f"{numbers.plural(total, 'acknowledged message')} {'deleted' if results.retention else 'lost'}, in "
@@ -230,7 +232,7 @@ def _loss(results: Results) -> Iterator[Statement]:
     uncounted = int(pd.to_numeric(others["lost"]).sum())
     if uncounted:
         losing = others.loc[pd.to_numeric(others["lost"]) > 0, "case"].unique()
-        broken = any(covered.breaks_promise(results, str(case)) for case in losing)
+        broken = any(promise_coverage.breaks_promise(results, str(case)) for case in losing)
         yield Statement(
             "bad" if broken else "warn",
             f"Trials that do not count miss {numbers.plural(uncounted, 'more acknowledged message')}; "

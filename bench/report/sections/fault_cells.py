@@ -6,8 +6,8 @@ from bench import numbers
 from bench.report import fault_words as words
 from bench.report.loss import Loss, Span
 from bench.report.outage import BUSY_MACHINE, Outage
-from bench.report.sections.covered import Covered
 from bench.report.sections.fault_outcome import Outcome
+from bench.report.sections.promise_coverage import Covered
 from bench.report.table import Cell
 
 HEADS = ("no writes", "lost", "duplicated")

@@ -14,8 +14,8 @@ from bench.report.loss import Loss
 from bench.report.outage import Outage
 from bench.report.presentation import Labels
 from bench.report.results import Results
-from bench.report.sections import covered
-from bench.report.sections.covered import Covered
+from bench.report.sections import promise_coverage
+from bench.report.sections.promise_coverage import Covered
 from bench.systems.description import Description
 from bench.systems.registry import describe, system_title
 
@@ -99,9 +99,9 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
     """Return the outcome of some of a system's cases, over all of their trials."""
     trials = part.trials[part.trials["case"].isin(set(cases))]
     valid = trials[trials["verdict"] == "valid"]
-    tried = [covered.of_case(results.trial_files.values(), case) for case in cases]
+    tried = [promise_coverage.of_case(results.trial_files.values(), case) for case in cases]
     judged = {one.judged for one in tried}
-    settles = any(covered.settles(trial) for one in tried for trial in one.trials)
+    settles = any(promise_coverage.settles(trial) for one in tried for trial in one.trials)
     promised = dict.fromkeys(one.promise.survives for one in tried if one.promise)
     return Outcome(
         system=part.system,

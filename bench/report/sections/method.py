@@ -10,7 +10,7 @@ from bench import numbers
 from bench.model import CROWDED, EMULATED_FSYNC
 from bench.report import sweep
 from bench.report.results import Json, Results
-from bench.report.sections import certainty, evenness, servers
+from bench.report.sections import machine_speed, precision, servers
 from bench.report.sections.fact import Fact
 from bench.scenario.values import AS_IS
 
@@ -42,17 +42,17 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
                 filter(
                     None,
                     (
-                        certainty.interval(results),
-                        certainty.width(results),
-                        certainty.undecided(results),
-                        certainty.looks(results),
+                        precision.interval(results),
+                        precision.width(results),
+                        precision.undecided(results),
+                        precision.looks(results),
                         _order(results),
                     ),
                 )
             ),
         ),
         Fact("Load process", _client(results)),
-        *evenness.facts(results),
+        *machine_speed.facts(results),
         *_clock(results),
     ]
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bench import numbers
 from bench.model import EMULATED_FSYNC
-from bench.report import beside, sweep
+from bench.report import other_runs, sweep
 from bench.report.results import Json, Results
 from bench.report.table import Cell, Column, Row, Table
 
@@ -72,7 +72,7 @@ def table(found: Results, parts: Sequence[sweep.Part]) -> Table | None:
     own = list(_cases(found.cases, found.trial_files, parts))
     rows = [
         row
-        for other in beside.others(found.run.resolve().parent, str(found.manifest.get("scenario")))
+        for other in other_runs.others(found.run.resolve().parent, str(found.manifest.get("scenario")))
         for row in _rows(own, other)
     ]
     if not rows:
@@ -117,7 +117,7 @@ def _probes(documents: Sequence[Json]) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in known.items()}
 
 
-def _rows(own: Sequence[_Case], other: beside.Other) -> Iterator[Row]:
+def _rows(own: Sequence[_Case], other: other_runs.Other) -> Iterator[Row]:
     theirs = {case.settings: case for case in _cases(other.cases, other.trials, ())}
     for case in own:
         if (there := theirs.get(case.settings)) is not None:

@@ -13,8 +13,8 @@ from bench import numbers
 from bench.model import BUSY, ENDS
 from bench.report import sweep
 from bench.report.results import Results, trial_page
-from bench.report.sections import covered, effects, method, resources, unserved
-from bench.report.sections.covered import Covered
+from bench.report.sections import effects, method, promise_coverage, resources, sends_without_latency
+from bench.report.sections.promise_coverage import Covered
 from bench.report.table import (
     Cell,
     Column,
@@ -52,7 +52,11 @@ MS_A_SEND = "ms a send"
 def measured(results: Results, part: sweep.Part) -> Table:
     """Every case's throughput and latency: the middle of its valid trials, and the ratio to the baseline case."""
     times = _times(results)
-    unanswered, effect, sync = unserved.some(results), effects.lead(results, part), _one_send_open(results)
+    unanswered, effect, sync = (
+        sends_without_latency.some(results),
+        effects.lead(results, part),
+        _one_send_open(results),
+    )
     columns = [
         Column("valid / all", "number", "trials"),
         Column(results.middle, "number", _THROUGHPUT),
@@ -104,7 +108,7 @@ def _one_send_open(results: Results) -> bool:
 
 
 def _not_acked(case: pd.Series[Any]) -> Cell:
-    share = unserved.share(case)
+    share = sends_without_latency.share(case)
     return Cell(numbers.share(share), "warn" if share else "quiet")
 
 
@@ -144,7 +148,7 @@ def _promised(results: Results, part: sweep.Part, case: pd.Series[Any], *, price
         resources.limited_by(case),
         Cell(numbers.ms(case[_TAIL])),
     )
-    tried = covered.of_case(results.trial_files.values(), case["case"])
+    tried = promise_coverage.of_case(results.trial_files.values(), case["case"])
     unread = case.get("unread") or None
     counts = (
         number_cell(case["acked"]),
@@ -213,7 +217,7 @@ def _spread(results: Results, case: pd.Series[Any], name: str, shown: Callable[[
 def _time(case: pd.Series[Any], name: str) -> Cell:
     low, high = case.get(f"{name}_low"), case.get(f"{name}_high")
     note = "" if numbers.absent(low) else f"trials: {numbers.duration(low)} to {numbers.duration(high)}"
-    if unserved.endless(case, name):
+    if sends_without_latency.endless(case, name):
         return Cell(
             numbers.NEVER, "warn", "it falls among what was never sent, or never received", sort=_LONGEST
         )

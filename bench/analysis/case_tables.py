@@ -8,8 +8,8 @@ from typing import Any
 from bench.analysis.cases import case_rows
 from bench.analysis.clusters import clusters
 from bench.analysis.folder import RunFolder
-from bench.analysis.statistics.sides import sides
-from bench.analysis.verdicts.meant import Found
+from bench.analysis.statistics.system_comparison import sides
+from bench.analysis.verdicts.deciding_rows import Found
 from bench.statistics.slice_series import slice_series
 
 Row = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bench.report.results import Results, read
-from bench.report.sections import evenness
+from bench.report.sections import machine_speed
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -35,11 +35,11 @@ def with_round(results: Results, probe_ns: float, **changed: Any) -> Results:
 
 def test_nothing_is_said_of_even_rounds_or_of_a_run_that_does_not_tell(even: Results) -> None:
     assert "rounds_apart" not in even.summary
-    assert evenness.apart(even) == []
+    assert machine_speed.apart(even) == []
 
 
 def test_a_slow_round_is_told_with_the_machine_that_was_slow_before_it(even: Results) -> None:
-    (said,) = evenness.apart(with_round(even, 6_250_000))
+    (said,) = machine_speed.apart(with_round(even, 6_250_000))
     assert said.startswith(
         f"Round 2 of Pulsar was off as a whole: its sends took 2.4{TIMES} as long as in a round in the middle, in all "
         f"of its 12 cases. So was the machine, slower before its trials than before the others: a fixed piece of "
@@ -48,7 +48,7 @@ def test_a_slow_round_is_told_with_the_machine_that_was_slow_before_it(even: Res
 
 
 def test_where_the_machine_ran_as_before_nobody_knows_why(even: Results) -> None:
-    (said,) = evenness.apart(with_round(even, 2_600_000, agree=11))
+    (said,) = machine_speed.apart(with_round(even, 2_600_000, agree=11))
     assert "the same way in 11 of its 12 cases. What was timed" in said
     assert "does not show why" in said
 
@@ -56,18 +56,18 @@ def test_where_the_machine_ran_as_before_nobody_knows_why(even: Results) -> None
 def test_each_way_in_which_the_machine_was_slow_is_told(even: Results) -> None:
     trials = even.trials.assign(machine_probe_ns=2.5e6, machine_wake_ns=5e4)
     trials.loc[trials.index[0], ["machine_probe_ns", "machine_wake_ns"]] = [5e6, 2e5]
-    said = evenness.unsteady(replace(even, trials=trials))
+    said = machine_speed.unsteady(replace(even, trials=trials))
     assert said is not None
     assert f": 2{TIMES} for a fixed piece of work, 4{TIMES} for waking a process on another core." in said
 
 
 def test_a_slow_machine_does_not_explain_a_fast_round(even: Results) -> None:
-    (said,) = evenness.apart(with_round(even, 6_250_000, ratio=0.5))
+    (said,) = machine_speed.apart(with_round(even, 6_250_000, ratio=0.5))
     assert "does not show why" in said
 
 
 def test_a_fast_machine_does(even: Results) -> None:
-    (said,) = evenness.apart(with_round(even, 1_250_000, ratio=0.5))
+    (said,) = machine_speed.apart(with_round(even, 1_250_000, ratio=0.5))
     assert (
         f"faster before its trials than before the others: a fixed piece of work took 0.5{TIMES} as long."
         in said
@@ -75,5 +75,5 @@ def test_a_fast_machine_does(even: Results) -> None:
 
 
 def test_the_probe_that_was_not_timed_says_nothing(even: Results) -> None:
-    (said,) = evenness.apart(with_round(even, float("nan")))
+    (said,) = machine_speed.apart(with_round(even, float("nan")))
     assert "does not show why" in said

@@ -9,15 +9,15 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from bench.analysis import derived, tables
+from bench.analysis import case_tables, tables
 from bench.analysis.clusters import clusters
 from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.resources.costs import cost_rows
 from bench.analysis.statistics.baseline_ratios import half_widths, ratio_rows
 from bench.analysis.statistics.steadiness import rounds_apart
 from bench.analysis.verdicts.comparisons import Basis
+from bench.analysis.verdicts.deciding_rows import Found, meant, never_run
 from bench.analysis.verdicts.expectations import judge
-from bench.analysis.verdicts.meant import Found, meant, never_run
 from bench.analysis.verdicts.outlook import outlook, seconds_per_round
 from bench.statistics.slice_series import slice_series
 
@@ -94,9 +94,9 @@ def again(run: Path) -> None:
     undecided = write(results, folder, found)
     summary = json.loads((results / "summary.json").read_text(encoding="utf-8"))
     off = [] if folder.broken else rounds_apart(found.trials)
-    fresh = {"rounds_apart": off, "undecided": undecided, "sides": derived.both_systems(folder, found)}
+    fresh = {"rounds_apart": off, "undecided": undecided, "sides": case_tables.both_systems(folder, found)}
     tables.write_json(results, "summary", summary | fresh)
-    rows = derived.cases(folder, found.trials)
+    rows = case_tables.cases(folder, found.trials)
     tables.write_table(results, "cases", tables.table(rows, tables.case_fields(folder.settings)))
     costs = cost_rows(folder.trials, found.trials, _rows(results / "use.parquet"))
     tables.write_table(results, "costs", tables.table(costs, tables.COSTS))

@@ -12,7 +12,7 @@ from pathlib import Path
 from bench.backends import sandbox
 from bench.errors import BenchError
 from bench.model import Cluster
-from bench.run import alone, preflight, wiring
+from bench.run import machine_lock, preflight, wiring
 from bench.run.cluster import LiveCluster, running
 from bench.scenario.system_spec import spec_of
 from bench.systems.registry import describe
@@ -20,10 +20,10 @@ from bench.systems.registry import describe
 
 def up(system: str, out: Path) -> int:
     """Start a default cluster of `system` in a sandbox; returns the exit status once it is gone again."""
-    with alone.on_machine(f"bench up {system}"):
+    with machine_lock.on_machine(f"bench up {system}"):
         preflight.check([[_cluster(system)]], out)
         with tempfile.TemporaryDirectory(dir=out, prefix=f"up-{system}-") as folder:
-            return sandbox.run("bench.run.play", [system, folder, str(os.getpid())])
+            return sandbox.run("bench.run.playground", [system, folder, str(os.getpid())])
 
 
 def _cluster(system: str) -> Cluster:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.guarantee import Guarantee
-from bench.sizing.measured import MeasuredTrial
+from bench.sizing.cost_observations import MeasuredTrial
 
 
 @dataclass(frozen=True, slots=True)

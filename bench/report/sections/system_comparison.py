@@ -7,7 +7,7 @@ from typing import Any
 
 from bench import numbers
 from bench.report.results import Json, Results
-from bench.report.sections.kept import Elsewhere
+from bench.report.sections.promise_evidence import Elsewhere
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 from bench.systems.registry import system_title
 

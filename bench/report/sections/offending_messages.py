@@ -10,7 +10,7 @@ import pandas as pd
 from bench import numbers
 from bench.report import sweep
 from bench.report.results import Results
-from bench.report.sections import covered, delivery
+from bench.report.sections import delivery, promise_coverage
 from bench.report.table import Cell, Column, Row, Table, number_cell, without_empty
 
 LISTED = 50
@@ -39,7 +39,8 @@ def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     rounds = dict(zip(results.trials["trial"], results.trials["round"], strict=True))
     cases = dict(zip(results.trials["trial"], results.trials["case"], strict=True))
     promised = {
-        case: covered.breaks_promise(results, case) for case in {cases[trial] for trial in ordered["trial"]}
+        case: promise_coverage.breaks_promise(results, case)
+        for case in {cases[trial] for trial in ordered["trial"]}
     }
     columns = (
         Column("kind", "name"),

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bench.analysis.folder import ManifestRecord, PlannedRecord, PlanRecord, RunFolder, TrialRecord
+from bench.analysis.verdicts.deciding_rows import Found, meant, never_run
 from bench.analysis.verdicts.expectations import judge
-from bench.analysis.verdicts.meant import Found, meant, never_run
 
 Row = dict[str, Any]
 

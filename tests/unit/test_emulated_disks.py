@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bench.model import Node
-from bench.run.emulated import EmulatedDisks, held_figures
+from bench.run.emulated_disks import EmulatedDisks, held_figures
 
 FIVE_MS, AS_IS = {"emulated_fsync": "5ms"}, {"emulated_fsync": "as is"}
 

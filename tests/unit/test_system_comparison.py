@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from bench.analysis import derived
+from bench.analysis import case_tables
 from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder, Window
-from bench.analysis.statistics.sides import sides
-from bench.analysis.verdicts.meant import Found
+from bench.analysis.statistics.system_comparison import sides
+from bench.analysis.verdicts.deciding_rows import Found
 from bench.guarantee import Guarantee
 from tests.unit.test_cases import record
 
@@ -242,7 +242,7 @@ def test_points_come_in_the_scenarios_order_with_promises_and_there_are_none_by_
     plan = PlanRecord(format=1, swept=swept, cases=cases)
 
     folder = RunFolder(Path(), ManifestRecord(format=1), plan, records)
-    found = derived.both_systems(folder, Found(trials, [], []))
+    found = case_tables.both_systems(folder, Found(trials, [], []))
 
     assert found is not None
     assert [point["values"] for point in found["points"]] == [{"acks": "all"}, {"acks": "1"}]
@@ -261,4 +261,7 @@ def test_points_come_in_the_scenarios_order_with_promises_and_there_are_none_by_
         }
     )
     assert linked.links
-    assert derived.both_systems(replace(folder, trials=(linked, *records[1:])), Found(trials, [], [])) is None
+    assert (
+        case_tables.both_systems(replace(folder, trials=(linked, *records[1:])), Found(trials, [], []))
+        is None
+    )

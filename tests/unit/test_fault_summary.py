@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from bench.report import results, sweep
-from bench.report.sections import worth
+from bench.report.sections import fault_summary
 from tests.fault_sketch import Case, Trial
 from tests.fault_sketch import results as struck
 from tests.report_data import build
@@ -35,9 +35,9 @@ def gaps(*after_s: tuple[float, str | None]) -> pd.DataFrame:
 
 def cells(found: results.Results) -> dict[str, str]:
     (part,) = sweep.parts(found)
-    line, *_ = worth.lines(found, part)
+    line, *_ = fault_summary.lines(found, part)
     return dict(
-        zip(worth.HEADS, (cell.text.replace("\N{NO-BREAK SPACE}", " ") for cell in line), strict=True)
+        zip(fault_summary.HEADS, (cell.text.replace("\N{NO-BREAK SPACE}", " ") for cell in line), strict=True)
     )
 
 
@@ -97,6 +97,6 @@ def test_only_a_loss_that_a_promise_covers_is_red() -> None:
     found = struck(*(Case("kafka", {"acks": acks}, [lost], asked=asked) for acks in ("all", "1")))
     (part,) = sweep.parts(found)
 
-    tones = [[cell.tone for cell in line[3:6]] for line in worth.lines(found, part)]
+    tones = [[cell.tone for cell in line[3:6]] for line in fault_summary.lines(found, part)]
 
     assert tones == [["bad", "plain", "quiet"], ["strong", "plain", "quiet"]]

@@ -11,7 +11,7 @@ from bench import numbers
 from bench.model import HEALING, NO_END, RESTART, text
 from bench.report import sweep
 from bench.report.results import Results
-from bench.report.sections import covered, method
+from bench.report.sections import method, promise_coverage
 from bench.report.table import Cell, Column, Row, Table
 from bench.systems.registry import describe
 
@@ -59,11 +59,11 @@ def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell,
     alone, of = method.alone(valid)
     faults = found.faults[found.faults["trial"].isin(alone["trial"])]
     before = _before(faults)
-    tone = "bad" if covered.breaks_promise(found, str(case["case"])) else "strong"
+    tone = "bad" if promise_coverage.breaks_promise(found, str(case["case"])) else "strong"
     lost, *others = (_count(valid[name], tone if name == "lost" else "plain") for name in _COUNTS)
     if valid["unread"].any():
         known = "" if lost.text in {"0", numbers.NOTHING} else f"{lost.text}, "
-        broken = covered.breaks_promise(found, str(case["case"]), unread=not known)
+        broken = promise_coverage.breaks_promise(found, str(case["case"]), unread=not known)
         lost = Cell(f"{known}{_span(valid['unread'], numbers.count)} unread", "bad" if broken else "strong")
     return (
         Cell(_label(found, part, case, trials), "plain"),

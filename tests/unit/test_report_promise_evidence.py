@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from bench.guarantee import Guarantee
-from bench.report import beside, results, sweep
-from bench.report.sections import kept
-from bench.report.sections.covered import Covered, Tried, covered, of_case, unlike
+from bench.report import other_runs, results, sweep
+from bench.report.sections import promise_evidence
 from bench.report.sections.delivery import account
-from bench.report.sections.kept import elsewhere, tables
+from bench.report.sections.promise_coverage import Covered, Tried, covered, of_case, unlike
+from bench.report.sections.promise_evidence import elsewhere, tables
 from bench.report.sections.tables import guarantees
 from bench.report.table import Table
 from tests.report_data import build
@@ -287,9 +287,12 @@ def test_writes_are_to_go_on_where_no_more_nodes_were_gone_than_they_go_on_witho
     run = broken(tmp_path / "20261122-1-kill", broke, {"nodes": {"bookie": 4}})
     file = run / "results" / "trials.parquet"
     pd.read_parquet(file).assign(unavailable_ns=2e9).to_parquet(file)
-    (other,) = beside.broken(tmp_path)
+    (other,) = other_runs.broken(tmp_path)
 
-    found = {str(one.case["quorums"]): kept._unserved(one).text for one in kept._tried(other)}
+    found = {
+        str(one.case["quorums"]): promise_evidence._unserved(one).text
+        for one in promise_evidence._tried(other)
+    }
 
     assert {quorums: found[quorums] for quorums in said} == {
         quorums: f"2.0{words}" for quorums, words in said.items()
@@ -381,10 +384,10 @@ def test_what_waits_for_a_replica_is_not_counted_as_a_loss(healed: int | None, w
     promise = Guarantee("broker", nodes=1, spare=0, reads_wait=True)
     killed = trial(fault("kill", "broker-1", healed=healed))
     case = pd.Series({"system": "kafka", "lost": None, "unread": 35, "acked": 900, "rounds": 5})
-    other = beside.Other(Path("gone"), {"scenario": "gone"}, pd.DataFrame(), None, {})
-    one = kept._Tried(other, case, promise, Tried(promise, [killed], [killed]))
+    other = other_runs.Other(Path("gone"), {"scenario": "gone"}, pd.DataFrame(), None, {})
+    one = promise_evidence._Tried(other, case, promise, Tried(promise, [killed], [killed]))
 
-    known = kept.Elsewhere({"kafka": [promise]}, [one], broke=True)
+    known = promise_evidence.Elsewhere({"kafka": [promise]}, [one], broke=True)
 
     assert known.evidence("kafka", {promise.survives}) == words
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bench.analysis.statistics.looks import FIRST_LOOK, level, spent
+from bench.analysis.statistics.look_levels import FIRST_LOOK, level, spent
 
 
 def test_nobody_looked_means_95_percent() -> None:

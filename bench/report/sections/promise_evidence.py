@@ -10,11 +10,11 @@ import pandas as pd
 
 from bench import numbers
 from bench.guarantee import Guarantee
-from bench.report import beside, sweep
-from bench.report.beside import Other
+from bench.report import other_runs, sweep
+from bench.report.other_runs import Other
 from bench.report.results import Results
-from bench.report.sections import covered, method, worth
-from bench.report.sections.covered import Covered, promises
+from bench.report.sections import fault_summary, method, promise_coverage
+from bench.report.sections.promise_coverage import Covered, promises
 from bench.report.table import Cell, Column, Row, Table, fate_cell, heading, known_lost
 from bench.systems.registry import system_title
 
@@ -36,7 +36,7 @@ class _Tried(NamedTuple):
     other: Other
     case: pd.Series[Any]
     promise: Guarantee
-    tried: covered.Tried
+    tried: promise_coverage.Tried
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def elsewhere(found: Results, parts: Sequence[sweep.Part]) -> Elsewhere | None:
     promised = promises(found, parts)
     if found.broken or not any(promised.values()):
         return None
-    others = list(beside.broken(found.run.resolve().parent))
+    others = list(other_runs.broken(found.run.resolve().parent))
     tried = [one for other in others for one in _tried(other) if _alike(found, one)]
     return Elsewhere(promised, tried, bool(others))
 
@@ -169,9 +169,9 @@ def _tried(other: Other) -> Iterator[_Tried]:
     Not those in which nothing broke, nor those with an application in between: what that loses it loses by settling.
     """
     for _, case in other.cases.iterrows():
-        tried = covered.of_case(other.trials.values(), case["case"])
+        tried = promise_coverage.of_case(other.trials.values(), case["case"])
         settles = any((trial["case"].get("configuration") or {}).get("processor") for trial in tried.trials)
-        if tried.promise and not settles and any(covered.faults(trial) for trial in tried.trials):
+        if tried.promise and not settles and any(promise_coverage.faults(trial) for trial in tried.trials):
             yield _Tried(other, case, tried.promise, tried)
 
 
@@ -219,7 +219,7 @@ def _unserved(one: _Tried) -> Cell:
     valid = own[own["verdict"] == "valid"].dropna(subset="unavailable_ns").set_index("trial")
     alone, of = method.alone(valid)
     gaps = pd.DataFrame({"ns": alone["unavailable_ns"].astype(float), "ended": alone["unavailable_ended"]})
-    told = worth.gap(gaps, of)
+    told = fault_summary.gap(gaps, of)
     if one.promise.spare is None or not one.tried.put_to_test or valid.empty:
         return told
     goes_on = one.tried.most_away <= one.promise.spare

@@ -1,4 +1,4 @@
-"""Which addresses answer to a packet from here: `python -IS reach.py SECONDS ADDRESS…` prints {address: seconds}.
+"""Which addresses answer to a packet from here: `python -IS ping_probe.py SECONDS ADDRESS…` prints {address: seconds}.
 
 A TCP connection is asked for, at a port at which nobody listens: a refusal is an answer as good as any. The kernel
 gives it, whatever the servers there do, and no server is troubled. It needs the standard library alone, so that it is
