@@ -84,7 +84,7 @@ def named(words: str) -> Guarantee | None:
         for number, condition in lost
         for power in (False, True)
     ]
-    by_words = {one.in_nodes: one for one in promises}
+    by_words = {promise.in_nodes: promise for promise in promises}
     return LEVELS.get(words) or by_words.get(words)
 
 

@@ -24,7 +24,8 @@ def case_rows(trials: Sequence[TrialRecord], rows: Sequence[TrialRow], settings:
     for trial, row in zip(trials, rows, strict=True):
         members.setdefault((trial.case.system, trial.case.name), []).append((trial, row))
     return [
-        _case([trial for trial, _ in both], [row for _, row in both], settings) for both in members.values()
+        _case([trial for trial, _ in member], [row for _, row in member], settings)
+        for member in members.values()
     ]
 
 

@@ -315,7 +315,7 @@ class TrialRecord(_Record):
     def most_segments(self) -> int | None:
         """The most segments that a partition had at one time; None where nobody saw any."""
         layouts = (partition_layout(one) for change in self.history for one in change["partitions"])
-        return max((len(one.segments) for one in layouts if one.segments is not None), default=None)
+        return max((len(layout.segments) for layout in layouts if layout.segments is not None), default=None)
 
     @property
     def verified(self) -> bool:

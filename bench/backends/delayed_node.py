@@ -81,7 +81,12 @@ class DelayedNode:
             if those
         ]
         figures = (link.delay_s * 1e9, link.jitter_s * 1e9, link.bytes_per_s)
-        command = [sys.executable, "-m", "bench.backends.packet_delay", *(str(round(one)) for one in figures)]
+        command = [
+            sys.executable,
+            "-m",
+            "bench.backends.packet_delay",
+            *(str(round(figure)) for figure in figures),
+        ]
         self._process = subprocess.Popen(
             [*enter, *command],
             stdin=subprocess.DEVNULL,

@@ -192,7 +192,7 @@ def _rounded(values: pd.Series[Any], digits: int = _DIGITS) -> pd.Series[Any]:
 
 def _cases(run_results: Results) -> pd.DataFrame:
     """Return the cases without the percentiles that no page shows; they follow from `trials`."""
-    compared = tuple(one.metric for one in presentation(run_results.run).comparisons)
+    compared = tuple(comparison.metric for comparison in presentation(run_results.run).comparisons)
     names = map(str, run_results.cases)
     return run_results.cases.loc[
         :, [name for name in names if not _UNSEEN.search(name) or (compared and name.startswith(compared))]

@@ -95,7 +95,7 @@ def broken(out: Path) -> Iterator[Other]:
 def others(out: Path, scenario: str) -> Iterator[Other]:
     """Give the latest run of each other scenario in which nothing broke, by the scenarios' names."""
     runs = _latest(out, broken=False)
-    yield from (other for other in runs if other.manifest.get("scenario") != scenario)
+    yield from (run for run in runs if run.manifest.get("scenario") != scenario)
 
 
 def _latest(out: Path, *, broken: bool) -> Iterator[Other]:

@@ -148,7 +148,7 @@ def in_slices(
     opened: Mapping[str, Any], slices: Sequence[Mapping[str, Any]], closed: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what `finished` takes as `sent`, of a trial that was loaded in slices (commands.Open, RunSlice, Close)."""
-    spans = [told["slice"] for told in slices]
+    spans = [slice_["slice"] for slice_ in slices]
     clients = [told["client"] for told in slices]
     shares = [client["cpu_share"] for client in clients]
     return {

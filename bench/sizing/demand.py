@@ -117,7 +117,7 @@ def fit(observations: Sequence[Observation], terms: Sequence[Term]) -> Demand:
         *((term.name, unit) for term in terms for unit in ("message", "byte", "batch")),
     ]
     table, use, independent = _equations(observations, terms)
-    starts, cases = [one.start for one in observations], [one.case for one in observations]
+    starts, cases = [observation.start for observation in observations], [one.case for one in observations]
     if len(set(starts)) < _FEWEST_STARTS:
         raise ValueError("costs take observations of two cluster starts at least")
     if len(set(cases)) <= (least := max(1, len(independent))):
@@ -144,7 +144,7 @@ def usage(observations: Sequence[Observation], terms: Sequence[Term]) -> Usage:
     Raises ValueError where there are no more cases than costs.
     """
     table, use, columns = _equations(observations, terms)
-    if len({one.case for one in observations}) <= (least := max(1, len(columns))):
+    if len({observation.case for observation in observations}) <= (least := max(1, len(columns))):
         raise ValueError(f"{least} costs take more cases")
     costs = _solve(table, use)
     return lambda workload, nodes: float(_row(terms, workload, nodes)[columns] @ costs)
@@ -154,7 +154,7 @@ def _equations(
     observations: Sequence[Observation], terms: Sequence[Term]
 ) -> tuple[_Table, _Table, list[int]]:
     """Return a row of work for each observation, what each used, and which work has a cost of its own."""
-    table = np.array([_row(terms, one.workload, one.nodes) for one in observations])
+    table = np.array([_row(terms, observation.workload, observation.nodes) for observation in observations])
     use = np.array([one.use for one in observations])
     columns = _independent(table) if use.any() else []
     return table[:, columns], use, columns
@@ -247,7 +247,9 @@ def _inputs(workload: Workload, nodes: int) -> dict[str, float]:
 
 
 def _ranges(observations: Sequence[Observation]) -> dict[str, tuple[float, float]]:
-    inputs = [_inputs(one.workload, one.nodes) for one in observations]
+    inputs = [_inputs(observation.workload, observation.nodes) for observation in observations]
     return {
-        name: (min(values), max(values)) for name in inputs[0] if (values := [one[name] for one in inputs])
+        name: (min(values), max(values))
+        for name in inputs[0]
+        if (values := [input_[name] for input_ in inputs])
     }

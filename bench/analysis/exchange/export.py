@@ -50,7 +50,10 @@ def export(run: Path, to: Path) -> list[Path]:
     (to / _RESULTS).mkdir(parents=True, exist_ok=True)
     pa.csv.write_csv(pa.Table.from_pylist(list(rows)), to / _TABLE)
     valid = {row["trial"] for row in trials if row["verdict"] == "valid"}
-    return [to / _TABLE, *write([one for one in folder.trials if one.trial in valid], made, to / _RESULTS)]
+    return [
+        to / _TABLE,
+        *write([trial for trial in folder.trials if trial.trial in valid], made, to / _RESULTS),
+    ]
 
 
 def _earlier(to: Path, run: str) -> list[Path]:

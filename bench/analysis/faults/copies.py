@@ -130,14 +130,14 @@ def _healed(steps: Sequence[Step], fault: Step) -> dict[str, int | None]:
 def _running(states: Sequence[tuple[int, Known]], fault: Step) -> bool:
     """Whether segments lie on nodes that a fault left running: then layouts do not tell when these were missed."""
     layouts = (one for _, known in states for one in known.values())
-    return not fault.get("away") and any(one.segments is not None for one in layouts)
+    return not fault.get("away") and any(layout.segments is not None for layout in layouts)
 
 
 def _states(changes: Changes) -> Iterator[tuple[int, Known]]:
     known: dict[int, PartitionLayout] = {}
     for change in changes:
         layouts = map(partition_layout, change["partitions"])
-        known = {**known, **{one.partition: one for one in layouts}}
+        known = {**known, **{layout.partition: layout for layout in layouts}}
         if known:  # the last look may have been the only one, and nobody told anything
             yield int(change["at_ns"]), known
 

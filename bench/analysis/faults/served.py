@@ -82,6 +82,6 @@ def _row(partition: Mapping[str, Any]) -> Row:
 def _segments(segments: Iterable[Segment]) -> str:
     """Write segments with their spans, as `12: 0 node-1/node-2, 4711 node-1/node-3`."""
     return "; ".join(
-        f"{one.number}: " + ", ".join(f"{first} {'/'.join(nodes)}" for first, nodes in one.spans)
-        for one in segments
+        f"{segment.number}: " + ", ".join(f"{first} {'/'.join(nodes)}" for first, nodes in segment.spans)
+        for segment in segments
     )

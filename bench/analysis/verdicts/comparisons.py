@@ -184,7 +184,7 @@ def refuted(comparisons: Sequence[Comparison], confidence: float) -> bool:
     A trial beyond a bound is no chance. Of intervals the one that leaves least to chance decides, times their number
     (S. Holm, 1979). Of sign tests so many must go against the claim as come with a probability of 5 % at most.
     """
-    against = [one for one in comparisons if one.verdict == NOT]
+    against = [comparison for comparison in comparisons if comparison.verdict == NOT]
     if any(one.values is not None for one in against):
         return True
     tested = [one for one in comparisons if one.chance is not None]
@@ -199,7 +199,7 @@ def _many_signs(comparisons: Sequence[Comparison], chance: float) -> bool:
 
     Each goes against it at most as often as it errs, and never where it has too few rounds to decide anything.
     """
-    errors = [error for one in comparisons if (error := _error(one.rounds, chance))]
+    errors = [error for comparison in comparisons if (error := _error(comparison.rounds, chance))]
     against = sum(one.verdict == NOT for one in comparisons)
     return bool(against and stats.binom.sf(against - 1, len(errors), max(errors)) <= chance)
 

@@ -166,7 +166,9 @@ def _mbit(bytes_per_s: float) -> str:
 
 def _told(link: Link, held: Mapping[str, Mapping[str, Held]]) -> str:
     """Say what was measured of the packets held; there are some of each node."""
-    all_of_them = [one for directions in held.values() for one in directions.values() if one.packets]
+    all_of_them = [
+        direction for directions in held.values() for direction in directions.values() if direction.packets
+    ]
     counts = {name: sum(one.packets for one in directions.values()) for name, directions in held.items()}
     by_node = ", ".join(f"{name} {count:,}" for name, count in counts.items())
     low, high = min(one.p50_ns for one in all_of_them), max(one.p50_ns for one in all_of_them)

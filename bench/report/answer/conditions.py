@@ -44,7 +44,7 @@ def _servers(found: Results, system: str) -> str:
     carrying = [
         numbers.plural(int(counts[0][role]), role)
         for role in (one.name for one in describe(system).roles if one.work)
-        if counts and counts[0].get(role) and all(one.get(role) == counts[0][role] for one in counts)
+        if counts and counts[0].get(role) and all(count.get(role) == counts[0][role] for count in counts)
     ]
     return f" ({', '.join(carrying)})" if carrying else ""
 

@@ -41,7 +41,7 @@ def _effect(entry: Json, verdict: str, smallest: float) -> str:
     comparisons = entry.get("comparisons") or ()
     if comparisons and all(one.get("values") is not None for one in comparisons):
         return _values(entry, comparisons)
-    known = [one for one in comparisons if one.get("ratio_median")]
+    known = [comparison for comparison in comparisons if comparison.get("ratio_median")]
     if not known:
         return ""
     ordered = all(_order(one) for one in known)
@@ -90,7 +90,7 @@ def _interval(comparison: Json) -> str:
 
 def _values(entry: Json, comparisons: Sequence[Json]) -> str:
     """State what the trials came to that were held against a bound: from the least to the most."""
-    values = [value for one in comparisons for value in one["values"]]
+    values = [value for comparison in comparisons for value in comparison["values"]]
     known = [float(value) for value in values if not isinstance(value, str) and not numbers.absent(value)]
     ended = len(values) - len(known)
     if not values:

@@ -51,7 +51,7 @@ class Struck:
     @property
     def every(self) -> list[Outcome]:
         """All outcomes."""
-        return [one for outcomes in self.outcomes for one in outcomes]
+        return [outcome for outcomes in self.outcomes for outcome in outcomes]
 
     @property
     def event(self) -> str:
@@ -113,7 +113,7 @@ def findings(run: Struck) -> tuple[Finding, ...]:
 
 def _every(run: Struck) -> Iterator[Finding]:
     fates = run.grouped(lambda one, other: one.fate == other.fate)
-    survivors = [_subject(one) for one in fates if one.fate == "none lost"]
+    survivors = [_subject(fate) for fate in fates if fate.fate == "none lost"]
     lost, unread = [one for one in fates if one.fate == "lost"], [one for one in run.every if one.unread]
     if lost:
         yield _losses(run, lost, [] if unread else survivors)
@@ -143,7 +143,7 @@ def _losses(run: Struck, lost: Sequence[Outcome], survivors: Sequence[dict[str, 
     if len(lost) == 1 and not survivors:
         return _finding(run, "fault-loss", {"losses": losses}, "delivery")
     headline = _finding(run, "fault-loss-who", {"losses": losses, "survivors": survivors}, "delivery")
-    by_system = [one | {"label": ""} for one in losses]
+    by_system = [loss | {"label": ""} for loss in losses]
     return replace(headline, detail=sentence("fault-loss", {"losses": by_system}))
 
 
@@ -205,7 +205,7 @@ def _other_reads(run: Struck) -> list[Outcome]:
             _same_reads(one) == _same_reads(other) and case_groups.same_outage(one.reads, other.reads)
         )
     )
-    return [one for one in groups if one.reads and not _same_reads(one)]
+    return [group for group in groups if group.reads and not _same_reads(group)]
 
 
 def _same_reads(outcome: Outcome) -> bool:
@@ -238,7 +238,7 @@ def _settings(
 
     Those of writes and reads `together` span the times of both, as in the table.
     """
-    labels = dict.fromkeys(one.label for one in outcomes)
+    labels = dict.fromkeys(outcome.label for outcome in outcomes)
     for label in labels:
         same = [one for one in outcomes if one.label == label]
         shared = bool(label) and len(same) > 1

@@ -62,7 +62,7 @@ def _scripted_losses(run: Struck) -> Iterator[str]:
     losses = [one for one in run.every if one.loss and one.loss.scripted and one.loss.span is Span.BEFORE]
     if losses:
         slots = {
-            "systems": " and ".join(dict.fromkeys(one.title for one in losses)),
+            "systems": " and ".join(dict.fromkeys(loss.title for loss in losses)),
             "event": run.event,
             "time": words.time(max(one.loss.high_ns for one in losses if one.loss)),
         }

@@ -58,7 +58,7 @@ def _rows(
     run: Struck, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: bool, alike: bool
 ) -> Iterator[Row]:
     """Give a system's rows below its heading, which has the settings that all of its rows share."""
-    own = [fault_settings.settings(run.results, part, one.cases) for one in outcomes]
+    own = [fault_settings.settings(run.results, part, outcome.cases) for outcome in outcomes]
     common = fault_settings.shared(own)
     if outcomes:
         yield heading(": ".join(filter(None, (part.title, fault_settings.words(common)))), opens=opens)

@@ -20,13 +20,15 @@ _COLUMNS = [f"p99_{phase}_ns" for phase in PHASES]
 def reserve(run: Struck) -> Iterator[Finding]:
     """State it, a finding a system, where an expectation of the scenario speaks of one of these times."""
     expectations = run.results.manifest.get("expectations") or ()
-    names = {one.get("fault") for one in expectations if one.get("metric") in _COLUMNS}
+    names = {
+        expectation.get("fault") for expectation in expectations if expectation.get("metric") in _COLUMNS
+    }
     if not names:
         return
     faults = run.results.faults.merge(run.results.valid[["trial", "case"]], on="trial")
     faults = faults[faults["fault"].isin(names)]
     for part, outcomes in zip(run.parts, run.outcomes, strict=True):
-        if found := [slot for one in outcomes if (slot := _slot(one, faults))]:
+        if found := [slot for outcome in outcomes if (slot := _slot(outcome, faults))]:
             slots = {"system": part.title, "found": found}
             yield Finding(sentence("reserve", slots), decided=run.decided, anchor="claimed")
 

@@ -32,7 +32,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     found, shown = tuple(_findings(results, every)), _table(results, parts, every)
     causes = tuple(agreed(results, presentation))
     amber = tuple(_notices(results, presentation.note))
-    texts = [*(one.whole for one in found), *amber, *(f"{one.text} {one.prevention}" for one in causes)]
+    texts = [*(one.whole for one in found), *amber, *(f"{cause.text} {cause.prevention}" for cause in causes)]
     texts += [cell.text for row in shown.rows for cell in row.cells] if shown else []
     return Answer(
         title=presentation.title or str(results.manifest.get("title") or results.run.name),
@@ -64,12 +64,12 @@ def _findings(results: Results, every: Sequence[Remaining]) -> Iterator[Finding]
         slots = {
             "sizes": [
                 {
-                    "system": one.title,
-                    "label": one.label,
-                    "most": bytes_text(one.most),
-                    "last": bytes_text(one.last),
+                    "system": size.title,
+                    "label": size.label,
+                    "most": bytes_text(size.most),
+                    "last": bytes_text(size.last),
                 }
-                for one in sizes
+                for size in sizes
             ]
         }
         yield Finding(sentence("remaining-disk", slots), decided, _DISK)

@@ -134,7 +134,9 @@ def _latency(results: Results, parts: Sequence[sweep.Part], measure: str, words:
         rows.Quantity(f"{measure}_p99_ns", "p99", _MS, numbers.ms, hollow=True),
     )
     figure = rows.rows(parts, rows.Plot(quantities, f"{words} (ms)"))
-    said = [f"{one.name}: {_ranges(parts, one.column, numbers.duration)}" for one in quantities]
+    said = [
+        f"{quantity.name}: {_ranges(parts, quantity.column, numbers.duration)}" for quantity in quantities
+    ]
     alt = f"{words.capitalize()} by case. {' '.join(said)}"
     middles = f"{results.middle}s"
     bars = f"; bars are their {middles} over trials, written at the right." if results.rounds > 1 else "."

@@ -138,7 +138,7 @@ def _lines(part: sweep.Part, labels: Labels, every: pd.DataFrame) -> Iterator[tu
         groups.setdefault(key, []).append(str(case["case"]))
     settings = [dict(zip(others, key, strict=True)) for key in groups]
     varying = [name for name in others if len({one[name] for one in settings}) > 1]
-    named = labels.distinct(part.system, [{name: one[name] for name in varying} for one in settings])
+    named = labels.distinct(part.system, [{name: setting[name] for name in varying} for setting in settings])
     for label, own, cases in zip(named, settings, groups.values(), strict=True):
         trials = every[every["point"].isin(cases)]
         if len(trials):

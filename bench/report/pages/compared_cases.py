@@ -48,7 +48,7 @@ def _change(
     varied = [name for name in part.settings if part.cases[name].map(numbers.text).nunique() > 1]
     differing = [name for name in varied if first[name] != second[name]]
     shared = _words(cases, system, {name: first[name] for name in varied if name not in differing})
-    labels = [_words(cases, system, {name: own[name] for name in differing}) for own in settings]
+    labels = [_words(cases, system, {name: setting[name] for name in differing}) for setting in settings]
     title = f"{numbers.sentence(comparison.change)}{f' ({shared})' if shared else ''}"
     rows = (Row(system, label, case) for label, case in zip(labels, pair, strict=True))
     yield Compared(title, metric, tuple(rows))

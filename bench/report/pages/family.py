@@ -74,7 +74,7 @@ class Entry:
         """Lines side by side, by system: those of one label beside each other where all systems have the same."""
         every = [list(self.lines.get(system, ())) for system in systems]
         labels = [sorted(line.label for line in lines) for lines in every]
-        if all(one == labels[0] for one in labels):
+        if all(label == labels[0] for label in labels):
             order = [line.label for line in every[0]]
             every = [sorted(lines, key=lambda line: order.index(line.label)) for lines in every]
         return list(zip_longest(*every))
@@ -180,7 +180,7 @@ def _brief(text: str) -> str:
 
 
 def _kind(found: Results, outcomes: Mapping[str, Sequence[Outcome]]) -> str:
-    kinds = [kind for own in outcomes.values() for one in own for kind in one.kinds]
+    kinds = [kind for outcome in outcomes.values() for one in outcome for kind in one.kinds]
     return _KINDS[kinds[0]] if found.broken and kinds and kinds[0] in _KINDS else _NOTHING_BROKE
 
 

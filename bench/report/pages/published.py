@@ -189,7 +189,7 @@ def _trials(verdicts: Sequence[str], missing: int) -> str:
 
 def _machines(manifests: Iterable[Json]) -> str:
     """Say on how many cores servers and load ran together; empty where no run says so."""
-    shared = [one for one in manifests if one.get("backend") != "external"]
+    shared = [manifest for manifest in manifests if manifest.get("backend") != "external"]
     cores = sorted({int(count) for one in shared if (count := (one.get("machine") or {}).get("cpus"))})
     return " or ".join(numbers.plural(count, "core") for count in cores)
 

@@ -30,7 +30,7 @@ def rules_tables(clusters: Iterable[Sized], nodes: Mapping[str, NodeType]) -> li
 def _table(system: str, clusters: Sequence[Sized], nodes: Mapping[str, NodeType]) -> Table:
     requirement = clusters[0][2]
     rules = describe(system).published_rules(requirement, nodes)
-    rows = [*(_rule(one) for one in rules), *(row for cluster in clusters for row in _measured(cluster))]
+    rows = [*(_rule(rule) for rule in rules), *(row for cluster in clusters for row in _measured(cluster))]
     return Table(f"{system_title(system)} by published rules", _COLUMNS, tuple(rows), system)
 
 

@@ -104,7 +104,7 @@ def _counted(entry: Json) -> str:
     ratios = _effect(entry) or _ratios(comparisons)
     if verdict in TONES or not ratios:
         return ratios
-    decided = sum(_word(one.get("verdict")) in TONES for one in comparisons)
+    decided = sum(_word(comparison.get("verdict")) in TONES for comparison in comparisons)
     return f"{ratios}, {decided} of {numbers.plural(len(comparisons), 'comparison')} decided"
 
 
@@ -122,7 +122,9 @@ def _effect(entry: Json) -> str:
 
 def _ratios(comparisons: Sequence[Json]) -> str:
     """Tell the median ratio with its interval, of several comparisons the least and the most; empty without any."""
-    told = [one["ratio_median"] for one in comparisons if one.get("ratio_median") is not None]
+    told = [
+        comparison["ratio_median"] for comparison in comparisons if comparison.get("ratio_median") is not None
+    ]
     if not told:
         return ""
     if len(told) > 1:
@@ -139,7 +141,7 @@ def _alike(entry: Json) -> str:
     if not _bounds(comparisons) or _word(entry.get("verdict")) != "held":
         return ""
     metric = str(entry.get("metric") or "")
-    seen = {_seen(one, metric) for one in comparisons if one["values"]}
+    seen = {_seen(comparison, metric) for comparison in comparisons if comparison["values"]}
     each = {value for text in seen for value in text.split(", ")}
     if len(each) != 1:
         return ""
@@ -150,7 +152,7 @@ def _alike(entry: Json) -> str:
 
 def _bounds(comparisons: Sequence[Json]) -> bool:
     """Whether each trial was held against a bound, not one case against another."""
-    return bool(comparisons) and all(one.get("values") is not None for one in comparisons)
+    return bool(comparisons) and all(comparison.get("values") is not None for comparison in comparisons)
 
 
 def _comparisons(entry: Json, heads: tuple[str, str]) -> Table:

@@ -37,7 +37,9 @@ def words(named: Mapping[str, str]) -> str:
 def _of_case(results: Results, part: sweep.Part, case: str) -> dict[str, str]:
     row = part.cases[part.cases["case"] == case].iloc[0]
     swept = dict(zip(part.settings, part.values(row), strict=True))
-    document: Any = next((one for one in results.trial_files.values() if one["case"]["name"] == case), {})
+    document: Any = next(
+        (trial_file for trial_file in results.trial_files.values() if trial_file["case"]["name"] == case), {}
+    )
     configuration = (document.get("case") or {}).get("configuration") or {}
     base = {path[-1]: _at(configuration, path) for path in describe(part.system).naming_settings}
     return {

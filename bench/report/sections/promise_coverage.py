@@ -48,7 +48,9 @@ class Tried:
             return 0
         return max(
             (
-                _at_once([one for step in faults(trial) for one in _absences(self.promise, step, trial)])
+                _at_once(
+                    [absence for step in faults(trial) for absence in _absences(self.promise, step, trial)]
+                )
                 for trial in self.valid
             ),
             default=0,
@@ -71,7 +73,11 @@ class Tried:
         if promise is None or not promise.reads_wait:
             return False
         return all(
-            any(one.to_ns == math.inf for step in faults(trial) for one in _absences(promise, step, trial))
+            any(
+                absence.to_ns == math.inf
+                for step in faults(trial)
+                for absence in _absences(promise, step, trial)
+            )
             for trial in self.valid
         )
 
@@ -171,7 +177,7 @@ def _judged(promise: Guarantee, trial: Json) -> Covered:
     if promise.condition:
         failed = any(_fails(promise, step) for step in struck)
         return Covered.BEYOND if failed else Covered.OPEN if struck else Covered.WITHIN
-    lost = [one for step in struck for one in _losses(promise, step, trial)]
+    lost = [loss for step in struck for loss in _losses(promise, step, trial)]
     if _at_once(lost) > promise.nodes:
         return Covered.BEYOND
     misled = any(one.to_ns < math.inf for one in lost)  # by one that is back, and has forgotten

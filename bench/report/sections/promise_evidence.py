@@ -75,7 +75,7 @@ class Elsewhere:
     def summary(self) -> str:
         """Return it for all promises."""
         systems = [
-            self.evidence(system, {one.survives for one in promises})
+            self.evidence(system, {promise.survives for promise in promises})
             for system, promises in self.promised.items()
         ]
         words = "; ".join(filter(None, systems))
@@ -120,7 +120,7 @@ def _upper_bound(tried: Sequence[_Tried]) -> str:
 
 def _unread(tried: Sequence[_Tried]) -> str:
     counts = ([one.case.get(name) for one in tried] for name in ("unread", "acked"))
-    unread, acked = (int(pd.to_numeric(pd.Series(those, dtype=object)).sum()) for those in counts)
+    unread, acked = (int(pd.to_numeric(pd.Series(count, dtype=object)).sum()) for count in counts)
     scenarios = ", ".join(dict.fromkeys(f"`{one.other.manifest.get('scenario')}`" for one in tried))
     return f"{unread:,} of {acked:,} messages in {numbers.plural(_trials(tried), 'trial')} of {scenarios}"
 

@@ -65,8 +65,8 @@ def by_case(results: Results) -> list[Fact]:
     for trial, document in results.trial_files.items():
         case = str(document["case"]["name"])
         if case not in found and (changes := in_trial(results, trial)):
-            found[case] = [Fact(f"{case}, {one.term}", one.text) for one in changes]
-    return [one for facts in found.values() for one in facts]
+            found[case] = [Fact(f"{case}, {change.term}", change.text) for change in changes]
+    return [fact for facts in found.values() for fact in facts]
 
 
 def in_trial(results: Results, trial: int) -> list[Fact]:
@@ -97,7 +97,7 @@ def _changes(history: Sequence[Json], first_ns: int, noun: str) -> Iterator[tupl
     for entry in history:
         layouts = [partition_layout(one) for one in entry["partitions"]]
         changes = [_change(now, known.get(now.partition), noun) for now in layouts]
-        if changed := [one for one in changes if one is not None]:
+        if changed := [change for change in changes if change is not None]:
             yield (entry["at_ns"] - first_ns) / 1e9, changed
         known |= {now.partition: now for now in layouts}
 
@@ -107,7 +107,7 @@ def _change(now: PartitionLayout, before: PartitionLayout | None, noun: str) -> 
     if now.segments is None:
         return f"partition {now.partition}: {_led(now)}"
     old = {one.number: one.spans for one in (before and before.segments) or ()}
-    there = {one.number for one in now.segments}
+    there = {segment.number for segment in now.segments}
     other = before is None or before.server != now.server
     found = _SegmentChange(
         now.partition,
@@ -121,7 +121,7 @@ def _change(now: PartitionLayout, before: PartitionLayout | None, noun: str) -> 
 
 
 def _only_rolled(changes: Sequence[_Change]) -> bool:
-    return all(isinstance(one, _SegmentChange) and one.rolled for one in changes)
+    return all(isinstance(change, _SegmentChange) and change.rolled for change in changes)
 
 
 def _together(changes: Sequence[tuple[float, list[_Change]]]) -> Fact:

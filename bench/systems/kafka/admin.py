@@ -196,7 +196,9 @@ class KafkaAdmin:
         except KafkaException as error:
             raise ClusterError(f"Looking up {topic.name} through {asked.name}: {_said(error)}.") from error
         names = {node_id(node): node.name for node in of_role(self._nodes, BROKER)}
-        leaders = dict.fromkeys(names.get(one.leader, "nobody") for one in found.partitions.values())
+        leaders = dict.fromkeys(
+            names.get(partition.leader, "nobody") for partition in found.partitions.values()
+        )
         return f"Asked through {asked.name}: {', '.join(leaders)} leads it."
 
     def await_settled(self, topic: Topic) -> None:
@@ -318,7 +320,7 @@ def _leaders_and_isrs(broker: Node, topic: Topic) -> list[tuple[int, int]] | Non
         found = _client(address(broker)).list_topics(topic.name, timeout=_LOOK_S).topics[topic.name]
     except KafkaException:
         return None
-    return [(one.leader, len(one.isrs)) for one in found.partitions.values()] or None
+    return [(partition.leader, len(partition.isrs)) for partition in found.partitions.values()] or None
 
 
 def spread(brokers: Sequence[int], partitions: int, replicas: int) -> list[list[int]]:

@@ -51,7 +51,9 @@ def rendered(cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:
         copies=copies(cluster),
         in_sync=min(2, copies(cluster)),
         zookeepers=",".join(map(address, zookeepers)),
-        servers="\n".join(f"server.{node_id(one)}={one.address}:2888:3888" for one in zookeepers)
+        servers="\n".join(
+            f"server.{node_id(zookeeper)}={zookeeper.address}:2888:3888" for zookeeper in zookeepers
+        )
         if len(zookeepers) > 1
         else "",
     )

@@ -145,7 +145,7 @@ class KafkaDescription(Description):
     def duplicates_remark(self, effective: Sequence[Mapping[str, Any]]) -> str:
         """See Description."""
         producers = ((one.get("producer") or {}).get(_IDEMPOTENCE, "true") for one in effective)
-        off = any(text(one) == "false" for one in producers)
+        off = any(text(producer) == "false" for producer in producers)
         return "Kafka's producer without idempotence where the case does not name it" if off else ""
 
     def fsync_remark(self, configuration: Configuration) -> str:

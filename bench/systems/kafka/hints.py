@@ -21,8 +21,8 @@ def hints(nodes: Sequence[Node]) -> list[str]:
         f"{tools}.ProducerPerformance --bootstrap-server {brokers} --topic t {load}",
         f"{tools}.consumer.ConsoleConsumer --bootstrap-server {brokers} --topic t --from-beginning",
         *(
-            f"{tools}.MetadataQuorumCommand --bootstrap-controller {address(one)} describe --status"
-            for one in controllers[:1]
+            f"{tools}.MetadataQuorumCommand --bootstrap-controller {address(controller)} describe --status"
+            for controller in controllers[:1]
         ),
     ]
 

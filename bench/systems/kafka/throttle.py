@@ -47,8 +47,8 @@ def _resources(
     brokers = sorted(client.list_topics(timeout=_SEEN_S).brokers)
     topics = sorted({name for name, _ in places})
     return (
-        [ConfigResource(kinds.BROKER, str(one)) for one in brokers],
-        [ConfigResource(kinds.TOPIC, one) for one in topics],
+        [ConfigResource(kinds.BROKER, str(broker)) for broker in brokers],
+        [ConfigResource(kinds.TOPIC, topic) for topic in topics],
     )
 
 

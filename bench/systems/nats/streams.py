@@ -88,7 +88,9 @@ def _stream_view(server: str, detail: Mapping[str, Any]) -> StreamView:
         return StreamView(server, [server], [], last, leads=True)
     leader = cluster.get("leader") or None
     replicas = cluster.get("replicas") or ()
-    current = [one["name"] for one in replicas if one.get("current") and not one.get("offline")]
+    current = [
+        replica["name"] for replica in replicas if replica.get("current") and not replica.get("offline")
+    ]
     others = [one["name"] for one in replicas if one["name"] not in current]
     first = [leader] if leader else []
     return StreamView(leader, [*first, *current], others, last, leads=leader == server)

@@ -245,12 +245,12 @@ class PulsarAdmin:
         """See protocols.Admin: a bookie becomes read-only, others copy its ledgers."""
         bookies = of_role(self._nodes, BOOKIE)
         own = next(one for one in bookies if one.name == node)
-        others = [one for one in bookies if one is not own]
+        others = [booky for booky in bookies if booky is not own]
         numbers = range(topic.partitions)
         return draining.drain(
             own,
             others,
-            lambda: [one for number in numbers for one in self._registered.ledgers(topic, number)[-1:]],
+            lambda: [ledger for number in numbers for ledger in self._registered.ledgers(topic, number)[-1:]],
         )
 
     def lift_expiry(self, topic: Topic) -> None:
@@ -313,7 +313,7 @@ class PulsarAdmin:
         partitions = self.placement(topic)
         found = {name: policies[name] for name in _NAMESPACE_TELLS if policies.get(name) is not None}
         found["bundles"] = policies["bundles"]["numBundles"]
-        found["quorums"] = ", ".join(sorted({str(one["quorums"]) for one in partitions}))
+        found["quorums"] = ", ".join(sorted({str(partition["quorums"]) for partition in partitions}))
         asked = {name: value for name, value in topic.settings.items() if name in topics.SETTINGS}
         require(f"topic {topic.name}", asked, found)
         _require_group(topic, partitions, own)

@@ -73,7 +73,11 @@ class _Place:
 
     def kept(self, ledgers: Iterable[int]) -> list[int]:
         """Return those of which the bookie keeps a part."""
-        return [one for one in ledgers if any(map(self._has, self._metadata(one)["allEnsembles"].values()))]
+        return [
+            ledger
+            for ledger in ledgers
+            if any(map(self._has, self._metadata(ledger)["allEnsembles"].values()))
+        ]
 
     def takes_entries(self, ledgers: Iterable[int]) -> bool:
         """Whether the next entries of any of these, open ones, go to the bookie."""
