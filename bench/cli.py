@@ -56,15 +56,13 @@ def validate(
     for file in files:
         for profile in scenario.PROFILES:
             try:
-                chosen = outside.prepare(file, profile, (), 1)
+                plan = outside.prepare(file, profile, (), 1)
             except BenchError as error:
                 wrong += 1
                 typer.echo(str(error), err=True)
                 break
-            typer.echo(
-                f"{file}: {profile}: {len(chosen.trials)} trials, {len(chosen.left_out)} points left out"
-            )
-            for reason, points in table.reasons(chosen).items():
+            typer.echo(f"{file}: {profile}: {len(plan.trials)} trials, {len(plan.left_out)} points left out")
+            for reason, points in table.reasons(plan).items():
                 typer.echo(f"    {points} of them: {reason}")
     if wrong:
         raise typer.Exit(1)
@@ -103,19 +101,19 @@ def run(
         message = "give a scenario's NAME, or --resume RUN to go on with one"
         raise typer.BadParameter(message)
     if resume is not None:
-        if dry_run or any(given is not None for given in (profile, overrides, producers, seed)):
+        if dry_run or any(option is not None for option in (profile, overrides, producers, seed)):
             message = (
                 "--resume goes on as the run was begun: "
                 "of the other options only --budget, --out and --web go with it"
             )
             raise typer.BadParameter(message)
         raise typer.Exit(outside.resume(run_folder.find(resume, out), web=web, budget_s=_seconds(budget)))
-    given = {"load.producers": producers, "budget": budget}
-    every = [*(overrides or []), *(f"{key}={value}" for key, value in given.items() if value is not None)]
-    chosen = outside.prepare(str(name), profile or "standard", every, 1 if seed is None else seed)
-    Console().print(table.plan_table(chosen) if dry_run else table.plan_line(chosen), highlight=False)
+    option = {"load.producers": producers, "budget": budget}
+    settings = [*(overrides or []), *(f"{key}={value}" for key, value in option.items() if value is not None)]
+    plan = outside.prepare(str(name), profile or "standard", settings, 1 if seed is None else seed)
+    Console().print(table.plan_table(plan) if dry_run else table.plan_line(plan), highlight=False)
     if not dry_run:
-        raise typer.Exit(outside.start(chosen, out, web=web))
+        raise typer.Exit(outside.start(plan, out, web=web))
 
 
 @app.command(epilog="Example:  bench report reports/out/20261121-120000-acks-sweep-standard")
@@ -187,8 +185,8 @@ def compare(
     """
     rule = run_comparison.Rule(metric, _share(threshold), accept or (), _matches(match or ()))
     try:
-        one, other = (run_folder.find(name, out).path for name in (first, second))
-        comparison = run_comparison.compare(one, other, rule)
+        first_run, second_run = (run_folder.find(name, out).path for name in (first, second))
+        comparison = run_comparison.compare(first_run, second_run, rule)
         run_comparison.show(comparison, out)
     except (BenchError, OSError) as refusal:  # 1 is for a worse run
         typer.echo(f"error: {refusal}", err=True)
@@ -222,13 +220,13 @@ def _share(text: str) -> float:
 
 def _matches(texts: Sequence[str]) -> dict[str, str]:
     """Read which case of the second run is which of the first."""
-    found: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for first, second in map(_two_cases, texts):
-        if first in found:
+        if first in pairs:
             message = f"--match: case {first!r} is given twice; it can be one of the second run only"
             raise typer.BadParameter(message)
-        found[first] = second
-    return found
+        pairs[first] = second
+    return pairs
 
 
 def _two_cases(text: str) -> tuple[str, str]:
@@ -330,9 +328,9 @@ def doctor(
     if not folder.is_dir():
         message = f"{folder} is no folder"
         raise typer.BadParameter(message)
-    found = preflight.findings(folder)
-    Console().print(table.findings_table(found))
-    if any(finding.problem for finding in found):
+    findings = preflight.findings(folder)
+    Console().print(table.findings_table(findings))
+    if any(finding.problem for finding in findings):
         raise typer.Exit(1)
 
 

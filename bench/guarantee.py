@@ -48,8 +48,10 @@ class Guarantee:
 
     def same(self, other: Guarantee) -> bool:
         """Whether the other promises the same of an acknowledged message; whether writes go on is another matter."""
-        ours, theirs = ((one.nodes, one.condition, one.power) for one in (self, other))
-        return self.nodes is not None and ours == theirs
+        own_promise, other_promise = (
+            (promise.nodes, promise.condition, promise.power) for promise in (self, other)
+        )
+        return self.nodes is not None and own_promise == other_promise
 
     @property
     def in_nodes(self) -> str:
@@ -94,16 +96,16 @@ def chosen(settings: Settings, configuration: Configuration) -> dict[str, str]:
     By their own names, as text.
     """
     servers: Mapping[str, Mapping[str, Scalar]] = configuration.get("cluster_settings", {})
-    others = ("disk", "consumer", "topic", "producer")
-    owners = [*servers.values(), *(configuration.get(owner, {}) for owner in others), settings]
-    known = (*servers, *others)
-    return {own_name(name, known): text(value) for owner in owners for name, value in owner.items()}
+    other_owners = ("disk", "consumer", "topic", "producer")
+    owners = [*servers.values(), *(configuration.get(owner, {}) for owner in other_owners), settings]
+    owner_names = (*servers, *other_owners)
+    return {own_name(name, owner_names): text(value) for owner in owners for name, value in owner.items()}
 
 
 def own_name(name: str, owners: tuple[str, ...]) -> str:
     """Return a setting's name without its owner, which it carries where two owners share the name."""
-    owner, _, rest = name.partition(".")
-    return rest if owner in owners else name
+    owner, _, name_alone = name.partition(".")
+    return name_alone if owner in owners else name
 
 
 def nothing(keeper: str, why: str, what: str = "nothing") -> Guarantee:

@@ -62,9 +62,9 @@ def _spread(
     the median; where that or the highest is such a one it has no value, and with any of them there is no interval.
     """
     known = [row[name] for row in valid if row.get(name) is not None]
-    found = dict.fromkeys((name, *(f"{name}_{end}" for end in ENDS)))
+    columns = dict.fromkeys((name, *(f"{name}_{end}" for end in ENDS)))
     if not known:
-        return found
+        return columns
     exact = round if name in TIMES else float
     values = [*known, *([math.inf] * (len(valid) - len(known) if name in TIMES else 0))]
     interval = interval_of(values) if len(values) == len(known) else None
@@ -75,7 +75,9 @@ def _spread(
         f"{name}_ci_low": interval.low if interval else None,
         f"{name}_ci_high": interval.high if interval else None,
     }
-    return found | {end: exact(one) for end, one in figures.items() if one is not None and math.isfinite(one)}
+    return columns | {
+        end: exact(figure) for end, figure in figures.items() if figure is not None and math.isfinite(figure)
+    }
 
 
 def _median(name: str, valid: Sequence[TrialRow]) -> float | None:
@@ -91,5 +93,5 @@ def _verdicts(valid: Sequence[TrialRow]) -> str | None:
 def _sum(name: str, valid: Sequence[TrialRow]) -> int | None:
     """Add up a counter; a sum with an unknown part is unknown."""
     values = [row.get(name) for row in valid]
-    known = [value for value in values if value is not None]
-    return sum(known) if known and len(known) == len(values) else None
+    numbers_ = [value for value in values if value is not None]
+    return sum(numbers_) if numbers_ and len(numbers_) == len(values) else None

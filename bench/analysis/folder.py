@@ -288,13 +288,14 @@ class TrialRecord(_Record):
     @property
     def links(self) -> dict[str, float]:
         """The bytes a second that the links of nodes carried that were made narrow over the whole window."""
-        asked = {
-            one.get("name", f"{_NARROWING} {number}"): one[_NARROWING]
-            for number, one in enumerate(self.case.configuration.get("faults") or (), 1)
-            if isinstance(one.get(_NARROWING), dict)
+        asked_links = {
+            fault.get("name", f"{_NARROWING} {number}"): fault[_NARROWING]
+            for number, fault in enumerate(self.case.configuration.get("faults") or (), 1)
+            if isinstance(fault.get(_NARROWING), dict)
         }
         rates = {
-            node: float((asked.get(step["name"].partition(", ")[0]) or {}).get("mbit_per_s") or 0) * _MBIT
+            node: float((asked_links.get(step["name"].partition(", ")[0]) or {}).get("mbit_per_s") or 0)
+            * _MBIT
             for step in self.faults
             if self._stands(step)
             for node in step.get("nodes") or ()
@@ -314,7 +315,7 @@ class TrialRecord(_Record):
     @property
     def most_segments(self) -> int | None:
         """The most segments that a partition had at one time; None where nobody saw any."""
-        layouts = (partition_layout(one) for change in self.history for one in change["partitions"])
+        layouts = (partition_layout(record) for change in self.history for record in change["partitions"])
         return max((len(layout.segments) for layout in layouts if layout.segments is not None), default=None)
 
     @property
@@ -375,8 +376,8 @@ class RunFolder:
     @property
     def never_run(self) -> list[PlannedRecord]:
         """The planned trials that left nothing behind, as the run was cut short."""
-        there = {trial.trial for trial in self.trials}
-        return [planned for planned in self.plan.trials if planned.trial not in there]
+        existing = {trial.trial for trial in self.trials}
+        return [planned for planned in self.plan.trials if planned.trial not in existing]
 
     def parts(self, stage: str) -> dict[int, list[Path]]:
         """Parquet files by trial, of `sends`, `receives` or `telemetry`; a trial without any is not among them."""

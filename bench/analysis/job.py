@@ -212,10 +212,10 @@ def _unsent(folder: RunFolder, tallies: Mapping[int, Sequence[Tally]]) -> dict[i
 
 
 def _by_trial(rows: Iterable[_Counted]) -> dict[int, list[_Counted]]:
-    found: dict[int, list[_Counted]] = {}
+    by_trial: dict[int, list[_Counted]] = {}
     for row in rows:
-        found.setdefault(row.trial, []).append(row)
-    return found
+        by_trial.setdefault(row.trial, []).append(row)
+    return by_trial
 
 
 def _merged(
@@ -258,11 +258,11 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
     tables.write_table(results, "readings", tables.table(measured.readings, tables.READINGS))
     tables.write_table(results, "transfers", tables.table(measured.transfers, tables.TRANSFERS))
     tables.write_table(results, "served", tables.table(measured.served, tables.SERVED))
-    found = Found(
+    measured_rows = Found(
         trials, measured.faults, measured.errors, measured.slices, measured.readings, measured.transfers
     )
-    undecided = run_verdicts.write(results, folder, found)
-    summary = _summary(folder, found, time.monotonic() - began)
+    undecided = run_verdicts.write(results, folder, measured_rows)
+    summary = _summary(folder, measured_rows, time.monotonic() - began)
     tables.write_json(results, "summary", summary | {"undecided": undecided})
 
 

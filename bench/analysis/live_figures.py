@@ -59,8 +59,8 @@ def figures(trial_folder: Path) -> TrialFigures:
     trial = read_trial(trial_folder)
     sends = _read(trial_folder, "sends", SENDS)
     row = trial_row(trial, trial.settings, _counted(trial, trial_folder, sends))
-    known = {name: value for name, value in row.items() if name not in _NEED_TELEMETRY}
-    return TrialFigures(known, list(_slices(trial, sends)))
+    columns = {name: value for name, value in row.items() if name not in _NEED_TELEMETRY}
+    return TrialFigures(columns, list(_slices(trial, sends)))
 
 
 @dataclass(frozen=True, slots=True)

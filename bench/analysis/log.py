@@ -211,10 +211,10 @@ def _check_type(path: Path, schema: Any, name: str, column: Column) -> None:  # 
             f"reading {path}: column {name} is missing, expected {column.arrow}; "
             f"it has {', '.join(schema.names)} (docs/event-log.md)"
         )
-    found = schema.field(name).type
-    if _plain(found) != column.arrow:
+    actual = schema.field(name).type
+    if _plain(actual) != column.arrow:
         raise EventLogError(
-            f"reading {path}: column {name} is {found}, expected {column.arrow} (docs/event-log.md)"
+            f"reading {path}: column {name} is {actual}, expected {column.arrow} (docs/event-log.md)"
         )
 
 

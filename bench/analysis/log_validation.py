@@ -78,19 +78,19 @@ def soundness(producers: Sequence[ProducerSums], slices: int) -> Recorded:
 def _problems(row: ProducerSums, slices: int) -> list[str]:
     """Compare one producer's sums with those of the sequence 0, 1, 2 … without gap or repetition."""
     count = row.count
-    found = []
+    problems = []
     if (row.lowest, row.highest, row.total) != (0, count - 1, count * (count - 1) // 2):
-        found.append(
+        problems.append(
             f"The sends of producer {row.producer} are not the sequence 0 to {count - 1}: "
             f"{count} rows from {row.lowest} to {row.highest}."
         )
     if row.endless:
-        found.append(f"{row.endless} acknowledged sends of producer {row.producer} have no done_ns.")
+        problems.append(f"{row.endless} acknowledged sends of producer {row.producer} have no done_ns.")
     if row.backward:
-        found.append(f"{row.backward} sends of producer {row.producer} were done before they were sent.")
+        problems.append(f"{row.backward} sends of producer {row.producer} were done before they were sent.")
     if row.lowest_slice < SETTLING_SLICE or row.highest_slice >= slices:
-        found.append(
+        problems.append(
             f"The sends of producer {row.producer} belong to slices {row.lowest_slice} to {row.highest_slice}, "
             f"but trial.json has slices 0 to {slices - 1}."
         )
-    return found
+    return problems

@@ -57,13 +57,13 @@ def _start(scratch: Path, *, quick: bool) -> SparkSession:
     builder = SparkSession.builder.appName("bench")
     for name, value in _settings(scratch, quick=quick).items():
         builder = builder.config(name, value)
-    said = scratch / "stderr.log"
+    stderr_log = scratch / "stderr.log"
     try:
-        with _stderr_to(said):
+        with _stderr_to(stderr_log):
             spark = builder.getOrCreate()
     except PySparkRuntimeError as error:
         raise SetupError(
-            f"starting Spark: {error}. It needs Java 17 on PATH or in JAVA_HOME. Java's output: {_tail(said)}"
+            f"starting Spark: {error}. It needs Java 17 on PATH or in JAVA_HOME. Java's output: {_tail(stderr_log)}"
         ) from error
     spark.sparkContext.setLogLevel("ERROR")
     logging.getLogger("SQLQueryContextLogger").disabled = True
@@ -98,14 +98,14 @@ def _settings(scratch: Path, *, quick: bool) -> dict[str, str]:
 def _stderr_to(path: Path) -> Iterator[None]:
     """Send standard error to a file; a Java process started meanwhile keeps it, off the console."""
     sys.stderr.flush()
-    kept = os.dup(2)
+    original = os.dup(2)
     with path.open("wb") as file:
         os.dup2(file.fileno(), 2)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(original, 2)
+        os.close(original)
 
 
 def _tail(path: Path, characters: int = 1000) -> str:

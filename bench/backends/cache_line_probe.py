@@ -33,7 +33,7 @@ def line_ns() -> int | None:
     shared = os.memfd_create("line")
     os.truncate(shared, mmap.PAGESIZE)
     command = [sys.executable, "-IS", __file__, str(shared), str(cores[1])]
-    with mmap.mmap(shared, mmap.PAGESIZE) as page, subprocess.Popen(command, pass_fds=[shared]) as other:
+    with mmap.mmap(shared, mmap.PAGESIZE) as page, subprocess.Popen(command, pass_fds=[shared]) as partner:
         os.close(shared)
         page[0] = _YOURS
         os.sched_setaffinity(0, cores[:1])
@@ -44,7 +44,7 @@ def line_ns() -> int | None:
             )
         finally:
             os.sched_setaffinity(0, cores)
-            other.kill()
+            partner.kill()
 
 
 def _await(page: mmap.mmap) -> None:
@@ -55,7 +55,7 @@ def _await(page: mmap.mmap) -> None:
 
 
 def _to_and_fro_ns(page: mmap.mmap) -> int | None:
-    before = time.monotonic_ns()
+    begun_ns = time.monotonic_ns()
     for _ in range(_TURNS):
         for _ in range(_SPINS):
             if page[0] == _MINE:
@@ -63,7 +63,7 @@ def _to_and_fro_ns(page: mmap.mmap) -> int | None:
         else:
             return None
         page[0] = _YOURS
-    return (time.monotonic_ns() - before) // _TURNS
+    return (time.monotonic_ns() - begun_ns) // _TURNS
 
 
 def _answer(page: mmap.mmap) -> None:

@@ -76,9 +76,18 @@ class DelayedNode:
         self._name = name
         self.ended = False
         self._rules = [
-            [chain, side, ",".join(those), "--jump", "NFQUEUE", "--queue-num", str(queue), "--queue-bypass"]
-            for queue, ((chain, side), those) in enumerate(zip(_CHAINS, (sources, targets), strict=True))
-            if those
+            [
+                chain,
+                side,
+                ",".join(addresses),
+                "--jump",
+                "NFQUEUE",
+                "--queue-num",
+                str(queue),
+                "--queue-bypass",
+            ]
+            for queue, ((chain, side), addresses) in enumerate(zip(_CHAINS, (sources, targets), strict=True))
+            if addresses
         ]
         figures = (link.delay_s * 1e9, link.jitter_s * 1e9, link.bytes_per_s)
         command = [
@@ -96,9 +105,9 @@ class DelayedNode:
         )
         if self._line() != "ready":
             self._process.kill()
-            said = self._process.communicate()[1].strip()
+            error = self._process.communicate()[1].strip()
             raise FaultError(
-                f"Packets of {name} cannot be held: {said or f'no answer within {_ANSWERS_S:g} s'}."
+                f"Packets of {name} cannot be held: {error or f'no answer within {_ANSWERS_S:g} s'}."
             )
         self._lay()
 
@@ -134,14 +143,14 @@ class DelayedNode:
 
     def _told(self) -> dict[str, Held]:
         try:
-            said, _ = self._process.communicate(timeout=_ANSWERS_S)
-            told: dict[str, dict[str, int]] = json.loads(said)
+            output, _ = self._process.communicate(timeout=_ANSWERS_S)
+            figures: dict[str, dict[str, int]] = json.loads(output)
         except (subprocess.TimeoutExpired, ValueError) as error:
             self._process.kill()
             raise FaultError(
                 f"Who held the packets of {self._name} did not tell what was done: {error}."
             ) from None
-        return {name: Held(**one) for name, one in told.items()}
+        return {name: Held(**figure) for name, figure in figures.items()}
 
     def _must_be_gone(self) -> None:
         if "NFQUEUE" in self._do("iptables", "--wait", "--list-rules") or self._do("cat", _QUEUES).strip():

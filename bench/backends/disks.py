@@ -218,10 +218,10 @@ def _tool(*command: str) -> None:
 
 
 def _one(handle: int, block: bytes) -> int:
-    before = time.monotonic_ns()
+    begun_ns = time.monotonic_ns()
     os.write(handle, block)
     os.fdatasync(handle)
-    return time.monotonic_ns() - before
+    return time.monotonic_ns() - begun_ns
 
 
 def file_system(folder: Path) -> str:

@@ -57,10 +57,10 @@ class Filler:
         """
         with self._turn, self._path.open("r+b", buffering=0) as file:
             file.seek(0, os.SEEK_END)
-            taken = _write_until_full(file.fileno(), self.bytes)
+            written = _write_until_full(file.fileno(), self.bytes)
             now_ns = time.monotonic_ns()
-            if taken:
-                self.taken_later += taken
+            if written:
+                self.taken_later += written
                 self.roomy_ns = max(self.roomy_ns, now_ns - self._full_ns)
             self._full_ns = now_ns
 
@@ -91,17 +91,17 @@ class Filler:
 
 def _write_until_full(handle: int, most: int) -> int:
     """Write blocks until there is no room for one more, with all of them on the disk; return their bytes."""
-    taken = 0
+    written = 0
     refused = False
-    while taken <= most:
+    while written <= most:
         try:
-            taken += os.write(handle, _BLOCK)
+            written += os.write(handle, _BLOCK)
             refused = False
         except OSError as error:
             if error.errno != errno.ENOSPC:
                 raise
-            if refused or not taken:
-                return taken
+            if refused or not written:
+                return written
             refused = True
             os.fsync(handle)
     raise FaultError("The disk went on taking writes after it should have been full.")

@@ -56,13 +56,17 @@ def why_not() -> str | None:
     """Return why a process cannot be put behind a gate here; None where it can."""
     if platform.machine() not in _MACHINES:
         return f"system calls are known for {' and '.join(_MACHINES)}, not for {platform.machine()}"
-    here, there = socket.socketpair()
-    with here, there:
+    parent_end, child_end = socket.socketpair()
+    with parent_end, child_end:
         tried = subprocess.run(
-            command(there, "true"), pass_fds=(there.fileno(),), capture_output=True, text=True, check=False
+            command(child_end, "true"),
+            pass_fds=(child_end.fileno(),),
+            capture_output=True,
+            text=True,
+            check=False,
         )
-    said = tried.stderr.strip().rpartition("\n")[2]
-    return f"the kernel does not ask: {said}" if tried.returncode else None
+    last_line = tried.stderr.strip().rpartition("\n")[2]
+    return f"the kernel does not ask: {last_line}" if tried.returncode else None
 
 
 class Question(NamedTuple):
@@ -94,13 +98,13 @@ class MappedFiles:
             path = _mapped(pid, address)
             self._paths[address, length] = path, time.monotonic() + _KNOWN_S
         try:
-            found = os.stat(path)  # noqa: PTH116 - asked before every msync
+            status = os.stat(path)  # noqa: PTH116 - asked before every msync
         except OSError:
             del self._paths[address, length]
             return True
-        file = found.st_dev, found.st_ino
-        before_ns, self._synced_ns[file] = self._synced_ns.get(file), found.st_mtime_ns
-        return before_ns != found.st_mtime_ns
+        file = status.st_dev, status.st_ino
+        before_ns, self._synced_ns[file] = self._synced_ns.get(file), status.st_mtime_ns
+        return before_ns != status.st_mtime_ns
 
 
 def _mapped(pid: int, address: int) -> str:
@@ -110,7 +114,7 @@ def _mapped(pid: int, address: int) -> str:
     except OSError:
         return ""
     for line in lines:
-        begin, end = (int(one, 16) for one in line.split(maxsplit=1)[0].split("-"))
+        begin, end = (int(bound, 16) for bound in line.split(maxsplit=1)[0].split("-"))
         if begin <= address < end and "/" in line:
             return f"/proc/{pid}/root{line[line.index('/') :]}"
     return ""
@@ -229,12 +233,12 @@ def release(gates: Mapping[str, FsyncGate]) -> str:
     deadline = time.monotonic() + max(gate.delay_ns for gate in gates.values()) / 1e9 + _RELEASED_S
     for gate in gates.values():
         gate.delay_ns = 0
-    before, now = -1, _held(gates)
-    while now != before or any(gate.holding for gate in gates.values()):
+    last_held, now = -1, _held(gates)
+    while now != last_held or any(gate.holding for gate in gates.values()):
         if time.monotonic() > deadline:
             raise FaultError(f"Fsyncs of {', '.join(gates)} were held after they were to be held no more.")
         time.sleep(_LOOK_S)
-        before, now = now, _held(gates)
+        last_held, now = now, _held(gates)
     return f"No fsync of {', '.join(gates)} waits at its gate, and none was held there any more."
 
 
@@ -268,11 +272,11 @@ def _filter() -> int:
 
 def main() -> None:
     """Become the command, behind a gate."""
-    there = socket.socket(fileno=int(sys.argv[1]))
+    child_end = socket.socket(fileno=int(sys.argv[1]))
     listener = _filter()
-    socket.send_fds(there, [b"."], [listener])
+    socket.send_fds(child_end, [b"."], [listener])
     os.close(listener)
-    there.close()
+    child_end.close()
     os.execvp(sys.argv[2], sys.argv[2:])  # noqa: S606 - the command is the runner's own
 
 

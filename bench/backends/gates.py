@@ -38,13 +38,13 @@ class Gates:
         Raises ClusterError where the command does not come behind its gate.
         """
         _, gate = _behind(node.command, spawn)
-        before = self._of.get(node.name)
+        earlier_gate = self._of.get(node.name)
         self._of[node.name] = gate
-        if before is not None:
-            before.close()
-            gate.delay_ns = before.delay_ns
-            gate.held_ns = before.held_ns
-            gate.inside_ns = before.inside_ns
+        if earlier_gate is not None:
+            earlier_gate.close()
+            gate.delay_ns = earlier_gate.delay_ns
+            gate.held_ns = earlier_gate.held_ns
+            gate.inside_ns = earlier_gate.inside_ns
 
     def hold(self, node: Node, seconds: float) -> None:
         """See abilities.FsyncHolder."""
@@ -94,12 +94,12 @@ def fsync_cost(node: Node, folder: Path, seconds: float) -> Mapping[str, int]:
         last.callback(gate.close)
         gate.delay_ns = round(seconds * 1e9)
         with suppress(subprocess.TimeoutExpired):
-            said, _ = process.communicate(timeout=_PROBE_S + _PROBES * seconds)
+            output, _ = process.communicate(timeout=_PROBE_S + _PROBES * seconds)
     if process.returncode != 0:
         raise ClusterError(
             f"Measuring what an fsync costs on the disk of {node.name} failed or took too long."
         )
-    measured: dict[str, int] = json.loads(said)
+    measured: dict[str, int] = json.loads(output)
     return measured | {"gate_p50": nearest_rank(sorted(gate.inside_ns), 50)}
 
 
@@ -107,8 +107,8 @@ def _behind(
     command: Sequence[str], spawn: Callable[[Sequence[str], int], _Spawned]
 ) -> tuple[_Spawned, FsyncGate]:
     """Have `spawn` start a command, with a descriptor to inherit; return what it gave, and the gate before it."""
-    here, there = socket.socketpair()
-    with here, there:
-        spawned = spawn(fsync_gate.command(there, *command), there.fileno())
-        there.close()
-        return spawned, FsyncGate.of(here)
+    parent_end, child_end = socket.socketpair()
+    with parent_end, child_end:
+        spawned = spawn(fsync_gate.command(child_end, *command), child_end.fileno())
+        child_end.close()
+        return spawned, FsyncGate.of(parent_end)

@@ -60,41 +60,45 @@ def probe() -> dict[str, int | None]:
 
 
 def _hashing_ns() -> int:
-    before = time.monotonic_ns()
+    begun_ns = time.monotonic_ns()
     hashlib.sha256(_WORK).digest()
-    return time.monotonic_ns() - before
+    return time.monotonic_ns() - begun_ns
 
 
 def _touching_ns() -> int:
     with mmap.mmap(-1, _PAGES * mmap.PAGESIZE) as memory:
-        before = time.monotonic_ns()
+        begun_ns = time.monotonic_ns()
         for at in range(0, len(memory), mmap.PAGESIZE):
             memory[at] = 1
-        return (time.monotonic_ns() - before) // _PAGES
+        return (time.monotonic_ns() - begun_ns) // _PAGES
 
 
 def _waking_ns() -> int | None:
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) == 1:
         return None
-    here, there = socket.socketpair()
-    with here, there, subprocess.Popen(["cat"], stdin=there.fileno(), stdout=there.fileno()) as echo:
-        there.close()
+    parent_end, child_end = socket.socketpair()
+    with (
+        parent_end,
+        child_end,
+        subprocess.Popen(["cat"], stdin=child_end.fileno(), stdout=child_end.fileno()) as echo,
+    ):
+        child_end.close()
         os.sched_setaffinity(echo.pid, cores[1:2])
         os.sched_setaffinity(0, cores[:1])
         try:
-            return min(_echoed_ns(here) for _ in range(_PROBES))
+            return min(_echoed_ns(parent_end) for _ in range(_PROBES))
         finally:
             os.sched_setaffinity(0, cores)
-            here.shutdown(socket.SHUT_RDWR)
+            parent_end.shutdown(socket.SHUT_RDWR)
 
 
 def _echoed_ns(echo: socket.socket) -> int:
-    before = time.monotonic_ns()
+    begun_ns = time.monotonic_ns()
     for _ in range(_WAKES):
         echo.send(b"x")
         echo.recv(1)
-    return (time.monotonic_ns() - before) // (2 * _WAKES)
+    return (time.monotonic_ns() - begun_ns) // (2 * _WAKES)
 
 
 def _cpu_model() -> str:

@@ -72,15 +72,15 @@ class PacketRules:
             yield self._chain("output")
             yield self._rule("output", f"meta mark {_DOUBLED} accept")
             yield self._rule("output", f"ip daddr {_any(self.targets)} counter")
-            for one in self.targets:
-                doubled = f'counter meta mark set {_DOUBLED} dup to {one} device "eth0"'
-                yield self._rule("output", f"ip daddr {one} {chance}{doubled}")
+            for target in self.targets:
+                doubled = f'counter meta mark set {_DOUBLED} dup to {target} device "eth0"'
+                yield self._rule("output", f"ip daddr {target} {chance}{doubled}")
             return
-        for chain, side, those in (("input", "saddr", self.sources), ("output", "daddr", self.targets)):
-            if those:
+        for chain, side, addresses in (("input", "saddr", self.sources), ("output", "daddr", self.targets)):
+            if addresses:
                 yield self._chain(chain)
-                yield self._rule(chain, f"ip {side} {_any(those)} counter")
-                yield self._rule(chain, f"ip {side} {_any(those)} {chance}counter drop")
+                yield self._rule(chain, f"ip {side} {_any(addresses)} counter")
+                yield self._rule(chain, f"ip {side} {_any(addresses)} {chance}counter drop")
 
     def _chain(self, hook: str) -> str:
         return f"add chain ip {self.name} {hook} {{ type filter hook {hook} priority 0; }}"
@@ -112,14 +112,14 @@ def why_no_rules() -> str | None:
     """Return why packets cannot be dropped, by chance too, and doubled here; None where they can. It is tried."""
     if shutil.which("nft", path=sandbox.PATH) is None:
         return "nft (nftables) is missing"
-    one = ("10.0.0.1",)
+    address = ("10.0.0.1",)
     tried = (
-        PacketRules("dropped", one, one),
-        PacketRules("lost", one, one, share=0.5),
-        PacketRules("doubled", (), one, share=0.5, double=True),
+        PacketRules("dropped", address, address),
+        PacketRules("lost", address, address, share=0.5),
+        PacketRules("doubled", (), address, share=0.5, double=True),
     )
-    told = "\n".join(rules.script() for rules in tried)
-    reason = sandbox.why_fails("ip link add eth0 type veth; nft -f -", told=told)
+    script = "\n".join(rules.script() for rules in tried)
+    reason = sandbox.why_fails("ip link add eth0 type veth; nft -f -", told=script)
     return f"the kernel's packet filter refuses a rule: {reason}" if reason else None
 
 

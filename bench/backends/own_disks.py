@@ -25,10 +25,10 @@ class OwnDisks:
 
     def of(self, node: Node) -> Disk:
         """Return a node's disk. Raises FaultError where it has none of its own."""
-        found = [disk for folder, disk in self._disks.items() if folder.is_relative_to(node.directory)]
-        if not found:
+        disks = [disk for folder, disk in self._disks.items() if folder.is_relative_to(node.directory)]
+        if not disks:
             raise FaultError(f"{node.name} has no disk of its own, so its power cannot be cut.")
-        return found[0]
+        return disks[0]
 
     def sync(self) -> None:
         """Bring everything written so far to the disks."""
@@ -44,10 +44,10 @@ class OwnDisks:
 
     def kept_full(self, node: Node) -> str | None:
         """Return how it was seen that a node's disk has had no room until now, None where it has."""
-        again = self.of(node).kept_full()
-        if again is None:
+        refilled = self.of(node).kept_full()
+        if refilled is None:
             return None
-        came_bytes, roomy_ns = again
+        came_bytes, roomy_ns = refilled
         came = f" {came_bytes:,} bytes that came free meanwhile were taken within {roomy_ns / 1e6:.0f} ms."
         return f"Until then the disk of {node.name} had no room: a write failed.{came if came_bytes else ''}"
 

@@ -235,11 +235,11 @@ def main() -> None:
     for queue, link in enumerate(links):
         if link.waiting:
             queues.let_go(queue, link.waiting[-1].number)
-    told = {
+    figures = {
         name: {**link.told(), "overruns": queues.overruns}
         for name, link in zip(_DIRECTIONS, links, strict=True)
     }
-    _say(json.dumps(told))
+    _say(json.dumps(figures))
 
 
 if __name__ == "__main__":

@@ -24,21 +24,21 @@ def answers(addresses: Sequence[str], patience_s: float) -> dict[str, float]:
     """Ask all of them at once. A first packet that gets lost is sent again after one second."""
     answered: dict[str, float] = {}
     with ExitStack() as last:
-        asked = {last.enter_context(socket.socket()): address for address in addresses}
+        pending = {last.enter_context(socket.socket()): address for address in addresses}
         waiting = []
         begun = time.monotonic()
-        for one, address in asked.items():
-            one.settimeout(0.0)
-            said = one.connect_ex((address, _PORT))
-            if said == errno.EINPROGRESS:
-                waiting.append(one)
-            elif said in _ANSWERS:
+        for connection, address in pending.items():
+            connection.settimeout(0.0)
+            status = connection.connect_ex((address, _PORT))
+            if status == errno.EINPROGRESS:
+                waiting.append(connection)
+            elif status in _ANSWERS:
                 answered[address] = time.monotonic() - begun
         while waiting and (left_s := begun + patience_s - time.monotonic()) > 0:
-            for one in select.select([], waiting, [], left_s)[1]:
-                waiting.remove(one)
-                if one.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) in _ANSWERS:
-                    answered[asked[one]] = time.monotonic() - begun
+            for connection in select.select([], waiting, [], left_s)[1]:
+                waiting.remove(connection)
+                if connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) in _ANSWERS:
+                    answered[pending[connection]] = time.monotonic() - begun
     return answered
 
 

@@ -120,8 +120,8 @@ def read_hold(trial_folder: Path, held: HeldSlice, level: ServiceLevel) -> Hold:
 
 def _samples(held: HeldSlice, times_ns: Times) -> Times:
     """Return the first sample of a backlog after each of these times; without those that never came."""
-    known = times_ns[times_ns < NEVER_NS]
-    samples: Times = np.maximum(0, (known - held.start_ns) // SAMPLE_NS + 1)
+    ended_ns = times_ns[times_ns < NEVER_NS]
+    samples: Times = np.maximum(0, (ended_ns - held.start_ns) // SAMPLE_NS + 1)
     return samples
 
 
@@ -135,13 +135,13 @@ def _backlogs(held: HeldSlice, counts: Counts) -> Mapping[str, Slope]:
     """Return how fast what is due and not acknowledged grows, and what is acknowledged and not received."""
     at_ns = np.arange(held.start_ns, held.end_ns + 1, SAMPLE_NS)
     seconds = list((at_ns - held.start_ns) / NANOS)
-    acked, seen = (
+    acked, received = (
         np.cumsum([counts.get(kind, {}).get(sample, 0) for sample in range(len(at_ns))])
         for kind in ("acked", "seen")
     )
     return {
         "producers": backlog_slope(seconds, list(held.due_until(at_ns) - acked)),
-        "consumers": backlog_slope(seconds, list(acked - seen)),
+        "consumers": backlog_slope(seconds, list(acked - received)),
     }
 
 

@@ -53,7 +53,7 @@ def judge(hold: Hold, level: ServiceLevel) -> Judgement:
 
 def probably_passes(hold: Hold, level: ServiceLevel) -> bool:
     """Whether a hold keeps every limit by its figures themselves, whatever their intervals."""
-    late = (sum(one) <= LATE_SHARE * sum(hold.due) for one in (hold.late, hold.late_end_to_end))
+    late = (sum(counts) <= LATE_SHARE * sum(hold.due) for counts in (hold.late, hold.late_end_to_end))
     counted = (_sent(hold, level), _failed(hold, level))
     limit = level.most_backlog_growth * hold.rate
     return (

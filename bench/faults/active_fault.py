@@ -77,24 +77,24 @@ class Struck:
         """Undo it for these nodes, by default for all that are left; return how that was seen, "" for nothing."""
         if self._effect is None or not self._left:
             return ""
-        those = [node for node in self._left if nodes is None or node in nodes]
-        if not those:
+        healing = [node for node in self._left if nodes is None or node in nodes]
+        if not healing:
             return ""
         self.record["heal_asked_ns"] = self.record["heal_asked_ns"] or time.monotonic_ns()
-        left = [node for node in self._left if node not in those]
+        left = [node for node in self._left if node not in healing]
         self._left = []  # whatever happens in there, it is not undone twice
         try:
-            seen = self._effect.heal(those)
+            evidence = self._effect.heal(healing)
         except FaultError as error:
             self.record["heal_seen"] = " ".join(filter(None, [self.record["heal_seen"], str(error)]))
             raise
         self._left = left
-        self.record["heal_seen"] = " ".join(filter(None, [self.record["heal_seen"], seen]))
+        self.record["heal_seen"] = " ".join(filter(None, [self.record["heal_seen"], evidence]))
         if not left:
             self.due_ns = None
             self.record["healed_ns"] = time.monotonic_ns()
             self.prove()
-        return seen
+        return evidence
 
     def prove(self) -> None:
         """Ask for the evidence that gathered, or why there is none."""

@@ -31,11 +31,11 @@ class InSync(Strict):
 
     def __str__(self) -> str:
         """Say it as a report does."""
-        said = [
+        parts = [
             f"at least {self.at_least}" if self.at_least is not None else "",
             f"at most {self.at_most}" if self.at_most is not None else "",
         ]
-        return f"{' and '.join(filter(None, said))} replicas in sync"
+        return f"{' and '.join(filter(None, parts))} replicas in sync"
 
 
 class Reader(Strict):
@@ -86,7 +86,7 @@ class Condition(Strict):
 
     def __str__(self) -> str:
         """Say it as a report does."""
-        said = {
+        parts = {
             "acks": f"after {self.acks:,} acknowledged sends" if self.acks else None,
             "after": f"{self.after:g} s later" if self.after else None,
             "jitter": f"give or take {self.jitter:g} s" if self.jitter else None,
@@ -99,4 +99,4 @@ class Condition(Strict):
             else None,
             "within": f"within {self.within:g} s" if self.within else None,
         }
-        return ", ".join(words for words in said.values() if words)
+        return ", ".join(words for words in parts.values() if words)

@@ -53,16 +53,16 @@ def strike_each(
     nodes: Sequence[Node], strike: Callable[[Node], _Seen], undo: Callable[[Node], object]
 ) -> dict[str, _Seen]:
     """Strike nodes one after the other; return what each gave, by name. When one raises, those before it are undone."""
-    seen: dict[str, _Seen] = {}
+    evidence: dict[str, _Seen] = {}
     for number, node in enumerate(nodes):
         try:
-            seen[node.name] = strike(node)
+            evidence[node.name] = strike(node)
         except Exception:
-            for one in nodes[:number]:
+            for node_struck in nodes[:number]:
                 with suppress(BenchError):  # the first failure is told
-                    undo(one)
+                    undo(node_struck)
             raise
-    return seen
+    return evidence
 
 
 def heal_each(nodes: Sequence[Node], heal: Callable[[Node], _Seen]) -> dict[str, _Seen]:
@@ -70,15 +70,15 @@ def heal_each(nodes: Sequence[Node], heal: Callable[[Node], _Seen]) -> dict[str,
 
     Raises the failure, or FaultError with all of them.
     """
-    seen: dict[str, _Seen] = {}
+    evidence: dict[str, _Seen] = {}
     failed: list[BenchError] = []
     for node in nodes:
         try:
-            seen[node.name] = heal(node)
+            evidence[node.name] = heal(node)
         except BenchError as error:
             failed.append(error)
     raise_any(failed)
-    return seen
+    return evidence
 
 
 def raise_any(failed: Sequence[BenchError]) -> None:

@@ -48,19 +48,19 @@ class Peers:
         `as_group` leaves what the struck nodes send each other alone. Without it that is struck too: once, where it
         leaves. Raises FaultError when nobody is left.
         """
-        found = {node.name: node.address for name in nodes_among(others) for node in place.find(name)}
-        found |= {CLIENT: place.client} if CLIENT in others else {}
+        by_name = {node.name: node.address for name in nodes_among(others) for node in place.find(name)}
+        by_name |= {CLIENT: place.client} if CLIENT in others else {}
         struck = {node.name for node in nodes}
-        beyond = {name: address for name, address in found.items() if name not in struck}
-        those = beyond if as_group else found
-        if not [name for name in those if struck != {name}]:
+        beyond = {name: address for name, address in by_name.items() if name not in struck}
+        addresses = beyond if as_group else by_name
+        if not [name for name in addresses if struck != {name}]:
             raise FaultError(
                 f"There is nobody between whom and {', '.join(sorted(struck))} packets could pass."
             )
         return cls(
-            list(those),
+            list(addresses),
             {node.name: tuple(beyond.values()) for node in nodes},
-            {node.name: tuple(those[name] for name in those if name != node.name) for node in nodes},
+            {node.name: tuple(addresses[name] for name in addresses if name != node.name) for node in nodes},
         )
 
 
@@ -70,42 +70,42 @@ def passing(place: Place, nodes: Sequence[Node], peers: Callable[[Node], Sequenc
     Pairs whose packets another fault strikes now are not asked, and named. Raises FaultError for one without an answer.
     """
     names = {place.client: CLIENT} | {node.address: node.name for node in place.nodes}
-    asked, unasked = _pairs(place, nodes, peers)
-    answers = _answers(place, nodes, asked)
+    cut_pairs, unasked = _pairs(place, nodes, peers)
+    answers = _answers(place, nodes, cut_pairs)
     silent = [
-        f"{node.name} and {names[one]}"
+        f"{node.name} and {names[address]}"
         for node in nodes
-        for one in asked[node.name]
-        if one not in answers[node.name]
+        for address in cut_pairs[node.name]
+        if address not in answers[node.name]
     ]
     if silent:
         raise FaultError(f"The fault is over, and no packet passes between {', '.join(silent)}.")
-    said = [
-        f"{name} got an answer from {', '.join(names[one] for one in those)} within "
+    parts = [
+        f"{name} got an answer from {', '.join(names[address] for address in addresses)} within "
         f"{max(answers[name].values()) * 1000:.1f} ms."
-        for name, those in asked.items()
-        if those
+        for name, addresses in cut_pairs.items()
+        if addresses
     ]
     if unasked:
-        pairs = ", ".join(f"{name} and {names[one]}" for name, one in unasked)
-        said.append(f"Another fault strikes packets between {pairs}: these were not asked.")
-    return " ".join(said)
+        pairs = ", ".join(f"{name} and {names[address]}" for name, address in unasked)
+        parts.append(f"Another fault strikes packets between {pairs}: these were not asked.")
+    return " ".join(parts)
 
 
 def _pairs(
     place: Place, nodes: Sequence[Node], peers: Callable[[Node], Sequence[str]]
 ) -> tuple[dict[str, list[str]], list[tuple[str, str]]]:
     """Return whom each node is to ask, by its name, and the pairs that another fault strikes."""
-    asked: dict[str, list[str]] = {node.name: [] for node in nodes}
+    cut_pairs: dict[str, list[str]] = {node.name: [] for node in nodes}
     unasked = []
     for node in nodes:
         struck = place.backend.hindered(node.address)
-        for one in peers(node):
-            if struck or place.backend.hindered(one):
-                unasked.append((node.name, one))
+        for address in peers(node):
+            if struck or place.backend.hindered(address):
+                unasked.append((node.name, address))
             else:
-                asked[node.name].append(one)
-    return asked, unasked
+                cut_pairs[node.name].append(address)
+    return cut_pairs, unasked
 
 
 def _answers(
@@ -114,10 +114,10 @@ def _answers(
     """Return who answered to each node, and after how long."""
 
     def one(node: Node) -> Mapping[str, float]:
-        found: Mapping[str, float] = {}
+        times: Mapping[str, float] = {}
         if asked[node.name]:
-            found = place.backend.answers(node, asked[node.name], _PATIENCE_S)
-        return found
+            times = place.backend.answers(node, asked[node.name], _PATIENCE_S)
+        return times
 
     with ThreadPoolExecutor(len(nodes)) as pool:
         return dict(zip([node.name for node in nodes], pool.map(one, nodes), strict=True))
@@ -188,7 +188,7 @@ class Cutter:
         counts = {node.name: self._struck(node) for node in self.nodes}
         if not any(count.struck for count in counts.values()):
             return
-        for node in [one for one in self.nodes if not counts[one.name].struck]:
+        for node in [silent for silent in self.nodes if not counts[silent.name].struck]:
             if not self.place.backend.answers(node, self._peers(node), _TRIED_S):
                 self._tried[node.name] = self._struck(node)
 
@@ -222,16 +222,16 @@ class Cutter:
         verb = "doubled" if self.double else "dropped"
         doubts = [name for name, count in counts.items() if not total or not self._shown(count)]
         if doubts:
-            said = (f"{name} {counts[name].struck:,} of {counts[name].met:,}" for name in doubts)
-            return Unproven(f"Too few packets were {verb}: {', '.join(said)}.")
-        own = ", ".join(
+            parts = (f"{name} {counts[name].struck:,} of {counts[name].met:,}" for name in doubts)
+            return Unproven(f"Too few packets were {verb}: {', '.join(parts)}.")
+        own_counts = ", ".join(
             f"{name} {self._said(count)}" for name, count in counts.items() if name not in self._tried
         )
         tried = "".join(
             f" {name} had sent and got nothing; {self._said(self._tried[name])} sent from it to try were dropped too."
             for name in self._tried
         )
-        return f"{total:,} packets were {verb}: {own}.{tried}"
+        return f"{total:,} packets were {verb}: {own_counts}.{tried}"
 
     def _count(self, node: Node) -> Packets:
         now = self._struck(node) if self._in_force else Packets()

@@ -22,8 +22,8 @@ def end(place: Place, nodes: Sequence[Node], *, kill: bool) -> Effect:
     if failed:
         _at_once([node for node in nodes if node.name in statuses], place.backend.start_node)
         raise_any(failed)
-    said = ", ".join(f"{name} ended with status {status}" for name, status in statuses.items())
-    return Effect(f"{said}; nothing listens on its port.", lambda those: _start(place, those))
+    sentence = ", ".join(f"{name} ended with status {status}" for name, status in statuses.items())
+    return Effect(f"{sentence}; nothing listens on its port.", lambda those: _start(place, those))
 
 
 def _start(place: Place, nodes: Sequence[Node]) -> str:
@@ -36,12 +36,12 @@ def _at_once(
     nodes: Sequence[Node], do: Callable[[Node], _Given]
 ) -> tuple[dict[str, _Given], list[BenchError]]:
     """Do something with all nodes at once; return what each gave, by name, and what failed."""
-    given: dict[str, _Given] = {}
+    results: dict[str, _Given] = {}
     failed: list[BenchError] = []
     with ThreadPoolExecutor(max(1, len(nodes))) as pool:
         for node, done in [(node, pool.submit(do, node)) for node in nodes]:
             try:
-                given[node.name] = done.result()
+                results[node.name] = done.result()
             except BenchError as error:
                 failed.append(error)
-    return given, failed
+    return results, failed

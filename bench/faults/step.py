@@ -126,10 +126,14 @@ class Step:
     @property
     def clock_s(self) -> float:
         """The longest that it may wait for, and that its fault may last, by the clock, in seconds."""
-        when = self.when
-        blocked = when.reader.blocked if when.reader else None
+        condition = self.when
+        blocked = condition.reader.blocked if condition.reader else None
         lasts = self.action.heal_after_s if isinstance(self.action, Strike) else None
-        return sum(one for one in (when.after, when.jitter, when.within, blocked, lasts) if one is not None)
+        return sum(
+            length
+            for length in (condition.after, condition.jitter, condition.within, blocked, lasts)
+            if length is not None
+        )
 
 
 _PLAIN: Mapping[str, tuple[object, Action]] = {
@@ -298,10 +302,10 @@ def _checked(model: type[_Model], value: object, path: Place_) -> _Model:
     except ValidationError as error:
         first = error.errors()[0]
         inner = tuple(part for part in first["loc"] if isinstance(part, int | str))
-        given = "" if first["type"] in {"missing", "extra_forbidden"} else f"; it is {first['input']!r}"
+        got = "" if first["type"] in {"missing", "extra_forbidden"} else f"; it is {first['input']!r}"
         if inner[:1] == ("heal",) and not isinstance(error.errors()[-1]["input"], Mapping):
-            raise StepError((*path, "heal"), f"give `end`, `never` or a time, {{after: 5s}}{given}") from None
-        said = _A_MAPPING if first["type"] == "model_type" else first["msg"].removeprefix("Value error, ")
+            raise StepError((*path, "heal"), f"give `end`, `never` or a time, {{after: 5s}}{got}") from None
+        message = _A_MAPPING if first["type"] == "model_type" else first["msg"].removeprefix("Value error, ")
         raise StepError(
-            (*path, *(part for part in inner if part != Heal.__name__)), f"{said}{given}"
+            (*path, *(part for part in inner if part != Heal.__name__)), f"{message}{got}"
         ) from None

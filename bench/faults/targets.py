@@ -25,20 +25,20 @@ def allowed(nodes: Sequence[Node], parts: Sequence[str]) -> list[str]:
     """
     roles = dict.fromkeys(node.role for node in nodes)
     plural = [f"{word} {role}" for role in roles for word in ("all", "any")]
-    either = [f"any {one} or {other}" for one, other in permutations(roles, 2)]
+    either = [f"any {first_role} or {second_role}" for first_role, second_role in permutations(roles, 2)]
     return [*parts, *plural, *either, *(node.name for node in nodes)]
 
 
 def of_partition(target: str) -> tuple[str, int] | None:
     """Return part and partition of a target such as `leader of 3`, None for any other."""
-    found = _PARTITION.match(target)
-    return (found[1], int(found[2])) if found else None
+    match = _PARTITION.match(target)
+    return (match[1], int(match[2])) if match else None
 
 
 def earlier(target: str) -> tuple[int, str] | None:
     """Return number (from 1) and step of a target `node 2 of STEP`, None for any other."""
-    found = _EARLIER.match(target)
-    return (int(found[1]), found[2]) if found else None
+    match = _EARLIER.match(target)
+    return (int(match[1]), match[2]) if match else None
 
 
 def find(
@@ -57,7 +57,7 @@ def find(
         if not free:
             raise FaultError(f"Every {role} is struck already.")
         return [chance.choice(free)]
-    found = [by_name[name] for name in ask(target)]
-    if not found:
+    nodes_found = [by_name[name] for name in ask(target)]
+    if not nodes_found:
         raise FaultError(f"Nobody is {target} now.")
-    return found
+    return nodes_found

@@ -168,10 +168,10 @@ class Timeline:
         """Tell that a step did not come in its time, where it has one."""
         if step.when.within is None or self._given_up:
             return
-        seen = f"It did not come {step.when}; nothing more was done."
-        rest = self.steps[self.steps.index(step) :]
-        strikes = [one.name for one in rest if one.fault is not None]
-        record = {"name": step.name, "kind": "left out", "when": str(step.when), "seen": seen}
+        sentence = f"It did not come {step.when}; nothing more was done."
+        remaining = self.steps[self.steps.index(step) :]
+        strikes = [later_step.name for later_step in remaining if later_step.fault is not None]
+        record = {"name": step.name, "kind": "left out", "when": str(step.when), "seen": sentence}
         self.records.append(
             {**record, "strikes": strikes, "asked_ns": time.monotonic_ns(), "effect_ns": None}
         )
@@ -302,13 +302,13 @@ class Timeline:
             record["effect_ns"] = time.monotonic_ns()
 
     def _strike(self, step: Step, strike: Strike) -> None:
-        meant = self._meant(strike.fault)
-        nodes = list({node.name: node for name in strike.fault.targets for node in meant[name]}.values())
+        by_target = self._meant(strike.fault)
+        nodes = list({node.name: node for name in strike.fault.targets for node in by_target[name]}.values())
         place = Place(
             self.site.backend,
             self.site.nodes,
             self.site.client,
-            lambda name: meant.get(name) or self._find(name),
+            lambda name: by_target.get(name) or self._find(name),
         )
         with self._turn:
             struck = Struck.asked(step, strike, nodes, after_load=self._after_load)
@@ -324,10 +324,10 @@ class Timeline:
         chance = self._chance.getstate()
         for _ in range(_LOOKS):
             self._chance.setstate(chance)
-            told: dict[str, list[str]] = {}
-            found = {name: self._find(name, told) for name in dict.fromkeys(fault.names())}
-            if len(told) == 1 or all(self.site.ask(part) == names for part, names in told.items()):
-                return found
+            answers: dict[str, list[str]] = {}
+            by_target = {name: self._find(name, answers) for name in dict.fromkeys(fault.names())}
+            if len(answers) == 1 or all(self.site.ask(part) == names for part, names in answers.items()):
+                return by_target
         raise FaultError(f"Who is {' and '.join(fault.names())} changed faster than it could be asked.")
 
     def _find(self, target: str, told: dict[str, list[str]] | None = None) -> list[Node]:
@@ -350,7 +350,7 @@ class Timeline:
 
     def _struck_now(self) -> list[str]:
         """Name the nodes on which a fault is in force."""
-        return [node.name for one in self._struck for node in one.left]
+        return [node.name for struck in self._struck for node in struck.left]
 
     def _earlier(self, name: str) -> Struck:
         return next(struck for struck in self._struck if struck.step.name == name)
@@ -382,7 +382,9 @@ class Timeline:
 
     def _await_heals(self) -> None:
         """Wait for timed heals, for the load's end, at which the others are undone, and for the reader."""
-        while not self._given_up and (not self._over or any(one.due_ns is not None for one in self._struck)):
+        while not self._given_up and (
+            not self._over or any(fault.due_ns is not None for fault in self._struck)
+        ):
             time.sleep(_TURN_S)
         with self._turn:
             for struck in self._struck:

@@ -152,10 +152,10 @@ class Consumers:
 
 
 def _connected(system: System, command: Subscribe) -> Consumer:
-    asked = command.endpoint, command.topic, command.consumer
+    arguments = command.endpoint, command.topic, command.consumer
     if command.group:
-        return system.member(*asked, str(command.group[membership.TYPE]))
-    return system.consumer(*asked)
+        return system.member(*arguments, str(command.group[membership.TYPE]))
+    return system.consumer(*arguments)
 
 
 class _Waiting:
@@ -187,20 +187,20 @@ def verify(system: System, command: Verify, report: Callable[[dict[str, Any]], N
     """See commands.Verify. Raises LoadError only when a record could not be written."""
     recorder = ReceiveRecorder(command.folder, "verify", 0, run_hash(command.run), command.trial)
     reason = None
-    told = _Told(command.deadline_s, report)
+    progress = _Told(command.deadline_s, report)
     try:
-        with told:
+        with progress:
             for batch in system.read_all(
                 command.endpoint, command.topic, command.consumer, command.deadline_s, command.expected
             ):
                 recorder.add(batch)
-                told.came(batch)
+                progress.came(batch)
     except LoadError as error:
         reason = str(error)
     finally:
         recorder.close()
     return {
-        **told.progress(complete=reason is None),
+        **progress.progress(complete=reason is None),
         "distinct": recorder.distinct,
         "complete": reason is None,
         "reason": reason,
@@ -268,7 +268,10 @@ class _Told:
 
     def _come(self) -> dict[str, Any]:
         """Return how much has come, and each partition's last message (partition, ledger, entry)."""
-        at = [[one.partition, one.ledger, one.entry] for _, one in sorted(dict(self._at).items())]
+        at = [
+            [message.partition, message.ledger, message.entry]
+            for _, message in sorted(dict(self._at).items())
+        ]
         return {"received": self._received, "at": at}
 
     def _run(self) -> None:

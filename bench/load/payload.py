@@ -110,7 +110,7 @@ def split_headers(joined: bytes) -> NDArray[Any]:
 
 def of_trial(headers: NDArray[Any], run: int, trial: int) -> NDArray[np.bool_]:
     """Tell which of these headers belong to this trial of this run."""
-    ours: NDArray[np.bool_] = (
+    is_own: NDArray[np.bool_] = (
         (headers["magic"] == MAGIC) & (headers["run"] == run) & (headers["trial"] == trial)
     )
-    return ours
+    return is_own

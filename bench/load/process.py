@@ -138,10 +138,10 @@ class WorkerProcess:
             if not read:
                 raise self._died()
             self._unread += read
-        line, found, rest = self._unread.partition(b"\n")
-        if not found:
+        line, newline, unread = self._unread.partition(b"\n")
+        if not newline:
             return None
-        self._unread = rest
+        self._unread = unread
         return line
 
     def _is_readable(self) -> bool:

@@ -112,7 +112,7 @@ class TrialLoad:
         self._command = command
         self._producers = producers
         self._recorder = outfit.recorder
-        self._senders = [Sender(number, one, outfit) for number, one in enumerate(producers.each)]
+        self._senders = [Sender(number, producer, outfit) for number, producer in enumerate(producers.each)]
         self._spans = [new_queue() for _ in self._senders]
         self._threads: list[NativeThread] = []
         self._closed = Event()
@@ -305,8 +305,8 @@ class TrialLoad:
             return 0
         sent = self._sent() - self._sent_before
         if span.end_ns == NO_LIMIT:
-            wanted = span.schedule.due_before(span.start_ns - span.zero_ns) + span.messages
-            return wanted - sent if self._stalled_ns else 0
+            due = span.schedule.due_before(span.start_ns - span.zero_ns) + span.messages
+            return due - sent if self._stalled_ns else 0
         return span.schedule.due_before(span.end_ns - span.zero_ns) - sent
 
 

@@ -18,8 +18,8 @@ class Seen:
 
     def add(self, producers: NDArray[Any], sequences: NDArray[Any]) -> None:
         """Mark a batch; arrays of equal length."""
-        ours = sequences >= 0
-        producers, sequences = producers[ours], sequences[ours]
+        is_own = sequences >= 0
+        producers, sequences = producers[is_own], sequences[is_own]
         for producer in np.unique(producers):
             self._add(int(producer), sequences[producers == producer])
 

@@ -245,9 +245,9 @@ class ReceiveRecorder:
         """Let the writer's thread have what has gathered; wait for it where it is far behind."""
         if not self._pending:
             return
-        payloads, *rest = zip(*self._pending, strict=True)
+        payloads, *columns = zip(*self._pending, strict=True)
         self._pending = []
-        self._writer.put((join_headers(payloads), rest))
+        self._writer.put((join_headers(payloads), columns))
         while self._writer.backlog > _MOST_PIECES:
             sleep(_BEHIND_S)
 
@@ -279,12 +279,12 @@ class ReceiveRecorder:
     def _columns(self, joined: bytes, rest: list[tuple[int, ...]]) -> Columns:
         received_ns, partition, ledger, entry, batch_index = rest
         headers = split_headers(joined)
-        ours = of_trial(headers, self._run, self._trial)
+        is_own = of_trial(headers, self._run, self._trial)
         return {
             "partition": np.array(partition, np.int32),
-            "producer": np.where(ours, headers["producer"], np.int32(FOREIGN)),
-            "sequence": np.where(ours, headers["sequence"], np.int64(FOREIGN)),
-            "sent_ns": np.where(ours, headers["sent_ns"], np.int64(0)),
+            "producer": np.where(is_own, headers["producer"], np.int32(FOREIGN)),
+            "sequence": np.where(is_own, headers["sequence"], np.int64(FOREIGN)),
+            "sent_ns": np.where(is_own, headers["sent_ns"], np.int64(0)),
             "received_ns": np.array(received_ns, np.int64),
             "ledger": np.array(ledger, np.int64),
             "entry": np.array(entry, np.int64),

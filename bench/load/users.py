@@ -38,8 +38,8 @@ class LoadEnvironment(Environment):
             raise LoadError("The load process has no Locust runner.")
         self._newest = workload
         self._users[workload] = users
-        every = sum(self._users.values())
-        self.runner.start(every, spawn_rate=every)
+        total = sum(self._users.values())
+        self.runner.start(total, spawn_rate=total)
 
     def leave(self, workload: Workload) -> None:
         """Take a load out whose users have ended; without any load the runner stops."""

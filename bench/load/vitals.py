@@ -30,8 +30,8 @@ class Vitals:
 
     def take_lag_ns(self) -> int:
         """Return the longest lateness of a beat since the last call."""
-        taken, self._lag_since_ns = self._lag_since_ns, 0
-        return taken
+        lag_ns, self._lag_since_ns = self._lag_since_ns, 0
+        return lag_ns
 
     def run(self) -> None:
         """Beat until the window is over, or until killed."""

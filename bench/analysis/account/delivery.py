@@ -53,25 +53,25 @@ def messages(log: EventLog) -> DataFrame:
 
 def _outcome(label: Column) -> Column:
     """Turn the log's word into its number; anything else has stopped the analysis (throughput.tally)."""
-    known = F.when(label == Outcome.OK.label, Outcome.OK.value).when(
+    label_number = F.when(label == Outcome.OK.label, Outcome.OK.value).when(
         label == Outcome.FAIL.label, Outcome.FAIL.value
     )
-    return known.otherwise(Outcome.UNKNOWN.value)
+    return label_number.otherwise(Outcome.UNKNOWN.value)
 
 
 def is_kind(kind: str) -> Column:
     """Whether a row of `messages` is of this kind. What is a matter of places is in order.py and consumers.py."""
-    sent, there = F.col("sends") > 0, F.col("copies") > 0
+    sent, stored = F.col("sends") > 0, F.col("copies") > 0
     outcome, consumed = F.col("outcome"), F.col("live_ns").isNotNull()
     return {
-        "lost": sent & ~there & (outcome == Outcome.OK.value),
-        "fail_present": sent & there & (outcome == Outcome.FAIL.value),
-        "unknown_present": sent & there & (outcome == Outcome.UNKNOWN.value),
-        "unknown_absent": sent & ~there & (outcome == Outcome.UNKNOWN.value),
+        "lost": sent & ~stored & (outcome == Outcome.OK.value),
+        "fail_present": sent & stored & (outcome == Outcome.FAIL.value),
+        "unknown_present": sent & stored & (outcome == Outcome.UNKNOWN.value),
+        "unknown_absent": sent & ~stored & (outcome == Outcome.UNKNOWN.value),
         "duplicate": sent & (F.col("copies") > 1),
-        "foreign": ~sent & there,
+        "foreign": ~sent & stored,
         "read_unacknowledged": sent & consumed & (outcome != Outcome.OK.value),
-        "read_then_gone": sent & consumed & ~there,
+        "read_then_gone": sent & consumed & ~stored,
     }[kind]
 
 

@@ -29,9 +29,9 @@ def member_rows(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord
     windows = F.broadcast(
         spark.createDataFrame(
             [
-                (number, one.window.start_ns, one.window.end_ns)
-                for number, one in grouped.items()
-                if one.window
+                (number, record.window.start_ns, record.window.end_ns)
+                for number, record in grouped.items()
+                if record.window
             ],
             "trial int, start_ns long, end_ns long",
         )

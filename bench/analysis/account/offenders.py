@@ -63,8 +63,8 @@ def displaced(out_of_order: DataFrame) -> DataFrame:
 def present(log: EventLog, verify: DataFrame) -> dict[tuple[int, str, str | None], int]:
     """Count the sends that were not acknowledged and are in the log, by trial, outcome and error."""
     unsure = log.sends.where(F.col("outcome") != Outcome.OK.label).select(*MESSAGE, "outcome", "error")
-    there = unsure.join(verify.select(*MESSAGE), [*MESSAGE], "left_semi")
-    rows = there.groupBy("trial", "outcome", "error").count().collect()
+    stored_unsure = unsure.join(verify.select(*MESSAGE), [*MESSAGE], "left_semi")
+    rows = stored_unsure.groupBy("trial", "outcome", "error").count().collect()
     return {(row.trial, row.outcome, row.error): row["count"] for row in rows}
 
 
@@ -93,9 +93,9 @@ def _after_what(verify: DataFrame, accused: DataFrame) -> DataFrame:
     """
     twice = F.broadcast(accused.where("kind = 'duplicate'").select("trial").distinct())
     places = Window.partitionBy(*LANE).orderBy(*POSITION, "received_ns")
-    before = F.lag(F.struct("sequence", *POSITION)).over(places)
-    told = verify.join(twice, "trial", "left_semi").withColumn("previous", before)
-    return told.unionByName(verify.join(twice, "trial", "left_anti"), allowMissingColumns=True)
+    previous = F.lag(F.struct("sequence", *POSITION)).over(places)
+    reads_with_previous = verify.join(twice, "trial", "left_semi").withColumn("previous", previous)
+    return reads_with_previous.unionByName(verify.join(twice, "trial", "left_anti"), allowMissingColumns=True)
 
 
 def _copies(verify: DataFrame, accused: DataFrame) -> DataFrame:

@@ -32,8 +32,8 @@ def out_of_order(verify: DataFrame) -> DataFrame:
 
 def _behind(verify: DataFrame) -> DataFrame:
     """Find every row after a larger sequence: messages out of order, and late copies of others."""
-    before = Window.partitionBy(*LANE).orderBy(*POSITION).rowsBetween(Window.unboundedPreceding, -1)
-    largest = F.max(F.struct("sequence", *POSITION)).over(before)
+    earlier_rows = Window.partitionBy(*LANE).orderBy(*POSITION).rowsBetween(Window.unboundedPreceding, -1)
+    largest = F.max(F.struct("sequence", *POSITION)).over(earlier_rows)
     return verify.withColumn("previous", largest).where(F.col("previous.sequence") > F.col("sequence"))
 
 

@@ -72,11 +72,13 @@ def _times(
     ]
     if not read:
         return {}
-    asked = spark.createDataFrame(read, "trial int, step int, asked_ns long, start_ns long, end_ns long")
+    asked_times = spark.createDataFrame(
+        read, "trial int, step int, asked_ns long, start_ns long, end_ns long"
+    )
     ended = log.reads.groupBy("trial", "step").agg(
         F.min("received_ns").alias("begun_ns"), F.max("received_ns").alias("last_ns")
     )
-    return slowdowns(log, messages, asked.join(ended, ["trial", "step"]))
+    return slowdowns(log, messages, asked_times.join(ended, ["trial", "step"]))
 
 
 def _read_bytes(

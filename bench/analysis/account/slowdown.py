@@ -30,24 +30,24 @@ def slowdowns(log: EventLog, messages: DataFrame, spans: DataFrame) -> dict[tupl
     rows_by_step: dict[tuple[int, int], Row] = {}
     for name, frame in zip(SLOWED, (sends, deliveries), strict=True):
         for row in _percentiles(frame, F.broadcast(spans)).collect():
-            before, during = row["before"], row["during"]
-            known = before is not None and during is not None
+            before_ns, during = row["before"], row["during"]
+            comparable = before_ns is not None and during is not None
             rows_by_step.setdefault((row["trial"], row["step"]), {}).update(
                 {
-                    f"{name}_p99_before_ns": round(before) if known else None,
-                    f"{name}_p99_during_ns": round(during) if known else None,
-                    f"{name}_slowdown": during / before if known else None,
+                    f"{name}_p99_before_ns": round(before_ns) if comparable else None,
+                    f"{name}_p99_during_ns": round(during) if comparable else None,
+                    f"{name}_slowdown": during / before_ns if comparable else None,
                 }
             )
     return rows_by_step
 
 
 def _percentiles(durations: DataFrame, spans: DataFrame) -> DataFrame:
-    sent, asked = F.col("sent_ns"), F.col("asked_ns")
-    before = F.when((sent >= F.col("start_ns")) & (sent < asked), F.col("took_ns"))
+    sent, asked_ns = F.col("sent_ns"), F.col("asked_ns")
+    took_before_ns = F.when((sent >= F.col("start_ns")) & (sent < asked_ns), F.col("took_ns"))
     during = F.when((sent >= F.col("begun_ns")) & (sent < F.least("last_ns", "end_ns")), F.col("took_ns"))
     times = durations.join(spans, "trial").select(
-        "trial", "step", before.alias("before"), during.alias("during")
+        "trial", "step", took_before_ns.alias("before"), during.alias("during")
     )
     return times.groupBy("trial", "step").agg(
         *[

@@ -80,15 +80,15 @@ def _times(log: EventLog, messages: DataFrame, trials: Iterable[TrialRecord]) ->
 
 def _received(stepped: DataFrame, trials: Sequence[int]) -> dict[int, list[Any]]:
     """Return by trial what came over the network to the nodes that keep messages, look by look."""
-    found: dict[int, list[Any]] = {}
+    looks_by_trial: dict[int, list[Any]] = {}
     of_keepers = F.col("role").isin(*STORAGE_ROLES) & (F.col("metric") == _RECEIVED)
     for row in (
         stepped.where(F.col("trial").isin(*trials) & of_keepers & F.col("grown").isNotNull())
         .select("trial", "at_ns", "role", "grown", "took_ns")
         .collect()
     ):
-        found.setdefault(row["trial"], []).append(row)
-    return found
+        looks_by_trial.setdefault(row["trial"], []).append(row)
+    return looks_by_trial
 
 
 def _copied(looks: Sequence[Any], trial: TrialRecord, step: Mapping[str, Any], first_ns: int) -> int | None:
@@ -101,13 +101,17 @@ def _copied(looks: Sequence[Any], trial: TrialRecord, step: Mapping[str, Any], f
         return None
     asked_ns, done_ns = step["asked_ns"] - first_ns, step["effect_ns"] - first_ns
     since_ns, until_ns = trial.window.start_ns - first_ns, _undisturbed_until_ns(trial) - first_ns
-    own = [look for look in looks if look["role"] == role and look["took_ns"]]
-    before = [
-        look for look in own if look["at_ns"] - look["took_ns"] >= since_ns and look["at_ns"] <= until_ns
+    role_looks = [look for look in looks if look["role"] == role and look["took_ns"]]
+    undisturbed = [
+        look
+        for look in role_looks
+        if look["at_ns"] - look["took_ns"] >= since_ns and look["at_ns"] <= until_ns
     ]
-    during = [look for look in own if look["at_ns"] > asked_ns and look["at_ns"] - look["took_ns"] < done_ns]
-    if not before or not during:
+    during = [
+        look for look in role_looks if look["at_ns"] > asked_ns and look["at_ns"] - look["took_ns"] < done_ns
+    ]
+    if not undisturbed or not during:
         return None
-    usual = sum(look["grown"] for look in before) / sum(look["took_ns"] for look in before)
+    usual = sum(look["grown"] for look in undisturbed) / sum(look["took_ns"] for look in undisturbed)
     beyond: float = sum(look["grown"] - usual * look["took_ns"] for look in during)
     return round(max(0.0, beyond))

@@ -58,15 +58,15 @@ def export(run: Path, to: Path) -> list[Path]:
 
 def _earlier(to: Path, run: str) -> list[Path]:
     """Return the files of an earlier export of the same run. Raises AnalysisError where there is anything else."""
-    found = [*(to / _RESULTS).glob("*"), *(path for path in to.glob("*") if path.name != _RESULTS)]
-    others = [path.name for path in found if not _OWN.fullmatch(path.relative_to(to).as_posix())]
+    files = [*(to / _RESULTS).glob("*"), *(path for path in to.glob("*") if path.name != _RESULTS)]
+    foreign = [path.name for path in files if not _OWN.fullmatch(path.relative_to(to).as_posix())]
     whose = _runs(to / _TABLE)
-    if others or (found and whose != {run}):
-        what = others[0] if others else f"the export of {', '.join(sorted(whose)) or _UNKNOWN}"
+    if foreign or (files and whose != {run}):
+        content = foreign[0] if foreign else f"the export of {', '.join(sorted(whose)) or _UNKNOWN}"
         raise AnalysisError(
-            f"exporting {run}: {to} holds {what}; give another folder (--to), or take away what is in this one"
+            f"exporting {run}: {to} holds {content}; give another folder (--to), or take away what is in this one"
         )
-    return found
+    return files
 
 
 def _runs(file: Path) -> set[str]:
@@ -80,7 +80,7 @@ def _runs(file: Path) -> set[str]:
 def _results(folder: RunFolder, workload: str) -> Mapping[int, Mapping[str, Any]]:
     files = check_log(folder)
     with spark_session(files.rows) as spark, files.opened(spark) as log:
-        first_ns = {trial: found.first_ns for trial, found in recorded(log.sends, folder.trials).items()}
+        first_ns = {trial: checked.first_ns for trial, checked in recorded(log.sends, folder.trials).items()}
         return omb.results(folder.trials, log, windows(spark, folder.trials, first_ns), workload)
 
 

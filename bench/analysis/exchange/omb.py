@@ -87,18 +87,18 @@ def periods(trial: TrialRecord) -> Periods:
 def _times(log: EventLog, windows: Windows) -> Times:
     """Compute mean and quantiles of every measure, by period and over the whole window."""
     sent = windows.over(log.sends).where(inside(F.col("sent_ns")))
-    seen = windows.over(messages(log).where((F.col("sends") > 0) & F.col("live_ns").isNotNull()))
+    live = windows.over(messages(log).where((F.col("sends") > 0) & F.col("live_ns").isNotNull()))
     values = _named(sent.where("outcome = 'ok'"), "publishLatency", F.col("done_ns") - F.col("sent_ns"))
     values = values.unionAll(_named(sent, "publishDelayLatency", F.col("sent_ns") - F.col("due_ns")))
-    seen = seen.where(inside(F.col("sent_ns")))
-    values = values.unionAll(_named(seen, "endToEndLatency", F.col("live_ns") - F.col("sent_ns")))
-    both = F.explode(F.array("period", F.lit(_WHOLE))).alias("period")
-    values = values.select("trial", both, "measure", "value")
-    found: dict[Key, tuple[float, dict[int, int]]] = {}
+    live = live.where(inside(F.col("sent_ns")))
+    values = values.unionAll(_named(live, "endToEndLatency", F.col("live_ns") - F.col("sent_ns")))
+    both_periods = F.explode(F.array("period", F.lit(_WHOLE))).alias("period")
+    values = values.select("trial", both_periods, "measure", "value")
+    times_by_key: dict[Key, tuple[float, dict[int, int]]] = {}
     for row in quantiles(values, ["trial", "period", "measure"], CURVE).collect():
-        _, points = found.setdefault(Key(row.trial, row.period, row.measure), (row.mean, {}))
+        _, points = times_by_key.setdefault(Key(row.trial, row.period, row.measure), (row.mean, {}))
         points[row.quantile] = row.value
-    return found
+    return times_by_key
 
 
 def _named(frame: DataFrame, measure: str, value: Any) -> DataFrame:  # noqa: ANN401 - a Spark column
@@ -109,8 +109,8 @@ def _period(column: str) -> Any:  # noqa: ANN401 - a Spark column
     """Tell in which of its window's periods a time lies, as `periods` cuts it; in a slice, the slice."""
     length = F.nullif(F.col("end_ns") - F.col("start_ns"), F.lit(0))
     number = F.greatest(F.lit(1), F.call_function("div", length + _PERIOD_NS // 2, F.lit(_PERIOD_NS)))
-    each = F.call_function("div", length + number - 1, number)
-    place = F.call_function("div", F.col(column) - F.col("start_ns"), each).cast("int")
+    period_length = F.call_function("div", length + number - 1, number)
+    place = F.call_function("div", F.col(column) - F.col("start_ns"), period_length).cast("int")
     return F.when(F.col("slices").isNotNull(), F.col("slice")).otherwise(place).alias("period")
 
 
@@ -140,27 +140,27 @@ def result(
         ]
 
     def missing(period: int) -> int:
-        every = (trial.load.consumers or 0) * counts.get((period, "ok"), 0)
-        return every - counts.get((period, "received"), 0)
+        expected = (trial.load.consumers or 0) * counts.get((period, "ok"), 0)
+        return expected - counts.get((period, "received"), 0)
 
-    found: dict[str, Any] = {"workload": workload, "driver": trial.case.name, **_shape(trial)}
-    found["publishRate"] = rates("ok")
-    found["publishErrorRate"] = rates("fail", "unknown")
-    found["consumeRate"] = rates("received")
-    found["backlog"] = [max(0, so_far) for so_far in accumulate(map(missing, range(cut.number)))]
+    document: dict[str, Any] = {"workload": workload, "driver": trial.case.name, **_shape(trial)}
+    document["publishRate"] = rates("ok")
+    document["publishErrorRate"] = rates("fail", "unknown")
+    document["consumeRate"] = rates("received")
+    document["backlog"] = [max(0, so_far) for so_far in accumulate(map(missing, range(cut.number)))]
     for measure in _MEASURES:
         for name in ("Avg", *_POINTS):
             keys = (Key(trial.trial, period, measure) for period in range(cut.number))
-            found[f"{measure}{name}"] = [_at(times, key, name) for key in keys]
+            document[f"{measure}{name}"] = [_at(times, key, name) for key in keys]
         key = Key(trial.trial, _WHOLE, measure)
         head = f"aggregated{measure[0].upper()}{measure[1:]}"
         for name in ("Avg", *_POINTS):
-            found[f"{head}{name}"] = _at(times, key, name)
+            document[f"{head}{name}"] = _at(times, key, name)
         points = times[key][1] if key in times else {}
-        found[f"{head}Quantiles"] = {
+        document[f"{head}Quantiles"] = {
             str(quantile * 100 / SCALE): _point(measure, value) for quantile, value in sorted(points.items())
         }
-    return found
+    return document
 
 
 def _shape(trial: TrialRecord) -> dict[str, Any]:

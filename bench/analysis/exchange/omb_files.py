@@ -75,10 +75,10 @@ class Imported(NamedTuple):
 
 def files_in(folder: Path) -> list[Path]:
     """Return the result files of a folder. Raises EventLogError where there is none."""
-    found = sorted(folder.glob("*.json"))
-    if not found:
+    files = sorted(folder.glob("*.json"))
+    if not files:
         raise EventLogError(f"{folder}: there is no result file (*.json) of the OpenMessaging Benchmark here")
-    return found
+    return files
 
 
 def read(files: Sequence[Path]) -> Imported:
@@ -90,13 +90,13 @@ def read(files: Sequence[Path]) -> Imported:
     results = [read_model(file, _File, _HINT) for file in files]
     lengths = {folder: _lengths(folder / PERIODS) for folder in {file.parent for file in files}}
     rounds = Counter[str]()
-    found = Imported([], [])
+    imported = Imported([], [])
     for number, (file, result, case) in enumerate(zip(files, results, _cases(results), strict=True)):
-        found.documents.append(_document(number, rounds[case], case, file, result))
+        imported.documents.append(_document(number, rounds[case], case, file, result))
         period_s = lengths[file.parent].get(file.name, float(PERIOD_S))
-        found.rows.append(_row(found.documents[-1], file, result, period_s))
+        imported.rows.append(_row(imported.documents[-1], file, result, period_s))
         rounds[case] += 1
-    return found
+    return imported
 
 
 def _cases(results: Sequence[_File]) -> Iterator[str]:
@@ -110,11 +110,11 @@ def _cases(results: Sequence[_File]) -> Iterator[str]:
         for result in results
     ]
     for head, result in zip(heads, results, strict=True):
-        alike = [other.shape for name, other in zip(heads, results, strict=True) if name == head]
+        shapes = [other.shape for name, other in zip(heads, results, strict=True) if name == head]
         parts = (
             f"{name}={'unknown' if value is None else value}"
             for name, value in result.shape.items()
-            if any(shape[name] != value for shape in alike)
+            if any(shape[name] != value for shape in shapes)
         )
         yield " ".join((head, *parts))
 
@@ -147,8 +147,8 @@ def _lengths(file: Path) -> dict[str, float]:
 
 
 def _document(number: int, turn: int, case: str, file: Path, result: _File) -> Row:
-    told = {name: value for name, value in result.shape.items() if value is not None}
-    one_topic = told.get("topics") == 1  # as in all runs of the suite, which do not say so
+    shape = {name: value for name, value in result.shape.items() if value is not None}
+    one_topic = shape.get("topics") == 1  # as in all runs of the suite, which do not say so
     return {
         "format": 1,
         "trial": number,
@@ -157,9 +157,9 @@ def _document(number: int, turn: int, case: str, file: Path, result: _File) -> R
             "system": _system(result.driver),
             "name": case,
             "settings": {},
-            "configuration": _part(told, "partitions", *(() if one_topic else ("topics",))),
+            "configuration": _part(shape, "partitions", *(() if one_topic else ("topics",))),
         },
-        "load": {"pacing": None, **_part(told, "message_bytes", "producers", "consumers")},
+        "load": {"pacing": None, **_part(shape, "message_bytes", "producers", "consumers")},
         "state": "finished",
         "verdict": "valid",
         "verdicts": [{"check": "import", "verdict": "valid", "reason": f"read from {file.name}"}],
@@ -195,11 +195,11 @@ def _row(document: Mapping[str, Any], file: Path, result: _File, period_s: float
 
 def _times(file: Path, result: _File) -> Iterator[tuple[str, int]]:
     """Give the times of what was timed: such files have 0 for the longest of nothing, or NaN."""
-    told = result.model_dump()
+    values = result.model_dump()
     for measure, head in _MEASURES.items():
-        nothing = told.get(f"{head}{_POINTS['max']}") == 0
+        nothing = values.get(f"{head}{_POINTS['max']}") == 0
         for point, name in () if nothing else _POINTS.items():
-            if (value_ms := _number(file, f"{head}{name}", told)) is not None:
+            if (value_ms := _number(file, f"{head}{name}", values)) is not None:
                 yield f"{measure}_{point}_ns", round(value_ms * _NS_PER_MS)
 
 

@@ -84,22 +84,22 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
     sends = log.sends.join(of_faulted, "trial")
     live = log.receives.where(F.col("stage") == "live").join(of_faulted, "trial")
     figures: dict[tuple[int, int], Row] = {key: {} for key in struck}
-    told = F.col("done_ns").alias("at_ns")
-    acks = sends.where(F.col("outcome") == "ok").select("trial", "partition", "sent_ns", told)
+    acknowledged_at = F.col("done_ns").alias("at_ns")
+    acks = sends.where(F.col("outcome") == "ok").select("trial", "partition", "sent_ns", acknowledged_at)
     received = F.col("received_ns").alias("at_ns")
-    seen = live.select("trial", "partition", "sent_ns", received)
+    received_live = live.select("trial", "partition", "sent_ns", received)
     ends, by_number = _ends(sends), {trial.trial: trial for trial in broken}
-    for found in (
+    for effects in (
         _first_failed(sends, faults),
         _first_new(acks, faults, "first_acked_ns"),
-        _first_new(seen, faults, "first_received_ns"),
+        _first_new(received_live, faults, "first_received_ns"),
         _gap(acks, ends, faults, by_number, "ack_gap"),
-        _gap(seen, ends, faults, by_number, "live_gap"),
+        _gap(received_live, ends, faults, by_number, "live_gap"),
         _others_gap(acks, ends, faults, served.unstruck_partitions(broken)),
     ):
-        for key, row in found.items():
+        for key, row in effects.items():
             figures[key] |= row
-    return Availability(struck, figures, _bins(acks, faults), _bins(seen, faults))
+    return Availability(struck, figures, _bins(acks, faults), _bins(received_live, faults))
 
 
 def _struck(trial: TrialRecord) -> Iterator[Struck]:
@@ -153,10 +153,10 @@ def _mended(trial: TrialRecord) -> Iterator[_Mended]:
     """Give when healing was asked for, of a fault or by a step of its own, and when servers were started again."""
     slowing = {step["name"]: number for number, step in enumerate(trial.faults) if step["kind"] in SLOWING}
     for step in trial.faults:
-        how = RESTART if step["kind"] == _STARTED else HEALING
+        cause = RESTART if step["kind"] == _STARTED else HEALING
         at_ns = step["asked_ns"] if step["kind"] in {_STARTED, _UNDO} else step.get("heal_asked_ns")
         if at_ns is not None:
-            yield _Mended(how, at_ns, slowing.get(step.get("of", step["name"])))
+            yield _Mended(cause, at_ns, slowing.get(step.get("of", step["name"])))
 
 
 def _gap(
@@ -177,9 +177,9 @@ def _gap(
         .join(F.broadcast(ends.withColumnRenamed("at_ns", "end_ns")), "trial")
         .select("trial", "partition", F.greatest("last_ns", "end_ns").alias("at_ns"), F.lit(1).alias("last"))
     )
-    before = F.lag("at_ns").over(Window.partitionBy("trial", "partition").orderBy("at_ns", "last"))
-    every = events.select("trial", "partition", "at_ns", F.lit(0).alias("last")).unionByName(last)
-    gaps = every.select("trial", "partition", "at_ns", "last", before.alias("begun_ns"))
+    previous_at = F.lag("at_ns").over(Window.partitionBy("trial", "partition").orderBy("at_ns", "last"))
+    events_and_end = events.select("trial", "partition", "at_ns", F.lit(0).alias("last")).unionByName(last)
+    gaps = events_and_end.select("trial", "partition", "at_ns", "last", previous_at.alias("begun_ns"))
     length = F.least("at_ns", "until_ns") - F.col("begun_ns")
     cut = ((F.col("at_ns") > F.col("until_ns")) | (F.col("last") == 1)) & (length >= _STILL_NS)
     gap = F.struct(length.alias("gap_ns"), "begun_ns", "at_ns", "last", "until_ns", "partition")
@@ -211,10 +211,10 @@ def _others_gap(
         return {}
     spark = acks.sparkSession
     unstruck = F.broadcast(spark.createDataFrame(list(others), "trial int, fault int, partition int"))
-    own = acks.join(unstruck, ["trial", "partition"]).select("trial", "fault", "at_ns")
+    unstruck_acks = acks.join(unstruck, ["trial", "partition"]).select("trial", "fault", "at_ns")
     last = ends.join(unstruck.select("trial", "fault").distinct(), "trial").select("trial", "fault", "at_ns")
     begun = F.lag("at_ns").over(Window.partitionBy("trial", "fault").orderBy("at_ns")).alias("begun_ns")
-    gaps = own.unionByName(last).select("trial", "fault", "at_ns", begun)
+    gaps = unstruck_acks.unionByName(last).select("trial", "fault", "at_ns", begun)
     rows = (
         gaps.join(F.broadcast(faults), ["trial", "fault"])
         .where("at_ns >= asked_ns and begun_ns < until_ns")
@@ -241,16 +241,20 @@ def _ended(gap: Any, fault: int, mended: Iterable[_Mended]) -> str | None:  # no
 
 def _mended_in(span: Span, mended: Iterable[_Mended], fault: int | None) -> str | None:
     """Name what was mended within a time without service; of what only slowed something, `fault` itself."""
-    within = {one.how for one in mended if span[0] < one.at_ns < span[1] and one.slowed_by in {None, fault}}
-    return next((how for how in (HEALING, RESTART) if how in within), None)
+    within = {
+        mending.how
+        for mending in mended
+        if span[0] < mending.at_ns < span[1] and mending.slowed_by in {None, fault}
+    }
+    return next((cause for cause in (HEALING, RESTART) if cause in within), None)
 
 
 def _bins(events: DataFrame, faults: DataFrame) -> dict[tuple[int, int], dict[int, int]]:
     number = F.floor((F.col("at_ns") - F.col("asked_ns")) / BIN_NS).alias("bin")
-    found: dict[tuple[int, int], dict[int, int]] = {}
+    counts: dict[tuple[int, int], dict[int, int]] = {}
     for row in events.join(F.broadcast(faults), "trial").groupBy("trial", "fault", number).count().collect():
-        found.setdefault((row.trial, row.fault), {})[row.bin] = row["count"]
-    return found
+        counts.setdefault((row.trial, row.fault), {})[row.bin] = row["count"]
+    return counts
 
 
 def fault_rows(
@@ -302,15 +306,15 @@ def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int 
     A reader's stall is the longest time in which nothing came to the reader that a step started; one that failed, and
     stood nowhere, says nothing. `account` has when the first and the last of the lost messages was sent.
     """
-    mine = [row for row in rows if row["trial"] == trial.trial]
-    first_ns = min((one.asked_ns for one in _struck(trial)), default=None)
-    longest = max(mine, key=_gap_ns, default={})
-    stands = any(row.get("ack_gap_ended") == NO_END for row in mine)
+    trial_rows = [row for row in rows if row["trial"] == trial.trial]
+    first_ns = min((fault.asked_ns for fault in _struck(trial)), default=None)
+    longest = max(trial_rows, key=_gap_ns, default={})
+    stands = any(row.get("ack_gap_ended") == NO_END for row in trial_rows)
     readers = [step for step in trial.faults if step["kind"] == "read"]
     stalls = [stall for step in readers for stall in step["stalls"]]
     still = max(stalls, key=_stall_ns, default=None)
     read = bool(readers) and all(step["complete"] or step["stalls"] for step in readers)
-    struck = [(trial.faults[one.fault], one.until_ns) for one in _struck(trial)]
+    struck = [(trial.faults[fault.fault], fault.until_ns) for fault in _struck(trial)]
     missing = copies.missing(trial.history, trial.faults, struck)
     return {
         "unavailable_ns": longest.get("ack_gap_ns"),
@@ -373,8 +377,8 @@ def _row(
         key = trial.trial, number
         row |= found.figures[key]
         for rate, bins in (("", found.acks), ("live_", found.live)):
-            before = usual[rate][0] - struck.asked_ns, usual[rate][1] - struck.asked_ns
-            fell = dip(bins.get(key, {}), before, until, end)
+            usual_before = usual[rate][0] - struck.asked_ns, usual[rate][1] - struck.asked_ns
+            fell = dip(bins.get(key, {}), usual_before, until, end)
             row |= {f"{rate}{name}": value for name, value in fell.items()}
         back = copies.back(trial.history, trial.faults, fault, struck.until_ns)
         row |= {"copies_back_ns": back and back.after_ns, "copies_back_how": back and back.how}
@@ -398,23 +402,23 @@ def dip(bins: Mapping[int, int], usual_times: Span, until_ns: int, end_ns: int) 
     came back. Area: what seconds until then lack, also where the next fault struck meanwhile.
     """
     since_ns, last = usual_times[0], usual_times[1] // BIN_NS
-    before = min(_BEFORE_BINS, max(0, last - -(-since_ns // BIN_NS)))
-    earlier = [bins.get(number, 0) for number in range(last - before, last)]
+    bins_before = min(_BEFORE_BINS, max(0, last - -(-since_ns // BIN_NS)))
+    earlier = [bins.get(number, 0) for number in range(last - bins_before, last)]
     later = [bins.get(number, 0) for number in range(end_ns // BIN_NS)]
     usual = mean(earlier) * _SECOND_BINS if len(earlier) >= _SECOND_BINS else 0.0
     row: Row = dict.fromkeys(DIP)
     if not usual or min(len(later), until_ns // BIN_NS) < _SECOND_BINS:
         return row
     seconds = _seconds(later)
-    own = seconds[: until_ns // BIN_NS - _SECOND_BINS + 1]
-    worst = own.index(min(own))
-    depth = max(0.0, 1 - own[worst] / usual)
+    own_seconds = seconds[: until_ns // BIN_NS - _SECOND_BINS + 1]
+    worst = own_seconds.index(min(own_seconds))
+    depth = max(0.0, 1 - own_seconds[worst] / usual)
     row |= {"rate_before": usual, "dip_depth": depth, "dip_messages": 0, "back_ns": 0}
     noise = max((_NOISE * abs(second / usual - 1) for second in _seconds(earlier)), default=0.0)
     if depth <= max(1 - _BACK, min(noise, _MOST_NOISE)):
         return row
-    wanted = _BACK * usual
-    back = next((start for start in range(worst, len(seconds)) if seconds[start] >= wanted), None)
+    least_rate = _BACK * usual
+    back = next((start for start in range(worst, len(seconds)) if seconds[start] >= least_rate), None)
     until = len(later) if back is None else back + _SECOND_BINS
     return row | {
         "dip_depth": 1 - min(seconds[worst : until - _SECOND_BINS + 1]) / usual,

@@ -32,28 +32,28 @@ def back(changes: Changes, steps: Sequence[Step], fault: Step, until_ns: int) ->
     """
     asked_ns: int = fault["asked_ns"]
     states = list(_states(changes))
-    before = _at(states, asked_ns)
-    if before is None:
+    layouts_before = _at(states, asked_ns)
+    if layouts_before is None:
         return None
     running = _running(states, fault)
     healed = dict.fromkeys(map(str, fault["nodes"] or ())) if running else _healed(steps, fault)
     moments = {at_ns for at_ns, _ in states} | {at_ns for at_ns in healed.values() if at_ns is not None}
     keepers = _keepers(states)
     owed: set[Copy] = set()
-    there: Back | None = None
+    restored: Back | None = None
     for now_ns in (asked_ns, *sorted(at_ns for at_ns in moments if at_ns > asked_ns)):
-        if now_ns >= until_ns and there is not None:
+        if now_ns >= until_ns and restored is not None:
             break
-        known = _at(states, now_ns) or before
+        layouts = _at(states, now_ns) or layouts_before
         away = {node for node, at_ns in healed.items() if at_ns is None or at_ns > now_ns}
-        missing = _fallen_behind(before, known) | _kept(away, known, keepers)
+        missing = _fallen_behind(layouts_before, layouts) | _kept(away, layouts, keepers)
         if now_ns < until_ns:
             owed |= missing
         if owed & missing:
-            there = None
-        elif owed and there is None:
-            there = Back(now_ns - asked_ns, "copied" if away & {node for _, node in owed} else "node back")
-    return there if owed or running else Back(0, "")
+            restored = None
+        elif owed and restored is None:
+            restored = Back(now_ns - asked_ns, "copied" if away & {node for _, node in owed} else "node back")
+    return restored if owed or running else Back(0, "")
 
 
 class Missing(NamedTuple):
@@ -74,22 +74,22 @@ def missing(changes: Changes, steps: Sequence[Step], faults: Sequence[tuple[Step
     times += [
         step[name] for step in steps for name in ("asked_ns", "effect_ns", "healed_ns") if step.get(name)
     ]
-    found = []
+    absences = []
     for fault, until_ns in faults:
-        if (seen := back(changes, steps, fault, until_ns)) is not None:
-            found.append(Missing(seen.after_ns, cut=False))
+        if (restored := back(changes, steps, fault, until_ns)) is not None:
+            absences.append(Missing(restored.after_ns, cut=False))
         elif _at(states, fault["asked_ns"]) is not None and not _running(states, fault):
-            found.append(Missing(max(times) - fault["asked_ns"], cut=True))
-    return Missing(max(found).for_ns, any(one.cut for one in found)) if found else None
+            absences.append(Missing(max(times) - fault["asked_ns"], cut=True))
+    return Missing(max(absences).for_ns, any(absence.cut for absence in absences)) if absences else None
 
 
 def moves(changes: Changes) -> int | None:
     """Count how often another node came to lead or own a partition than the last one; None where nobody told."""
     count = 0
     served: dict[int, str] = {}
-    for _, known in _states(changes):
-        for number, one in known.items():
-            if server := one.server:
+    for _, layouts in _states(changes):
+        for number, layout in layouts.items():
+            if server := layout.server:
                 count += served.get(number, server) != server
                 served[number] = server
     return count if any(change["partitions"] for change in changes) else None
@@ -103,11 +103,11 @@ def short_of(changes: Changes, stall: Mapping[str, Any]) -> int | None:
     states = list(_states(changes))
     if not stall["at"] or not states:
         return None
-    known = states[-1][1]
+    layouts = states[-1][1]
     left = [
         end - entry - 1
         for partition, segment, entry in stall["at"]
-        if (end := _fragment_end(known.get(partition), segment, entry)) is not None
+        if (end := _fragment_end(layouts.get(partition), segment, entry)) is not None
     ]
     return sum(left) if left else None
 
@@ -129,28 +129,31 @@ def _healed(steps: Sequence[Step], fault: Step) -> dict[str, int | None]:
 
 def _running(states: Sequence[tuple[int, Known]], fault: Step) -> bool:
     """Whether segments lie on nodes that a fault left running: then layouts do not tell when these were missed."""
-    layouts = (one for _, known in states for one in known.values())
+    layouts = (partition for _, by_partition in states for partition in by_partition.values())
     return not fault.get("away") and any(layout.segments is not None for layout in layouts)
 
 
 def _states(changes: Changes) -> Iterator[tuple[int, Known]]:
-    known: dict[int, PartitionLayout] = {}
+    by_partition: dict[int, PartitionLayout] = {}
     for change in changes:
         layouts = map(partition_layout, change["partitions"])
-        known = {**known, **{layout.partition: layout for layout in layouts}}
-        if known:  # the last look may have been the only one, and nobody told anything
-            yield int(change["at_ns"]), known
+        by_partition = {**by_partition, **{layout.partition: layout for layout in layouts}}
+        if by_partition:  # the last look may have been the only one, and nobody told anything
+            yield int(change["at_ns"]), by_partition
 
 
 def _at(states: Sequence[tuple[int, Known]], now_ns: int) -> Known | None:
     """Return what was known at a time, None before anything was."""
-    return next((known for at_ns, known in reversed(states) if at_ns <= now_ns), None)
+    return next((layouts for at_ns, layouts in reversed(states) if at_ns <= now_ns), None)
 
 
 def _keepers(states: Sequence[tuple[int, Known]]) -> set[Copy]:
     """Return every replica of a whole log that was ever in sync."""
     return {
-        (number, node) for _, known in states for number, one in known.items() for node in one.in_sync or ()
+        (number, node)
+        for _, layouts in states
+        for number, layout in layouts.items()
+        for node in layout.in_sync or ()
     }
 
 
@@ -158,8 +161,8 @@ def _fallen_behind(before: Known, known: Known) -> set[Copy]:
     """Return the replicas that were in sync and are not."""
     return {
         (number, node)
-        for number, one in before.items()
-        for node in one.in_sync or ()
+        for number, layout in before.items()
+        for node in layout.in_sync or ()
         if node not in (known[number].in_sync or ())
     }
 
@@ -169,8 +172,8 @@ def _kept(away: set[str], known: Known, keepers: set[Copy]) -> set[Copy]:
     replicas = {(number, node) for number, node in keepers if node in away}
     stored = {
         (number, node)
-        for number, one in known.items()
-        for segment in one.segments or ()
+        for number, layout in known.items()
+        for segment in layout.segments or ()
         for _, nodes in segment.spans
         for node in nodes
         if node in away

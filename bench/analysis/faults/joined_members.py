@@ -34,11 +34,11 @@ def first_messages(
     ]
     if not started:
         return {}
-    asked = spark.createDataFrame(started, "trial int, step int, consumer int, asked_ns long")
+    starts = spark.createDataFrame(started, "trial int, step int, consumer int, asked_ns long")
     since = F.when(F.col("received_ns") >= F.col("asked_ns"), F.col("received_ns") - F.col("asked_ns"))
     live = log.receives.where("stage = 'live'").select("trial", "consumer", "received_ns")
     rows = (
-        F.broadcast(asked)
+        F.broadcast(starts)
         .join(live, ["trial", "consumer"], "left")
         .groupBy("trial", "step", "consumer")
         .agg(F.min(since).alias("first_ns"))

@@ -37,32 +37,34 @@ def joined(
     nodes over the network until the trial's end than to the others of their role meanwhile, on average, but not less
     than 0: the others have as much of the load, or more. `stepped` are the steps of telemetry.py.
     """
-    asked = {
+    asked_ns = {
         (trial.trial, number): fault
         for trial in trials
         for number, fault in enumerate(trial.faults)
         if fault["kind"] == _START and fault.get("effect_ns") is not None
     }
-    if not asked:
+    if not asked_ns:
         return {}
-    seen: dict[int, list[Any]] = {}
+    looks_by_trial: dict[int, list[Any]] = {}
     for row in (
-        stepped.where(F.col("trial").isin(sorted({trial for trial, _ in asked})))
+        stepped.where(F.col("trial").isin(sorted({trial for trial, _ in asked_ns})))
         .where(F.col("metric").isin(_TAKEN, _RECEIVED) & F.col("grown").isNotNull())
         .select("trial", "at_ns", "node", "role", "metric", "grown", "took_ns")
         .orderBy("at_ns")
         .collect()
     ):
-        seen.setdefault(row["trial"], []).append(row)
+        looks_by_trial.setdefault(row["trial"], []).append(row)
     return {
-        (trial, number): _row(seen.get(trial, []), fault["nodes"], fault["asked_ns"] - first_ns.get(trial, 0))
-        for (trial, number), fault in asked.items()
+        (trial, number): _row(
+            looks_by_trial.get(trial, []), fault["nodes"], fault["asked_ns"] - first_ns.get(trial, 0)
+        )
+        for (trial, number), fault in asked_ns.items()
     }
 
 
 def _row(seen: Sequence[Any], nodes: Sequence[str], asked_ns: int) -> Row:
     roles = {row["role"] for row in seen if row["node"] in nodes}
-    taken = [
+    rates = [
         _Taken(row["at_ns"], row["node"], row["grown"] / row["took_ns"])
         for row in seen
         if row["metric"] == _TAKEN and row["role"] in roles and row["took_ns"]
@@ -71,22 +73,22 @@ def _row(seen: Sequence[Any], nodes: Sequence[str], asked_ns: int) -> Row:
     for row in seen:
         if row["metric"] == _RECEIVED and row["role"] in roles and row["at_ns"] >= asked_ns:
             received[row["node"]] = received.get(row["node"], 0.0) + row["grown"]
-    others = [total for node, total in received.items() if node not in nodes]
+    other_totals = [total for node, total in received.items() if node not in nodes]
     added = [received[node] for node in nodes if node in received]
-    first = [_first_ns(taken, node, asked_ns) for node in nodes]
-    known = [at_ns for at_ns in first if at_ns is not None]
+    first = [_first_ns(rates, node, asked_ns) for node in nodes]
+    known_ns = [at_ns for at_ns in first if at_ns is not None]
     return {
-        "share_ns": max(known) - asked_ns if known and len(known) == len(nodes) else None,
-        "copied_bytes": round(max(0.0, mean(added) - mean(others))) if added and others else None,
+        "share_ns": max(known_ns) - asked_ns if known_ns and len(known_ns) == len(nodes) else None,
+        "copied_bytes": round(max(0.0, mean(added) - mean(other_totals))) if added and other_totals else None,
     }
 
 
 def _first_ns(taken: Iterable[_Taken], node: str, since_ns: int) -> int | None:
     """Return when a node first took its part of the mean of what all had last taken."""
     last: dict[str, float] = {}
-    for one in taken:
-        last[one.node] = one.rate
+    for look in taken:
+        last[look.node] = look.rate
         usual = mean(last.values())
-        if one.node == node and one.at_ns >= since_ns and usual and one.rate >= _PART * usual:
-            return one.at_ns
+        if look.node == node and look.at_ns >= since_ns and usual and look.rate >= _PART * usual:
+            return look.at_ns
     return None

@@ -17,8 +17,8 @@ def served_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int]) -> I
     for trial in trials:
         zero_ns = first_ns.get(trial.trial, 0)
         for change in trial.history:
-            for one in change["partitions"]:
-                yield {"trial": trial.trial, "at_ns": change["at_ns"] - zero_ns, **_row(one)}
+            for record in change["partitions"]:
+                yield {"trial": trial.trial, "at_ns": change["at_ns"] - zero_ns, **_row(record)}
 
 
 def unstruck_partitions(trials: Iterable[TrialRecord]) -> list[tuple[int, int, int]]:
@@ -39,10 +39,10 @@ def unstruck_partitions(trials: Iterable[TrialRecord]) -> list[tuple[int, int, i
 def _servers(changes: Iterable[Mapping[str, Any]], until_ns: int) -> dict[int, str | None]:
     """Return who was seen last to serve each partition until then."""
     return {
-        one.partition: one.server
+        layout.partition: layout.server
         for change in changes
         if change["at_ns"] <= until_ns
-        for one in map(partition_layout, change["partitions"])
+        for layout in map(partition_layout, change["partitions"])
     }
 
 
@@ -53,16 +53,16 @@ def moved_ns(
 
     None where it never was: who served it at first is no change.
     """
-    seen = [
-        (change["at_ns"], partition_layout(one).server)
+    servers = [
+        (change["at_ns"], partition_layout(record).server)
         for change in changes
-        for one in change["partitions"]
-        if one["partition"] == partition
+        for record in change["partitions"]
+        if record["partition"] == partition
     ]
     moves = [
         at_ns
-        for (_, before), (at_ns, server) in pairwise(seen)
-        if server not in {None, before} and begun_ns < at_ns <= ended_ns
+        for (_, earlier), (at_ns, server) in pairwise(servers)
+        if server not in {None, earlier} and begun_ns < at_ns <= ended_ns
     ]
     return max(moves, default=None)
 

@@ -197,5 +197,5 @@ def _cores(row: Row) -> str:
 
 
 def _who(row: Row) -> str:
-    known = [f"{row[column]:.2f} by {who}" for who, column in _TAKERS.items() if row.get(column) is not None]
-    return ", ".join(known) or "by whom is not known"
+    users = [f"{row[column]:.2f} by {who}" for who, column in _TAKERS.items() if row.get(column) is not None]
+    return ", ".join(users) or "by whom is not known"

@@ -30,18 +30,18 @@ def prediction_rows(
         if trial.trial in valid and trial.holds:
             groups.setdefault(_configuration(trial), []).append(trial)
     measured = {row["case"]: _middle(row) for row in capacities}
-    for (system, configuration), own in groups.items():
-        names = dict.fromkeys(trial.case.name for trial in own)
-        known = {name: rate for name in names if (rate := measured.get(name))}
-        for one in predicted_capacities(list(_held(own, holds)), known, describe(system).work):
+    for (system, configuration), own_trials in groups.items():
+        names = dict.fromkeys(trial.case.name for trial in own_trials)
+        rates = {name: rate for name in names if (rate := measured.get(name))}
+        for capacity in predicted_capacities(list(_held(own_trials, holds)), rates, describe(system).work):
             yield {
                 "system": system,
-                "case": one.case,
+                "case": capacity.case,
                 "configuration": configuration,
-                "role": one.role,
-                "cpu_share": one.cpu_share,
-                "measured": one.measured,
-                "predicted": one.predicted,
+                "role": capacity.role,
+                "cpu_share": capacity.cpu_share,
+                "measured": capacity.measured,
+                "predicted": capacity.predicted,
             }
 
 

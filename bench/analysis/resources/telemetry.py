@@ -51,19 +51,19 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
     between a slice's looks is in the window. All that grew between them counts as grown while the slice's load ran: the
     looks are before and after it, when nobody has work. What was seen around held rates is left out (`held_cpu`).
     """
-    every = Window.partitionBy("trial", "slice", "node", "metric")
-    before = every.orderBy("at_ns")
-    last, last_ns = F.lag("value").over(before), F.lag("at_ns").over(before)
+    by_metric = Window.partitionBy("trial", "slice", "node", "metric")
+    in_order = by_metric.orderBy("at_ns")
+    last, last_ns = F.lag("value").over(in_order), F.lag("at_ns").over(in_order)
     value, at_ns = F.col("value"), F.col("at_ns")
     grown = F.when(value >= last * (1 - _ROUNDED), F.greatest(value - last, F.lit(0.0))).otherwise(value)
     begun_ns = F.when(F.col("counter"), last_ns).otherwise(at_ns)
-    start_ns, end_ns, asked = F.col("start_ns"), F.col("end_ns"), F.col("metric").isin(*_ASKED)
+    start_ns, end_ns, is_scraped = F.col("start_ns"), F.col("end_ns"), F.col("metric").isin(*_ASKED)
     opening = F.when((at_ns >= start_ns - _EARLY_NS) & (at_ns <= start_ns + _AT_ONCE_NS), at_ns)
-    from_ns = F.when(asked, F.coalesce(F.max(opening).over(every), start_ns)).otherwise(start_ns)
-    late_ns = F.when(asked, F.lit(_BEHIND_NS)).when(F.col("timed"), F.lit(0)).otherwise(F.lit(_LATE_NS))
+    from_ns = F.when(is_scraped, F.coalesce(F.max(opening).over(by_metric), start_ns)).otherwise(start_ns)
+    late_ns = F.when(is_scraped, F.lit(_BEHIND_NS)).when(F.col("timed"), F.lit(0)).otherwise(F.lit(_LATE_NS))
     inside = (begun_ns >= from_ns) & (begun_ns < end_ns) & (at_ns <= end_ns + late_ns)
     sliced = F.col("slices").isNotNull()
-    loaded = (asked | sliced) & (last_ns < end_ns)
+    loaded = (is_scraped | sliced) & (last_ns < end_ns)
     until_ns = F.when(loaded, F.least(at_ns, end_ns)).otherwise(at_ns)
     since_ns = F.when(loaded & sliced, F.greatest(last_ns, F.col("begun_ns"))).otherwise(last_ns)
     counted = windows.over(samples).where(F.col("first_ns").isNotNull())
@@ -104,7 +104,7 @@ def used(stepped: DataFrame) -> list[Used]:
         .collect()
     )
     seen_ns = {(row["trial"], row["node"], row["metric"]): row["took_ns"] or 0 for row in rows}
-    found = []
+    usage = []
     for row in rows:
         trial, node, told_ns = row["trial"], row["node"], row["took_ns"] or 0
         whole_ns = seen_ns.get((trial, MACHINE, _MACHINES), told_ns)
@@ -114,8 +114,8 @@ def used(stepped: DataFrame) -> list[Used]:
         rate = row["grown"] / whole_ns if row["grown"] is not None and whole_ns else None
         value = rate if row["counter"] else row["level"]
         if value is not None:
-            found.append(Used(trial, node, row["role"], row["metric"], value))
-    return found
+            usage.append(Used(trial, node, row["role"], row["metric"], value))
+    return usage
 
 
 def levels(samples: DataFrame) -> dict[int, dict[str, int]]:

@@ -65,7 +65,7 @@ def usage(
         "suite_cpu": suite_cpu,
         "other_cpu": None
         if busy is None
-        else max(0.0, busy - sum(known or 0.0 for known in (cpu, client_cpu, suite_cpu))),
+        else max(0.0, busy - sum(cores or 0.0 for cores in (cpu, client_cpu, suite_cpu))),
         "cpu_waiting_share": machine.get("cpu_waiting_s"),
         "cpu_per_message_ns": _ratio(cpu, messages_per_s, NANOS),
         "disk_bytes_per_byte": _ratio(_sum(servers, "disk_write_bytes"), bytes_per_s),
@@ -109,9 +109,9 @@ def _most(rows: Iterable[Used], metric: str) -> float | None:
 
 def _spread(front: Iterable[Used]) -> float | None:
     """Return how far the broker that takes most or least in is from the mean of all, as a share of it."""
-    taken = [row.value for row in front if row.metric == "bytes_in"]
-    mean = sum(taken) / len(taken) if taken else 0.0
-    return max(abs(value / mean - 1) for value in taken) if len(taken) > 1 and mean else None
+    rates = [row.value for row in front if row.metric == "bytes_in"]
+    mean = sum(rates) / len(rates) if rates else 0.0
+    return max(abs(value / mean - 1) for value in rates) if len(rates) > 1 and mean else None
 
 
 def _ratio(part: float | None, whole: float | None, times: float = 1.0) -> float | None:

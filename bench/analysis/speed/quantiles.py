@@ -90,11 +90,11 @@ def _hits(rows: DataFrame, wanted: Grid) -> DataFrame:
     0 and nothing lies below. With q in whole units of SCALE both bounds may be rounded down.
     """
     below = F.col("upto") - F.col("size")
-    before = F.when(below == 0, 0).otherwise(_wanted_up_to(_share(below), wanted))
-    found = rows.withColumns(
-        {"first_hit": before + 1, "last_hit": _wanted_up_to(_share(F.col("upto")), wanted)}
+    wanted_below = F.when(below == 0, 0).otherwise(_wanted_up_to(_share(below), wanted))
+    hits = rows.withColumns(
+        {"first_hit": wanted_below + 1, "last_hit": _wanted_up_to(_share(F.col("upto")), wanted)}
     )
-    return found.where("first_hit <= last_hit")
+    return hits.where("first_hit <= last_hit")
 
 
 def _share(ranks: Column) -> Column:

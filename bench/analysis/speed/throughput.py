@@ -111,4 +111,4 @@ def errors(tallies: Sequence[Tally], present: Mapping[Told, int]) -> list[dict[s
             counts[row.trial, row.outcome, row.error] += row.sends
     ordered = sorted(counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1], item[0][2] or ""))
     names = ("trial", "outcome", "error", "count", "present")
-    return [dict(zip(names, (*told, count, present.get(told, 0)), strict=True)) for told, count in ordered]
+    return [dict(zip(names, (*key, count, present.get(key, 0)), strict=True)) for key, count in ordered]

@@ -26,10 +26,10 @@ def service_by_second(sends: DataFrame) -> dict[Second, dict[str, int]]:
     values = sends.where(F.col("service_ns").isNotNull() & ~F.col("sliced")).select(
         "trial", F.col("sent_second").alias("second"), F.col("service_ns").alias("value")
     )
-    found: dict[Second, dict[str, int]] = defaultdict(dict)
+    by_second: dict[Second, dict[str, int]] = defaultdict(dict)
     for row in quantiles(values, ["trial", "second"], _GRID).collect():
-        found[row.trial, row.second][_POINTS[row.quantile]] = row.value
-    return found
+        by_second[row.trial, row.second][_POINTS[row.quantile]] = row.value
+    return by_second
 
 
 def timeline(
@@ -61,8 +61,8 @@ def _counts(tallies: Iterable[Tally], live: Iterable[LiveTally]) -> dict[Second,
     counts: dict[Second, Counter[str]] = defaultdict(Counter)
     for row in tallies:
         counts[row.trial, row.second][_COUNTS[row.outcome]] += row.sends
-    for seen in live:
-        counts[seen.trial, seen.second]["received"] += seen.received
+    for tally in live:
+        counts[tally.trial, tally.second]["received"] += tally.received
     return counts
 
 

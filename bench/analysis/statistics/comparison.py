@@ -37,17 +37,24 @@ def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold:
     Of many cases some look worse, or better, by chance. One is proven so where chance makes any of them look as much
     so in 5 % of pairs of equal runs at most (joint_significance.py), or where it is worse for another of those reasons.
     """
-    one, other = _by_case(first), _by_case(second)
-    found = [_compared(key, rows, other.get(key, []), metric, threshold) for key, rows in one.items()]
-    told = [(case.system, case.case) for case in found if case.interval is not None]
-    rounds, others = _finite(*(_by_round(cases, told, metric) for cases in (one, other)))
+    first_cases, second_cases = _by_case(first), _by_case(second)
+    compared = [
+        _compared(key, rows, second_cases.get(key, []), metric, threshold)
+        for key, rows in first_cases.items()
+    ]
+    decided = [(case.system, case.case) for case in compared if case.interval is not None]
+    rounds, other_rounds = _finite(
+        *(_by_round(cases, decided, metric) for cases in (first_cases, second_cases))
+    )
     chances: dict[Change, dict[tuple[str, str], float]] = {}
-    if told:
-        for change, pair in ((Change.WORSE, (rounds, others)), (Change.BETTER, (others, rounds))):
+    if decided:
+        for change, pair in ((Change.WORSE, (rounds, other_rounds)), (Change.BETTER, (other_rounds, rounds))):
             chances[change] = dict(
-                zip(told, joint_significance.chances(*pair, threshold).tolist(), strict=True)
+                zip(decided, joint_significance.chances(*pair, threshold).tolist(), strict=True)
             )
-    return [_judged(case, chances.get(_direction(case), {}).get((case.system, case.case))) for case in found]
+    return [
+        _judged(case, chances.get(_direction(case), {}).get((case.system, case.case))) for case in compared
+    ]
 
 
 def _direction(case: Compared) -> Change:
@@ -73,8 +80,8 @@ def _finite(
     first: joint_significance.Values, second: joint_significance.Values
 ) -> tuple[joint_significance.Values, joint_significance.Values]:
     """Let what never came count as twice the longest that either run measured of its case: means take no infinity."""
-    both = np.concatenate([first, second])
-    longest = np.max(both, axis=0, where=np.isfinite(both), initial=0.0)
+    both_runs = np.concatenate([first, second])
+    longest = np.max(both_runs, axis=0, where=np.isfinite(both_runs), initial=0.0)
     return np.where(np.isposinf(first), 2 * longest, first), np.where(
         np.isposinf(second), 2 * longest, second
     )
@@ -86,12 +93,12 @@ def _judged(case: Compared, chance: float | None) -> Compared:
 
 
 def _by_case(rows: Iterable[Row]) -> dict[tuple[str, str], list[Row]]:
-    found: dict[tuple[str, str], list[Row]] = {}
+    by_case: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
-        valid = found.setdefault((row["system"], row["case"]), [])
+        valid = by_case.setdefault((row["system"], row["case"]), [])
         if row["verdict"] == "valid":
             valid.append(row)
-    return found
+    return by_case
 
 
 def _values(rows: Iterable[Row], metric: str) -> list[float]:
@@ -109,11 +116,11 @@ def _fell(first: Sequence[Row], second: Sequence[Row]) -> str:
     if first and not second:
         return "no valid trial"
     lost = [sum(row["lost"] for row in rows if _known(row.get("lost"))) for rows in (first, second)]
-    told = all(_known(row.get("lost")) for row in first)
-    if first and told and lost[1] and not lost[0]:
+    all_read = all(_known(row.get("lost")) for row in first)
+    if first and all_read and lost[1] and not lost[0]:
         return f"lost {lost[1]:,.0f}"
-    told = told and all(_known(row.get("lost")) for row in second)
-    if told and _more(
+    all_read = all_read and all(_known(row.get("lost")) for row in second)
+    if all_read and _more(
         *([row["lost"] / row["acked"] for row in rows if row.get("acked")] for rows in (first, second))
     ):
         return f"lost {lost[1]:,.0f}, and the first run {lost[0]:,.0f}: in each trial a larger share than in any there"
@@ -153,14 +160,23 @@ def _known(value: float | None) -> bool:
 def _compared(
     key: tuple[str, str], first: Sequence[Row], second: Sequence[Row], metric: str, threshold: float
 ) -> Compared:
-    one, other = _values(first, metric), _values(second, metric)
-    counts, reason = (len(one), len(other)), _fell(first, second) or _endless(first, second, metric)
-    if not one or not other:
+    first_values, second_values = _values(first, metric), _values(second, metric)
+    counts, reason = (
+        (len(first_values), len(second_values)),
+        _fell(first, second) or _endless(first, second, metric),
+    )
+    if not first_values or not second_values:
         return Compared(*key, counts, None, None, None, Change.WORSE if reason else Change.UNTOLD, reason)
-    ratio, interval = shift(one, other)
+    ratio, interval = shift(first_values, second_values)
     change = Change.WORSE if reason else _change(ratio, interval, threshold, more_is_better=metric in RATES)
     return Compared(
-        *key, counts, (statistics.median(one), statistics.median(other)), ratio, interval, change, reason
+        *key,
+        counts,
+        (statistics.median(first_values), statistics.median(second_values)),
+        ratio,
+        interval,
+        change,
+        reason,
     )
 
 
@@ -175,7 +191,7 @@ def _change(ratio: float, interval: Interval | None, threshold: float, *, more_i
 
 def shift(first: Sequence[float], second: Sequence[float]) -> tuple[float, Interval | None]:
     """Return by what factor the second values are larger, with its interval; none with too few on either side."""
-    ratios = sorted(_log_ratio(one, other) for one in first for other in second)
+    ratios = sorted(_log_ratio(first_value, second_value) for first_value in first for second_value in second)
     middle = math.exp(statistics.median(ratios))
     if min(len(first), len(second)) < ENOUGH_TRIALS:
         return middle, None
@@ -198,10 +214,10 @@ def critical(first: int, second: int) -> int:
     So many of the smallest and of the largest pairwise differences lie outside of the interval.
     """
     counts = _orders(first, second)
-    every, below = sum(counts), 0
+    total, below = sum(counts), 0
     for statistic, count in enumerate(counts):
         below += count
-        if below / every > (1 - LEVEL) / 2:
+        if below / total > (1 - LEVEL) / 2:
             return statistic - 1
     raise AssertionError("the counts add up to more than any share")
 

@@ -42,14 +42,14 @@ def _worse(rounds: Values, deals: npt.NDArray[np.bool_], threshold: float) -> Va
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = rounds / np.abs(np.nanmean(rounds, axis=0))
         (mean, error), (other_mean, other_error) = (_moments(scaled, side) for side in (~deals, deals))
-        found: Values = (other_mean - mean) / (threshold + np.sqrt(error + other_error))
-    return np.where(np.isnan(found), -np.inf, found)
+        scores: Values = (other_mean - mean) / (threshold + np.sqrt(error + other_error))
+    return np.where(np.isnan(scores), -np.inf, scores)
 
 
 def _moments(rounds: Values, side: npt.NDArray[np.bool_]) -> tuple[Values, Values]:
     """Return by deal and case the mean and its variance over one side's rounds; nan below two values."""
-    known, values, of = ~np.isnan(rounds), np.nan_to_num(rounds), side.astype(float)
-    count = of @ known
+    present, values, of = ~np.isnan(rounds), np.nan_to_num(rounds), side.astype(float)
+    count = of @ present
     mean = of @ values / count
     variance = np.maximum(of @ values**2 / count - mean**2, 0) / (count - 1)
     return np.where(count > 1, mean, np.nan), variance
@@ -58,12 +58,12 @@ def _moments(rounds: Values, side: npt.NDArray[np.bool_]) -> tuple[Values, Value
 @cache
 def _deals(first: int, second: int) -> npt.NDArray[np.bool_]:
     """Give which rounds each deal puts on the second side; the first row is how they were."""
-    every = first + second
-    if comb(every, first) > _MOST_DEALS:
-        own = np.arange(every) >= first
+    total = first + second
+    if comb(total, first) > _MOST_DEALS:
+        actual = np.arange(total) >= first
         draw = np.random.default_rng(_SEED)
-        return np.vstack([own, draw.permuted(np.tile(own, (_MOST_DEALS - 1, 1)), axis=1)])
-    places = np.fromiter(chain.from_iterable(combinations(range(every), first)), dtype=int)
-    deals = np.ones((comb(every, first), every), dtype=bool)
+        return np.vstack([actual, draw.permuted(np.tile(actual, (_MOST_DEALS - 1, 1)), axis=1)])
+    places = np.fromiter(chain.from_iterable(combinations(range(total), first)), dtype=int)
+    deals = np.ones((comb(total, first), total), dtype=bool)
     np.put_along_axis(deals, places.reshape(len(deals), first), values=False, axis=1)
     return deals

@@ -42,10 +42,10 @@ def service_by_part(sends: DataFrame) -> dict[int, dict[int, float]]:
         .agg(F.avg("service_ns").alias("mean"))
         .collect()
     )
-    found: dict[int, dict[int, float]] = {}
+    by_part: dict[int, dict[int, float]] = {}
     for row in rows:
-        found.setdefault(row.trial, {})[row.window_part] = row.mean
-    return found
+        by_part.setdefault(row.trial, {})[row.window_part] = row.mean
+    return by_part
 
 
 def drift(parts: Mapping[int, float]) -> float | None:
@@ -78,11 +78,11 @@ def outlying(values: Sequence[float | None], apart: float = APART) -> list[bool]
     Far is 3.5 scaled median absolute deviations of the logarithms (B. Iglewicz, D. Hoaglin, "How to Detect and
     Handle Outliers", 1993), and `apart` at least, a share of the median.
     """
-    known = [math.log(value) for value in values if value is not None and value > 0]
-    if len(known) < ENOUGH_TRIALS:
+    logarithms = [math.log(value) for value in values if value is not None and value > 0]
+    if len(logarithms) < ENOUGH_TRIALS:
         return [False] * len(values)
-    middle = statistics.median(known)
-    scale = _TO_SIGMA * statistics.median(abs(value - middle) for value in known)
+    middle = statistics.median(logarithms)
+    scale = _TO_SIGMA * statistics.median(abs(value - middle) for value in logarithms)
     far = max(_DEVIATIONS * scale, math.log1p(apart))
     return [value is not None and value > 0 and abs(math.log(value) - middle) > far for value in values]
 
@@ -93,9 +93,9 @@ def flag(
     """Write `drift` and `flags` into the rows of `trials`; where something was broken neither says anything."""
     steady = [row for row in rows if row["verdict"] == "valid" and row["trial"] not in broken]
     for row in steady:
-        seen = parts.get(row["trial"], {})
-        row["drift"] = drift(seen)
-        row["flags"] = TREND if trending(seen) else None
+        trial_parts = parts.get(row["trial"], {})
+        row["drift"] = drift(trial_parts)
+        row["flags"] = TREND if trending(trial_parts) else None
     for case in dict.fromkeys(row["case"] for row in steady):
         members = [row for row in steady if row["case"] == case]
         for row, far in zip(members, outlying([row.get("service_mean_ns") for row in members]), strict=True):
@@ -137,10 +137,10 @@ def _against_median(rows: Sequence[Mapping[str, Any]]) -> dict[int, list[float]]
     cases: dict[str, dict[int, float]] = {}
     for row in rows:
         cases.setdefault(row["case"], {})[row["round"]] = row["service_mean_ns"]
-    found: dict[int, list[float]] = {}
+    by_round: dict[int, list[float]] = {}
     for means in cases.values():
         if len(means) >= ENOUGH_TRIALS:
             middle = statistics.median(means.values())
             for number, mean in means.items():
-                found.setdefault(number, []).append(mean / middle)
-    return found
+                by_round.setdefault(number, []).append(mean / middle)
+    return by_round

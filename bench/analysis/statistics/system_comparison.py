@@ -46,21 +46,31 @@ def sides(  # noqa: PLR0913, PLR0917 - what was measured, and what is known of e
     """
     if len(swept) != 2:
         return None
-    (first, settings), (second, theirs) = swept.items()
-    matched = set(settings) != set(theirs)
+    (first, settings), (second, second_settings) = swept.items()
+    matched = set(settings) != set(second_settings)
     figures = _Figures(trials, clusters, slices)
     if matched:
         points = list(_matched(trials, swept, promises, copies, figures))
-        settings = [name for name in settings if name in theirs] + [_chosen(name) for name in swept]
+        settings = [name for name in settings if name in second_settings] + [_chosen(name) for name in swept]
     else:
-        ones, others = (_points(trials, system, settings) for system in (first, second))
+        first_points, second_points = (_points(trials, system, settings) for system in (first, second))
         points = [
-            _point(dict(zip(settings, point, strict=True)), (ones[point], others[point]), promises, figures)
-            for point in ones
-            if point in others
+            _point(
+                dict(zip(settings, point, strict=True)),
+                (first_points[point], second_points[point]),
+                promises,
+                figures,
+            )
+            for point in first_points
+            if point in second_points
         ]
-    told = {"systems": [first, second], "settings": list(settings), "matched": matched, "points": points}
-    return told if points else None
+    comparison = {
+        "systems": [first, second],
+        "settings": list(settings),
+        "matched": matched,
+        "points": points,
+    }
+    return comparison if points else None
 
 
 def _point(
@@ -126,38 +136,39 @@ def _matched(
     figures: _Figures,
 ) -> Iterator[dict[str, Any]]:
     """Give a point for each value of what both sweep and each promise that both have there."""
-    settings, theirs = swept.values()
-    shared = [name for name in settings if name in theirs]
-    ones, others = (_points(trials, system, shared) for system in swept)
-    for point in ones:
-        here = [
+    settings, second_settings = swept.values()
+    shared = [name for name in settings if name in second_settings]
+    first_points, second_points = (_points(trials, system, shared) for system in swept)
+    for point in first_points:
+        cases_here = [
             list(_points(rows.get(point, ()), system, ["case"]).values())
-            for system, rows in zip(swept, (ones, others), strict=True)
+            for system, rows in zip(swept, (first_points, second_points), strict=True)
         ]
-        for promise in _distinct(promises.get(rows[0]["case"]) for rows in here[0]):
-            alike = [_promising(cases, promise, promises) for cases in here]
-            if all(alike):
+        for promise in _distinct(promises.get(rows[0]["case"]) for rows in cases_here[0]):
+            promising = [_promising(cases, promise, promises) for cases in cases_here]
+            if all(promising):
                 first_case, second_case = (
-                    min(candidates, key=lambda rows: copies.get(rows[0]["case"], 0)) for candidates in alike
+                    min(candidates, key=lambda rows: copies.get(rows[0]["case"], 0))
+                    for candidates in promising
                 )
-                chosen = {
+                chosen_keys = {
                     _chosen(system): " ".join(
                         f"{name}={rows[0][name]}" for name in names if name not in shared
                     )
                     for (system, names), rows in zip(swept.items(), (first_case, second_case), strict=True)
                 }
-                values = dict(zip(shared, point, strict=True)) | chosen
+                values = dict(zip(shared, point, strict=True)) | chosen_keys
                 made = _point(values, (first_case, second_case), promises, figures)
-                yield {**made, "chosen": list(chosen)}
+                yield {**made, "chosen": list(chosen_keys)}
 
 
 def _distinct(promises: Iterable[Guarantee | None]) -> list[Guarantee]:
     """Return each promise that is known once."""
-    found: list[Guarantee] = []
+    distinct: list[Guarantee] = []
     for promise in promises:
-        if promise and not any(promise.same(known) for known in found):
-            found.append(promise)
-    return found
+        if promise and not any(promise.same(earlier) for earlier in distinct):
+            distinct.append(promise)
+    return distinct
 
 
 def _chosen(system: str) -> str:
@@ -168,21 +179,23 @@ def _promising(
     cases: Iterable[Rows], promise: Guarantee, promises: Mapping[str, Guarantee | None]
 ) -> list[Rows]:
     """Give the trials of each case that promises the same and has a throughput, in rounds enough where any has."""
-    those = [
+    candidates = [
         rows
         for rows in cases
-        if (other := promises.get(rows[0]["case"])) and promise.same(other) and by_round(rows, _RATE)
+        if (case_promise := promises.get(rows[0]["case"]))
+        and promise.same(case_promise)
+        and by_round(rows, _RATE)
     ]
-    enough = [rows for rows in those if len(by_round(rows, _RATE)) >= ENOUGH_TRIALS]
-    return enough or those
+    enough = [rows for rows in candidates if len(by_round(rows, _RATE)) >= ENOUGH_TRIALS]
+    return enough or candidates
 
 
 def _points(trials: Iterable[Row], system: str, settings: Sequence[str]) -> dict[Point, list[Row]]:
-    found: dict[Point, list[Row]] = {}
+    rows_by_point: dict[Point, list[Row]] = {}
     for row in trials:
         if row["system"] == system and row["verdict"] == "valid":
-            found.setdefault(tuple(row[name] for name in settings), []).append(row)
-    return found
+            rows_by_point.setdefault(tuple(row[name] for name in settings), []).append(row)
+    return rows_by_point
 
 
 def _promised(promises: Sequence[Guarantee | None]) -> dict[str, Any]:
@@ -190,11 +203,11 @@ def _promised(promises: Sequence[Guarantee | None]) -> dict[str, Any]:
 
     Null where that is not known.
     """
-    one, other = promises
+    first_promise, second_promise = promises
     return {
         "survives": [promise and promise.survives for promise in promises],
-        "same": one.same(other) if one and other else None,
-        "power": bool(one and other and one.power and other.power),
+        "same": first_promise.same(second_promise) if first_promise and second_promise else None,
+        "power": bool(first_promise and second_promise and first_promise.power and second_promise.power),
         "go_on": [
             promise.spare > 0 if promise and promise.spare is not None else None for promise in promises
         ],

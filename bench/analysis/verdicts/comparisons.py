@@ -112,8 +112,10 @@ class Comparator:
             for case, rounds in values_by_case(rows, metric).items()
         }
         self._values = {side.key: rounds for side, rounds in sides.items()}
-        known = basis.clusters if basis else {}
-        groups = {side.key: _of_metric(known.get(side.case, Group(side.case)), side.metric) for side in sides}
+        clusters = basis.clusters if basis else {}
+        groups = {
+            side.key: _of_metric(clusters.get(side.case, Group(side.case)), side.metric) for side in sides
+        }
         slices = basis.slices if basis else {}
         series = {
             side.key: slices[side.metric][side.case]
@@ -142,9 +144,9 @@ def by_interval(
     rounds_for, rounds_against = form.agreement(pairs)
     interval = ratio.interval(confidence) if ratio else None
     if ratio is None or interval is None:
-        found = Comparison(what, rounds_for, rounds_against, len(pairs), UNDECIDED)
-        return found if ratio is None else _with_ratio(found, ratio.ratio, None, form)
-    found = Comparison(
+        comparison = Comparison(what, rounds_for, rounds_against, len(pairs), UNDECIDED)
+        return comparison if ratio is None else _with_ratio(comparison, ratio.ratio, None, form)
+    comparison = Comparison(
         what,
         rounds_for,
         rounds_against,
@@ -153,16 +155,16 @@ def by_interval(
         chance=ratio.chance(form.limit(ratio.ratio)),
         rounds_needed=ratio.rounds_for(form.reach(ratio.ratio), confidence),
     )
-    return _with_ratio(found, ratio.ratio, interval, form)
+    return _with_ratio(comparison, ratio.ratio, interval, form)
 
 
 def by_signs(what: str, form: Form, pairs: Pairs, chance: float = CHANCE) -> Comparison:
     """Decide by a sign test over rounds, which errs with a probability of `chance` at most."""
     rounds_for, rounds_against = form.agreement(pairs)
     verdict = _signs(rounds_for, rounds_against, len(pairs), chance)
-    found = Comparison(what, rounds_for, rounds_against, len(pairs), verdict)
+    comparison = Comparison(what, rounds_for, rounds_against, len(pairs), verdict)
     ratio = paired_ratio(pairs)
-    return _with_ratio(found, ratio.median, ratio.interval, form) if ratio else found
+    return _with_ratio(comparison, ratio.median, ratio.interval, form) if ratio else comparison
 
 
 def _with_ratio(comparison: Comparison, ratio: float, interval: Interval | None, form: Form) -> Comparison:

@@ -43,13 +43,13 @@ def meant(expectation: Row, trials: Iterable[TrialRecord], found: Found) -> list
     """
     rows = []
     for trial, row in zip(trials, found.trials, strict=True):
-        known = {
+        columns = {
             name: value for name, value in row.items() if value is not None or name not in trial.case.chosen
         }
         rows.append(
             {
                 **trial.case.chosen,
-                **known,
+                **columns,
                 **_beside(expectation, trial, row, found),
             }
         )
@@ -78,8 +78,8 @@ def never_run(folder: RunFolder) -> list[dict[str, Any]]:
 def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> dict[str, Any]:
     metric = expectation["metric"]
     if metric == ERRORS:
-        mine = [row for row in found.errors if row["trial"] == trial.trial]
-        return {ERRORS: sum(row["count"] for row in mine if row["error"] == expectation["error"])}
+        trial_rows = [row for row in found.errors if row["trial"] == trial.trial]
+        return {ERRORS: sum(row["count"] for row in trial_rows if row["error"] == expectation["error"])}
     if metric == STEP_NS:
         worst = math.inf if expectation.get("at_most") is not None else None
         took = _between(trial.faults, expectation["since"], expectation["until"], worst)
@@ -93,12 +93,12 @@ def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> di
         of_all = min if expectation.get("at_least") is not None else max
         return {metric: of_all(values) if values and None not in values else None}
     if expectation.get("fault") is not None:
-        mine = [row for row in found.faults if row["trial"] == trial.trial]
-        those = [row for row in mine if _is(row["fault"], expectation["fault"])]
-        values = [_never_back(expectation, trial, row) or row.get(metric) for row in those]
-        known = [value for value in values if value is not None]
-        whole = len(known) == len(values) and not _cut_short(expectation, those)
-        return {metric: max(known) if known and whole else None}
+        trial_rows = [row for row in found.faults if row["trial"] == trial.trial]
+        fault_rows = [row for row in trial_rows if _is(row["fault"], expectation["fault"])]
+        values = [_never_back(expectation, trial, row) or row.get(metric) for row in fault_rows]
+        known_values = [value for value in values if value is not None]
+        complete = len(known_values) == len(values) and not _cut_short(expectation, fault_rows)
+        return {metric: max(known_values) if known_values and complete else None}
     return {metric: None} if _cut_short(expectation, [told]) else {}
 
 
@@ -116,11 +116,11 @@ def _cut_short(expectation: Row, rows: Iterable[Row]) -> bool:
     The load ended, or the next fault was asked for: how long the time would have become nobody knows.
     """
     metric, bound = expectation["metric"], _bound(expectation)
-    told = [row for row in rows if row.get(metric) is not None]
-    if bound is None or metric not in _ENDED or not told:
+    with_value = [row for row in rows if row.get(metric) is not None]
+    if bound is None or metric not in _ENDED or not with_value:
         return False
-    cut = any(row.get(_ENDED[metric]) in {NO_END, NEXT} for row in told)
-    return cut and max(row[metric] for row in told) < bound
+    cut = any(row.get(_ENDED[metric]) in {NO_END, NEXT} for row in with_value)
+    return cut and max(row[metric] for row in with_value) < bound
 
 
 def _bound(expectation: Row) -> float | None:
@@ -177,7 +177,7 @@ def _never_back(expectation: Row, trial: TrialRecord, fault: Row) -> float | Non
     }
     if not never.get(expectation["metric"], False):
         return None
-    asked = [step["asked_ns"] for step in trial.faults if step["name"] == fault["fault"]]
-    seen_ns = trial.window.end_ns - asked[0] if trial.window and asked else 0
+    asked_ns = [step["asked_ns"] for step in trial.faults if step["name"] == fault["fault"]]
+    seen_ns = trial.window.end_ns - asked_ns[0] if trial.window and asked_ns else 0
     bound = _bound(expectation)
     return math.inf if bound is not None and seen_ns >= bound else None

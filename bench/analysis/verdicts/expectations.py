@@ -121,9 +121,9 @@ def _without(rows: Sequence[Row]) -> str:
 
 def _meant(row: Row, side: Row) -> bool:
     """Whether a trial is of the system and the settings (`where`) that an expectation or one of its sides names."""
-    where: Mapping[str, Any] = side.get("where") or {}
+    conditions: Mapping[str, Any] = side.get("where") or {}
     return row["system"] == side["system"] and all(
-        row.get(name) in texts(values) for name, values in where.items()
+        row.get(name) in texts(values) for name, values in conditions.items()
     )
 
 
@@ -196,13 +196,17 @@ class Claim:
     ) -> Iterator[Comparison]:
         """Compare values of one setting, in each group of trials whose other settings are equal."""
         ((setting, values),) = along.items()
-        others = [name for name in self._settings if name != setting]
+        other_settings = [name for name in self._settings if name != setting]
         comparator = self._comparator(self._metric)
-        for group, members in _grouped(rows, lambda row: tuple(row.get(name) for name in others)).items():
+        for group, members in _grouped(
+            rows, lambda row: tuple(row.get(name) for name in other_settings)
+        ).items():
             cases = {row[setting]: row["case"] for row in members if row.get(setting) is not None}
             present = [text(value) for value in values if text(value) in cases]
             fixed = " ".join(
-                f"{name}={value}" for name, value in zip(others, group, strict=True) if value is not None
+                f"{name}={value}"
+                for name, value in zip(other_settings, group, strict=True)
+                if value is not None
             )
             for left, right in rule.pair(present):
                 claim = f"{setting}={left} {rule.claim.format(f'{setting}={right}')}"
@@ -246,12 +250,12 @@ def _bounded(rows: Sequence[Row], metric: str, bound: float, sign: str, about: s
     """Hold every valid trial of each case against a bound."""
     for case, members in _grouped(rows, lambda row: row["case"]).items():
         values = [timed(row, metric) for row in members if _counts(row)]
-        known = [value for value in values if value is not None]
-        within = sum((value <= bound) if sign == "<=" else (value >= bound) for value in known)
-        beyond = len(known) - within
+        known_values = [value for value in values if value is not None]
+        within = sum((value <= bound) if sign == "<=" else (value >= bound) for value in known_values)
+        beyond = len(known_values) - within
         verdict = NOT if beyond else HELD if values and within == len(values) else UNDECIDED
-        what = f"{case}: {about}{metric} {sign} {_bound(metric, bound)}"
-        yield Comparison(what, within, beyond, len(values), verdict, values=tuple(values))
+        claim = f"{case}: {about}{metric} {sign} {_bound(metric, bound)}"
+        yield Comparison(claim, within, beyond, len(values), verdict, values=tuple(values))
 
 
 def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterator[Comparison]:
@@ -259,14 +263,14 @@ def _once(rows: Sequence[Row], metric: str, bound: float, about: str) -> Iterato
     if not rows:
         return
     values = [timed(row, metric) for row in rows if _counts(row)]
-    known = [value for value in values if value is not None]
-    reached = sum(value >= bound for value in known)
-    never = len(known) == len(values) >= _TO_DENY
+    known_values = [value for value in values if value is not None]
+    reached = sum(value >= bound for value in known_values)
+    never = len(known_values) == len(values) >= _TO_DENY
     cases = _cases(rows)
-    where = cases[0] if len(cases) == 1 else f"{len(cases)} cases"
-    what = f"{where}: {about}{metric} >= {_bound(metric, bound)} in one trial or more"
+    cases_text = cases[0] if len(cases) == 1 else f"{len(cases)} cases"
+    claim = f"{cases_text}: {about}{metric} >= {_bound(metric, bound)} in one trial or more"
     verdict = HELD if reached else NOT if never else UNDECIDED
-    yield Comparison(what, reached, len(known) - reached, len(values), verdict, values=tuple(values))
+    yield Comparison(claim, reached, len(known_values) - reached, len(values), verdict, values=tuple(values))
 
 
 def _bound(metric: str, bound: float) -> str:
@@ -293,13 +297,13 @@ def _summary(verdict: str, comparisons: Sequence[Comparison], claim: Claim) -> s
     }
     if verdict == HELD:
         return f"held in {counts[HELD]} of {total} over {over}"
-    others = ", ".join(
+    other_counts = ", ".join(
         f"{word} in {counts[word]}"
         for word in (HELD, NO_DIFFERENCE, UNDECIDED)
         if word != verdict and (counts[word] or word != NO_DIFFERENCE)
     )
     if verdict == NOT:
-        return f"did not hold in {counts[NOT]} of {total} over {over} ({others})"
+        return f"did not hold in {counts[NOT]} of {total} over {over} ({other_counts})"
     if verdict == NO_DIFFERENCE:
         effect = f"{100 * claim.smallest_effect:g} %"
         beside = f" (held in {counts[HELD]})" if counts[HELD] else ""

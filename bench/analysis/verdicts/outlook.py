@@ -52,8 +52,8 @@ def outlook(
     missing = [_missing(expectation) for expectation in undecided]
     if precision is not None and ratios:
         missing.append(_missing_for(half_width, precision, rounds))
-    known = [count for count in missing if count is not None]
-    more_rounds = max(known, default=0) if len(known) == len(missing) else None
+    counts = [count for count in missing if count is not None]
+    more_rounds = max(counts, default=0) if len(counts) == len(missing) else None
     return Outlook(
         decided=len(judged) - len(undecided),
         undecided=tuple((expectation["id"], expectation["summary"]) for expectation in undecided),
@@ -74,10 +74,12 @@ def _half_width(ratios: Sequence[Row]) -> float | None:
 
 def _missing(expectation: Row) -> int | None:
     """Return how many rounds an undecided expectation lacks; None where one of its comparisons allows no estimate."""
-    undecided = [one for one in expectation["comparisons"] if one["verdict"] == UNDECIDED]
-    if not expectation["comparisons"] or any(one["rounds_needed"] is None for one in undecided):
+    undecided = [
+        comparison for comparison in expectation["comparisons"] if comparison["verdict"] == UNDECIDED
+    ]
+    if not expectation["comparisons"] or any(comparison["rounds_needed"] is None for comparison in undecided):
         return None
-    missing: list[int] = [one["rounds_needed"] - one["rounds"] for one in undecided]
+    missing: list[int] = [comparison["rounds_needed"] - comparison["rounds"] for comparison in undecided]
     return max(*missing, 1) if missing else 1
 
 
@@ -100,6 +102,6 @@ def seconds_per_round(trials: Iterable[TrialRecord]) -> float | None:
             start_ns, end_ns = spans.get(trial.round, (trial.window.start_ns, trial.window.end_ns))
             spans[trial.round] = min(start_ns, trial.window.start_ns), max(end_ns, trial.window.end_ns)
     starts = [spans[number][0] for number in sorted(spans)]
-    lengths = [after - before for before, after in pairwise(starts) if after > before]
+    lengths = [next_start - start for start, next_start in pairwise(starts) if next_start > start]
     lengths = lengths or [end_ns - start_ns for start_ns, end_ns in spans.values()]
     return statistics.median(lengths) / NANOS if lengths else None

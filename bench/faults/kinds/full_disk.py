@@ -39,11 +39,13 @@ class FullDisk(Fault):
             return freed
 
         def proof() -> str | Unproven:
-            seen = {node.name: look(node) for node in nodes}
-            roomy = [name for name, still_full in seen.items() if still_full is None]
+            evidence = {node.name: look(node) for node in nodes}
+            roomy = [name for name, still_full in evidence.items() if still_full is None]
             if roomy:
                 return Unproven(f"There was room again on the disk of {', '.join(roomy)}.")
-            return " ".join(filter(None, seen.values()))
+            return " ".join(filter(None, evidence.values()))
 
-        seen = strike_each(nodes, place.backend.fill_disk, place.backend.free_disk)
-        return Effect(" ".join(seen.values()), lambda those: " ".join(heal_each(those, free).values()), proof)
+        evidence = strike_each(nodes, place.backend.fill_disk, place.backend.free_disk)
+        return Effect(
+            " ".join(evidence.values()), lambda those: " ".join(heal_each(those, free).values()), proof
+        )

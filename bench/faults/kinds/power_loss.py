@@ -33,5 +33,5 @@ class PowerLoss(Fault):
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        seen = place.backend.cut_power(nodes)
-        return Effect(seen, lambda those: str(place.backend.restore_power(those)))
+        evidence = place.backend.cut_power(nodes)
+        return Effect(evidence, lambda those: str(place.backend.restore_power(those)))

@@ -37,7 +37,7 @@ class SlowDisk(Fault):
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        before = {node.name: place.backend.held_fsyncs(node)[0] for node in nodes}
+        held_before = {node.name: place.backend.held_fsyncs(node)[0] for node in nodes}
         strike_each(
             nodes,
             lambda node: place.backend.hold_fsyncs(node, self.fsync),
@@ -48,15 +48,17 @@ class SlowDisk(Fault):
             return str(place.backend.release_fsyncs(those))
 
         def proof() -> str | Unproven:
-            held = {node.name: place.backend.held_fsyncs(node, before[node.name]) for node in nodes}
+            held = {node.name: place.backend.held_fsyncs(node, held_before[node.name]) for node in nodes}
             by_node = ", ".join(
                 f"{name} {count:,} (median {median / 1e6:.1f} ms)" for name, (count, median) in held.items()
             )
-            said = f"{sum(count for count, _ in held.values()):,} were held: {by_node}."
+            sentence = f"{sum(count for count, _ in held.values()):,} were held: {by_node}."
             shown = all(count and median >= self._least_ns for count, median in held.values())
-            return said if shown else Unproven(said)
+            return sentence if shown else Unproven(sentence)
 
-        return Effect(f"Each fsync of {', '.join(before)} is held for {self.fsync * 1000:g} ms.", heal, proof)
+        return Effect(
+            f"Each fsync of {', '.join(held_before)} is held for {self.fsync * 1000:g} ms.", heal, proof
+        )
 
     @property
     def _least_ns(self) -> float:

@@ -68,8 +68,8 @@ class SlowNetwork(Fault):
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        others = listed(self.others or []) or [*(node.name for node in place.nodes), CLIENT]
-        peers = Peers.of(place, nodes, others, as_group=False)
+        peers_ = listed(self.others or []) or [*(node.name for node in place.nodes), CLIENT]
+        peers = Peers.of(place, nodes, peers_, as_group=False)
         link = Link(self.delay or 0.0, self.jitter or 0.0, (self.mbit_per_s or 0.0) * 1e6 / 8)
         delayed: dict[str, DelayedNode] = {}
         held: dict[str, dict[str, Held]] = {}
@@ -93,9 +93,9 @@ class SlowNetwork(Fault):
             idle = _never_full(link, held)
             used = {name: directions for name, directions in held.items() if name not in idle}
             doubts = {name: _doubt(link, directions) for name, directions in used.items()}
-            said = " ".join(f"{name}: {doubt}." for name, doubt in doubts.items() if doubt)
+            sentences = " ".join(f"{name}: {doubt}." for name, doubt in doubts.items() if doubt)
             spare = f" Never full for long enough to show it: {', '.join(idle)}." if idle else ""
-            return Unproven(said) if said else f"{_told(link, used)}{spare}"
+            return Unproven(sentences) if sentences else f"{_told(link, used)}{spare}"
 
         strike_each(nodes, slow, end)
 
@@ -103,12 +103,12 @@ class SlowNetwork(Fault):
         return Effect(f"Packets between {between} are held: {self._words()}.", heal, proof)
 
     def _words(self) -> str:
-        said = [
+        parts = [
             f"{self.delay * 1000:g} ms one way" if self.delay else "",
             f"give or take {self.jitter * 1000:g} ms" if self.jitter else "",
             f"at most {self.mbit_per_s:g} Mbit/s" if self.mbit_per_s else "",
         ]
-        return ", ".join(filter(None, said))
+        return ", ".join(filter(None, parts))
 
 
 def _never_full(link: Link, held: Mapping[str, Mapping[str, Held]]) -> list[str]:
@@ -126,9 +126,9 @@ def _doubt(link: Link, held: Mapping[str, Held]) -> str | None:
 
 def _why_no_delay(link: Link, held: Mapping[str, Held]) -> str | None:
     enough = _ENOUGH_WITH_JITTER if link.jitter_s else 1
-    medians = [one.delayed_p50_ns / NANOS for one in held.values() if one.packets >= enough]
+    medians = [direction.delayed_p50_ns / NANOS for direction in held.values() if direction.packets >= enough]
     if not medians:
-        packets = max((one.packets for one in held.values()), default=0)
+        packets = max((direction.packets for direction in held.values()), default=0)
         return f"no more than {packets} packets were held in one direction, too few to show it"
     least_s = _LEAST_OF_DELAY * (link.delay_s - link.jitter_s / 2)
     most_s = _MOST_OF_DELAY * (link.delay_s + link.jitter_s) + _LATE_S
@@ -152,7 +152,11 @@ def _why_no_rate(link: Link, held: Mapping[str, Held]) -> str | None:
 
 def _rates(link: Link, held: Mapping[str, Held]) -> list[float]:
     """Return what passed a second in each direction in which packets waited for each other for long enough."""
-    return [_bytes_per_s(one) for one in held.values() if one.busy_bytes >= _ENOUGH_S * link.bytes_per_s]
+    return [
+        _bytes_per_s(direction)
+        for direction in held.values()
+        if direction.busy_bytes >= _ENOUGH_S * link.bytes_per_s
+    ]
 
 
 def _bytes_per_s(held: Held) -> float:

@@ -52,9 +52,9 @@ class UnstableNetwork(Fault):
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        others = listed(self.others or []) or [*(node.name for node in place.nodes), CLIENT]
+        peers_ = listed(self.others or []) or [*(node.name for node in place.nodes), CLIENT]
         share = self.loss or self.duplicate or 1.0
-        peers = Peers.of(place, nodes, others, as_group=False)
+        peers = Peers.of(place, nodes, peers_, as_group=False)
         cutter = Cutter.between(place, nodes, peers, share=share, double=self.duplicate is not None)
         if self.down is None or self.up is None:
             cutter.begin()
@@ -62,5 +62,5 @@ class UnstableNetwork(Fault):
             return cutter.effect(f"Rules are in force that {verb} {share:.1%} of the packets between")
         flapping = Flapping(cutter, self.down, self.up)
         flapping.begin()
-        seen = f"In turns all packets are dropped for {self.down:g} s and none for {self.up:g} s between"
-        return cutter.effect(seen, flapping.end)
+        evidence = f"In turns all packets are dropped for {self.down:g} s and none for {self.up:g} s between"
+        return cutter.effect(evidence, flapping.end)
