@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
 from typing import Any, Self, TypeVar, cast
 
 import nats
@@ -22,6 +22,7 @@ CONNECT_S = 30.0
 CALL_S = 30.0
 _RECONNECT_S = 0.1
 """The client's own default is 2 s, which would stand in every gap after a server's death."""
+_CANCEL_AGAIN_S = 0.1
 RECONNECT = "reconnect_time_wait"
 Result = TypeVar("Result")
 
@@ -46,10 +47,7 @@ class EventLoop:
         try:
             asyncio.set_event_loop(self.loop)
             self.loop.run_forever()
-            left = asyncio.all_tasks(self.loop)
-            for task in left:
-                task.cancel()
-            self.loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+            self.loop.run_until_complete(stopped(asyncio.all_tasks(self.loop)))
             self.loop.close()
         finally:
             self._running.release()
@@ -72,6 +70,15 @@ class EventLoop:
         self.loop.call_soon_threadsafe(self.loop.stop)
         with self._running:
             pass
+
+
+async def stopped(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Cancel tasks until all have ended: one cancel is lost where it meets the end of what a task waited for."""
+    pending = set(tasks)
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=_CANCEL_AGAIN_S)
 
 
 async def connect(endpoint: str, reconnect_s: float = _RECONNECT_S) -> Client:

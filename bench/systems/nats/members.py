@@ -17,7 +17,7 @@ from bench.model import Topic
 from bench.systems.membership import group_id
 from bench.systems.native_queue import Empty, SimpleQueue, first_of
 from bench.systems.nats.client import sequence
-from bench.systems.nats.connection import CALL_S, EventLoop, connected
+from bench.systems.nats.connection import CALL_S, EventLoop, connected, stopped
 from bench.systems.nats.group_types import ONE_AT_A_TIME
 from bench.systems.nats.streams import names
 from bench.systems.protocols import NOT_GIVEN, Received
@@ -39,6 +39,7 @@ class GroupMember:
         self._group = group.replace(".", "-")
         self._fetched: SimpleQueue[tuple[int, int, Msg]] = SimpleQueue()
         self._returned: list[Msg] = []
+        self._fetches: list[asyncio.Task[None]] = []
         self._loop = EventLoop()
         try:
             self._connection = connected(self._loop, endpoint, f"Joining the group {group}")
@@ -62,7 +63,7 @@ class GroupMember:
             found = await self._jetstream.pull_subscribe(
                 name, durable=self._group, stream=name, config=config
             )
-            asyncio.get_running_loop().create_task(self._fetch(partition, found))
+            self._fetches.append(asyncio.create_task(self._fetch(partition, found)))
 
     async def _fetch(self, partition: int, subscription: JetStreamContext.PullSubscription) -> None:
         """Ask for messages for ever; what the client mends by itself is asked for again."""
@@ -105,6 +106,7 @@ class GroupMember:
     def close(self) -> None:
         """See protocols.Consumer."""
         try:
+            self._loop.call(stopped(self._fetches))
             self._acknowledge()
             left = [self._fetched.get_nowait() for _ in range(self._fetched.qsize())]
             with suppress(nats.errors.Error, TimeoutError):
