@@ -58,7 +58,7 @@ def test_a_configuration_has_the_settings_in_their_block_and_routes_to_the_other
     outside, _, rest = written.partition("jetstream {")
     inside, _, after = rest.partition("}")
     assert "max_payload: 8MB" in outside
-    assert "sync_interval: always" in inside
+    assert 'sync_interval: "always"' in inside
     assert f'store_dir: "{tmp_path}/server-1/data"' in inside
     assert f'"nats-route://{second.address}:6222"' in after
     assert first.address not in after.partition("routes")[2]
@@ -101,6 +101,8 @@ def test_a_majority_of_the_replicas_has_what_is_acknowledged(
         ("sync", "always", "always"),
         ("size", "8MB", str(8 * 2**20)),
         ("size", 4096, "4096"),
+        ("size", "3k", "3000"),
+        ("size", "2gib", str(2 * 2**30)),
         ("int", 3, "3"),
         ("duration", "soon", None),
         ("size", "much", None),

@@ -8,7 +8,7 @@ from string import Template
 from bench import durable
 from bench.model import Cluster, Node, Settings, text
 from bench.systems.nats.nodes import FOLDER, SERVER, configuration_file, data_folder, route
-from bench.systems.nats.settings import JETSTREAM
+from bench.systems.nats.settings import DURATIONS, JETSTREAM, server_properties
 
 
 def prepare(cluster: Cluster, nodes: Sequence[Node]) -> None:
@@ -38,4 +38,9 @@ def _filled(file: str, **values: str) -> str:
 
 
 def _lines(settings: Settings, indent: str = "") -> str:
-    return "\n".join(f"{indent}{name}: {text(value)}" for name, value in settings.items())
+    return "\n".join(f"{indent}{name}: {_value(name, text(value))}" for name, value in settings.items())
+
+
+def _value(name: str, value: str) -> str:
+    """Return a setting's value; a duration stands in quotes, without which 2m is two million (seconds)."""
+    return f'"{value}"' if server_properties().get(name) in DURATIONS else value

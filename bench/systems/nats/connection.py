@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Coroutine
+from selectors import BaseSelector
 from typing import Any, Self, TypeVar, cast
 
 import nats
@@ -17,6 +18,7 @@ _start_new_thread = cast(
     "Callable[[Callable[[], None], tuple[()]], int]", get_original("_thread", "start_new_thread")
 )
 _new_lock = cast("Callable[[], Any]", get_original("_thread", "allocate_lock"))
+_EpollSelector = cast("Callable[[], BaseSelector]", get_original("selectors", "EpollSelector"))
 
 CONNECT_S = 30.0
 CALL_S = 30.0
@@ -32,7 +34,7 @@ class EventLoop:
 
     def __init__(self) -> None:
         """Start it."""
-        self.loop = asyncio.new_event_loop()
+        self.loop = asyncio.SelectorEventLoop(_EpollSelector())
         self._running = _new_lock()
         self._running.acquire()
         _start_new_thread(self._run, ())
@@ -101,5 +103,7 @@ def connected(loop: EventLoop, endpoint: str, doing: str, reconnect_s: float = _
     """Return a connection. Raises LoadError where no server answers within 30 s."""
     try:
         return loop.call(asyncio.wait_for(connect(endpoint, reconnect_s), CONNECT_S), CONNECT_S + 1)
-    except (OSError, TimeoutError, nats.errors.Error) as error:
+    except TimeoutError as error:
+        raise LoadError(f"{doing}: no server answered within {CONNECT_S:g} s.") from error
+    except (OSError, nats.errors.Error) as error:
         raise LoadError(f"{doing}: {type(error).__name__}: {error}") from error

@@ -26,10 +26,10 @@ _PRODUCER = frozenset({TIMEOUT, RECONNECT})
 _MOST_REPLICAS = 5
 _PAYLOAD_BYTES = 2**20
 
+DURATIONS = frozenset({"duration", "sync"})
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|ms|s|m|h)")
 _NS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
-_SIZE = re.compile(r"(\d+)(k|kb|kib|m|mb|mib|g|gb|gib|b|)", re.IGNORECASE)
-_BYTES = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+_SIZE = re.compile(r"(\d+)(?:([kmg])(i?b)?)?", re.IGNORECASE)
 _SHAPES = {
     "duration": "a duration such as 2m or 10s",
     "size": "a size such as 64MB",
@@ -48,13 +48,19 @@ def canonical(kind: str, value: Scalar) -> str | None:
     said = text(value)
     if kind == "sync" and said == promise.ALWAYS:
         return said
-    if kind in {"duration", "sync"}:
+    if kind in DURATIONS:
         found = _DURATION.fullmatch(said)
         return str(round(float(found[1]) * _NS[found[2]])) if found else None
     if kind == "size":
         size = _SIZE.fullmatch(said)
-        return str(int(size[1]) * _BYTES[size[2].lower()[:1]]) if size else None
+        return str(_bytes(size)) if size else None
     return said if said.isdecimal() else None
+
+
+def _bytes(size: re.Match[str]) -> int:
+    """Return a size as a server reads it: 1k is 1,000 bytes, and 1kb is 1,024."""
+    power = " kmg".index((size[2] or " ").lower())
+    return int(size[1]) * int((1024 if size[3] else 1000) ** power)
 
 
 def owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
