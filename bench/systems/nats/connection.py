@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import asyncio.trsock
+import functools
+import importlib.util
+import socket
+import sys
 from collections.abc import Callable, Collection, Coroutine
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
 from selectors import BaseSelector
 from typing import Any, Self, TypeVar, cast
 
@@ -29,11 +36,27 @@ RECONNECT = "reconnect_time_wait"
 Result = TypeVar("Result")
 
 
+@functools.cache
+def _use_native_sockets() -> None:
+    """Give asyncio a copy of `socket` that gevent has not changed.
+
+    gevent's sockets belong to the event loop of the thread that made them, and close only when it runs: in a
+    thread of asyncio it never does.
+    """
+    name = "socket_without_gevent"
+    spec = cast("ModuleSpec", importlib.util.spec_from_file_location(name, socket.__file__))
+    native = sys.modules[name] = importlib.util.module_from_spec(spec)
+    cast("Loader", spec.loader).exec_module(native)
+    for module in (asyncio.base_events, asyncio.selector_events, asyncio.trsock):
+        module.socket = native  # type: ignore[attr-defined]
+
+
 class EventLoop:
     """An asyncio loop that runs until `close`; a context manager."""
 
     def __init__(self) -> None:
         """Start it."""
+        _use_native_sockets()
         self.loop = asyncio.SelectorEventLoop(_EpollSelector())
         self._running = _new_lock()
         self._running.acquire()
