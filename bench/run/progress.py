@@ -83,7 +83,8 @@ class Progress:
     def finished(self, trial: Trial, document: Mapping[str, Any]) -> None:
         """Count a trial; a failed or doubtful one is said with its reason."""
         self._done += 1
-        spans = document.get("slices") or filter(None, [document.get("window")])
+        slices = document.get("slices") or filter(None, [document.get("window")])
+        spans = [*slices, *(document.get("holds") or ())]
         self.measuring_s += sum(span["end_ns"] - span["start_ns"] for span in spans) / NANOS
         self._bars.update(self._task, completed=self._done)
         self._plain(
