@@ -15,8 +15,8 @@ from typing import Any
 from bench.errors import LoadError
 from bench.load.commands import Drain, Finish, ReadGroup, Subscribe, Verify, from_line
 from bench.load.consuming import Consumers, read_group, verify
-from bench.load.native import hurry_threads
 from bench.load.wire import Answers
+from bench.native import hurry_threads
 from bench.systems.registry import client_side
 
 

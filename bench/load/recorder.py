@@ -14,12 +14,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.load.native import new_lock, sleep
 from bench.load.payload import join_headers, of_trial, split_headers
 from bench.load.received_messages import Seen
 from bench.load.schemas import NO_ERROR, RECEIVES, SEND_DTYPE, SEND_RECORD, SENDS, receive_table, send_table
 from bench.load.writer import ParquetWriter
 from bench.model import Outcome
+from bench.native import new_lock, sleep
 from bench.systems.protocols import Done, Received
 
 CHUNK_ROWS = 65_536

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from time import monotonic_ns
 
 from bench.errors import LoadError
-from bench.load.native import Gate, sleep
 from bench.load.payload import Encode
 from bench.load.recorder import SendRecorder
 from bench.model import NANOS, Outcome
+from bench.native import Gate, sleep
 from bench.pacing import Schedule
 from bench.systems.protocols import NOT_GIVEN, Done, Producer
 

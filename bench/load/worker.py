@@ -23,9 +23,9 @@ from gevent.queue import Queue  # noqa: E402
 from bench.errors import LoadError  # noqa: E402
 from bench.load import producing, web  # noqa: E402
 from bench.load.commands import Close, Command, Open, Produce, RunSlice, from_line  # noqa: E402
-from bench.load.native import hurry_threads  # noqa: E402
 from bench.load.users import LoadEnvironment  # noqa: E402
 from bench.load.wire import Answers  # noqa: E402
+from bench.native import hurry_threads  # noqa: E402
 from bench.systems.registry import client_side  # noqa: E402
 
 _PR_SET_TIMERSLACK = 29

@@ -7,12 +7,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.errors import LoadError
-from bench.load.native import NativeThread
 from bench.load.payload import encoder, run_hash
 from bench.load.recorder import FOREIGN, ReceiveRecorder, SendRecorder
 from bench.load.schemas import RECEIVES, SENDS
 from bench.load.tally import rounded_ms, tally
 from bench.model import Outcome
+from bench.native import NativeThread
 from bench.systems.protocols import NOT_GIVEN, Done, Received
 
 OK = Done(Outcome.OK, None, 3, 7, 11, 2)

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.errors import LoadError
-from bench.load.native import NativeThread
 from bench.load.payload import encoder
 from bench.load.recorder import SendRecorder
 from bench.load.sender import NO_LIMIT, Outfit, Sender, Span
 from bench.model import Outcome, Pacing
+from bench.native import NativeThread
 from bench.pacing import Schedule
 from bench.systems.protocols import Done
 

@@ -20,6 +20,7 @@ from bench.systems.nats.connection import CALL_S, RECONNECT, EventLoop, connecte
 from bench.systems.nats.outcomes import is_refusal, name_of
 from bench.systems.nats.settings import TIMEOUT, TIMEOUT_S
 from bench.systems.nats.streams import names
+from bench.systems.open_sends import OpenSends
 from bench.systems.protocols import NOT_GIVEN, Done, Received
 
 _RECONNECT_S = 0.1
@@ -70,35 +71,23 @@ class NatsProducers:
             producer.end_all()
 
 
-class NatsProducer:
-    """See protocols.Producer. Sends go to the partitions in turn; with keys, each key to that of its number.
+class NatsProducer(OpenSends):
+    """See protocols.Producer. Sends go to the partitions in turn; with keys, each key to that of its number."""
 
-    The loop's thread tells how a send ended; all that it does is to put it into a queue. `poll` does the rest.
-    """
+    __slots__ = ("_jetstream", "_loop", "_partitions", "_subjects", "_timeout_s")
 
-    __slots__ = (
-        "_jetstream",
-        "_loop",
-        "_numbers",
-        "_open",
-        "_over",
-        "_partitions",
-        "_subjects",
-        "_timeout_s",
-    )
+    closed = "CancelledError"
 
     def __init__(
         self, loop: EventLoop, connection: Client, topic: Topic, number: int, timeout_s: float
     ) -> None:
         """Begin with another partition than the producers of other numbers."""
+        super().__init__()
         self._loop = loop.loop
         self._jetstream = connection.jetstream()
         self._subjects = names(topic)
         self._partitions = itertools.cycle(_partitions(topic, number))
         self._timeout_s = timeout_s
-        self._numbers = itertools.count()
-        self._open: dict[int, Callable[[Done], None]] = {}
-        self._over: SimpleQueue[tuple[int, int, asyncio.Task[Any]]] = SimpleQueue()
 
     def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
         """See protocols.Producer."""
@@ -112,33 +101,8 @@ class NatsProducer:
             lambda task: self._over.put((number, partition, task))
         )
 
-    def poll(self, timeout_s: float) -> None:
-        """See protocols.Producer."""
-        over = self._over
-        try:
-            first = first_of(over, timeout_s)
-        except Empty:
-            return
-        # No more than there is now: a `done` that sends could keep this going for ever.
-        rest = over.qsize()
-        self._end(*first)
-        for _ in range(rest):
-            self._end(*over.get_nowait())
-
     def _end(self, number: int, partition: int, task: asyncio.Task[Any]) -> None:
         self._open.pop(number)(_done(partition, task))
-
-    def drain(self, deadline: float) -> None:
-        """Wait until no send is open, or until `deadline` (time.monotonic)."""
-        while self._open and (left := deadline - time.monotonic()) > 0:
-            self.poll(left)
-
-    def end_all(self) -> None:
-        """End what is still open; the connection is gone."""
-        self.poll(0)
-        for number in list(self._open):
-            unknown = Done(int(Outcome.UNKNOWN), "CancelledError", NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
-            self._open.pop(number)(unknown)
 
 
 def _partitions(topic: Topic, number: int) -> list[int]:

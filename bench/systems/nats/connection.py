@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import asyncio.trsock
 import functools
 import importlib.util
 import socket
@@ -19,12 +18,9 @@ from gevent.monkey import get_original
 from nats.aio.client import Client
 
 from bench.errors import LoadError
+from bench.native import NativeThread
 from bench.systems.native_queue import Empty, SimpleQueue, first_of
 
-_start_new_thread = cast(
-    "Callable[[Callable[[], None], tuple[()]], int]", get_original("_thread", "start_new_thread")
-)
-_new_lock = cast("Callable[[], Any]", get_original("_thread", "allocate_lock"))
 _EpollSelector = cast("Callable[[], BaseSelector]", get_original("selectors", "EpollSelector"))
 
 CONNECT_S = 30.0
@@ -47,7 +43,7 @@ def _use_native_sockets() -> None:
     spec = cast("ModuleSpec", importlib.util.spec_from_file_location(name, socket.__file__))
     native = sys.modules[name] = importlib.util.module_from_spec(spec)
     cast("Loader", spec.loader).exec_module(native)
-    for module in (asyncio.base_events, asyncio.selector_events, asyncio.trsock):
+    for module in (asyncio.base_events, asyncio.selector_events):
         module.socket = native  # type: ignore[attr-defined]
 
 
@@ -58,9 +54,7 @@ class EventLoop:
         """Start it."""
         _use_native_sockets()
         self.loop = asyncio.SelectorEventLoop(_EpollSelector())
-        self._running = _new_lock()
-        self._running.acquire()
-        _start_new_thread(self._run, ())
+        self._thread = NativeThread(self._run)
 
     def __enter__(self) -> Self:
         return self
@@ -69,13 +63,10 @@ class EventLoop:
         self.close()
 
     def _run(self) -> None:
-        try:
-            asyncio.set_event_loop(self.loop)
-            self.loop.run_forever()
-            self.loop.run_until_complete(stopped(asyncio.all_tasks(self.loop)))
-            self.loop.close()
-        finally:
-            self._running.release()
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+        self.loop.run_until_complete(stopped(asyncio.all_tasks(self.loop)))
+        self.loop.close()
 
     def call(self, work: Coroutine[Any, Any, Result], timeout_s: float = CALL_S) -> Result:
         """Run a coroutine in the loop and return its result, or raise what it raised. Raises TimeoutError."""
@@ -93,8 +84,7 @@ class EventLoop:
     def close(self) -> None:
         """Cancel what still runs in it, and return once its thread has ended."""
         self.loop.call_soon_threadsafe(self.loop.stop)
-        with self._running:
-            pass
+        self._thread.join()
 
 
 async def stopped(tasks: Collection[asyncio.Task[Any]]) -> None:

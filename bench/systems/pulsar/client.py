@@ -15,7 +15,7 @@ import pulsar
 
 from bench.errors import LoadError
 from bench.model import Outcome, Scalar, Settings, Topic
-from bench.systems.native_queue import Empty, SimpleQueue, first_of
+from bench.systems.open_sends import OpenSends
 from bench.systems.protocols import NOT_GIVEN, Done, Producer, Received
 from bench.systems.pulsar import arguments, topics
 from bench.systems.pulsar.arguments import Side
@@ -142,22 +142,21 @@ class SyncProducer:
         """See protocols.Producer: there is never anything to wait for."""
 
 
-class WindowedProducer:
+class WindowedProducer(OpenSends):
     """See protocols.Producer. Without batching, sends go to the partitions in turn (the client's default).
 
-    The client tells how a send ended in a thread of its own, which has to take the interpreter lock for it;
-    all that is done there is to put it into a queue. `poll` does the rest.
+    The client's thread has to take the interpreter lock to tell how a send ended.
     """
 
-    __slots__ = ("_numbers", "_open", "_over", "_put", "_router", "_send")
+    __slots__ = ("_put", "_router", "_send")
+
+    closed = "AlreadyClosed"
 
     def __init__(self, producer: Any, router: FewestOpen | None = None, keys: int = 0) -> None:  # noqa: ANN401 - pulsar has no types
         """Send through this producer of the client, with so many keys in turn; it was made with `router`."""
+        super().__init__()
         self._router = router
-        self._over: SimpleQueue[Over] = SimpleQueue()
         self._put = self._over.put
-        self._open: dict[int, Callable[[Done], None]] = {}
-        self._numbers = itertools.count()
         self._send = _keyed(producer.send_async, keys)
 
     def send(self, payload: bytes, done: Callable[[Done], None]) -> None:
@@ -172,35 +171,10 @@ class WindowedProducer:
         if self._router is not None:
             self._open[number] = self._router.tracked(done)
 
-    def poll(self, timeout_s: float) -> None:
-        """See protocols.Producer."""
-        over = self._over
-        try:
-            first = first_of(over, timeout_s)
-        except Empty:
-            return
-        # No more than there is now: a `done` that sends could keep this going for ever.
-        rest = over.qsize()
-        self._end(*first)
-        for _ in range(rest):
-            self._end(*over.get_nowait())
-
     def _end(self, number: int, result: Any, message_id: Any) -> None:  # noqa: ANN401 - pulsar has no types
         done = self._open.pop(number, None)
         if done is not None:
             done(_done(result, message_id))
-
-    def drain(self, deadline: float) -> None:
-        """Wait until no send is open, or until `deadline` (time.monotonic)."""
-        while self._open and (left := deadline - time.monotonic()) > 0:
-            self.poll(left)
-
-    def end_all(self) -> None:
-        """End what is still open; the connection is gone."""
-        self.poll(0)
-        while self._open:
-            _, done = self._open.popitem()
-            done(Done(int(Outcome.UNKNOWN), "AlreadyClosed", *_NOWHERE))
 
 
 def _queues(window: int, partitions: int, settings: Settings) -> dict[str, Scalar]:
