@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import pulsar
 
@@ -35,9 +35,6 @@ _ROOMY = 500
 """Windows up to this fit into the client's default queues, on up to 100 partitions."""
 _BATCH = 2000
 _NOWHERE = (NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)
-
-Over: TypeAlias = tuple[int, Any, Any]
-"""What the client told of a send: its number here, the Result, the MessageId; or what it raised at once, None."""
 
 
 class PulsarProducers:
@@ -172,6 +169,7 @@ class WindowedProducer(OpenSends):
             self._open[number] = self._router.tracked(done)
 
     def _end(self, number: int, result: Any, message_id: Any) -> None:  # noqa: ANN401 - pulsar has no types
+        """Take the client's Result and MessageId; or what it raised at once, and None."""
         done = self._open.pop(number, None)
         if done is not None:
             done(_done(result, message_id))
