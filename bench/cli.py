@@ -16,7 +16,7 @@ from bench import scenario
 from bench.errors import BenchError
 from bench.model import Change
 from bench.run import folder as run_folder
-from bench.run import outside, playground, preflight, publishing, run_comparison, table
+from bench.run import external, external_table, outside, playground, preflight, publishing, run_comparison, table
 from bench.scenario.values import budget_s
 from bench.systems.registry import INSTALLED
 
@@ -31,6 +31,14 @@ app = typer.Typer(
 _Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the scenario; may be given again."),
+]
+_Clusters = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--cluster",
+        metavar="FILE",
+        help="Use the cluster of this file (docs/how-to/external-clusters.md); once for each system.",
+    ),
 ]
 _Out = Annotated[Path, typer.Option(help="Where run folders go.")]
 _STATUS = {Change.WORSE: 1, Change.UNTOLD: 3}
@@ -87,12 +95,16 @@ def run(
         str | None,
         typer.Option(metavar="RUN", help="Go on with this run; only --budget, --out and --web go with it."),
     ] = None,
+    clusters: _Clusters = None,
     out: _Out = run_folder.OUT,
     *,
     web: Annotated[bool, typer.Option("--web", help="Show Locust's page at http://127.0.0.1:8089.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be run.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Load an external cluster without asking.")] = False,
 ) -> None:
     """Run a scenario on real clusters and write its report.
+
+    With --cluster it runs on a cluster that is there already, and says before it starts what it will write.
 
     The exit status is 0 where every case has a valid trial, 1 where one has none or what was asked for can't be had;
     130 after Ctrl-C.
@@ -101,7 +113,7 @@ def run(
         message = "give a scenario's NAME, or --resume RUN to go on with one"
         raise typer.BadParameter(message)
     if resume is not None:
-        if dry_run or any(option is not None for option in (profile, overrides, producers, seed)):
+        if dry_run or any(option is not None for option in (profile, overrides, producers, seed, clusters)):
             message = (
                 "--resume goes on as the run was begun: "
                 "of the other options only --budget, --out and --web go with it"
@@ -110,10 +122,24 @@ def run(
         raise typer.Exit(outside.resume(run_folder.find(resume, out), web=web, budget_s=_seconds(budget)))
     option = {"load.producers": producers, "budget": budget}
     settings = [*(overrides or []), *(f"{key}={value}" for key, value in option.items() if value is not None)]
-    plan = outside.prepare(str(name), profile or "standard", settings, 1 if seed is None else seed)
+    seed = 1 if seed is None else seed
+    plan = outside.prepare(str(name), profile or "standard", settings, seed, clusters or ())
     Console().print(table.plan_table(plan) if dry_run else table.plan_line(plan), highlight=False)
-    if not dry_run:
-        raise typer.Exit(outside.start(plan, out, web=web))
+    for line in external_table.lines(plan):
+        typer.echo(line)
+    if dry_run:
+        return
+    if plan.external and not yes:
+        _ask("Load this cluster?", "give --yes to load it without asking")
+    raise typer.Exit(outside.start(plan, out, web=web))
+
+
+def _ask(question: str, hint: str) -> None:
+    """Go on only after a yes. Raises BadParameter where nobody can answer."""
+    if not sys.stdin.isatty():
+        message = f"nobody is there to be asked: {hint}"
+        raise typer.BadParameter(message)
+    typer.confirm(question, abort=True)
 
 
 @app.command(epilog="Example:  bench report reports/out/20261121-120000-acks-sweep-standard")
@@ -174,6 +200,12 @@ def compare(
         list[str] | None,
         typer.Option(metavar='"A = B"', help="Case B of RUN_B is case A of RUN_A; may be given again."),
     ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write each case as a test, for a CI server.")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the cases as a Markdown table.")
+    ] = None,
     out: _Out = run_folder.OUT,
 ) -> None:
     """Say which cases of a run are better or worse than another's.
@@ -188,6 +220,7 @@ def compare(
         first_run, second_run = (run_folder.find(name, out).path for name in (first, second))
         comparison = run_comparison.compare(first_run, second_run, rule)
         run_comparison.show(comparison, out)
+        run_comparison.write_files(comparison, junit, markdown)
     except (BenchError, OSError) as refusal:  # 1 is for a worse run
         typer.echo(f"error: {refusal}", err=True)
         raise typer.Exit(2) from None
@@ -323,8 +356,16 @@ def publish(
 @app.command(epilog="Example:  bench doctor /var/lib/kafka")
 def doctor(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Its disk is measured.")] = Path(),
+    clusters: _Clusters = None,
 ) -> None:
-    """Say what this machine has, what is missing, and what an fsync costs on a disk."""
+    """Say what this machine has, what is missing, and what an fsync costs on a disk.
+
+    With --cluster say instead what an external cluster is, and what it allows.
+    """
+    if clusters:
+        for cluster in external.connect(clusters).values():
+            Console().print(external_table.facts_table(cluster))
+        return
     if not folder.is_dir():
         message = f"{folder} is no folder"
         raise typer.BadParameter(message)
@@ -332,6 +373,30 @@ def doctor(
     Console().print(table.findings_table(findings))
     if any(finding.problem for finding in findings):
         raise typer.Exit(1)
+
+
+@app.command(epilog="Example:  bench clean --cluster staging.yaml --dry-run")
+def clean(
+    clusters: _Clusters = None,
+    *,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only list the topics that would be deleted.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
+) -> None:
+    """Delete the topics that runs of the suite left on external clusters, by the prefix of their names."""
+    if not clusters:
+        message = "give --cluster FILE: a cluster of the suite's own leaves nothing behind"
+        raise typer.BadParameter(message)
+    for cluster in external.connect(clusters).values():
+        names = external.left_topics(cluster)
+        for name in names:
+            typer.echo(name)
+        if names and not dry_run:
+            if not yes:
+                _ask(f"Delete these {len(names)} topics?", "give --yes to delete without asking")
+            external.delete(cluster, names)
+        typer.echo(f"{cluster.file}: {len(names)} topics {'would be deleted' if dry_run else 'deleted'}")
 
 
 @app.command(epilog="Example:  bench up kafka")

@@ -139,6 +139,10 @@ class Cluster:
 
     With `groups` its storage nodes stand in groups, each with all the nodes of its roles and settings of its own: by
     group, then by role. Cases that differ in nothing else then share a cluster (Case.group).
+
+    With `external` it is a cluster that somebody else runs, at that endpoint (bench/systems/endpoint.py): the suite
+    starts no node, and `version`, `nodes` and `settings` are what the cluster says. `topic_prefix` begins the names of
+    topics there; `most_messages_per_s` is how much it may be loaded, 0 for as much as it takes.
     """
 
     system: str
@@ -154,6 +158,14 @@ class Cluster:
     memory_groups: bool = False
     spare: Mapping[str, int] = field(default_factory=dict)
     groups: Mapping[str, Mapping[str, Settings]] = field(default_factory=dict)
+    external: str = ""
+    topic_prefix: str = ""
+    most_messages_per_s: float = 0.0
+
+    @property
+    def starts_servers(self) -> bool:
+        """Whether the suite starts servers for it."""
+        return bool(self.nodes) and not self.external
 
     def settings_of(self, group: str) -> dict[str, Settings]:
         """Return server properties by role, as a case of this group has them."""
@@ -173,7 +185,7 @@ class Topic:
 
     Kafka: `replicas` and any topic property; Pulsar: `quorums` ("E-Qw-Qa"); memory: none. `group` is the group of
     storage nodes that keeps it, where the cluster has groups. With `keys` each message has one of so many keys: that of
-    number sequence modulo `keys`, as text.
+    number sequence modulo `keys`, as text. `tenant` is the tenant of a system that has them; empty for the suite's own.
     """
 
     name: str
@@ -181,6 +193,7 @@ class Topic:
     settings: Settings = field(default_factory=dict)
     group: str = ""
     keys: int = 0
+    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +218,8 @@ class Load:
 
     With `slices` a trial's load is cut into so many, each with a lead-in of `warm_up_s` and a counted part of
     `duration_s`, between which the other cases of the cluster are loaded. Without, it is one contiguous load. With
-    `keys` messages have keys, so many different ones.
+    `keys` messages have keys, so many different ones. `most_per_s` limits the messages a second of a closed loop, over
+    all producers; 0 for no limit.
     """
 
     producers: int
@@ -218,6 +232,7 @@ class Load:
     messages: int | None
     slices: int | None = None
     keys: int = 0
+    most_per_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,15 +27,21 @@ PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"
 """Where programs are looked for: an ordinary user's PATH often lacks the folder that holds `ip`."""
 
 _LIFELINE = "BENCH_LIFELINE"
-_NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+_NETWORK = "--net"
+_NAMESPACES = (_NETWORK, "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+_SHARED_NETWORK = "BENCH_SHARED_NETWORK"
 _INTERRUPTED = 130
 _GRACE_S = 60.0
 _TRIED_S = 20.0
 
 
-def command(inner: Sequence[str]) -> list[str]:
-    """Return the command line that runs `inner` in a sandbox, for the user that this process is."""
-    return _unshare(_NAMESPACES, inner)
+def command(inner: Sequence[str], *, network: bool = True) -> list[str]:
+    """Return the command line that runs `inner` in a sandbox, for the user that this process is.
+
+    Without a `network` of its own it shares the machine's.
+    """
+    own = _NAMESPACES if network else [one for one in _NAMESPACES if one != _NETWORK]
+    return _unshare(own, inner)
 
 
 def _unshare(namespaces: Sequence[str], inner: Sequence[str]) -> list[str]:
@@ -77,20 +83,24 @@ def _why_fails(tried_command: Sequence[str], told: str = "") -> str | None:
     return tried.stderr.strip().rpartition("\n")[2] or f"trying it ended with status {tried.returncode}"
 
 
-def run(module: str, arguments: Sequence[str], keep_fds: Sequence[int] = ()) -> int:
+def run(
+    module: str, arguments: Sequence[str], keep_fds: Sequence[int] = (), *, network: bool = True
+) -> int:
     """Run `python -m module arguments` in a sandbox until it ends; return its exit status.
 
+    Without a `network` of its own it shares the machine's, as clusters that somebody else runs are reached by that.
     Ctrl-C (or SIGTERM) asks it to end in order, a second one ends it at once. Where that can be had, the machine's
     cores are kept awake meanwhile.
     """
     keep_awake()
     reading, writing = os.pipe()
-    inner = command([sys.executable, "-m", module, *arguments])
+    inner = command([sys.executable, "-m", module, *arguments], network=network)
+    shared = {} if network else {_SHARED_NETWORK: "1"}
     with (
         control_groups.sweeper() as (groups, holding),
         subprocess.Popen(
             inner,
-            env={**os.environ, _LIFELINE: str(reading), control_groups.NAME: groups, "PATH": PATH},
+            env={**os.environ, _LIFELINE: str(reading), control_groups.NAME: groups, "PATH": PATH, **shared},
             pass_fds=(reading, holding, *keep_fds),
             start_new_session=True,
         ) as process,
@@ -134,6 +144,8 @@ def enter() -> None:
     os.set_inheritable(int(lifeline), False)  # noqa: FBT003 - the function takes nothing else
     threading.Thread(target=_watch, args=(int(lifeline),), daemon=True).start()
     signal.signal(signal.SIGTERM, _as_interrupt)
+    if os.environ.pop(_SHARED_NETWORK, None):  # /run stays, too: names of hosts may be looked up by it
+        return
     for place in ("/run", "/dev/shm"):  # noqa: S108 - ours alone from here on
         _do("mount", "-t", "tmpfs", "tmpfs", place)
     os.mkdir("/run/netns")  # noqa: PTH102 - a mount point of our own

@@ -200,6 +200,9 @@ class TrialLoad:
 
     def _begin(self, load: Load, span: Span) -> None:
         """Set the clock, hand every sender the span, and let them start together."""
+        if load.pacing.closed and load.most_per_s:
+            span.stagger_ns = round(NANOS / load.most_per_s)
+            span.interval_ns = load.producers * span.stagger_ns
         if not load.pacing.closed:
             span.schedule = Schedule(load.pacing, load.producers, load.warm_up_s)
         self._span, self._vitals = span, Vitals(span)

@@ -33,7 +33,9 @@ class Span:
 
     What is sent from `start_ns` on counts. `slice` is the number that its sends have in the event log. `messages` is
     how many sends may follow the warm-up, over all senders. `schedule` has an open loop's due times; a closed loop has
-    none. What was due before the end may still be sent until `overrun_ns` after it. `gate` opens once the times are
+    none. From one send of a producer to its next there are `interval_ns` at least in a closed loop, also from span to
+    span; producers begin `stagger_ns` after one another. What was due before the end may still be sent until `overrun_ns`
+    after it. `gate` opens once the times are
     set.
     """
 
@@ -44,6 +46,8 @@ class Span:
     start_ns: int = 0
     end_ns: int = NO_LIMIT
     overrun_ns: int = 0
+    interval_ns: int = 0
+    stagger_ns: int = 0
     stopped: bool = False
     gate: Gate = field(default_factory=Gate)
     _tickets: Iterator[int] = field(default_factory=itertools.count)
@@ -111,6 +115,7 @@ class Sender:
         self._slots = [Slot(self) for _ in range(outfit.window)]
         self._free = list(self._slots)
         self._sent_before = 0
+        self._next_ns = 0
 
     @property
     def open_sends(self) -> int:
@@ -125,10 +130,12 @@ class Sender:
         span.gate.passes()
         self._line.slice = span.slice
         self._sent_before = self.sent
-        if span.schedule is None:
-            self._closed_loop(span)
-        else:
+        if span.schedule is not None:
             self._open_loop(span, span.schedule)
+        elif span.interval_ns:
+            self._limited_loop(span)
+        else:
+            self._closed_loop(span)
         while self.open_sends and not span.stopped:
             self._producer.poll(_TURN_S)
         self.finished = not span.stopped
@@ -157,6 +164,23 @@ class Sender:
                 self._send(now_ns, now_ns)
             poll(_TURN_S)
             if span.stopped:
+                return
+
+    def _limited_loop(self, span: Span) -> None:
+        """Send as in a closed loop, but wait `interval_ns` from one send to the next; a wait is not made up for."""
+        self._next_ns = max(self._next_ns, span.zero_ns + self.number * span.stagger_ns)
+        while not span.stopped:
+            now_ns = monotonic_ns()
+            if now_ns >= span.end_ns:
+                return
+            if not self._free:
+                self._producer.poll(_TURN_S)
+            elif now_ns < self._next_ns:
+                self._wait(min(self._next_ns, span.end_ns))
+            elif span.admits(now_ns):
+                self._next_ns = now_ns + span.interval_ns
+                self._send(now_ns, now_ns)
+            else:
                 return
 
     def _open_loop(self, span: Span, schedule: Schedule) -> None:

@@ -28,7 +28,7 @@ def start(cluster: LiveCluster, case: Case, source: Topic, target: Topic) -> Non
         ),
         node.directory / processor.FILE,
     )
-    cluster.backend.start_node(node)
+    cluster.killable.start_node(node)
 
 
 def settle(cluster: LiveCluster, source: Topic) -> None:
@@ -39,7 +39,7 @@ def settle(cluster: LiveCluster, source: Topic) -> None:
         if time.monotonic() > deadline:
             raise LoadError(f"The processor had {backlog:,} messages before it after {_SETTLED_S:.0f} s.")
         time.sleep(_TURN_S)
-    cluster.backend.end_node(_node(cluster), kill=False)
+    cluster.killable.end_node(_node(cluster), kill=False)
 
 
 def _node(cluster: LiveCluster) -> Node:

@@ -18,20 +18,21 @@ _NEEDS_CONSUMERS = ("e2e_", "live_", "first_received_", *CONSUMER_COUNTERS)
 _NEEDS_READER = ("reader_",)
 
 
-def check(loaded: Loaded, cases: Sequence[Case]) -> None:
+def check(loaded: Loaded, cases: Sequence[Case], *, narrowed: bool) -> None:
     """Raise ScenarioError for the first expectation that speaks of what this scenario does not have.
 
-    What `--set` narrowed may leave an expectation without its cases: then it stays undecided, and the report says so.
+    What was `narrowed`, by `--set` or by an external cluster, may leave an expectation without its cases: then it stays
+    undecided, and the report says so.
     """
     for number, expectation in enumerate(loaded.scenario.expectations):
-        of_cases = () if loaded.overrides else _wrong(expectation, cases)
+        of_cases = () if narrowed else _wrong(expectation, cases)
         for message in chain(_misnamed(expectation, loaded.scenario), of_cases):
             raise loaded.error(("expectations", number), f"{expectation.id!r} {message}")
-    if loaded.profile == "standard" and not loaded.overrides:
+    if loaded.profile == "standard" and not narrowed:
         for path, message in _no_case(loaded.scenario, cases):
             raise loaded.error(path, message)
     for system, settings in loaded.scenario.baseline.items():
-        of_baseline = () if loaded.overrides else _side(system, settings, "", cases)
+        of_baseline = () if narrowed else _side(system, settings, "", cases)
         for message in of_baseline:
             raise loaded.error(("baseline", system), message)
 

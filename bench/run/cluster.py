@@ -6,20 +6,25 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 from bench.backends import ports
+from bench.backends.abilities import Killable
+from bench.backends.backend import Backend
+from bench.backends.external import ExternalBackend
 from bench.backends.process import ProcessBackend
-from bench.errors import ClusterError
+from bench.errors import ClusterError, FaultError
 from bench.load import member, processor
 from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
 from bench.model import MEMBER, Cluster, Node
 from bench.run.emulated_disks import EmulatedDisks
+from bench.run.external import access_to
 from bench.run.folder import RunFolder
-from bench.run.node_sizes import BackendLimits, NodeSizes
+from bench.run.node_sizes import BackendLimits, NodeSizes, NoLimits
 from bench.run.wiring import system
 from bench.systems import java
 from bench.systems.processing import PROCESSOR
@@ -39,7 +44,7 @@ class LiveCluster:
     nodes: list[Node]
     endpoint: str
     admin: Admin
-    backend: ProcessBackend
+    backend: Backend
     disks: EmulatedDisks
     sizes: NodeSizes
     scrapes: Mapping[str, Scrape]
@@ -49,6 +54,14 @@ class LiveCluster:
     def jvms(self) -> dict[str, dict[str, str | bool]]:
         """The JVM flags of each role's servers."""
         return {node.role: told for node in self.nodes if (told := java.flags(node.command))}
+
+    @property
+    def killable(self) -> Killable:
+        """The backend, which ends and starts single nodes. Raises ClusterError where it cannot."""
+        if not isinstance(self.backend, Killable):
+            message = f"The nodes of this {self.spec.system} cluster cannot be started and ended."
+            raise ClusterError(message)
+        return self.backend
 
     def alive(self) -> None:
         """Raise NodeDiedError if a node is gone that nobody ended."""
@@ -65,7 +78,7 @@ class LoadProcesses:
 
 def nodes(spec: Cluster, folder: Path) -> list[Node]:
     """Lay out the nodes of a cluster below `folder`: the system's own, then an application's and a group's members'."""
-    own = system(spec.system).nodes(spec, folder)
+    own = [] if spec.external else system(spec.system).nodes(spec, folder)
     network = own[0].address.rpartition(".")[0] if own else ""
     applications = [_client(PROCESSOR, PROCESSOR, processor, folder, f"{network}.{_PROCESSOR_HOST}")]
     members = [
@@ -94,9 +107,26 @@ def _client(name: str, role: str, module: ModuleType, folder: Path, address: str
 def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
     """Start a cluster below `folder` and take it away again; the nodes' logs end up in `logs`.
 
+    A cluster that somebody else runs is connected to instead, and left as it is.
+
     Raises ClusterError or NodeDiedError, with the end of the node's log, when it doesn't come up.
     """
     side = system(spec.system)
+    if spec.external:
+        with closing(access_to(spec).admin(spec)) as admin:
+            yield LiveCluster(
+                spec=spec,
+                system=side,
+                nodes=[],
+                endpoint=spec.external,
+                admin=admin,
+                backend=ExternalBackend(),
+                disks=EmulatedDisks(_no_gates, []),
+                sizes=NodeSizes(NoLimits(), []),
+                scrapes={},
+                start_s=0.0,
+            )
+        return
     every = nodes(spec, folder)
     servers = [node for node in every if node.role not in {PROCESSOR, MEMBER}]
     folder.mkdir(parents=True, exist_ok=True)
@@ -117,12 +147,17 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
         admin = side.admin(spec, servers)
         stack.callback(admin.close)
         folders = {node.name: side.data_folder(node) for node in servers}
-        emulated = EmulatedDisks(backend, [(node, folders[node.name]) for node in servers])
+        emulated = EmulatedDisks(lambda: backend.gates, [(node, folders[node.name]) for node in servers])
         sizes = NodeSizes(BackendLimits(backend, folders), servers)
         scrapes = {node.name: scrape for node in servers if (scrape := side.scrape(node))}
         yield LiveCluster(
             spec, side, every, side.endpoint(first), admin, backend, emulated, sizes, scrapes, taken
         )
+
+
+def _no_gates() -> NoReturn:
+    message = "Fsyncs of a cluster that somebody else runs cannot be held."
+    raise FaultError(message)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from bench.model import Case, Pacing, Topic, Trial
+from bench.model import Case, Load, Pacing, Topic, Trial
 from bench.run.compilers import Compilers
 from bench.run.rig import Document, Rig, unheard
 
@@ -39,7 +39,13 @@ def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> li
     whether that is rest. The first round is whole whatever it takes; the last one may have turns for some only.
     """
     once = _alike_once(cases)
-    loads = [_load(number, case, len(once)) for number, case in enumerate(once)]
+    loads = [
+        _WarmUpLoad(
+            Trial(number, 0, replace(case, load=_load(case, len(once)))),
+            rig.topic(case, f"warm-up-{time.monotonic_ns()}"),
+        )
+        for number, case in enumerate(once)
+    ]
     with _connected(rig, loads, working) as turns:
         return in_rounds(turns, Compilers(rig.cluster.backend.pids().values), most_s)
 
@@ -115,8 +121,9 @@ def _connected(rig: Rig, loads: Sequence[_WarmUpLoad], working: Path) -> Iterato
         rig.delete_topics([load.topic for load in loads])
 
 
-def _load(number: int, case: Case, cases: int) -> _WarmUpLoad:
-    load = replace(
+def _load(case: Case, cases: int) -> Load:
+    """Return the load of one case of so many."""
+    return replace(
         case.load,
         producers=min(_MOST, max(_FEWEST, _CLIENTS // cases)),
         window=1,
@@ -126,8 +133,6 @@ def _load(number: int, case: Case, cases: int) -> _WarmUpLoad:
         messages=None,
         slices=1,
     )
-    topic = Topic(f"warm-up-{time.monotonic_ns()}", case.partitions, case.topic, case.group, case.load.keys)
-    return _WarmUpLoad(Trial(number, 0, replace(case, load=load)), topic)
 
 
 def _alike_once(cases: Sequence[Case]) -> list[Case]:

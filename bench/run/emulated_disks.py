@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bench.backends import gates
-from bench.backends.process import ProcessBackend
+from bench.backends.gates import Gates
 from bench.backends.ranks import nearest_rank
 from bench.model import EMULATED_FSYNC, Node, Scalar, Settings
 from bench.scenario.values import AS_IS, added_fsync_s
@@ -16,9 +16,9 @@ from bench.scenario.values import AS_IS, added_fsync_s
 
 @dataclass(slots=True)
 class EmulatedDisks:
-    """The disks of one cluster's servers, all behind gates: each server with where its data lie, if it has any."""
+    """The disks of one cluster's servers, each server with where its data lie. `gates` are before all of them."""
 
-    backend: ProcessBackend
+    gates: Callable[[], Gates]
     servers: Sequence[tuple[Node, Path]]
     _measured: dict[Scalar, dict[str, Mapping[str, int]]] = field(default_factory=dict)
 
@@ -45,17 +45,17 @@ class EmulatedDisks:
         """
         seconds = added_fsync_s(disk.get(EMULATED_FSYNC, AS_IS))
         for node, _ in self.servers if disk else ():
-            self.backend.gates.hold(node, seconds)
+            self.gates().hold(node, seconds)
         return seconds
 
     def count(self, disk: Settings) -> dict[str, int]:
         """Return how many fsyncs of each server have gone through its gate; empty where a case has no `disk`."""
-        return {node.name: len(self.backend.gates.inside(node)) for node, _ in self.servers if disk}
+        return {node.name: len(self.gates().inside(node)) for node, _ in self.servers if disk}
 
     def held_since(self, counts: Mapping[str, int]) -> dict[str, list[int]]:
         """Return for how long each fsync since those counts was held in its gate, in ns, by server."""
         return {
-            node.name: list(self.backend.gates.inside(node)[counts[node.name] :])
+            node.name: list(self.gates().inside(node)[counts[node.name] :])
             for node, _ in self.servers
             if node.name in counts
         }

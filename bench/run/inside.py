@@ -17,6 +17,7 @@ from bench.model import Cluster, Trial
 from bench.run import record
 from bench.run.cluster import cluster_folder, load_processes, running
 from bench.run.cluster_warm_up import warm_up
+from bench.run.external import delete_topics, own_topics
 from bench.run.folder import RunFolder
 from bench.run.interleaved import Interleaved
 from bench.run.plan import Plan, Start, cluster_key, longer, planned
@@ -99,9 +100,21 @@ class Runner:
         where, logs = cluster_folder(self.folder, number, cluster)
         logs.mkdir(parents=True)
         self.progress.cluster(cluster.system)
+        if cluster.external:
+            self._delete_topics(cluster)  # those of a run that was killed
+            stack.callback(self._delete_topics, cluster)
         load = stack.enter_context(load_processes(logs, self.web_fd))
         live = stack.enter_context(running(cluster, where, logs))
         return logs.name, Rig(live, load, self.folder, self.seed)
+
+    def _delete_topics(self, cluster: Cluster) -> None:
+        """Delete the run's topics on an external cluster; what stays there is said, and is no failure of a trial."""
+        run = self.folder.path.name
+        try:
+            delete_topics(cluster, run)
+        except BenchError as error:
+            left = f"topics {own_topics(cluster, run)}… may be left there: bench clean --cluster FILE"
+            self.progress.warn(f"{error} {left}")
 
     def _interleaved(self, rigs: Mapping[str, Rig], left: list[Trial]) -> str | None:
         """Measure trials in slices; their own first slices warm the servers up."""

@@ -29,7 +29,7 @@ from bench.run.cluster_warm_up import GROWTH, round_summary
 from bench.run.compilers import Compilers
 from bench.run.emulated_disks import held_figures
 from bench.run.rig import Document, Live, Rig
-from bench.run.trial import READ_S, SILENCE_S, topics_of
+from bench.run.trial import READ_S, SILENCE_S
 from bench.telemetry import SCRAPED_CYCLES, SliceSampler
 
 _FEWEST_CYCLES = 2
@@ -100,7 +100,7 @@ class Interleaved:
         self._machine, self._current = probe(), left[0]
         try:
             for rig in self._rigs.values():
-                rig.create_topics([topics_of(trial)[0] for trial in left if self._rig(trial) is rig])
+                rig.create_topics([rig.topics_of(trial)[0] for trial in left if self._rig(trial) is rig])
             with ExitStack() as stack:
                 samplers = {
                     logs: stack.enter_context(
@@ -142,7 +142,7 @@ class Interleaved:
             "disk": cluster.disks.become(trial.case.disk),
             "node_size": cluster.sizes.become(trial.case.node_size),
         }
-        (topic,) = topics_of(trial)
+        (topic,) = rig.topics_of(trial)
         effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
         rig.subscribe(trial, topic, working / "receives")
         opened = rig.open(trial, topic, working / "sends")

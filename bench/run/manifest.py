@@ -14,6 +14,7 @@ from bench.backends import disks
 from bench.backends.machine import java_version, machine
 from bench.run.folder import RunFolder, now_utc
 from bench.run.plan import Plan
+from bench.systems.endpoint import parse
 from bench.systems.registry import describe
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
@@ -45,7 +46,9 @@ def manifest(folder: RunFolder, plan: Plan) -> dict[str, Any]:
         "fsync_ns": disks.fsync_cost(folder.path),
         "timings_s": {},
         "expectations": [
-            e.model_dump(exclude_none=True, exclude_defaults=True) for e in scenario.expectations
+            e.model_dump(exclude_none=True, exclude_defaults=True)
+            for e in scenario.expectations
+            if not plan.external or e.systems <= plan.external.keys()
         ],
     }
 
@@ -54,7 +57,8 @@ def ran_on(folder: RunFolder, plan: Plan) -> dict[str, Any]:
     """Return the ground that all trials of a run share: the suite, the machine, and every version."""
     return {
         "bench": suite(),
-        "backend": "process",
+        "backend": "external" if plan.external else "process",
+        **({"clusters": _clusters(plan)} if plan.external else {}),
         "machine": machine(folder.path),
         "versions": versions(_servers(plan)),
     }
@@ -64,11 +68,20 @@ def _servers(plan: Plan) -> dict[str, str]:
     """Return the servers' version of each system; of several the oldest comes first."""
     found: dict[str, set[str]] = {}
     for trial in plan.trials:
-        found.setdefault(trial.case.system, set()).add(trial.case.cluster.version)
+        found.setdefault(trial.case.system, set()).add(trial.case.cluster.version or "unknown")
     return {
-        system: ", ".join(sorted(those, key=lambda one: [*map(int, one.split("."))]))
+        system: ", ".join(sorted(those, key=_version_key))
         for system, those in found.items()
     }
+
+
+def _version_key(version: str) -> list[int]:
+    return [int(part) for part in version.split(".") if part.isdecimal()]
+
+
+def _clusters(plan: Plan) -> dict[str, str]:
+    """Say of each external cluster where it is."""
+    return {system: parse(cluster.endpoint).shown for system, cluster in plan.external.items()}
 
 
 def differences(kept: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

@@ -33,7 +33,7 @@ def start(cluster: LiveCluster, trial: Trial, topic: Topic, run: str, receives: 
     first = {node.name for node in cluster.spec.first(cluster.nodes)}
     for node in _members(cluster):
         if node.name in first:
-            cluster.backend.start_node(node)
+            cluster.killable.start_node(node)
 
 
 def end(cluster: LiveCluster) -> None:
@@ -41,7 +41,7 @@ def end(cluster: LiveCluster) -> None:
     running = cluster.backend.pids()
     for node in _members(cluster):
         if node.name in running:
-            cluster.backend.end_node(node, kill=False)
+            cluster.killable.end_node(node, kill=False)
 
 
 def _members(cluster: LiveCluster) -> Iterator[Node]:

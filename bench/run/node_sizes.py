@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias
 
 from bench.backends import cpu_quota, disk_rate, fsync_gate, gates, link_rate, memory_limit
 from bench.backends.process import ProcessBackend
+from bench.errors import SetupError
 from bench.model import NANOS, Node, Scalar, Settings
 from bench.scenario.values import bytes_per_s, disk_bytes_per_s, memory_bytes, seconds
 
@@ -86,6 +87,18 @@ class BackendLimits:
         if name == DISK_WRITE:
             return disk_rate.measured(self.folders[node.name])
         return gates.fsync_cost(node, self.folders[node.name], value)["gate_p50"] / NANOS
+
+
+class NoLimits:
+    """See Limits: a cluster whose nodes cannot be limited."""
+
+    def set(self, node: Node, name: str, value: float | None) -> None:  # noqa: ARG002
+        """See Limits. Raises SetupError."""
+        raise SetupError(f"The {name} of {node.name} cannot be limited: somebody else runs it.")
+
+    def measured(self, node: Node, name: str, value: float) -> Measured:
+        """See Limits. Raises SetupError."""
+        self.set(node, name, value)
 
 
 @dataclass(slots=True)

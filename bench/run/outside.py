@@ -14,7 +14,7 @@ from bench import numbers
 from bench.backends import sandbox
 from bench.errors import BenchError, EventLogError, SetupError
 from bench.model import Verdict
-from bench.run import estimate, fault_check, machine_lock, preflight
+from bench.run import estimate, external, fault_check, machine_lock, preflight
 from bench.run import folder as run_folder
 from bench.run.folder import RunFolder, now_utc
 from bench.run.manifest import differences, manifest, ran_on
@@ -25,9 +25,16 @@ from bench.scenario import families, find, load
 _WEB = ("127.0.0.1", 8089)
 
 
-def prepare(name: str, profile: str, overrides: Sequence[str], seed: int) -> Plan:
-    """Read, check and plan a scenario; fetches server versions that it names and that are not there."""
+def prepare(
+    name: str, profile: str, overrides: Sequence[str], seed: int, clusters: Sequence[Path] = ()
+) -> Plan:
+    """Read, check and plan a scenario; fetches server versions that it names and that are not there.
+
+    With the files of external `clusters` it is planned for these, and each is asked for its facts.
+    """
     loaded = load(find(name), profile, overrides)
+    if clusters:
+        return plan(loaded, seed, external=external.connect(clusters))
     preflight.fetch_missing(
         (system, version)
         for system, spec in loaded.scenario.systems.chosen().items()
@@ -43,9 +50,10 @@ def start(chosen: Plan, out: Path, *, web: bool) -> int:
         _check(chosen, out)
         folder = run_folder.create(out, loaded.scenario.name, loaded.profile)
         shutil.copyfile(loaded.file, folder.path / "scenario.yaml")
+        external.keep(folder, chosen.external)
         folder.write("plan.json", chosen.document())
         folder.write("manifest.json", manifest(folder, chosen))
-        return _run(folder, loaded.scenario.budget, web=web)
+        return _run(folder, chosen, loaded.scenario.budget, web=web)
 
 
 def resume(folder: RunFolder, *, web: bool, budget_s: float | None = None) -> int:
@@ -58,12 +66,14 @@ def resume(folder: RunFolder, *, web: bool, budget_s: float | None = None) -> in
     chosen = planned(folder)
     with _machine(chosen):
         _check(chosen, folder.path.parent)
-        if unlike := differences(folder.read("manifest.json"), ran_on(folder, chosen)):
+        unlike = differences(folder.read("manifest.json"), ran_on(folder, chosen))
+        if unlike := [*unlike, *external.changes(chosen.external)]:
             raise EventLogError(
                 f"{folder.path / 'manifest.json'}: this run was begun on other ground: {'; '.join(unlike)}. Its trials "
                 "would not be alike: go on with what the manifest names, or start a new run."
             )
-        return _run(folder, _left_s(folder, chosen) if budget_s is None else budget_s, web=web)
+        budget_s = _left_s(folder, chosen) if budget_s is None else budget_s
+        return _run(folder, chosen, budget_s, web=web)
 
 
 def _left_s(folder: RunFolder, chosen: Plan) -> float | None:
@@ -87,7 +97,7 @@ def _check(chosen: Plan, out: Path) -> None:
     preflight.check(side_by_side(cases), out, written_bytes)
 
 
-def _run(folder: RunFolder, budget_s: float | None, *, web: bool) -> int:
+def _run(folder: RunFolder, chosen: Plan, budget_s: float | None, *, web: bool) -> int:
     console = Console(stderr=True)
     arguments = [str(folder.path)]
     if budget_s is not None:
@@ -99,7 +109,7 @@ def _run(folder: RunFolder, budget_s: float | None, *, web: bool) -> int:
             console.print(f"live view: http://{_WEB[0]}:{_WEB[1]}")
             keep, arguments = [listener.fileno()], [*arguments, "--web-fd", str(listener.fileno())]
         with machine_lock.on_folder(folder):
-            status = sandbox.run("bench.run.inside", arguments, keep)
+            status = sandbox.run("bench.run.inside", arguments, keep, network=not chosen.external)
     if status:
         done, every = len(folder.done()), len(folder.read("plan.json")["trials"])
         console.print(f"stopped after {done} of {every} trials, which are kept. Go on with:")

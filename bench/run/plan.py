@@ -12,14 +12,16 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import chain, groupby
 from typing import Any, TypeAlias
 
-from bench.errors import EventLogError
+from bench.errors import EventLogError, ScenarioError
 from bench.model import Case, Cluster, Settings, Trial, text
-from bench.run import claims, estimate, fault_check, wiring
+from bench.run import claims, estimate, external_cases, fault_check, wiring
+from bench.run import external as external_clusters
+from bench.run.external import External
 from bench.run.folder import RunFolder
 from bench.run.shared_clusters import on_shared_clusters, side_by_side
 from bench.scenario import Loaded, cases, load
@@ -41,7 +43,11 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The trials of so many rounds in the order they run; `cases` are their cases' names as the scenario has them."""
+    """The trials of so many rounds in the order they run; `cases` are their cases' names as the scenario has them.
+
+    `external` has the clusters that somebody else runs, on which all of them run; empty for the suite's own. `asked`
+    are the cases as they would run on clusters of the suite, all that the scenario has for these systems.
+    """
 
     loaded: Loaded
     seed: int
@@ -50,6 +56,8 @@ class Plan:
     left_out: tuple[LeftOut, ...]
     swept: Mapping[str, list[str]]
     cases: tuple[str, ...]
+    external: External = field(default_factory=dict)
+    asked: tuple[Case, ...] = ()
 
     def starts(self, trials: list[Trial] | None = None) -> list[list[Start]]:
         """Group consecutive clusters of a round that run side by side, each with its trials."""
@@ -122,33 +130,48 @@ class Plan:
         }
 
 
-def plan(loaded: Loaded, seed: int, rounds: int | None = None) -> Plan:
+def plan(loaded: Loaded, seed: int, rounds: int | None = None, external: External | None = None) -> Plan:
     """Plan so many rounds of a run; without them all that it has, or the first of those that a budget allows.
+
+    With `external` clusters only cases of their systems are planned, and of these only what can run there.
 
     Raises ScenarioError for unknown settings, for a value or a system with no point that can exist, and for what no
     case can decide.
     """
-    every = list(cases(loaded.scenario, wiring.version))
-    possible, left_out = _sorted_out(loaded, every, wiring.system)
+    clusters = external or {}
+    every = [
+        case for case in cases(loaded.scenario, wiring.version) if not clusters or case.system in clusters
+    ]
+    possible, left_out = _sorted_out(loaded, every, wiring.system, clusters)
     possible = [fault_check.checked(loaded, case) for case in possible]
-    claims.check(loaded, possible)
+    claims.check(loaded, possible, narrowed=bool(loaded.overrides or clusters))
     possible = on_shared_clusters(possible)
     swept = {case.system: list(case.swept) for case in every}
     count = rounds or (loaded.scenario.repeats if loaded.scenario.budget is None else 1)
     trials = tuple(_ordered(possible, count, seed))
-    return Plan(loaded, seed, count, trials, tuple(left_out), swept, tuple(case.name for case in possible))
+    return Plan(
+        loaded=loaded,
+        seed=seed,
+        rounds=count,
+        trials=trials,
+        left_out=tuple(left_out),
+        swept=swept,
+        cases=tuple(case.name for case in possible),
+        external=clusters,
+        asked=tuple(every),
+    )
 
 
 def longer(chosen: Plan, rounds: int) -> Plan:
     """Return a plan of so many rounds that begins with the trials of the one given."""
-    return plan(chosen.loaded, chosen.seed, rounds)
+    return plan(chosen.loaded, chosen.seed, rounds, chosen.external)
 
 
 def planned(folder: RunFolder) -> Plan:
     """Plan again what a run folder was made for. Raises EventLogError where the plan is another now."""
     manifest, kept = folder.read("manifest.json"), folder.read("plan.json")
     loaded = load(folder.path / "scenario.yaml", manifest["profile"], manifest["overrides"])
-    again = plan(loaded, manifest["seed"], kept["rounds"])
+    again = plan(loaded, manifest["seed"], kept["rounds"], external_clusters.kept(folder))
     if json.loads(json.dumps(again.document()))["trials"] != kept["trials"]:
         message = (
             f"{folder.path / 'plan.json'}: the suite now plans other trials from the same scenario; "
@@ -159,18 +182,22 @@ def planned(folder: RunFolder) -> Plan:
 
 
 def _sorted_out(
-    loaded: Loaded, every: list[Case], system: Callable[[str], System]
+    loaded: Loaded, every: list[Case], system: Callable[[str], System], clusters: External
 ) -> tuple[list[Case], list[LeftOut]]:
     possible: list[Case] = []
     left_out: list[LeftOut] = []
     _refuse_empty(loaded, every)
     for case in every:
         _refuse_unknown(loaded, system(case.system), case)
-        reasons = _omitted(loaded, case) or system(case.system).check(case)
+    for case, reasons in _placed(clusters, every):
+        reasons = _omitted(loaded, case) or reasons or system(case.system).check(case)
         if reasons:
             left_out.append(LeftOut(case.system, dict(case.swept), " ".join(reasons)))
         else:
             possible.append(case)
+    if clusters:
+        _refuse_none(loaded, clusters, possible, left_out)
+        return possible, left_out
     for point in left_out:
         rest = [case for case in possible if case.system == point.system]
         if not rest:
@@ -186,6 +213,30 @@ def _sorted_out(
     return possible, left_out
 
 
+def _placed(clusters: External, every: list[Case]) -> list[tuple[Case, list[str]]]:
+    """Return each case where it runs, with the reasons why an external cluster cannot run it."""
+    if not clusters:
+        return [(case, []) for case in every]
+    return [
+        placed
+        for system, cluster in clusters.items()
+        for placed in external_cases.placed(cluster, [case for case in every if case.system == system])
+    ]
+
+
+def _refuse_none(
+    loaded: Loaded, clusters: External, possible: Sequence[Case], left_out: Sequence[LeftOut]
+) -> None:
+    """Raise ScenarioError for an external cluster that can run no case of the scenario."""
+    for system, cluster in clusters.items():
+        if any(case.system == system for case in possible):
+            continue
+        reasons = dict.fromkeys(point.reason for point in left_out if point.system == system)
+        why = " ".join(reasons) or f"the scenario has no system {system}."
+        message = f"{loaded.scenario.name}: nothing of it can run on the cluster of {cluster.file}: {why}"
+        raise ScenarioError(message)
+
+
 def _omitted(loaded: Loaded, case: Case) -> list[str]:
     """Return why the scenario leaves a case out; empty where it does not."""
     spec = loaded.scenario.systems.chosen()[case.system]
@@ -194,8 +245,9 @@ def _omitted(loaded: Loaded, case: Case) -> list[str]:
 
 def _refuse_empty(loaded: Loaded, every: list[Case]) -> None:
     """Refuse an entry of `without` that leaves nothing out."""
+    planned_systems = {case.system for case in every}
     for system, spec in loaded.scenario.systems.chosen().items():
-        for number, omission in enumerate(spec.without):
+        for number, omission in enumerate(spec.without if system in planned_systems else ()):
             if not any(case.system == system and omits(omission, case) for case in every):
                 message = "no point of the sweep has these values: name swept settings and values of theirs"
                 raise loaded.error(("systems", system, "without", number, "where"), message)

@@ -57,13 +57,15 @@ def check(groups: Iterable[Sequence[Cluster]], out: Path, written_bytes: int = 0
     _require(_sandbox())
     for clusters in every:
         _check_memory(servers(clusters))
-    if any(cluster.nodes for clusters in every for cluster in clusters):
+    if any(cluster.starts_servers for clusters in every for cluster in clusters):
         for finding in (_java(), *(_command(name) for name in ("nsenter", "ip"))):
             _require(finding)
 
 
 def written(case: Case) -> int:
-    """Return how many bytes a trial has its servers write; 0 where nobody knows how many messages it will be."""
+    """Return how many bytes a trial has its servers write here; 0 where nobody knows how many messages it will be."""
+    if case.cluster.external:
+        return 0
     load = case.load
     messages = load.messages or sends(load) or 0
     configuration = {"topic": case.topic, "cluster_settings": case.cluster.settings_of(case.group)}

@@ -71,6 +71,10 @@ class Progress:
         self._bars.update(self._task, description=f"starting a fresh {system} cluster", rate="")
         self._plain(f"starting a fresh {system} cluster")
 
+    def warn(self, message: str) -> None:
+        """Say something that the user should know once the run is over."""
+        self._console.print(message, style="yellow", markup=False, highlight=False, soft_wrap=True)
+
     def trial(self, trial: Trial) -> Callable[[Mapping[str, Any]], None]:
         """Say that a trial begins; return what takes the load's live figures."""
         self._bars.update(self._task, description=trial.case.name, rate="")

@@ -91,6 +91,7 @@ def _load(load: Load) -> dict[str, Any]:
         "duration_s": load.duration_s,
         "messages": load.messages,
         **({"keys": load.keys} if load.keys else {}),
+        **({"most_per_s": load.most_per_s} if load.most_per_s else {}),
     }
 
 

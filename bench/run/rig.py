@@ -26,7 +26,9 @@ from bench.load.commands import (
 )
 from bench.model import Case, Topic, Trial
 from bench.run.cluster import LiveCluster, LoadProcesses
+from bench.run.external import own_topics
 from bench.run.folder import RunFolder
+from bench.systems import endpoint as endpoints
 from bench.systems.registry import describe
 from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, SliceSampler, Watched
 
@@ -166,6 +168,20 @@ class Rig:
             folder=folder,
             seed=self.seed_of(number),
         )
+
+    def topic(self, case: Case, name: str) -> Topic:
+        """Return a topic of this run for a case; on an external cluster its name tells whose it is."""
+        spec = self.cluster.spec
+        topic = Topic(name, case.partitions, case.topic, case.group, case.load.keys)
+        if not spec.external:
+            return topic
+        tenant = endpoints.parse(spec.external).tenant
+        return replace(topic, name=f"{own_topics(spec, self.folder.path.name)}{name}", tenant=tenant)
+
+    def topics_of(self, trial: Trial) -> list[Topic]:
+        """Return the topic of a trial, and behind it the one that the application writes, if there is one."""
+        topic = self.topic(trial.case, f"trial-{trial.number:04d}")
+        return [topic, replace(topic, name=f"{topic.name}-processed")] if trial.case.processor else [topic]
 
     def create_topics(self, topics: Sequence[Topic]) -> None:
         """Create topics, several at a time. Raises ClusterError."""

@@ -157,6 +157,16 @@ def show(comparison: Comparison, out: Path) -> None:
     console.print(str(page.write(comparison, folder)), soft_wrap=True, highlight=False)
 
 
+def write_files(comparison: Comparison, junit: Path | None, markdown: Path | None) -> None:
+    """Write a comparison as JUnit XML and as Markdown, where a file is given."""
+    from bench.report.pages import compare_files  # noqa: PLC0415 - as above
+
+    if junit is not None:
+        compare_files.write_junit(comparison, junit)
+    if markdown is not None:
+        compare_files.write_markdown(comparison, markdown)
+
+
 def _some(cases: Iterable[str]) -> str:
     named = sorted(cases)
     return ", ".join(named[:_MANY]) + (f" and {len(named) - _MANY} more" if len(named) > _MANY else "")

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,14 +45,6 @@ def _each(*listeners: Live) -> Live:
     return told
 
 
-def topics_of(trial: Trial) -> list[Topic]:
-    """Return the topic of a trial, and behind it the one that the application writes, if there is one."""
-    case = trial.case
-    name = f"trial-{trial.number:04d}"
-    topic = Topic(name, case.partitions, case.topic, case.group, case.load.keys)
-    return [topic, replace(topic, name=f"{topic.name}-processed")] if trial.case.processor else [topic]
-
-
 @dataclass(frozen=True, slots=True)
 class Bench:
     """Runs trials on one cluster start; `logs` is the folder of this cluster's logs."""
@@ -81,11 +73,11 @@ class Bench:
 
     def clear(self, trial: Trial) -> None:
         """Delete a trial's topics, for the next one's sake. Raises ClusterError: then the cluster is none for it."""
-        for topic in topics_of(trial):
+        for topic in self.rig.topics_of(trial):
             self.rig.cluster.admin.delete_topic(topic)
 
     def _measured(self, trial: Trial, working: Path, live: Live, document: Document) -> Document:
-        topics = topics_of(trial)
+        topics = self.rig.topics_of(trial)
         topic, processed = topics[0], topics[-1]
         begun_ns = time.monotonic_ns()
         for one in topics:

@@ -124,6 +124,12 @@ class Description:
     """How often a server writes each copy; 0 where it writes none to a disk."""
     installation: ClassVar[Installation | None] = None
     """None for a system that has no servers to install."""
+    address_key: ClassVar[str] = ""
+    """What a file of an external cluster calls the address that clients connect to; empty where there is no such file.
+    """
+    admin_key: ClassVar[str] = ""
+    """What it calls the URL of the REST interface; empty for a system without."""
+    has_tenants: ClassVar[bool] = False
     libraries: ClassVar[tuple[str, ...]] = ()
     """Client libraries, by their names in manifest.json."""
     producer_settings: ClassVar[tuple[str, ...]] = ()

@@ -86,13 +86,13 @@ def require(owner: str, asked: Settings, found: Mapping[str, object]) -> None:
     wrong = [
         f"{name} was asked to be {text(value)} and is {text(found.get(name, 'not there'))}"
         for name, value in asked.items()
-        if not (name in found and (found[name] is None or _same(text(value), text(found[name]))))
+        if not (name in found and (found[name] is None or same(text(value), text(found[name]))))
     ]
     if wrong:
         raise ClusterError(f"The live settings of {owner} are not the scenario's: {'; '.join(wrong)}.")
 
 
-def _same(asked: str, found: str) -> bool:
+def same(asked: str, found: str) -> bool:
     """Compare two values as Java reads them: 0.50 is 0.5, `a, b` is `a,b`, ON is on."""
     try:
         return float(asked) == float(found)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from bench.model import Case, Cluster, Node, Settings, Topic, TopicState
 from bench.systems.draining import Drained
 from bench.systems.scraped import Scrape
+
+if TYPE_CHECKING:
+    from bench.systems.external import ExternalAccess
 
 NOT_GIVEN = -1
 """Stands for a null in the integer columns of the event log (ledger, entry, batch index, done, partition)."""
@@ -262,6 +265,9 @@ class System(Protocol):
 
         It goes on where one before it had settled, for ever; close the generator. See processing.py.
         """
+
+    def external(self, endpoint: str) -> ExternalAccess | None:
+        """Return access to a cluster that somebody else runs (external.py); None for a system without it."""
 
     def check(self, case: Case) -> list[str]:
         """Say in full sentences why this case cannot exist, such as Qa > Qw; [] when it can."""

@@ -8,6 +8,7 @@ import re
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -454,6 +455,40 @@ def test_a_slower_run_has_a_status_of_its_own(runs: tuple[Path, Path], tmp_path:
         "of the second run's 10 valid trials 2 with a trend, 2 with an outlier's speed, 1 beside other work on the "
         "machine." in " ".join(done.output.split())
     )
+
+
+def test_a_ci_server_gets_a_test_for_each_case(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    import pandas as pd  # noqa: PLC0415
+
+    slow = build(tmp_path / "slow", Sketch(systems=("memory",), rounds=5, messages=500))
+    table = slow / "results" / "trials.parquet"
+    trials = pd.read_parquet(table)
+    trials[RATE] *= 0.5
+    trials.to_parquet(table)
+    junit, markdown = tmp_path / "compare.xml", tmp_path / "compare.md"
+
+    done = CliRunner().invoke(
+        app,
+        [
+            *("compare", str(runs[0]), str(slow), "--out", str(tmp_path)),
+            *("--junit", str(junit), "--markdown", str(markdown)),
+        ],
+    )
+
+    assert done.exit_code == 1
+    suite = ElementTree.parse(junit).getroot()
+    assert {name: suite.get(name) for name in ("tests", "failures", "skipped")} == {
+        "tests": "2",
+        "failures": "2",
+        "skipped": "0",
+    }
+    failures = [str(failure.get("message")) for failure in suite.iter("failure")]
+    assert all("second over first 0.5" in message for message in failures)
+    lines = markdown.read_text().splitlines()
+    rows = [line for line in lines if line.startswith("|")]
+    assert len(rows) == 4
+    assert {line.count("|") for line in rows} == {10}
+    assert "All cases together: 2 worse." in lines
 
 
 def test_runs_without_a_case_in_common_are_refused(runs: tuple[Path, Path], tmp_path: Path) -> None:

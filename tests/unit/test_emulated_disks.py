@@ -1,8 +1,7 @@
 """Which fsyncs are held in a trial, and what is told of them."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -42,9 +41,8 @@ def gates(monkeypatch: pytest.MonkeyPatch) -> Gates:
 def disks(gates: Gates, tmp_path: Path) -> EmulatedDisks:
     """Those of a broker and of a controller that has no data."""
     (tmp_path / "broker-1").mkdir()
-    backend: Any = SimpleNamespace(gates=gates)
     nodes = [Node(name, "", "", (), Path(), Path(), (), 0) for name in gates.held_ns]
-    return EmulatedDisks(backend, [(node, tmp_path / node.name) for node in nodes])
+    return EmulatedDisks(lambda: cast("Any", gates), [(node, tmp_path / node.name) for node in nodes])
 
 
 def test_every_server_holds_its_fsyncs_for_as_long_as_the_case_says(

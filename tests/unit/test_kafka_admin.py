@@ -190,7 +190,7 @@ def asking(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def asking(*brokers: Broker) -> KafkaAdmin:
         clients = {f"10.0.0.{number}:9092": broker for number, broker in enumerate(brokers, 1)}
-        monkeypatch.setattr(admin, "_client", clients.__getitem__)
+        monkeypatch.setattr(admin, "admin_client", clients.__getitem__)
         monkeypatch.setattr(admin, "_listens", lambda _node, _within_s: True)
         return KafkaAdmin(SERVERS, Cluster("kafka", "4.3.1", {"broker": 3}), BROKERS)
 

@@ -29,7 +29,7 @@ def test_a_report_that_fails_says_that_the_measurements_are_kept(
         raise AnalysisError("Spark could not start.")
 
     (tmp_path / "short.yaml").write_text(SCENARIO)
-    monkeypatch.setattr(sandbox, "run", lambda *_: 0)
+    monkeypatch.setattr(sandbox, "run", lambda *_, **__: 0)
     monkeypatch.setattr(outside, "report", fails)
 
     with pytest.raises(AnalysisError, match="Spark could not start"):
@@ -51,7 +51,7 @@ def test_the_exit_status_goes_by_the_verdicts_of_the_report(
 ) -> None:
     """The analysis calls a trial invalid in which it finds what nobody sent, whatever trial.json says."""
 
-    def ran(_: str, arguments: list[str], __: object) -> int:
+    def ran(_: str, arguments: list[str], *__: object, **___: object) -> int:
         trials = RunFolder(Path(arguments[0]))
         for number in range(len(verdicts)):
             trials.open_trial(number)
@@ -78,7 +78,7 @@ def test_the_exit_status_goes_by_the_verdicts_of_the_report(
 def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
     """A run that was stopped before its first trial."""
     (tmp_path / "short.yaml").write_text(SCENARIO)
-    monkeypatch.setattr(sandbox, "run", lambda *_: 130)
+    monkeypatch.setattr(sandbox, "run", lambda *_, **__: 130)
     chosen = outside.prepare(str(tmp_path / "short.yaml"), "standard", (), 1)
     assert outside.start(chosen, tmp_path / "out", web=False) == 130
     (path,) = (tmp_path / "out").iterdir()

@@ -11,10 +11,11 @@ import pytest
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState
-from bench.systems.pulsar import admin, ready, topics
-from bench.systems.pulsar.admin import PulsarAdmin, ledger_metadata
+from bench.systems.pulsar import admin, ready, topic_admin, topics
+from bench.systems.pulsar.admin import PulsarAdmin
 from bench.systems.pulsar.registered import ledger_ids
-from bench.systems.pulsar.rest import Rest
+from bench.systems.pulsar.rest import Rest, hosts
+from bench.systems.pulsar.topic_admin import ledger_metadata
 from bench.systems.pulsar.topics import Quorums
 
 TOPIC = Topic("trial-0007", 12, {"quorums": "3-2-2"})
@@ -130,23 +131,23 @@ def brokers() -> Iterator[list[Node]]:
 
 @pytest.mark.parametrize(("path", "answer"), [("json", {"a": 1}), ("version", "4.0.8")])
 def test_the_next_broker_answers_where_one_is_down(brokers: list[Node], path: str, answer: object) -> None:
-    assert Rest(brokers).ask("Asking", "GET", path) == answer
+    assert Rest(hosts(brokers)).ask("Asking", "GET", path) == answer
 
 
 def test_a_refusal_is_told_with_the_brokers_reason(brokers: list[Node]) -> None:
     expected = "Asking: broker-2 answered GET /refused with 412: Namespace has no cluster"
 
     with pytest.raises(ClusterError, match=expected):
-        Rest(brokers).ask("Asking", "GET", "refused")
+        Rest(hosts(brokers)).ask("Asking", "GET", "refused")
 
 
 def test_what_is_not_there_may_be_fine(brokers: list[Node]) -> None:
-    assert Rest(brokers).ask("Deleting", "GET", "absent", absent_is_fine=True) is None
+    assert Rest(hosts(brokers)).ask("Deleting", "GET", "absent", absent_is_fine=True) is None
 
 
 def test_no_broker_at_all_is_an_error_that_names_them(brokers: list[Node]) -> None:
     with pytest.raises(ClusterError, match=r"none answered: broker-1 \(ConnectError\)"):
-        Rest(brokers[:1]).ask("Asking", "GET", "json")
+        Rest(hosts(brokers[:1])).ask("Asking", "GET", "json")
 
 
 def test_parts_of_the_cluster_are_found_among_several_of_a_role(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,6 +203,7 @@ def administrator(owners: Sequence[str | None], recovery: Told, rest: Told | Non
     asked._single = {UP: Told({}), FROZEN: Told(refused="")}
     asked._recovery = recovery
     asked._rest = rest
+    asked._topics = topic_admin.TopicAdmin(asked._rest, asked._name)
     return asked
 
 
@@ -265,8 +267,8 @@ def test_nobody_can_tell_of_copies_before_zookeeper_told_of_ledgers() -> None:
 def test_a_topic_is_settled_once_every_partition_has_an_owner_and_a_ledger(
     monkeypatch: pytest.MonkeyPatch, refused: str, wait_s: float
 ) -> None:
-    monkeypatch.setattr(admin, "_THERE_S", wait_s)
-    monkeypatch.setattr(admin, "_TURN_S", 0.0)
+    monkeypatch.setattr(topic_admin, "_THERE_S", wait_s)
+    monkeypatch.setattr(topic_admin, "_TURN_S", 0.0)
     late = Told({"httpUrl": f"http://{UP}:8080"}, refused, times=2)
 
     administrator((), Told(), late).await_settled(PAIR)
@@ -276,7 +278,7 @@ def test_a_topic_is_settled_once_every_partition_has_an_owner_and_a_ledger(
 
 
 def test_a_topic_that_does_not_settle_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admin, "_THERE_S", 0.0)
+    monkeypatch.setattr(topic_admin, "_THERE_S", 0.0)
     monkeypatch.setattr(admin, "SETTLES_S", 0.0)
     never = Told({"httpUrl": f"http://{UP}:8080"}, "1/internalStats")
 

@@ -4,6 +4,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +134,24 @@ def until(reached: Callable[[], bool], seconds: float = 60) -> None:
     while not reached():
         assert time.monotonic() < deadline, "not in time"
         time.sleep(0.005)
+
+
+def test_a_limited_loop_leaves_an_interval_between_the_sends_of_a_producer(bench: Make) -> None:
+    load = bench(3, window=5)
+    load.span.interval_ns = 20_000_000
+
+    load.start()
+    load.await_sent(5)
+    load.end()
+    load.join()
+    load.close()
+
+    sent: dict[int, list[int]] = {}
+    for row in load.rows():
+        sent.setdefault(row["producer"], []).append(row["sent_ns"])
+    gaps = [later - earlier for times in sent.values() for earlier, later in pairwise(sorted(times))]
+    assert len(gaps) >= 12
+    assert min(gaps) >= 20_000_000
 
 
 @pytest.mark.parametrize("window", [1, 7, 64])

@@ -77,7 +77,7 @@ def test_cases_that_differ_in_their_disk_only_are_warmed_up_once() -> None:
 def test_all_cases_together_have_a_bounded_number_of_producers(
     cases: int, producers: int, turn_s: float
 ) -> None:
-    load = cluster_warm_up._load(0, CASE, cases).trial.case.load
+    load = cluster_warm_up._load(CASE, cases)
 
     assert (load.producers, load.duration_s, load.window) == (producers, turn_s, 1)
 

@@ -17,7 +17,8 @@ _LEVEL = 0.95
 
 def conditions(found: Results) -> str:
     """Return the conditions of a run as one line."""
-    cost = found.manifest.get("fsync_ns") or {}
+    here = found.manifest.get("backend") != "external"
+    cost = (found.manifest.get("fsync_ns") if here else None) or {}
     slots = {
         "versions": _versions(found),
         "machine": _machine(found),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import pandas as pd
@@ -18,6 +19,8 @@ from bench.systems.registry import system_title
 
 MOST = 3
 """So many notices are shown; how many more there are is the last line."""
+_AT_LIMIT = 0.95
+"""From this share of a limit on, the load was as fast as it may be."""
 _FEW = 0.05
 """Below this share of trials beside other work a median hardly moves."""
 
@@ -66,10 +69,26 @@ def _limits(found: Results) -> Iterator[str]:
         if by_client * 2 > len(trials):
             slots = {"system": system_title(str(system)), "limited": by_client, "trials": len(trials)}
             yield sentence("notice-client", slots)
+    yield from _rate_limit(found)
     full = pd.to_numeric(found.valid["machine_cpu_share"]) >= BUSY
     if int(full.sum()) * 2 > len(found.valid):
         slots = {"full": int(full.sum()), "trials": len(found.valid), "cores": method.cores(found)}
         yield sentence("notice-cores", slots)
+
+
+def _rate_limit(found: Results) -> Iterator[str]:
+    """Where closed loops were as fast as the file of an external cluster allows."""
+    limits = {
+        number: float(most)
+        for number, file in found.trial_files.items()
+        if (most := (file.get("load") or {}).get("most_per_s"))
+    }
+    rates = zip(found.valid["trial"], found.valid["throughput_msgs_per_s"], strict=True)
+    limited = sum(float(rate) >= _AT_LIMIT * limits.get(int(number), math.inf) for number, rate in rates)
+    if limited:
+        trials = numbers.plural(len(found.valid), "trial")
+        slots = {"limited": limited, "trials": trials, "rate": numbers.rate(max(limits.values()))}
+        yield sentence("notice-limited", slots)
 
 
 def uncounted(found: Results) -> Iterator[str]:

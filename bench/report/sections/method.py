@@ -168,6 +168,8 @@ def _span(times_ns: Sequence[int]) -> str:
 
 
 def _plain_fsync(results: Results) -> str:
+    if results.manifest.get("backend") == "external":
+        return "not measured: the servers run elsewhere"
     cost = results.manifest.get("fsync_ns") or {}
     if not cost.get("p50"):
         return "not measured"

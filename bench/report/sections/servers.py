@@ -34,6 +34,8 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> Iterator[Fact]:
 
 def jit(results: Results) -> str:
     """How the servers' JVMs compiled; empty where there was no server."""
+    if results.manifest.get("backend") == "external":
+        return ""
     configurations = [configuration(file) for file in results.trial_files.values()]
     modes = distinct(str(one.get("jit", "default")) for one in configurations if one.get("nodes"))
     return "; ".join(_JITS.get(mode, mode) for mode in modes)
@@ -134,7 +136,7 @@ def _cluster(file: Json) -> str:
     heaps = ", ".join(_memory(role, flags) for role, flags in _flags(file).items())
     partitions = asked.get("partitions")
     words = [
-        f"version {asked.get('version', '?')}",
+        f"version {asked.get('version') or 'unknown'}",
         nodes,
         f"heap: {heaps}" if heaps else "",
         numbers.plural(int(partitions), "partition") if partitions else "",

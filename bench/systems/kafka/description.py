@@ -84,6 +84,7 @@ class KafkaDescription(Description):
     start_s: ClassVar[float] = 20.0
     writes_per_copy: ClassVar[int] = 1
     installation: ClassVar[Installation | None] = Installation({CONTROLLER: 1, BROKER: 1}, {"replicas": 1})
+    address_key: ClassVar[str] = "bootstrap.servers"
     libraries: ClassVar[tuple[str, ...]] = ("librdkafka", "confluent-kafka")
     producer_settings: ClassVar[tuple[str, ...]] = (_IDEMPOTENCE, "linger.ms", "compression.type")
     naming_settings: ClassVar[tuple[tuple[str, ...], ...]] = (

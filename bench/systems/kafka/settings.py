@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, KafkaException, Producer
 from bench import numbers
 from bench.model import MEMBER, Case, Scalar, Settings, text
 from bench.systems import draining, membership, processing
+from bench.systems.endpoint import resolved
 from bench.systems.kafka.config import FOLDER, copies
 from bench.systems.kafka.features import FEATURES
 from bench.systems.kafka.group_types import GROUP_TYPES, NEW, SHARE
@@ -114,8 +115,10 @@ def lookup(settings: Settings, name: str) -> Scalar | None:
 
 
 def client_config(endpoint: str, settings: Settings) -> dict[str, Scalar]:
-    """Return what a client of confluent-kafka is made of."""
-    return {"bootstrap.servers": endpoint, **{name: text(value) for name, value in settings.items()}}
+    """Return what a client of confluent-kafka is made of. Raises LoadError for a secret that is not there."""
+    connection = resolved(endpoint)
+    given = {**connection.client, **settings}
+    return {"bootstrap.servers": connection.address, **{name: text(value) for name, value in given.items()}}
 
 
 def _canonical(name: str) -> str:
@@ -171,6 +174,8 @@ def _values(case: Case) -> Iterator[str]:
 
 
 def _version(case: Case) -> Iterator[str]:
+    if case.cluster.external:  # it runs, whatever it is
+        return
     parts = case.cluster.version.split(".")
     if not all(number.isdigit() for number in parts[:2]) or len(parts) < 2:
         yield f"Kafka {case.cluster.version} is no version like 4.3.1."
@@ -189,6 +194,8 @@ def _version(case: Case) -> Iterator[str]:
 
 
 def _nodes(case: Case) -> Iterator[str]:
+    if case.cluster.external:
+        return
     with_zookeeper = bool(case.cluster.nodes.get(ZOOKEEPER))
     if with_zookeeper and case.cluster.nodes.get(CONTROLLER):
         yield "A Kafka cluster has controllers or ZooKeeper, not both: set nodes.controller to 0."
@@ -280,7 +287,7 @@ def _group(case: Case) -> Iterator[str]:
         case.consumer_group, GROUP_TYPES, case.load.consumers, case.cluster.spare.get(MEMBER, 0)
     )
     kind, version = str(case.consumer_group.get(membership.TYPE)), case.cluster.version
-    if (first := _GROUPS_FROM.get(kind)) and tuple(map(int, version.split(".")[:2])) < first:
+    if version and (first := _GROUPS_FROM.get(kind)) and tuple(map(int, version.split(".")[:2])) < first:
         yield f"Kafka {version} has no groups of the type {kind}: they are there from {'.'.join(map(str, first))} on."
 
 

@@ -9,6 +9,7 @@ from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.kafka import config, full_read, hints, members, metrics, nodes, processor, ready, settings
 from bench.systems.kafka.admin import KafkaAdmin
 from bench.systems.kafka.client import GroupConsumer, KafkaConsumer, KafkaProducers
+from bench.systems.kafka.external import ExternalKafka
 from bench.systems.properties import unknown
 from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
 from bench.systems.scraped import Scrape
@@ -97,6 +98,10 @@ class Kafka:
     ) -> Iterator[Sequence[Received]]:
         """See protocols.System."""
         return full_read.read_all(endpoint, topic, case_consumer, deadline_s, expected)
+
+    def external(self, endpoint: str) -> ExternalKafka:
+        """See protocols.System."""
+        return ExternalKafka(endpoint)
 
     def process(self, endpoint: str, source: Topic, target: Topic, settings: Settings) -> Iterator[int]:
         """See protocols.System."""

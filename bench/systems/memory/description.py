@@ -19,6 +19,7 @@ class MemoryDescription(Description):
     about: ClassVar[str] = "The in-memory system, for trying things out."
     colours: ClassVar[Colours | None] = Colours("#4d7c57", "#23452b", "#84b491")
     marker: ClassVar[str] = "s"
+    address_key: ClassVar[str] = "folder"
 
     def connect(self, servers: Servers, folder: Path) -> System:  # noqa: ARG002
         """See Description."""

@@ -9,6 +9,7 @@ from bench.errors import LoadError
 from bench.model import Case, Cluster, Node, Settings, Topic
 from bench.systems.memory import client, settings
 from bench.systems.memory.admin import MemoryAdmin
+from bench.systems.memory.external import ExternalMemory
 from bench.systems.memory.members import MemoryMember
 from bench.systems.properties import unknown
 from bench.systems.protocols import Admin, Consumer, Parts, Producers, Received
@@ -113,6 +114,10 @@ class Memory:
     ) -> Iterator[Sequence[Received]]:
         """See protocols.System."""
         return client.read_all(Path(endpoint) / topic.name, topic)
+
+    def external(self, endpoint: str) -> ExternalMemory:
+        """See protocols.System."""
+        return ExternalMemory(endpoint)
 
     def process(self, endpoint: str, source: Topic, target: Topic, settings: Settings) -> Iterator[int]:  # noqa: ARG002
         """See protocols.System: `settings` refuses a processor, which needs a node."""

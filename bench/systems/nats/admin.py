@@ -19,7 +19,7 @@ from bench.systems.nats import describe
 from bench.systems.nats.connection import CONNECT_S, EventLoop, connect
 from bench.systems.nats.nodes import SERVER, endpoint
 from bench.systems.nats.settings import REPLICAS, STORAGE, STORAGES, replicas
-from bench.systems.nats.streams import StreamView, names, reconciled, stream, view, views
+from bench.systems.nats.streams import GONE_S, StreamView, names, reconciled, stream, view, views
 from bench.systems.protocols import SETTLES_S
 
 _LOOK_S, _FIND_S = 0.9, 5.0
@@ -173,21 +173,36 @@ class NatsAdmin:
         return 0
 
     def await_settled(self, topic: Topic) -> None:
-        """See protocols.Admin."""
-        self._await_current(topic, SETTLES_S)
+        """See protocols.Admin. A stream that no server has any more will not come back: it is not waited for."""
+        self._await_current(topic, SETTLES_S, may_be_gone=True)
 
-    def _await_current(self, topic: Topic, within_s: float) -> None:
-        """Return once every stream has a leader and all its replicas are up to date. Raises ClusterError."""
-        deadline = time.monotonic() + within_s
+    def _await_current(self, topic: Topic, within_s: float, *, may_be_gone: bool = False) -> None:
+        """Return once every stream has a leader and all its replicas are up to date. Raises ClusterError.
+
+        With `may_be_gone`, streams that no server has for GONE_S do not count.
+        """
+        deadline, there_s = time.monotonic() + within_s, time.monotonic()
         while True:
             state = self.state(topic)
             if state.available and state.copies_missing is False:
+                return
+            if not (may_be_gone and self._others_are_gone(topic)):
+                there_s = time.monotonic()
+            if time.monotonic() - there_s > GONE_S:
                 return
             if time.monotonic() > deadline:
                 raise ClusterError(
                     f"Within {within_s:g} s not every replica of {topic.name} was up to date: {state}."
                 )
             time.sleep(_TURN_S)
+
+    def _others_are_gone(self, topic: Topic) -> bool:
+        """Whether every server answers, one leads the metadata, and no stream is there without all its replicas."""
+        found = views(self._nodes, _FIND_S)
+        if len(found) < len(self._nodes) or not any(one.meta_leader for one in found):
+            return False
+        there = [one for name in names(topic) if (one := reconciled(found, name)) is not None]
+        return all(one.leads and len(one.current) == self._replicas(topic) for one in there)
 
     def rebalance(self, topic: Topic, bytes_per_s: float | None) -> str:  # noqa: ARG002
         """See protocols.Admin. Raises ClusterError: streams are not moved here."""

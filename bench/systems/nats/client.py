@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -133,20 +133,26 @@ class Subscriptions:
     another that goes on behind the last one.
     """
 
-    def __init__(self, endpoint: str, topic: Topic, policy: DeliverPolicy, doing: str) -> None:
-        """Connect and subscribe. Raises LoadError."""
+    def __init__(
+        self, endpoint: str, topic: Topic, policy: DeliverPolicy, doing: str, gone: Collection[int] = ()
+    ) -> None:
+        """Connect and subscribe, but to no partition whose stream is `gone`. Raises LoadError."""
         self.loop = EventLoop()
         self._messages: SimpleQueue[Received] = SimpleQueue()
         try:
             self._connection = connected(self.loop, endpoint, doing)
             self.jetstream = self._connection.jetstream()
-            self.loop.call(self._subscribe(self.jetstream, topic, policy))
+            self.loop.call(self._subscribe(self.jetstream, topic, policy, gone))
         except BaseException:
             self.loop.close()
             raise
 
-    async def _subscribe(self, jetstream: JetStreamContext, topic: Topic, policy: DeliverPolicy) -> None:
+    async def _subscribe(
+        self, jetstream: JetStreamContext, topic: Topic, policy: DeliverPolicy, gone: Collection[int]
+    ) -> None:
         for partition, name in enumerate(names(topic)):
+            if partition in gone:
+                continue
             await jetstream.subscribe(
                 name,
                 stream=name,

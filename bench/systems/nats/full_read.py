@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import nats
 from nats.js import JetStreamContext
 from nats.js.api import DeliverPolicy
+from nats.js.errors import NotFoundError
 
 from bench.errors import LoadError
 from bench.model import Topic
 from bench.systems.late import Late
 from bench.systems.nats.client import Subscriptions
-from bench.systems.nats.streams import names
+from bench.systems.nats.connection import EventLoop, connected
+from bench.systems.nats.streams import GONE_S, names
 from bench.systems.protocols import Received
 
 _LATER_S = 0.5
@@ -24,12 +26,16 @@ _Ends = Mapping[int, int | str]
 
 
 def read_all(endpoint: str, topic: Topic, deadline_s: float, expected: int) -> Iterator[Sequence[Received]]:
-    """See protocols.System. A stream's end is what its leader says."""
-    found = Subscriptions(endpoint, topic, DeliverPolicy.ALL, f"Reading {topic.name} back")
+    """See protocols.System. A stream's end is what its leader says; one that is gone has no message."""
+    doing = f"Reading {topic.name} back"
+    gone = _gone(endpoint, topic, doing)
+    if len(gone) == topic.partitions:
+        return
+    found = Subscriptions(endpoint, topic, DeliverPolicy.ALL, doing, gone)
     late, reached = Late(expected), dict.fromkeys(range(topic.partitions), 0)
     try:
         while True:
-            for batch in _read(found, topic, reached, deadline_s):
+            for batch in _read(found, topic, reached, deadline_s, gone):
                 late.came(len(batch))
                 yield batch
             if not late.is_awaited():
@@ -40,14 +46,14 @@ def read_all(endpoint: str, topic: Topic, deadline_s: float, expected: int) -> I
 
 
 def _read(
-    found: Subscriptions, topic: Topic, reached: dict[int, int], deadline_s: float
+    found: Subscriptions, topic: Topic, reached: dict[int, int], deadline_s: float, gone: Collection[int]
 ) -> Iterator[Sequence[Received]]:
     """Read on to the ends as they are now; `reached` tells how far each was read, and is kept up."""
     deadline = time.monotonic() + deadline_s
     ends: _Ends = {}
     while True:
         if not ends or any(isinstance(end, str) for end in ends.values()):
-            ends = found.loop.call(_ends(found.jetstream, topic))
+            ends = found.loop.call(_ends(found.jetstream, topic)) | dict.fromkeys(gone, 0)
         left = [number for number, end in ends.items() if isinstance(end, str) or reached[number] < end]
         if not left:
             return
@@ -61,7 +67,35 @@ def _read(
             raise LoadError(f"Reading {topic.name} back: nothing came for {deadline_s:g} s, and {said}.")
 
 
-async def _ends(jetstream: JetStreamContext, topic: Topic) -> _Ends:
+def _gone(endpoint: str, topic: Topic, doing: str) -> frozenset[int]:
+    """Return the partitions whose stream the servers say for GONE_S that they do not have. Raises LoadError."""
+    with EventLoop() as loop:
+        connection = connected(loop, endpoint, doing)
+        try:
+            deadline = time.monotonic() + GONE_S
+            while missing := loop.call(_missing(connection.jetstream(), topic)):
+                if time.monotonic() > deadline:
+                    return missing
+                time.sleep(_LATER_S)
+        finally:
+            loop.call(connection.close())
+    return frozenset()
+
+
+async def _missing(jetstream: JetStreamContext, topic: Topic) -> frozenset[int]:
+    """Return the partitions of which the servers say now that there is no such stream."""
+    missing: set[int] = set()
+    for partition, name in enumerate(names(topic)):
+        try:
+            await jetstream.stream_info(name)
+        except NotFoundError:
+            missing.add(partition)
+        except nats.errors.Error:
+            continue
+    return frozenset(missing)
+
+
+async def _ends(jetstream: JetStreamContext, topic: Topic) -> dict[int, int | str]:
     ends: dict[int, int | str] = {}
     for partition, name in enumerate(names(topic)):
         try:

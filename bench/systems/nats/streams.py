@@ -15,6 +15,8 @@ import httpx
 from bench.model import Node, Topic
 from bench.systems.nats.nodes import monitor
 
+GONE_S = 20.0
+"""A stream that the servers say they do not have for so long, while all are there, is gone."""
 _QUERY = {"accounts": "true", "streams": "true", "config": "true", "raft": "true"}
 
 

@@ -123,6 +123,9 @@ class Nats:
         """See protocols.System."""
         return full_read.read_all(endpoint, topic, deadline_s, expected)
 
+    def external(self, endpoint: str) -> None:
+        """See protocols.System: none yet."""
+
     def process(self, endpoint: str, source: Topic, target: Topic, settings: Settings) -> Iterator[int]:  # noqa: ARG002
         """See protocols.System: `settings` refuses a processor."""
         raise LoadError("NATS has no processor.")

@@ -7,39 +7,25 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, TypedDict
 
 from bench.errors import ClusterError
 from bench.model import Cluster, Node, Topic, TopicState, of_group, of_role
 from bench.systems.draining import Drained
 from bench.systems.processing import PROCESSOR
-from bench.systems.properties import live, require
+from bench.systems.properties import live
 from bench.systems.protocols import SETTLES_S
 from bench.systems.pulsar import bookie_groups, draining, topics
-from bench.systems.pulsar.describe import TOLD, node_settings, sessions_ms
+from bench.systems.pulsar.describe import SHOWN_SETTINGS, node_settings, sessions_ms
 from bench.systems.pulsar.metadata import CLUSTER
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ROLES, ZOOKEEPER, web
 from bench.systems.pulsar.ready import leads
 from bench.systems.pulsar.registered import Registered
-from bench.systems.pulsar.rest import UNDER_REPLICATED, Rest
-from bench.systems.pulsar.topics import Quorums
+from bench.systems.pulsar.rest import UNDER_REPLICATED, Rest, hosts
+from bench.systems.pulsar.topic_admin import Placed, TopicAdmin, namespace_path
 
-_THERE_S = 60.0
-_TURN_S = 0.05
 _AT_ONCE = 8
 _GIVEN = 5
 _LOOK_S = 5.0
-_NAMESPACE_TELLS = ("deduplicationEnabled", "message_ttl_in_seconds", "persistence", "retention_policies")
-
-
-class _Placed(TypedDict):
-    """Where a partition lies."""
-
-    partition: int
-    owner: str
-    ledger: int
-    quorums: str
-    ensemble: list[str]
 
 
 class PulsarAdmin:
@@ -50,22 +36,23 @@ class PulsarAdmin:
         self._cluster = cluster
         self._nodes = nodes
         self._brokers = of_role(nodes, BROKER)
-        self._rest = Rest(self._brokers)
-        self._single = {node.address: Rest([node], answer_s=_LOOK_S) for node in self._brokers}
+        self._rest = Rest(hosts(self._brokers))
+        self._single = {node.address: Rest(hosts([node]), answer_s=_LOOK_S) for node in self._brokers}
         self._registered = Registered(of_role(nodes, ZOOKEEPER))
-        self._recovery = Rest(of_role(nodes, BOOKIE), answer_s=_LOOK_S)
+        self._recovery = Rest(hosts(of_role(nodes, BOOKIE)), answer_s=_LOOK_S)
         self._ledgers: dict[int, set[int]] = {}
+        self._topics = TopicAdmin(self._rest, self._name)
 
     def create_topic(self, topic: Topic) -> None:
         """See protocols.Admin. The topic gets a namespace of its own, with its quorums and policies."""
         doing = f"Creating topic {topic.name}"
-        self._rest.ask(doing, "PUT", _namespace(topic), topics.policies(topic))
+        self._topics.create_namespace(topic)
         if topic.group:
             # Before 4.0 an affinity takes the place of bundles that nobody has asked for yet.
             self._rest.ask(doing, "GET", f"lookup/v2/topic/{topics.partition_path(topic, 0)}/bundle")
             affinity = bookie_groups.affinity(topic.group)
-            self._rest.ask(doing, "POST", f"{_namespace(topic)}/persistence/bookieAffinity", affinity)
-        self._rest.ask(doing, "PUT", f"admin/v2/{topics.rest_path(topic)}/partitions", topic.partitions)
+            self._rest.ask(doing, "POST", f"{namespace_path(topic)}/persistence/bookieAffinity", affinity)
+        self._topics.create_partitions(topic)
         numbers = range(topic.partitions)
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             brokers = self._active_brokers() if topics.has_own_bundles(topic) else []
@@ -81,49 +68,21 @@ class PulsarAdmin:
         Pulsar forgets whom it was told with the first look-up, also where that fails: then it is told again.
         """
         if not brokers:
-            self._load(topic, number)
+            self._topics.load(topic, number)
             return
         broker = brokers[number % len(brokers)]
         for _ in range(_GIVEN):
             self._give(topic, broker, number)
-            if (owner := self._load(topic, number)) == broker.name:
+            if (owner := self._topics.load(topic, number)) == broker.name:
                 return
         raise ClusterError(
             f"Giving partition {number} of {topic.name} to {broker.name}: {owner} took it {_GIVEN} times."
         )
 
     def _give(self, topic: Topic, broker: Node, number: int) -> None:
-        path = f"{_namespace(topic)}/{topics.bundle_of(topic, number)}/unload"
+        path = f"{namespace_path(topic)}/{topics.bundle_of(topic, number)}/unload"
         doing = f"Giving partition {number} of {topic.name} to {broker.name}"
         self._rest.ask(doing, "PUT", f"{path}?destinationBroker={web(broker)}")
-
-    def _load(self, topic: Topic, number: int, rest: Rest | None = None) -> str:
-        """Return the partition's owner once it has one, which has an open ledger; ask through `rest`, if given."""
-        owner = self._owner(topic, number, rest)
-        self._stored(topic, number, "", rest)
-        return owner
-
-    def _owner(self, topic: Topic, number: int, rest: Rest | None = None) -> str:
-        """Return the node that owns a partition; who owns none yet, gets an owner by being looked up."""
-        doing = f"Looking up partition {number} of {topic.name}"
-        found = self._until_there(doing, f"lookup/v2/topic/{topics.partition_path(topic, number)}", rest)
-        return self._name(str(found["httpUrl"]).removeprefix("http://"))
-
-    def _stored(self, topic: Topic, number: int, which: str, rest: Rest | None = None) -> Any:  # noqa: ANN401 - JSON
-        doing = f"Loading partition {number} of {topic.name}"
-        path = f"admin/v2/{topics.partition_path(topic, number)}/internalStats{which}"
-        return self._until_there(doing, path, rest)
-
-    def _until_there(self, doing: str, path: str, rest: Rest | None = None) -> Any:  # noqa: ANN401 - JSON
-        """Ask until there is an answer: a bundle on its way to a broker is nobody's for a moment."""
-        deadline = time.monotonic() + _THERE_S
-        while True:
-            try:
-                return (rest or self._rest).ask(doing, "GET", path)
-            except ClusterError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(_TURN_S)
 
     def find(self, part: str, topic: Topic) -> list[str]:
         """See protocols.Admin. The ensemble is that of the ledger written to now; `bookie N` is its Nth.
@@ -136,7 +95,7 @@ class PulsarAdmin:
         partition = int(number or 0)
         if word == "owner":
             host = self._registered.owner(topic, partition)
-            return [self._name(host) if host else self._owner(topic, partition)]
+            return [self._name(host) if host else self._topics.owner(topic, partition)]
         if word == "zookeeper leader":
             return [node.name for node in of_role(self._nodes, ZOOKEEPER) if leads(node)]
         if word == "auditor":
@@ -145,7 +104,7 @@ class PulsarAdmin:
         if word == "oldest bookie":
             ledgers = self._registered.ledgers(topic, partition)
             return self._segments(ledgers[0])[0][1][:1] if ledgers else []
-        _, quorums, ensemble = self._last_ledger(topic, partition)
+        _, quorums, ensemble = self._topics.last_ledger(topic, partition)
         if word == "write quorum":
             return ensemble[: quorums.write]
         return ensemble if word == "ensemble" else ensemble[int(word.removeprefix("bookie ")) - 1 :][:1]
@@ -204,7 +163,7 @@ class PulsarAdmin:
         if asked is None:
             raise ClusterError(f"Looking up {topic.name}: no broker is left to ask.")
         rest = self._single[asked.address]
-        owners = dict.fromkeys(self._load(topic, number, rest) for number in range(topic.partitions))
+        owners = dict.fromkeys(self._topics.load(topic, number, rest) for number in range(topic.partitions))
         return f"Asked through {asked.name}: {', '.join(owners)} serves it."
 
     def _under_replicated(self, topic: Topic) -> bool | None:
@@ -257,12 +216,12 @@ class PulsarAdmin:
         """See protocols.Admin: a TTL moves the place of readers, too, once a check is due while they read."""
         if topics.TTL in topic.settings:
             doing = f"Lifting the TTL of {topic.name}"
-            self._rest.ask(doing, "DELETE", f"{_namespace(topic)}/messageTTL", absent_is_fine=True)
+            self._rest.ask(doing, "DELETE", f"{namespace_path(topic)}/messageTTL", absent_is_fine=True)
 
     def _settle(self, topic: Topic, number: int, deadline: float) -> None:
         while True:
             try:
-                self._load(topic, number)
+                self._topics.load(topic, number)
             except ClusterError:
                 if time.monotonic() > deadline:
                     raise
@@ -276,17 +235,18 @@ class PulsarAdmin:
 
     def delete_topic(self, topic: Topic) -> None:
         """See protocols.Admin: the whole namespace goes."""
-        doing = f"Deleting topic {topic.name}"
-        self._rest.ask(doing, "DELETE", f"{_namespace(topic)}?force=true", absent_is_fine=True)
+        self._topics.delete(topic)
 
     def effective(self, topic: Topic) -> dict[str, object]:
         """See protocols.Admin. Raises ClusterError where a live value is not the one asked for."""
         own, settings = of_group(self._nodes, topic.group), self._cluster.settings_of(topic.group)
+        partitions = self._topics.placement(topic)
+        _require_group(topic, partitions, own)
         return {
             "cluster": self._live_cluster(own),
-            "topic": self._live_topic(topic, own),
+            "topic": self._topics.in_force(topic, partitions),
             "roles": {
-                role: live(nodes, settings.get(role, {}), TOLD[role], node_settings)
+                role: live(nodes, settings.get(role, {}), SHOWN_SETTINGS[role], node_settings)
                 for role in ROLES
                 if (nodes := of_role(self._cluster.first(own), role))
             },
@@ -308,38 +268,6 @@ class PulsarAdmin:
             "zookeeper_sessions_ms": sessions_ms(self._nodes),
         }
 
-    def _live_topic(self, topic: Topic, own: Sequence[Node]) -> dict[str, object]:
-        policies = self._rest.ask(f"Reading the policies of {topic.name} back", "GET", _namespace(topic))
-        partitions = self.placement(topic)
-        found = {name: policies[name] for name in _NAMESPACE_TELLS if policies.get(name) is not None}
-        found["bundles"] = policies["bundles"]["numBundles"]
-        found["quorums"] = ", ".join(sorted({str(partition["quorums"]) for partition in partitions}))
-        asked = {name: value for name, value in topic.settings.items() if name in topics.SETTINGS}
-        require(f"topic {topic.name}", asked, found)
-        _require_group(topic, partitions, own)
-        return {**found, "partitions": partitions}
-
-    def placement(self, topic: Topic) -> list[_Placed]:
-        """Return owner, current ledger and that ledger's bookies of each partition, by the nodes' names."""
-        return [self._placed(topic, number) for number in range(topic.partitions)]
-
-    def _placed(self, topic: Topic, number: int) -> _Placed:
-        owner = self._owner(topic, number)
-        ledger, quorums, ensemble = self._last_ledger(topic, number)
-        return {
-            "partition": number,
-            "owner": owner,
-            "ledger": ledger,
-            "quorums": str(quorums),
-            "ensemble": ensemble,
-        }
-
-    def _last_ledger(self, topic: Topic, number: int) -> tuple[int, Quorums, list[str]]:
-        """Return the ledger that a partition is written to, and the nodes of its current ensemble."""
-        ledger = self._stored(topic, number, "?metadata=true")["ledgers"][-1]
-        quorums, bookies = ledger_metadata(ledger["metadata"])
-        return int(ledger["ledgerId"]), quorums, [self._name(bookie) for bookie in bookies]
-
     def close(self) -> None:
         """See protocols.Admin."""
         for rest in (self._rest, *self._single.values(), self._recovery):
@@ -347,7 +275,7 @@ class PulsarAdmin:
         self._registered.close()
 
 
-def _require_group(topic: Topic, partitions: Sequence[_Placed], own: Sequence[Node]) -> None:
+def _require_group(topic: Topic, partitions: Sequence[Placed], own: Sequence[Node]) -> None:
     """Raise ClusterError where a partition lies on a bookie that is not the topic's."""
     usable = {node.name for node in own}
     strange = sorted({name for placed in partitions for name in placed["ensemble"]} - usable)
@@ -355,23 +283,3 @@ def _require_group(topic: Topic, partitions: Sequence[_Placed], own: Sequence[No
         raise ClusterError(
             f"{topic.name} is to lie on bookies of the group {topic.group!r}, and lies on {', '.join(strange)}."
         )
-
-
-def _namespace(topic: Topic) -> str:
-    return f"admin/v2/namespaces/{topics.namespace(topic)}"
-
-
-def ledger_metadata(told: str) -> tuple[Quorums, list[str]]:
-    """Read quorums and the last ensemble out of BookKeeper's LedgerMetadata, as it writes itself down."""
-    sizes = re.search(r"ensembleSize=(\d+), writeQuorumSize=(\d+), ackQuorumSize=(\d+)", told)
-    if sizes is None:
-        raise ClusterError(f"Reading a ledger's metadata: no quorums in {told!r}.")
-    return Quorums(*map(int, sizes.groups())), segments(told)[-1][1]
-
-
-def segments(told: str) -> list[tuple[int, list[str]]]:
-    """Read a ledger's segments out of the same: first entry and bookies (host:port) of each."""
-    found = re.search(r"ensembles=\{(.*?\])\}", told)
-    if found is None:
-        raise ClusterError(f"Reading a ledger's metadata: no ensembles in {told!r}.")
-    return [(int(first), those.split(", ")) for first, those in re.findall(r"(\d+)=\[([^\]]*)\]", found[1])]

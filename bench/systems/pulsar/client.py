@@ -15,6 +15,7 @@ import pulsar
 
 from bench.errors import LoadError
 from bench.model import Outcome, Scalar, Settings, Topic
+from bench.systems.endpoint import parse
 from bench.systems.open_sends import OpenSends
 from bench.systems.protocols import NOT_GIVEN, Done, Producer, Received
 from bench.systems.pulsar import arguments, topics
@@ -46,7 +47,7 @@ class PulsarProducers:
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, count: int, window: int) -> None:
         """Connect to the owner of every partition. Raises LoadError when one can't be reached."""
         self._settings = _with_keys({**_queues(window, topic.partitions, settings), **settings}, topic)
-        doing = f"Connecting a producer to {topic.name} at {endpoint}"
+        doing = f"Connecting a producer to {topic.name} at {parse(endpoint).shown}"
         self._client = attempt(doing, lambda: connect(endpoint, self._settings))
         create = partial(self._client.create_producer, topics.full_name(topic))
         given = _arguments(self._settings, count)
@@ -207,7 +208,7 @@ class PulsarConsumer:
 
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, group: str = "") -> None:
         """Subscribe; messages sent from now on are seen. Raises LoadError when a partition can't be reached."""
-        doing = f"Connecting a consumer to {topic.name} at {endpoint}"
+        doing = f"Connecting a consumer to {topic.name} at {parse(endpoint).shown}"
         given = {
             "subscription_name": group or f"bench-live-{uuid.uuid4().hex[:8]}",
             **arguments.of_side(Side.CONSUMER, settings),

@@ -10,8 +10,10 @@ import pulsar
 
 from bench.errors import LoadError
 from bench.model import Settings
+from bench.systems.endpoint import resolved
 from bench.systems.native_queue import Empty, SimpleQueue, first_of
 from bench.systems.pulsar import arguments
+from bench.systems.pulsar.credentials import client_arguments
 
 Client: TypeAlias = Any  # pulsar has no types; so have its producers, consumers, readers and messages
 
@@ -22,11 +24,15 @@ _left_behind: list[Client] = []
 def connect(endpoint: str, settings: Settings) -> Client:
     """Return a client with the case's client properties; it connects when it is asked for something.
 
+    Raises LoadError for a secret that is not there.
+
     Its warnings go to standard output, written by its own threads. A Python logger would take the interpreter
     lock in those threads, for which a sender then waits.
     """
     warnings = pulsar.ConsoleLogger(pulsar.LoggerLevel.Warn)
-    return pulsar.Client(endpoint, **{"logger": warnings, **arguments.of_client(settings)})
+    connection = resolved(endpoint)
+    given = {**client_arguments(connection.client), **arguments.of_client(settings)}
+    return pulsar.Client(connection.address, **{"logger": warnings, **given})
 
 
 def attempt(doing: str, ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - pulsar has no types

@@ -17,7 +17,7 @@ from bench.systems.pulsar.config import read_properties
 from bench.systems.pulsar.nodes import BOOKIE, BROKER, ZOOKEEPER, config_file, web
 from bench.systems.pulsar.ready import four_letter_word
 
-TOLD: Mapping[str, Sequence[str]] = {
+SHOWN_SETTINGS: Mapping[str, Sequence[str]] = {
     BROKER: (
         "bookkeeperClientHealthCheckIntervalSeconds",
         "bookkeeperClientTimeoutInSeconds",

@@ -82,6 +82,9 @@ class PulsarDescription(Description):
     installation: ClassVar[Installation | None] = Installation(
         {ZOOKEEPER: 1, BOOKIE: 1, BROKER: 1}, {"quorums": "1-1-1"}
     )
+    address_key: ClassVar[str] = "service_url"
+    admin_key: ClassVar[str] = "admin_url"
+    has_tenants: ClassVar[bool] = True
     libraries: ClassVar[tuple[str, ...]] = ("pulsar-client",)
     producer_settings: ClassVar[tuple[str, ...]] = ("batching_enabled", "compression_type")
     naming_settings: ClassVar[tuple[tuple[str, ...], ...]] = (

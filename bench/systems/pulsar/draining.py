@@ -12,7 +12,7 @@ from bench.errors import ClusterError
 from bench.model import Node
 from bench.systems.draining import Drained
 from bench.systems.pulsar.nodes import address
-from bench.systems.pulsar.rest import Rest
+from bench.systems.pulsar.rest import Rest, hosts
 
 _LEDGERS = "api/v1/ledger/list/"
 _METADATA = "api/v1/ledger/metadata/?ledger_id="
@@ -30,7 +30,7 @@ def drain(bookie: Node, others: Sequence[Node], written: Callable[[], Iterable[i
     Others are asked to copy once the ledgers that are `written` to now are written elsewhere. An open ledger to which
     nobody writes meanwhile is closed for it; its owner begins another with the next message. Raises ClusterError.
     """
-    with closing(Rest([bookie])) as own, closing(Rest(others)) as rest:
+    with closing(Rest(hosts([bookie]))) as own, closing(Rest(hosts(others))) as rest:
         place = _Place(f"Draining {bookie.name}", address(bookie), rest)
         own.ask(place.doing, "PUT", _READ_ONLY, {"readOnly": True})
         kept = place.kept(place.every())

@@ -12,6 +12,7 @@ import pulsar
 
 from bench.errors import LoadError
 from bench.model import Settings, Topic
+from bench.systems.endpoint import parse
 from bench.systems.membership import group_id
 from bench.systems.protocols import Received
 from bench.systems.pulsar import arguments, topics
@@ -27,7 +28,7 @@ class Member:
 
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, kind: str) -> None:
         """Subscribe with a type of subscription. Raises LoadError: an exclusive one takes one consumer only."""
-        doing = f"Connecting a member of a {kind} subscription to {topic.name} at {endpoint}"
+        doing = f"Connecting a member of a {kind} subscription to {topic.name} at {parse(endpoint).shown}"
         given = {
             **arguments.of_side(Side.CONSUMER, settings),
             "subscription_name": group_id(topic.name),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 
 from bench.errors import ClusterError
 from bench.model import Node
+from bench.systems.pulsar.credentials import http_client
 from bench.systems.pulsar.nodes import web
 
 UNDER_REPLICATED = "api/v1/autorecovery/list_under_replicated_ledger"
@@ -19,41 +20,55 @@ _ANSWER_S = 60.0
 _SHOWN = 500
 
 
-class Rest:
-    """Requests to whichever of some nodes answers. Close it after use."""
+class Host(NamedTuple):
+    """A server with a REST interface: its name in messages, and its URL."""
 
-    def __init__(self, nodes: Sequence[Node], answer_s: float = _ANSWER_S) -> None:
-        """Connect with the first request."""
-        self._nodes = nodes
+    name: str
+    url: str
+
+
+def hosts(nodes: Sequence[Node]) -> list[Host]:
+    """Return nodes of a cluster that the suite started as hosts."""
+    return [Host(node.name, f"http://{web(node)}") for node in nodes]
+
+
+class Rest:
+    """Requests to whichever of some hosts answers. Close it after use."""
+
+    def __init__(
+        self, hosts: Sequence[Host], answer_s: float = _ANSWER_S, client: Mapping[str, Any] | None = None
+    ) -> None:
+        """Connect with the first request; `client` has security properties (credentials.py)."""
+        self._hosts = hosts
         self._answer_s = answer_s
+        self._client = client or {}
 
     @cached_property
     def _http(self) -> httpx.Client:
-        # trust_env: a proxy in the user's environment knows nothing of the sandbox's addresses.
-        return httpx.Client(timeout=self._answer_s, follow_redirects=True, trust_env=False)
+        return http_client(self._client, self._answer_s)
 
     def ask(
         self, doing: str, method: str, path: str, body: object = None, *, absent_is_fine: bool = False
     ) -> Any:  # noqa: ANN401 - JSON
         """Return the answer's JSON, None where it has none.
 
-        Raises ClusterError, beginning with `doing`, when a node refuses or none answers.
+        Raises ClusterError, beginning with `doing`, when a host refuses or none answers.
         """
         silent: list[str] = []
-        for node in tuple(self._nodes):
+        for host in tuple(self._hosts):
             try:
-                answer = self._http.request(method, f"http://{web(node)}/{path}", json=body)
-            except httpx.RequestError as error:
-                silent.append(f"{node.name} ({type(error).__name__})")
+                answer = self._http.request(method, f"{host.url}/{path}", json=body)
+            except (httpx.RequestError, httpx.InvalidURL) as error:
+                silent.append(f"{host.name} ({type(error).__name__})")
                 # Asked last from now on: one that is frozen takes its time each time.
-                self._nodes = [*(one for one in self._nodes if one is not node), node]
+                self._hosts = [*(other for other in self._hosts if other is not host), host]
                 continue
             if answer.is_success:
                 return _content(answer)
             if absent_is_fine and answer.status_code == httpx.codes.NOT_FOUND:
                 return None
             raise ClusterError(
-                f"{doing}: {node.name} answered {method} /{path} with {answer.status_code}: {_reason(answer)}"
+                f"{doing}: {host.name} answered {method} /{path} with {answer.status_code}: {_reason(answer)}"
             )
         raise ClusterError(f"{doing}: none answered: {', '.join(silent)}.")
 

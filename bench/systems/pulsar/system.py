@@ -21,6 +21,7 @@ from bench.systems.pulsar import (
 )
 from bench.systems.pulsar.admin import PulsarAdmin
 from bench.systems.pulsar.client import PulsarConsumer, PulsarProducers
+from bench.systems.pulsar.external import ExternalPulsar
 from bench.systems.pulsar.members import Member
 from bench.systems.scraped import Scrape
 from bench.systems.servers import Servers
@@ -112,6 +113,10 @@ class Pulsar:
     def hints(self, nodes: Sequence[Node]) -> list[str]:
         """See protocols.System."""
         return hints.hints(nodes)
+
+    def external(self, endpoint: str) -> ExternalPulsar:
+        """See protocols.System."""
+        return ExternalPulsar(endpoint)
 
     def process(self, endpoint: str, source: Topic, target: Topic, settings: Settings) -> Iterator[int]:
         """See protocols.System."""

@@ -47,7 +47,7 @@ def quorums(settings: Settings) -> Quorums | None:
 
 def namespace(topic: Topic) -> str:
     """Return the topic's namespace, which it has for itself: quorums are a policy of namespaces."""
-    return f"{TENANT}/{topic.name}"
+    return f"{topic.tenant or TENANT}/{topic.name}"
 
 
 def rest_path(topic: Topic) -> str:

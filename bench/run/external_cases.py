@@ -1,0 +1,133 @@
+"""Which cases of a scenario an external cluster can run: it is taken as it is, and nothing of it is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from bench.faults import read_steps
+from bench.model import EMULATED_FSYNC, PROCESSES, Case, Scalar, text
+from bench.run.external import ExternalCluster, access_to
+from bench.scenario.values import AS_IS
+from bench.systems.properties import same
+from bench.systems.registry import describe
+
+_Setting = tuple[str, str]
+"""A role and the name of a property of its servers; or another key of a cluster, and a role."""
+
+
+def placed(cluster: ExternalCluster, cases: Sequence[Case]) -> list[tuple[Case, list[str]]]:
+    """Return each case on this cluster, with the reasons why it cannot run there, in full sentences."""
+    varied = _varied(cases)
+    return [(_on(cluster, case), [*_reasons(cluster, case, varied)]) for case in cases]
+
+
+def _on(cluster: ExternalCluster, case: Case) -> Case:
+    """Return a case on the cluster; nothing of the machine's own is emulated there."""
+    spec = cluster.spec
+    topic = {**access_to(spec).topic_defaults(), **case.topic}
+    load = replace(case.load, most_per_s=cluster.most_messages_per_s)
+    return replace(case, cluster=spec, topic=topic, disk={}, node_size={}, load=load)
+
+
+def _reasons(cluster: ExternalCluster, case: Case, varied: Iterable[_Setting]) -> Iterator[str]:
+    if case.faults:
+        kinds = ", ".join(dict.fromkeys(step.name for step in read_steps(case.faults)))
+        yield f"Its steps ({kinds}) act on the cluster's nodes, and those of an external cluster are left alone."
+    if case.processor:
+        yield "Its application runs in a node of the suite's own cluster."
+    if case.consumer_group.get(PROCESSES):
+        yield "The members of its group run in nodes of the suite's own cluster."
+    if case.disk.get(EMULATED_FSYNC, AS_IS) != AS_IS:
+        yield "An fsync delay can be emulated on the suite's own cluster only."
+    yield from _too_fast(cluster, case)
+    for role, name in varied:
+        yield from _other_value(cluster, case, role, name)
+
+
+def _too_fast(cluster: ExternalCluster, case: Case) -> Iterator[str]:
+    most = cluster.most_messages_per_s
+    if not most:
+        return
+    if case.capacity:
+        yield f"A search for capacity has no limit, and {cluster.file} sets most_messages_per_s: {most:,.0f}."
+    fastest = max((rate for _, rate in case.load.pacing.steps), default=0.0)
+    if fastest > most:
+        yield f"{fastest:,.0f} messages/s are more than most_messages_per_s: {most:,.0f} of {cluster.file}."
+
+
+def _varied(cases: Sequence[Case]) -> list[_Setting]:
+    """Return what of the servers differs between cases: a cluster that is there has one value of it."""
+    everything: dict[_Setting, list[object]] = {}
+    for case in cases:
+        for key in _of_servers(case):
+            everything[key] = []
+    for case in cases:
+        own = _of_servers(case)
+        for key, values in everything.items():
+            values.append(own.get(key))
+    return [key for key, values in everything.items() if any(value != values[0] for value in values)]
+
+
+def _of_servers(case: Case) -> dict[_Setting, Scalar]:
+    """Return everything that a case asks of its servers."""
+    cluster = case.cluster
+    return {
+        ("", "version"): cluster.version,
+        **{("nodes", role): count for role, count in cluster.nodes.items()},
+        **{("heap_mib", role): size for role, size in cluster.heap_mib.items()},
+        **{
+            (role, name): value
+            for role, settings in cluster.settings.items()
+            for name, value in settings.items()
+        },
+        **{
+            ("node_size", f"{role}.{name}"): value
+            for role, sizes in case.node_size.items()
+            for name, value in sizes.items()
+        },
+    }
+
+
+def _other_value(cluster: ExternalCluster, case: Case, role: str, name: str) -> Iterator[str]:
+    """Say why a case's value of something that differs between cases is not the cluster's."""
+    label, wanted = ".".join(filter(None, (role, name))), _of_servers(case).get((role, name))
+    live = _live_values(cluster).get((role, name))
+    if live is None:
+        state = f"; state it in {cluster.file} below `settings`" if role in _roles(cluster) else ""
+        yield f"What {label} is there cannot be read{state}."
+    elif wanted is None or not same(text(wanted), text(live)):
+        yield f"{label} is {text(live)} there."
+
+
+def _live_values(cluster: ExternalCluster) -> dict[_Setting, Scalar]:
+    spec = cluster.spec
+    return {
+        **({("", "version"): spec.version} if spec.version else {}),
+        **{("nodes", role): count for role, count in spec.nodes.items()},
+        **{
+            (role, name): value for role, settings in spec.settings.items() for name, value in settings.items()
+        },
+    }
+
+
+def _roles(cluster: ExternalCluster) -> set[str]:
+    return {role.name for role in describe(cluster.system).roles}
+
+
+def not_applied(cluster: ExternalCluster, cases: Sequence[Case]) -> list[str]:
+    """List what the scenario sets of its own servers and this cluster does not have, as far as is known."""
+    own = [case for case in cases if case.system == cluster.system]
+    live, varied = _live_values(cluster), _varied(own)
+    asked: dict[_Setting, Scalar] = {}
+    for case in own:
+        asked |= {
+            key: value
+            for key, value in _of_servers(case).items()
+            if key not in varied and (key in live or key[0] in _roles(cluster) or key[0] == "node_size")
+        }
+    return [
+        f"{role}.{name}={text(value)}"
+        for (role, name), value in asked.items()
+        if not ((role, name) in live and same(text(value), text(live[role, name])))
+    ]

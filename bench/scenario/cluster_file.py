@@ -1,0 +1,134 @@
+"""The file that says where a cluster is that somebody else runs, and what may be done there (docs/how-to/external-clusters.md)."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, create_model
+
+from bench.errors import ScenarioError
+from bench.model import Settings
+from bench.scenario import located
+from bench.scenario.load import checked
+from bench.scenario.located import Located, Path_
+from bench.scenario.values import UNLIMITED, Rate, Scalar, Strict
+from bench.systems.description import Description
+from bench.systems.endpoint import Endpoint
+from bench.systems.registry import DESCRIPTIONS, describe
+
+_SYSTEM = "system"
+_SECRET = re.compile(r"(password|passphrase|secret|jaas\.config|key\.pem|oauthbearer\.config)$|^token$")
+_REFERENCE = re.compile(r"\$\{(env|file):[^}]+\}")
+_PREFIX = r"^[a-z0-9][a-z0-9-]{2,30}-$"
+
+
+class _ClusterSpec(Strict):
+    """The keys that files of all systems have; those of one system are added to them."""
+
+    system: str
+    address: str
+    client: dict[str, Any] = {}
+    topic_prefix: Annotated[str, Field(pattern=_PREFIX)] = "bench-"
+    most_messages_per_s: Rate | Literal["unlimited"]
+    version: str = ""
+    settings: dict[str, dict[str, Scalar]] = {}
+
+
+def _model(description: Description) -> type[_ClusterSpec]:
+    """Return the model of a system's file: where the cluster is has the system's own keys."""
+    text: Any = Annotated[str, Field(min_length=1)]
+    own: dict[str, Any] = {"address": (text, Field(alias=description.address_key))}
+    if description.admin_key:
+        own["admin"] = (text, Field(alias=description.admin_key))
+    if description.has_tenants:
+        own["tenant"] = (str, "")
+    return create_model("ClusterFile", __base__=_ClusterSpec, **own)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFile:
+    """What a file says of an external cluster.
+
+    `topic_prefix` begins the names of all topics that the suite creates there. `most_messages_per_s` is how much it may
+    be loaded, 0 without a limit. `version` and `settings` (server properties by role) are what its operator states
+    about it, for what cannot be read back.
+    """
+
+    file: Path
+    system: str
+    endpoint: Endpoint
+    topic_prefix: str
+    most_messages_per_s: float
+    version: str
+    settings: Mapping[str, Settings]
+    document: Located
+
+    def error(self, path: Path_, message: str) -> ScenarioError:
+        """Build the error for something wrong at `path` of the file."""
+        return ScenarioError(f"{self.document.place(path)}: {'.'.join(map(str, path))}: {message}")
+
+
+def read_cluster_file(file: Path) -> ClusterFile:
+    """Read the file of an external cluster. Raises ScenarioError naming file, line and key."""
+    document = located.read(file)
+    description = _description(document)
+    spec = checked(document, _model(description))
+    unlimited = spec.most_messages_per_s == UNLIMITED
+    found = ClusterFile(
+        file=file,
+        system=description.name,
+        endpoint=Endpoint(
+            spec.address, getattr(spec, "admin", ""), spec.client, getattr(spec, "tenant", "")
+        ),
+        topic_prefix=spec.topic_prefix,
+        most_messages_per_s=0.0 if unlimited else float(spec.most_messages_per_s),
+        version=spec.version,
+        settings=spec.settings,
+        document=document,
+    )
+    for path, message in _mistakes(found, description):
+        raise found.error(path, message)
+    return found
+
+
+def _description(document: Located) -> Description:
+    allowed = [name for name, one in DESCRIPTIONS.items() if one.address_key]
+    name = document.value.get(_SYSTEM)
+    if name in allowed:
+        return describe(str(name))
+    near = difflib.get_close_matches(str(name), allowed, 1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    place, given = document.place((_SYSTEM,)), f"{name!r}" if name is not None else "missing"
+    raise ScenarioError(f"{place}: {_SYSTEM}: it is {given}{hint}; one of {', '.join(allowed)}")
+
+
+def _mistakes(found: ClusterFile, description: Description) -> Iterator[tuple[Path_, str]]:
+    roles = {role.name for role in description.roles}
+    for role in found.settings.keys() - roles:
+        yield (
+            ("settings", role),
+            f"{found.system} has no role {role}; its roles are {', '.join(sorted(roles)) or 'none'}",
+        )
+    for key, address in ((description.address_key, found.endpoint.address), (description.admin_key, found.endpoint.admin)):
+        if "@" in address:
+            yield (key,), "an address has no user and password in it: they stand below client"
+    for path, value in _secrets(found.endpoint.client, ("client",)):
+        if not (isinstance(value, str) and _REFERENCE.fullmatch(value)):
+            yield (
+                path,
+                "write ${env:NAME} or ${file:PATH}: a secret does not stand in this file, which is copied into the run",
+            )
+
+
+def _secrets(client: Mapping[str, Any], path: Path_) -> Iterator[tuple[Path_, Any]]:
+    """Yield every secret property, with its path."""
+    for name, value in client.items():
+        if isinstance(value, Mapping):
+            yield from _secrets(value, (*path, name))
+        elif _SECRET.search(name):
+            yield (*path, name), value

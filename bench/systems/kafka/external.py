@@ -1,0 +1,148 @@
+"""A Kafka cluster that somebody else runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigEntry, ConfigResource
+from confluent_kafka.admin._metadata import ClusterMetadata
+from confluent_kafka.cimpl import NewTopic
+
+from bench.errors import ClusterError
+from bench.model import Cluster, Settings, Topic
+from bench.systems import endpoint as endpoints
+from bench.systems.external import CONNECT_S, ClusterFacts, ExternalAdmin
+from bench.systems.kafka import topic_admin
+from bench.systems.kafka.admin import SHOWN_SETTINGS
+from bench.systems.kafka.config import copies
+from bench.systems.kafka.nodes import BROKER
+from bench.systems.kafka.settings import client_config, client_properties
+from bench.systems.kafka.topic_admin import admin_client, listed, reason
+
+
+
+_CONNECTION = ("security.", "ssl.", "sasl.", "enable.ssl.", "enable.sasl.", "https.", "socket.", "client.", "broker.address.")
+"""How those of librdkafka's properties begin that a cluster file may set."""
+
+
+class ExternalKafka:
+    """See external.ExternalAccess."""
+
+    def __init__(self, endpoint: str) -> None:
+        """Remember where the cluster is; connects with the first request."""
+        self._endpoint = endpoint
+
+    def wrong_properties(self) -> list[tuple[str, str]]:
+        """See external.ExternalAccess: what is no matter of the connection stands in scenarios."""
+        known = [name for name in client_properties() if name.startswith(_CONNECTION)]
+        given = endpoints.parse(self._endpoint).client
+        return [(name, _hint(name, known)) for name in given if name not in known]
+
+    def facts(self) -> ClusterFacts:
+        """See external.ExternalAccess. Kafka's clients are not told the brokers' version."""
+        found = self._connected()
+        settings, unreadable = self._broker_settings(min(found.brokers))
+        return ClusterFacts(
+            nodes={BROKER: len(found.brokers)},
+            settings={BROKER: settings} if settings else {},
+            unreadable=tuple(unreadable),
+        )
+
+    def _connected(self) -> ClusterMetadata:
+        """Return what a broker knows of the cluster. Raises ClusterError with the client's own reason."""
+        errors: list[KafkaError] = []
+        client: AdminClient | None = None
+        try:
+            config = client_config(self._endpoint, {"log_level": 0})
+            client = AdminClient({**config, "error_cb": errors.append})
+            return client.list_topics(timeout=CONNECT_S)
+        except KafkaException as error:
+            if client is not None:
+                client.poll(0)
+            causes = dict.fromkeys(cause.str() for cause in errors if cause.name() != "_ALL_BROKERS_DOWN")
+            shown = endpoints.parse(self._endpoint).shown
+            raise ClusterError(
+                f"Connecting to {shown}: {'; '.join(causes) or reason(error)}. "
+                "Check the address, `client` and the network."
+            ) from error
+
+    def _broker_settings(self, broker: int) -> tuple[Settings, list[str]]:
+        """Return what one broker has of SHOWN_SETTINGS, and why they could not be read."""
+        resource = ConfigResource(ConfigResource.Type.BROKER, str(broker))
+        try:
+            entries: Mapping[str, ConfigEntry] = (
+                admin_client(self._endpoint)
+                .describe_configs([resource], request_timeout=CONNECT_S)[resource]
+                .result()
+            )
+        except KafkaException as error:
+            return {}, [f"The brokers' settings could not be read: {reason(error)}."]
+        names = [name for name in SHOWN_SETTINGS[BROKER] if name in entries]
+        return {name: entries[name].value for name in names if entries[name].value is not None}, []
+
+    def why_no_topics(self, prefix: str) -> str | None:
+        """See external.ExternalAccess: a broker checks the request without carrying it out."""
+        new = NewTopic(f"{prefix}check", num_partitions=1)
+        client = admin_client(self._endpoint)
+        try:
+            client.create_topics([new], validate_only=True, request_timeout=CONNECT_S)[new.topic].result()
+        except KafkaException as error:
+            return reason(error)
+        return None
+
+    def topic_defaults(self) -> Settings:
+        """See external.ExternalAccess: messages are kept until they are read, and Kafka's own default is one replica.
+
+        By the cluster's settings messages may be gone before, and one more replica may be asked for.
+        """
+        return {"retention.ms": 86_400_000, "retention.bytes": -1, "min.insync.replicas": 1}
+
+    def admin(self, cluster: Cluster) -> ExternalKafkaAdmin:
+        """See external.ExternalAccess."""
+        return ExternalKafkaAdmin(self._endpoint, cluster)
+
+    def topics(self, prefix: str) -> list[str]:
+        """See external.ExternalAccess."""
+        found = listed(admin_client(self._endpoint), "Listing the topics").topics
+        return sorted(name for name in found if name.startswith(prefix))
+
+    def delete(self, name: str) -> None:
+        """See external.ExternalAccess."""
+        topic_admin.delete(self._endpoint, name)
+
+
+class ExternalKafkaAdmin(ExternalAdmin):
+    """See protocols.Admin. The cluster assigns replicas to brokers by its own rules."""
+
+    def __init__(self, endpoint: str, cluster: Cluster) -> None:
+        """Remember where the cluster is, and what it says about itself."""
+        self._endpoint = endpoint
+        self._cluster = cluster
+
+    def create_topic(self, topic: Topic) -> None:
+        """See protocols.Admin. A topic without `replicas` has as many as on a cluster of the suite."""
+        topic_admin.create(self._endpoint, topic, int(topic.settings.get("replicas", copies(self._cluster))))
+
+    def delete_topic(self, topic: Topic) -> None:
+        """See protocols.Admin."""
+        topic_admin.delete(self._endpoint, topic.name)
+
+    def effective(self, topic: Topic) -> dict[str, object]:
+        """See protocols.Admin. Of the servers' settings it has what the cluster said before the run."""
+        client = admin_client(self._endpoint)
+        return {
+            "cluster": topic_admin.brokers_in_force(client),
+            "topic": topic_admin.topic_in_force(client, topic),
+            "roles": {role: dict(settings) for role, settings in self._cluster.settings.items()},
+        }
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, 1)
+    return (
+        f"is no property of a connection{f'; did you mean {near[0]!r}?' if near else ''} "
+        "(properties of producers and consumers stand in the scenario)"
+    )

@@ -1,0 +1,257 @@
+"""Runs on clusters that somebody else runs: with TLS, credentials and no more rights than the docs ask for."""
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from bench.backends import sandbox
+from bench.errors import BenchError
+from bench.run import external, outside
+from bench.run.folder import RunFolder
+from tests import secured
+from tests.secured import NO_RIGHTS_PASSWORD, PASSWORD, Certificates
+
+pytestmark = pytest.mark.integration
+
+_SOON_S = 30.0
+SCENARIO = """\
+name: small
+title: A run of the tests
+question: Does it work elsewhere?
+systems:
+  kafka:
+    topic: {replicas: 1, min.insync.replicas: 1}
+    producer: {acks: [1, all]}
+  pulsar:
+    topic: {quorums: [1-1-1, 2-2-2]}
+topic: {partitions: 2}
+load: {producers: 2, window: 10, message_bytes: 100}
+consumers: 1
+warm_up: {cluster: 1s}
+slice: {length: 200ms, lead_in: 50ms}
+duration: 1s
+repeats: 1
+"""
+KAFKA = """\
+system: kafka
+bootstrap.servers: localhost:{port}
+client:
+{client}
+most_messages_per_s: 2000
+"""
+SASL = """\
+  security.protocol: SASL_SSL
+  sasl.mechanism: SCRAM-SHA-512
+  sasl.username: {user}
+  sasl.password: ${{env:BENCH_TEST_PASSWORD}}
+  ssl.ca.location: {ca}
+"""
+MUTUAL_TLS = """\
+  security.protocol: SSL
+  ssl.ca.location: {ca}
+  ssl.certificate.location: {certificate}
+  ssl.key.location: {key}
+"""
+PULSAR = """\
+system: pulsar
+service_url: pulsar+ssl://localhost:{port}
+admin_url: {admin}
+tenant: team
+client:
+  tls_trust_certs_file_path: {ca}
+  token: ${{file:{token}}}
+most_messages_per_s: unlimited
+"""
+
+
+@pytest.fixture(scope="module")
+def certificates(in_sandbox: None, tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    return Certificates.make(tmp_path_factory.mktemp("tls") / "certificates")
+
+
+@pytest.fixture(scope="module")
+def kafka(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with secured.kafka(tmp_path_factory.mktemp("kafka") / "node", certificates):
+        yield
+
+
+@pytest.fixture(scope="module")
+def tokens(
+    certificates: Certificates, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Mapping[str, Path]]:
+    folder = tmp_path_factory.mktemp("pulsar")
+    with secured.pulsar(folder / "node", certificates) as made:
+        files = {user: folder / f"{user}.token" for user in made}
+        for user, file in files.items():
+            file.write_text(f"{made[user]}\n")
+        yield files
+
+
+@pytest.fixture
+def password(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BENCH_TEST_PASSWORD", PASSWORD)
+
+
+def kafka_file(folder: Path, certificates: Certificates, user: str = "bench") -> Path:
+    client = SASL.format(user=user, ca=certificates["ca.pem"]).rstrip()
+    return written(folder, "kafka.yaml", KAFKA.format(port=secured.KAFKA_SASL, client=client))
+
+
+def tls_file(folder: Path, certificates: Certificates, name: str) -> Path:
+    files = {"certificate": certificates[f"{name}.pem"], "key": certificates[f"{name}.key"]}
+    client = MUTUAL_TLS.format(ca=certificates["ca.pem"], **files).rstrip()
+    return written(folder, "kafka.yaml", KAFKA.format(port=secured.KAFKA_TLS, client=client))
+
+
+def pulsar_file(folder: Path, certificates: Certificates, token: Path, admin_port: int) -> Path:
+    admin = f"https://localhost:{admin_port}"
+    text = PULSAR.format(port=secured.PULSAR_TLS, admin=admin, ca=certificates["ca.pem"], token=token)
+    return written(folder, "pulsar.yaml", text)
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def ran(folder: Path, *clusters: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
+    """Run the scenario on these clusters, without an analysis."""
+    monkeypatch.setattr(outside, "report", lambda _: None)
+    monkeypatch.setattr(outside, "_without_valid_trial", lambda _: [])
+    plan = outside.prepare(str(written(folder, "small.yaml", SCENARIO)), "standard", (), 1, clusters)
+    assert outside.start(plan, folder / "out", web=False) == 0
+    (path,) = (folder / "out").iterdir()
+    return RunFolder(path)
+
+
+def trials(folder: RunFolder) -> list[dict[str, object]]:
+    return [folder.read(f"trials/{number:04d}/trial.json") for number in sorted(folder.done())]
+
+
+def everything(folder: RunFolder) -> bytes:
+    return b"".join(file.read_bytes() for file in sorted(folder.path.rglob("*")) if file.is_file())
+
+
+def kafka_topics() -> set[str]:
+    client = AdminClient({"bootstrap.servers": f"localhost:{secured.KAFKA_PLAIN}"})
+    return {name for name in client.list_topics(timeout=10).topics if name.startswith("bench-")}
+
+
+@pytest.mark.usefixtures("kafka", "password")
+@pytest.mark.parametrize("way", ["password", "certificate"])
+def test_a_secured_kafka_is_measured_and_left_as_it_was(
+    way: str, certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = (
+        kafka_file(tmp_path, certificates)
+        if way == "password"
+        else tls_file(tmp_path, certificates, "client")
+    )
+
+    run = ran(tmp_path, file, monkeypatch=monkeypatch)
+
+    found = trials(run)
+    assert [trial["verdict"] for trial in found] == ["valid", "valid"], [trial["reason"] for trial in found]
+    assert run.read("manifest.json")["backend"] == "external"
+    assert PASSWORD.encode() not in everything(run)
+    assert kafka_topics() == set()
+
+
+def test_a_secured_pulsar_is_measured_and_left_as_it_was(
+    tokens: Mapping[str, Path], certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = pulsar_file(tmp_path, certificates, tokens["bench"], secured.PULSAR_WEB_TLS)
+
+    run = ran(tmp_path, file, monkeypatch=monkeypatch)
+
+    found = trials(run)
+    assert [trial["verdict"] for trial in found] == ["valid", "valid"], [trial["reason"] for trial in found]
+    assert tokens["bench"].read_bytes().strip() not in everything(run)
+    (cluster,) = external.connect([file]).values()
+    assert external.left_topics(cluster) == []
+
+
+@pytest.mark.usefixtures("kafka", "password")
+def test_topics_that_a_killed_run_left_are_listed_and_deleted(
+    certificates: Certificates, tmp_path: Path
+) -> None:
+    (cluster,) = external.connect([kafka_file(tmp_path, certificates)]).values()
+    admin = AdminClient({"bootstrap.servers": f"localhost:{secured.KAFKA_PLAIN}"})
+    names = ["bench-20261128-101112-small-standard-trial-0003", "bench-of-somebody-else"]
+    from confluent_kafka.cimpl import NewTopic  # noqa: PLC0415
+
+    for made in admin.create_topics([NewTopic(name, 1, 1) for name in names]).values():
+        made.result()
+
+    left = external.left_topics(cluster)
+    external.delete(cluster, left)
+
+    assert left == names[:1]
+    assert kafka_topics() == {"bench-of-somebody-else"}
+    external.delete(cluster, names[1:])
+
+
+@pytest.mark.usefixtures("kafka")
+@pytest.mark.parametrize(
+    ("user", "password", "said"),
+    [
+        ("bench", "wrong", "Authentication failed"),
+        ("nobody", NO_RIGHTS_PASSWORD, "topics bench-… cannot be created there: TOPIC_AUTHORIZATION_FAILED"),
+    ],
+)
+def test_a_kafka_that_does_not_let_in_is_a_clear_error(
+    user: str,
+    password: str,
+    said: str,
+    certificates: Certificates,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("BENCH_TEST_PASSWORD", password)
+
+    refused(kafka_file(tmp_path, certificates, user), said)
+
+
+@pytest.mark.usefixtures("kafka")
+def test_an_expired_certificate_is_a_clear_error(certificates: Certificates, tmp_path: Path) -> None:
+    refused(tls_file(tmp_path, certificates, "expired"), "certificate")
+
+
+def test_an_unreachable_kafka_is_a_clear_error(certificates: Certificates, tmp_path: Path) -> None:
+    client = f"  ssl.ca.location: {certificates['ca.pem']}"
+    file = written(tmp_path, "kafka.yaml", KAFKA.format(port=1, client=client))
+
+    refused(file, "Connecting to localhost:1: ")
+
+
+@pytest.mark.parametrize(
+    ("user", "port", "said"),
+    [
+        ("nobody", secured.PULSAR_WEB_TLS, "topics bench-… cannot be created there: Listing the namespaces"),
+        ("bench", 1, "Connecting: none answered: https://localhost:1 (ConnectError)"),
+    ],
+)
+def test_a_pulsar_that_does_not_let_in_is_a_clear_error(
+    user: str, port: int, said: str, tokens: Mapping[str, Path], certificates: Certificates, tmp_path: Path
+) -> None:
+    refused(pulsar_file(tmp_path, certificates, tokens[user], port), said)
+
+
+def refused(file: Path, said: str) -> None:
+    begun = time.monotonic()
+    with pytest.raises(BenchError) as refusal:
+        external.connect([file])
+    assert time.monotonic() - begun < _SOON_S
+    assert said in str(refusal.value)
+    assert str(file) in str(refusal.value)
+
+
+def test_a_run_shares_the_network_of_the_machine(in_sandbox: None) -> None:
+    command = sandbox.command(["readlink", "/proc/self/ns/net"], network=False)
+
+    assert os.readlink("/proc/self/ns/net") in os.popen(" ".join(command)).read()  # noqa: S605

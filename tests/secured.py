@@ -1,0 +1,257 @@
+"""Clusters that somebody else runs, with TLS, credentials and rights: one server each, outside the suite's machinery."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from bench.backends import artifacts
+from bench.run import wiring
+from bench.systems.java import Jvm
+
+PASSWORD, NO_RIGHTS_PASSWORD = "correct horse", "battery staple"  # noqa: S105 - of clusters that live for a test
+_STARTS_S = 90.0
+KAFKA_PLAIN, KAFKA_SASL, KAFKA_TLS = 29092, 29093, 29094
+_KAFKA_CONTROLLER = 29095
+PULSAR, PULSAR_TLS, PULSAR_WEB, PULSAR_WEB_TLS = 26650, 26651, 28080, 28443
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """PEM files: an authority, a server's certificate for localhost, a client's, and one that has expired."""
+
+    folder: Path
+
+    @classmethod
+    def make(cls, folder: Path) -> Certificates:
+        folder.mkdir(parents=True)
+        made = cls(folder)
+        _openssl("req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=tests", folder)
+        made._signed("server", "/CN=localhost", 2)
+        made._signed("client", "/CN=bench", 2)
+        made._signed("expired", "/CN=bench", 0)
+        return made
+
+    def _signed(self, name: str, subject: str, days: int) -> None:
+        (self.folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+        _openssl(f"req -newkey rsa:2048 -nodes -keyout {name}.pkcs1 -out {name}.csr -subj {subject}", self.folder)
+        _openssl(f"pkcs8 -topk8 -nocrypt -in {name}.pkcs1 -out {name}.key", self.folder)
+        _openssl(
+            f"x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days {days} -extfile names "
+            f"-out {name}.pem",
+            self.folder,
+        )
+        both = (self.folder / f"{name}.key").read_text() + (self.folder / f"{name}.pem").read_text()
+        (self.folder / f"{name}-both.pem").write_text(both)
+
+    def __getitem__(self, name: str) -> str:
+        return str(self.folder / name)
+
+
+def _openssl(arguments: str, folder: Path) -> None:
+    subprocess.run(["openssl", *arguments.split()], cwd=folder, check=True, capture_output=True)
+
+
+@contextmanager
+def _running(command: tuple[str, ...], folder: Path, port: int, environment: Mapping[str, str]) -> Iterator[None]:
+    log = folder / "server.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, cwd=folder, stdout=output, stderr=output, env={**os.environ, **environment}
+        )
+        try:
+            deadline = time.monotonic() + _STARTS_S
+            while not _listens(port):
+                assert process.poll() is None, log.read_text()[-4000:]
+                assert time.monotonic() < deadline, log.read_text()[-4000:]
+                time.sleep(0.1)
+            yield
+        finally:
+            process.kill()
+            process.wait()
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), 1).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def kafka(folder: Path, certificates: Certificates) -> Iterator[None]:
+    """One Kafka node: SASL_SSL with SCRAM, mutual TLS, and an authorizer; `nobody` may do nothing."""
+    folder.mkdir(parents=True)
+    version = artifacts.default_version("kafka")
+    properties = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@127.0.0.1:{_KAFKA_CONTROLLER}",
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"PLAIN://127.0.0.1:{KAFKA_PLAIN},SASL://127.0.0.1:{KAFKA_SASL},"
+        f"TLS://127.0.0.1:{KAFKA_TLS},CONTROLLER://127.0.0.1:{_KAFKA_CONTROLLER}",
+        "inter.broker.listener.name": "PLAIN",
+        "listener.security.protocol.map": "PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_SSL,TLS:SSL",
+        "sasl.enabled.mechanisms": "SCRAM-SHA-512",
+        "listener.name.sasl.scram-sha-512.sasl.jaas.config": (
+            "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+        ),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": certificates["server-both.pem"],
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": certificates["ca.pem"],
+        "listener.name.tls.ssl.client.auth": "required",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+        "log.dirs": str(folder / "data"),
+        "offsets.topic.replication.factor": "1",
+        "offsets.topic.num.partitions": "1",
+        "group.initial.rebalance.delay.ms": "0",
+        "auto.create.topics.enable": "true",
+        "log.segment.delete.delay.ms": "1000",
+    }
+    file = folder / "server.properties"
+    file.write_text("".join(f"{name}={value}\n" for name, value in properties.items()))
+    class_path = wiring.servers("kafka").class_path(version)
+    format_command = Jvm(class_path, 128).command(
+        "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(file)
+    )
+    subprocess.run(format_command, check=True, capture_output=True, cwd=folder)
+    jvm = Jvm(class_path, 256, archive=wiring.servers("kafka").archive(version, "broker"))
+    with _running(jvm.command("kafka.Kafka", str(file)), folder, KAFKA_SASL, {}):
+        _grant()
+        yield
+
+
+def _grant() -> None:
+    """Give `bench` what docs/how-to/external-clusters.md asks for, and `nobody` a password and no right."""
+    admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{KAFKA_PLAIN}"})
+    upserts = [
+        UserScramCredentialUpsertion(
+            user, ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096), password.encode()
+        )
+        for user, password in (("bench", PASSWORD), ("nobody", NO_RIGHTS_PASSWORD))
+    ]
+    for done in admin.alter_user_scram_credentials(upserts).values():
+        done.result()
+    topic, group = (ResourceType.TOPIC, "bench-"), (ResourceType.GROUP, "bench")
+    rights = [
+        *((topic, operation) for operation in ("CREATE", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")),
+        (group, "READ"),
+    ]
+    bindings = [
+        AclBinding(
+            kind, name, ResourcePatternType.PREFIXED, user, "*", AclOperation[operation], AclPermissionType.ALLOW
+        )
+        for (kind, name), operation in rights
+        for user in ("User:bench", "User:CN=bench")
+    ]
+    for made in admin.create_acls(bindings).values():
+        made.result()
+
+
+@contextmanager
+def pulsar(folder: Path, certificates: Certificates) -> Iterator[Mapping[str, str]]:
+    """Pulsar in one process: TLS, JSON web tokens, authorization. Yields the tokens of `bench` and `nobody`."""
+    folder.mkdir(parents=True)
+    version = artifacts.default_version("pulsar")
+    home = artifacts.server_home("pulsar", version)
+    secret = folder / "secret.key"
+    secret.write_bytes(hashlib.sha256(b"a key of the tests").digest())
+    tokens = {subject: _token(subject, secret.read_bytes()) for subject in ("root", "bench", "nobody")}
+    configuration = folder / "standalone.conf"
+    shutil.copyfile(home / "conf" / "standalone.conf", configuration)
+    properties = {
+        "brokerServicePort": PULSAR,
+        "brokerServicePortTls": PULSAR_TLS,
+        "webServicePort": PULSAR_WEB,
+        "webServicePortTls": PULSAR_WEB_TLS,
+        "tlsCertificateFilePath": certificates["server.pem"],
+        "tlsKeyFilePath": certificates["server.key"],
+        "tlsTrustCertsFilePath": certificates["ca.pem"],
+        "brokerClientTlsEnabled": "false",
+        "authenticationEnabled": "true",
+        "authenticationProviders": "org.apache.pulsar.broker.authentication.AuthenticationProviderToken",
+        "tokenSecretKey": secret.as_uri(),
+        "authorizationEnabled": "true",
+        "superUserRoles": "root",
+        "brokerClientAuthenticationPlugin": "org.apache.pulsar.client.impl.auth.AuthenticationToken",
+        "brokerClientAuthenticationParameters": f"token:{tokens['root']}",
+        "managedLedgerDefaultEnsembleSize": 1,
+        "managedLedgerDefaultWriteQuorum": 1,
+        "managedLedgerDefaultAckQuorum": 1,
+    }
+    kept = [
+        line
+        for line in configuration.read_text().splitlines()
+        if line.partition("=")[0].strip() not in properties
+    ]
+    lines = [*kept, *(f"{name}={value}" for name, value in properties.items())]
+    configuration.write_text("\n".join(lines) + "\n")
+    jvm = Jvm(
+        wiring.servers("pulsar").class_path(version),
+        512,
+        options=["-XX:MaxDirectMemorySize=256m", "-Dio.netty.tryReflectionSetAccessible=true"],
+        properties={"bookkeeper.metadata.bookie.drivers": "org.apache.pulsar.metadata.bookkeeper.PulsarMetadataBookieDriver"},
+    )
+    command = jvm.command(
+        "org.apache.pulsar.PulsarStandaloneStarter",
+        *("--config", str(configuration), "-nfw", "-nss", "-a", "localhost", "--num-bookies", "2"),
+        *("--metadata-dir", str(folder / "metadata"), "--bookkeeper-dir", str(folder / "bookkeeper")),
+    )
+    with _running(command, folder, PULSAR_WEB_TLS, {}):
+        _make_tenant(tokens["root"], folder)
+        yield tokens
+
+
+def _token(subject: str, key: bytes) -> str:
+    """Make a JSON web token (RFC 7519, HS256)."""
+
+    def encoded(content: bytes) -> str:
+        return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+    head = encoded(json.dumps({"alg": "HS256"}).encode())
+    signed = f"{head}.{encoded(json.dumps({'sub': subject}).encode())}"
+    return f"{signed}.{encoded(hmac.new(key, signed.encode(), 'sha256').digest())}"
+
+
+def _make_tenant(token: str, folder: Path) -> None:
+    """Make the tenant `team`, of which `bench` is the administrator."""
+    url = f"http://localhost:{PULSAR_WEB}/admin/v2/tenants/team"
+    tenant = {"adminRoles": ["bench"], "allowedClusters": ["standalone"]}
+    deadline = time.monotonic() + _STARTS_S
+    while True:
+        try:
+            answer = httpx.put(url, json=tenant, headers={"Authorization": f"Bearer {token}"}, trust_env=False)
+            if answer.status_code < 300:
+                return
+            said = answer.text
+        except httpx.HTTPError as error:
+            said = repr(error)
+        assert time.monotonic() < deadline, f"{said}\n{(folder / 'server.log').read_text()[-4000:]}"
+        time.sleep(0.5)
