@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
 """
 
 
+_EXECUTOR_S = 60.0
 _FEW_ROWS = 3_000_000
 """Below this, Java's second compiler costs more time than its code saves."""
 
@@ -39,7 +41,7 @@ def spark_session(rows: int | None = None) -> Iterator[SparkSession]:
     session is started for, where that is known.
 
     Raises:
-        SetupError: Spark did not start; the message carries what Java said.
+        SetupError: Spark did not start, or a cluster has no executor for it; the message carries what Java said.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -65,6 +67,8 @@ def _start(scratch: Path, *, quick: bool) -> SparkSession:
         raise SetupError(
             f"starting Spark: {error}. It needs Java 17 on PATH or in JAVA_HOME. Java's output: {_tail(stderr_log)}"
         ) from error
+    if not _is_local(spark.sparkContext.master):
+        _require_executor(spark)
     spark.sparkContext.setLogLevel("ERROR")
     logging.getLogger("SQLQueryContextLogger").disabled = True
     return spark
@@ -89,9 +93,37 @@ def _settings(scratch: Path, *, quick: bool) -> dict[str, str]:
         # Listing some hundred folders is quicker in the driver than as a job of its own.
         "spark.sql.sources.parallelPartitionDiscovery.threshold": "100000",
     }
-    if master.startswith("local"):
+    if _is_local(master):
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
     return settings
+
+
+def _is_local(master: str) -> bool:
+    return master.startswith("local")
+
+
+def _require_executor(spark: SparkSession) -> None:
+    """Stop the session and raise SetupError where no executor of a cluster takes a task: Spark would wait for ever."""
+    master, failure = spark.sparkContext.master, list[str]()
+
+    def count() -> None:
+        try:
+            spark.range(1).count()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the first line of it is shown
+            failure.append(str(error).strip().partition("\n")[0])
+
+    first_task = threading.Thread(target=count, name="first task", daemon=True)
+    first_task.start()
+    first_task.join(_EXECUTOR_S)
+    if not first_task.is_alive() and not failure:
+        return
+    spark.stop()
+    reason = failure[0] if failure else f"no executor took a task within {_EXECUTOR_S:.0f} s"
+    message = (
+        f"SPARK_MASTER={master}: {reason}. Is the master there, has it a worker with a free core and 1 GiB, and can "
+        "the worker reach this machine (SPARK_LOCAL_IP)?"
+    )
+    raise SetupError(message)
 
 
 @contextmanager
