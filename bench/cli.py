@@ -15,8 +15,17 @@ from rich.table import Table
 from bench import scenario
 from bench.errors import BenchError
 from bench.model import Change
+from bench.run import (
+    external,
+    external_table,
+    outside,
+    playground,
+    preflight,
+    publishing,
+    run_comparison,
+    table,
+)
 from bench.run import folder as run_folder
-from bench.run import external, external_table, outside, playground, preflight, publishing, run_comparison, table
 from bench.scenario.values import budget_s
 from bench.systems.registry import INSTALLED
 

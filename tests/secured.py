@@ -1,4 +1,4 @@
-"""Clusters that somebody else runs, with TLS, credentials and rights: one server each, outside the suite's machinery."""
+"""Clusters that somebody else runs, with TLS, credentials and rights: one server each, apart from the suite."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -33,7 +34,7 @@ from bench.backends import artifacts
 from bench.run import wiring
 from bench.systems.java import Jvm
 
-PASSWORD, NO_RIGHTS_PASSWORD = "correct horse", "battery staple"  # noqa: S105 - of clusters that live for a test
+PASSWORD, NO_RIGHTS_PASSWORD = "correct horse", "battery staple"
 _STARTS_S = 90.0
 KAFKA_PLAIN, KAFKA_SASL, KAFKA_TLS = 29092, 29093, 29094
 _KAFKA_CONTROLLER = 29095
@@ -50,7 +51,9 @@ class Certificates:
     def make(cls, folder: Path) -> Certificates:
         folder.mkdir(parents=True)
         made = cls(folder)
-        _openssl("req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=tests", folder)
+        _openssl(
+            "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=tests", folder
+        )
         made._signed("server", "/CN=localhost", 2)
         made._signed("client", "/CN=bench", 2)
         made._signed("expired", "/CN=bench", 0)
@@ -58,7 +61,9 @@ class Certificates:
 
     def _signed(self, name: str, subject: str, days: int) -> None:
         (self.folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
-        _openssl(f"req -newkey rsa:2048 -nodes -keyout {name}.pkcs1 -out {name}.csr -subj {subject}", self.folder)
+        _openssl(
+            f"req -newkey rsa:2048 -nodes -keyout {name}.pkcs1 -out {name}.csr -subj {subject}", self.folder
+        )
         _openssl(f"pkcs8 -topk8 -nocrypt -in {name}.pkcs1 -out {name}.key", self.folder)
         _openssl(
             f"x509 -req -in {name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days {days} -extfile names "
@@ -77,7 +82,9 @@ def _openssl(arguments: str, folder: Path) -> None:
 
 
 @contextmanager
-def _running(command: tuple[str, ...], folder: Path, port: int, environment: Mapping[str, str]) -> Iterator[None]:
+def _running(
+    command: tuple[str, ...], folder: Path, port: int, environment: Mapping[str, str]
+) -> Iterator[None]:
     log = folder / "server.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -151,7 +158,7 @@ def kafka(folder: Path, certificates: Certificates) -> Iterator[None]:
 def _grant() -> None:
     """Give `bench` what docs/how-to/external-clusters.md asks for, and `nobody` a password and no right."""
     admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{KAFKA_PLAIN}"})
-    upserts = [
+    upserts: list[Any] = [
         UserScramCredentialUpsertion(
             user, ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096), password.encode()
         )
@@ -161,12 +168,21 @@ def _grant() -> None:
         done.result()
     topic, group = (ResourceType.TOPIC, "bench-"), (ResourceType.GROUP, "bench")
     rights = [
-        *((topic, operation) for operation in ("CREATE", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")),
+        *(
+            (topic, operation)
+            for operation in ("CREATE", "DELETE", "DESCRIBE", "DESCRIBE_CONFIGS", "READ", "WRITE")
+        ),
         (group, "READ"),
     ]
     bindings = [
         AclBinding(
-            kind, name, ResourcePatternType.PREFIXED, user, "*", AclOperation[operation], AclPermissionType.ALLOW
+            kind,
+            name,
+            ResourcePatternType.PREFIXED,
+            user,
+            "*",
+            AclOperation[operation],
+            AclPermissionType.ALLOW,
         )
         for (kind, name), operation in rights
         for user in ("User:bench", "User:CN=bench")
@@ -217,7 +233,9 @@ def pulsar(folder: Path, certificates: Certificates) -> Iterator[Mapping[str, st
         wiring.servers("pulsar").class_path(version),
         512,
         options=["-XX:MaxDirectMemorySize=256m", "-Dio.netty.tryReflectionSetAccessible=true"],
-        properties={"bookkeeper.metadata.bookie.drivers": "org.apache.pulsar.metadata.bookkeeper.PulsarMetadataBookieDriver"},
+        properties={
+            "bookkeeper.metadata.bookie.drivers": "org.apache.pulsar.metadata.bookkeeper.PulsarMetadataBookieDriver"
+        },
     )
     command = jvm.command(
         "org.apache.pulsar.PulsarStandaloneStarter",
@@ -247,7 +265,9 @@ def _make_tenant(token: str, folder: Path) -> None:
     deadline = time.monotonic() + _STARTS_S
     while True:
         try:
-            answer = httpx.put(url, json=tenant, headers={"Authorization": f"Bearer {token}"}, trust_env=False)
+            answer = httpx.put(
+                url, json=tenant, headers={"Authorization": f"Bearer {token}"}, trust_env=False
+            )
             if answer.status_code < 300:
                 return
             said = answer.text

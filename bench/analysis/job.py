@@ -32,7 +32,7 @@ from bench.analysis.log import EventLog, check_log
 from bench.analysis.log_validation import recorded
 from bench.analysis.resources import telemetry
 from bench.analysis.resources.costs import cost_rows
-from bench.analysis.resources.held_cpu import held_cpu
+from bench.analysis.resources.held_cpu import held_cpu, held_machine
 from bench.analysis.resources.predictions import prediction_rows
 from bench.analysis.resources.telemetry import Used
 from bench.analysis.resources.usage import use_by_role
@@ -56,7 +56,7 @@ from bench.analysis.statistics.steadiness import flag, rounds_apart, service_by_
 from bench.analysis.trials import Counted, trial_row
 from bench.analysis.verdicts import run_verdicts
 from bench.analysis.verdicts.deciding_rows import Found
-from bench.analysis.window import windows
+from bench.analysis.window import last_ends, windows
 from bench.capacity.hold import Hold
 from bench.errors import AnalysisError
 from bench.model import EMULATED_FSYNC
@@ -137,10 +137,11 @@ def _fit_tasks(spark: SparkSession, rows: int) -> None:
 def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     found = recorded(log.sends, folder.trials)
     first_ns = {trial: record.first_ns for trial, record in found.items()}
-    windowed = windows(spark, folder.trials, first_ns)
+    any_sliced = any(trial.sliced for trial in folder.trials)
+    ends_ns = last_ends(log.sends) if any_sliced else {}
+    windowed = windows(spark, folder.trials, first_ns, ends_ns)
     sends = windowed.sends(log)
     tallies, live = tally(sends), live_tally(log.receives, windowed)
-    any_sliced = any(trial.sliced for trial in folder.trials)
     service = {} if all(trial.sliced for trial in folder.trials) else service_by_second(sends)
     stepped = telemetry.steps(log.samples, windowed).persist()
     every, verify = messages(log).persist(), verify_rows(log)
@@ -172,6 +173,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         used=_by_trial(telemetry.used(stepped)),
         levels={} if all(trial.sliced for trial in folder.trials) else telemetry.levels(log.samples),
         members=member_rows(spark, log, folder.trials),
+        held_machine=held_machine(log.samples, folder.trials, ends_ns),
     )
     struck = availability(spark, log, folder.trials)
     of_started = _merged(joined(stepped, folder.trials, first_ns), first_messages(spark, log, folder.trials))
@@ -186,7 +188,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         slices=list(slice_rows(folder.trials, tallies, by_slice)),
         holds=held,
         hold_times=hold_times(sends_held, held),
-        held_cpu=held_cpu(log.samples, folder.trials),
+        held_cpu=held_cpu(log.samples, folder.trials, ends_ns),
         errors=errors(tallies, present(log, verify) if _any(counted, STRAY) else {}),
         telemetry=tables.frame(telemetry.over_time(stepped), tables.TELEMETRY),
         consumers=consumers,

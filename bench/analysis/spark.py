@@ -98,8 +98,8 @@ def _settings(scratch: Path, *, quick: bool) -> dict[str, str]:
     return settings
 
 
-def _is_local(master: str) -> bool:
-    return master.startswith("local")
+def _is_local(master: str | None) -> bool:
+    return (master or "").startswith("local")
 
 
 def _require_executor(spark: SparkSession) -> None:

@@ -34,6 +34,7 @@ class Counted:
     used: Mapping[int, Sequence[Used]]
     levels: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
     members: Mapping[int, Row] = field(default_factory=dict)
+    held_machine: Mapping[int, float] = field(default_factory=dict)
 
 
 def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> Row:
@@ -47,7 +48,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         "system": trial.case.system,
         "case": trial.case.name,
         "state": trial.state,
-        **_verdict(trial, [*_problems(trial, counted, account), *_load_limits(trial, resources)]),
+        **_verdict(trial, [*_problems(trial, counted, account), *_load_limits(trial, counted, resources)]),
         **{name: trial.settings.get(name) for name in settings},
         **rates,
         CAPACITY: capacity.middle_rate if (capacity := counted.capacities.get(trial.trial)) else None,
@@ -81,14 +82,17 @@ def _resources(trial: TrialRecord, counted: Counted, rates: Mapping[str, float |
     )
 
 
-def _load_limits(trial: TrialRecord, resources: Row) -> Iterator[str]:
-    """Say why a trial with nodes of a given size shows the load's limit, or the machine's, and not the nodes'."""
+def _load_limits(trial: TrialRecord, counted: Counted, resources: Row) -> Iterator[str]:
+    """Say why a trial with nodes of a given size shows the load's limit, or the machine's, and not the nodes'.
+
+    Of a search for capacity the holds decide on which its result rests, not the slices before them.
+    """
     if trial.node_size is None or not trial.node_size.slows:
         return
     share = trial.client.cpu_share if trial.client else None
     if share is not None and share >= BUSY:
         yield f"The load process used {share:.0%} of a core, so the nodes' size need not have been the limit."
-    machine = resources.get("machine_cpu_share")
+    machine = counted.held_machine.get(trial.trial, resources.get("machine_cpu_share"))
     if isinstance(machine, float) and machine >= BUSY:
         yield f"The machine was {min(1.0, machine):.0%} busy, so the nodes did not get what their size gives them."
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import SliceRecord, TrialRecord
+from bench.analysis.folder import Held, SliceRecord, TrialRecord
 from bench.analysis.log import EventLog
 from bench.model import NANOS, Outcome
 
@@ -18,7 +18,7 @@ PARTS = 20
 _EMPTY = SliceRecord.model_construct(slice=0, cycle=0, begun_ns=0, start_ns=0, end_ns=0)
 """Stands for the window of a trial that has none."""
 _SCHEMA = (
-    "trial int, slice int, begun_ns long, start_ns long, end_ns long, slices int, first_ns long, "
+    "trial int, slice int, begun_ns long, start_ns long, end_ns long, over_ns long, slices int, first_ns long, "
     "closed boolean, consumed boolean, timed boolean"
 )
 
@@ -36,7 +36,8 @@ class Windows:
     def over(self, other: DataFrame) -> DataFrame:
         """Add what is known of a row's own slice to a table that has `trial` and `slice`.
 
-        Adds begun_ns, start_ns, end_ns (of the slice, or of the window), slices (their number; null in a contiguous
+        Adds begun_ns, start_ns, end_ns (of the slice, or of the window), over_ns (when its last send had ended; of a
+        window its end), slices (their number; null in a contiguous
         trial), first_ns (the trial's first send), closed, consumed and timed. All of them are null for a slice that
         trial.json does not have.
         """
@@ -89,8 +90,23 @@ class Windows:
         )
 
 
-def windows(spark: SparkSession, trials: Iterable[TrialRecord], first_ns: Mapping[int, int]) -> Windows:
-    """Build the table; `first_ns` holds the first send of every trial that has one."""
+def last_ends(sends: DataFrame) -> dict[Held, int]:
+    """Return when the last send of each slice had ended, by trial and slice."""
+    rows = sends.groupBy("trial", "slice").agg(F.max("done_ns").alias("at_ns")).collect()
+    return {(row["trial"], row["slice"]): row["at_ns"] for row in rows if row["at_ns"] is not None}
+
+
+def windows(
+    spark: SparkSession,
+    trials: Iterable[TrialRecord],
+    first_ns: Mapping[int, int],
+    ends_ns: Mapping[Held, int] | None = None,
+) -> Windows:
+    """Build the table; `first_ns` holds the first send of every trial that has one, `ends_ns` is of `last_ends`.
+
+    Only `over_ns` needs it.
+    """
+    ended_ns = ends_ns or {}
     rows = [
         (
             trial.trial,
@@ -98,6 +114,7 @@ def windows(spark: SparkSession, trials: Iterable[TrialRecord], first_ns: Mappin
             span.begun_ns,
             span.start_ns,
             span.end_ns,
+            max(span.end_ns, ended_ns.get((trial.trial, span.slice), 0)) if trial.sliced else span.end_ns,
             len(trial.spans) if trial.sliced else None,
             first_ns.get(trial.trial, 0),
             not trial.open_loop,

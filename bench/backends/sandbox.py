@@ -83,9 +83,7 @@ def _why_fails(tried_command: Sequence[str], told: str = "") -> str | None:
     return tried.stderr.strip().rpartition("\n")[2] or f"trying it ended with status {tried.returncode}"
 
 
-def run(
-    module: str, arguments: Sequence[str], keep_fds: Sequence[int] = (), *, network: bool = True
-) -> int:
+def run(module: str, arguments: Sequence[str], keep_fds: Sequence[int] = (), *, network: bool = True) -> int:
     """Run `python -m module arguments` in a sandbox until it ends; return its exit status.
 
     Without a `network` of its own it shares the machine's, as clusters that somebody else runs are reached by that.

@@ -33,10 +33,9 @@ class Span:
 
     What is sent from `start_ns` on counts. `slice` is the number that its sends have in the event log. `messages` is
     how many sends may follow the warm-up, over all senders. `schedule` has an open loop's due times; a closed loop has
-    none. From one send of a producer to its next there are `interval_ns` at least in a closed loop, also from span to
-    span; producers begin `stagger_ns` after one another. What was due before the end may still be sent until `overrun_ns`
-    after it. `gate` opens once the times are
-    set.
+    none. In a closed loop a producer waits `interval_ns` at least from one send to its next, also from span to span;
+    producers begin `stagger_ns` after one another. What was due before the end may still be sent until `overrun_ns`
+    after it. `gate` opens once the times are set.
     """
 
     messages: int = NO_LIMIT

@@ -69,7 +69,9 @@ def connect(files: Sequence[Path]) -> External:
     for file in files:
         read = read_cluster_file(file)
         if read.system in found:
-            message = f"two clusters of {read.system} are given, {found[read.system].file} and {file}: give one"
+            message = (
+                f"two clusters of {read.system} are given, {found[read.system].file} and {file}: give one"
+            )
             raise read.error(("system",), message)
         found[read.system] = _connected(read)
     return found

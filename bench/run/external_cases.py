@@ -106,7 +106,9 @@ def _live_values(cluster: ExternalCluster) -> dict[_Setting, Scalar]:
         **({("", "version"): spec.version} if spec.version else {}),
         **{("nodes", role): count for role, count in spec.nodes.items()},
         **{
-            (role, name): value for role, settings in spec.settings.items() for name, value in settings.items()
+            (role, name): value
+            for role, settings in spec.settings.items()
+            for name, value in settings.items()
         },
     }
 

@@ -69,10 +69,7 @@ def _servers(plan: Plan) -> dict[str, str]:
     found: dict[str, set[str]] = {}
     for trial in plan.trials:
         found.setdefault(trial.case.system, set()).add(trial.case.cluster.version or "unknown")
-    return {
-        system: ", ".join(sorted(those, key=_version_key))
-        for system, those in found.items()
-    }
+    return {system: ", ".join(sorted(those, key=_version_key)) for system, those in found.items()}
 
 
 def _version_key(version: str) -> list[int]:

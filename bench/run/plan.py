@@ -189,28 +189,40 @@ def _sorted_out(
     _refuse_empty(loaded, every)
     for case in every:
         _refuse_unknown(loaded, system(case.system), case)
-    for case, reasons in _placed(clusters, every):
-        reasons = _omitted(loaded, case) or reasons or system(case.system).check(case)
+    for case, refusals in _placed(clusters, every):
+        reasons = _omitted(loaded, case) or refusals or system(case.system).check(case)
         if reasons:
             left_out.append(LeftOut(case.system, dict(case.swept), " ".join(reasons)))
         else:
             possible.append(case)
     if clusters:
         _refuse_none(loaded, clusters, possible, left_out)
-        return possible, left_out
+    else:
+        _refuse_impossible(loaded, possible, left_out)
+    return possible, left_out
+
+
+def _refuse_impossible(loaded: Loaded, possible: Sequence[Case], left_out: Sequence[LeftOut]) -> None:
+    """Refuse a system without a case, and a value that none can have: but for one that `without` leaves out."""
+    meant = {
+        (system, omission.because)
+        for system, spec in loaded.scenario.systems.chosen().items()
+        for omission in spec.without
+    }
     for point in left_out:
         rest = [case for case in possible if case.system == point.system]
         if not rest:
             path = loaded.path_of(point.system, point.reason)
             raise loaded.error(path, f"this cannot exist: {point.reason}")
+        if (point.system, point.reason) in meant:
+            continue
         for name, value in point.settings.items():
             if not any(case.swept[name] == value for case in rest):
                 path = loaded.path_of(point.system, name)
-                raise loaded.error(
-                    path,
-                    f"no case with {name}={text(value)} can exist: {point.reason} Take it out of the sweep",
+                message = (
+                    f"no case with {name}={text(value)} can exist: {point.reason} Take it out of the sweep"
                 )
-    return possible, left_out
+                raise loaded.error(path, message)
 
 
 def _placed(clusters: External, every: list[Case]) -> list[tuple[Case, list[str]]]:

@@ -171,7 +171,7 @@ class Rig:
 
     def topic(self, case: Case, name: str) -> Topic:
         """Return a topic of this run for a case; on an external cluster its name tells whose it is."""
-        spec = self.cluster.spec
+        spec = case.cluster
         topic = Topic(name, case.partitions, case.topic, case.group, case.load.keys)
         if not spec.external:
             return topic

@@ -1,4 +1,7 @@
-"""The file that says where a cluster is that somebody else runs, and what may be done there (docs/how-to/external-clusters.md)."""
+"""The file of a cluster that somebody else runs: where it is, and how much it may be loaded.
+
+See docs/how-to/external-clusters.md.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,11 @@ class _ClusterSpec(Strict):
 
     system: str
     address: str
-    client: dict[str, Any] = {}
+    client: Annotated[dict[str, Any], Field(default_factory=dict)]
     topic_prefix: Annotated[str, Field(pattern=_PREFIX)] = "bench-"
     most_messages_per_s: Rate | Literal["unlimited"]
     version: str = ""
-    settings: dict[str, dict[str, Scalar]] = {}
+    settings: Annotated[dict[str, dict[str, Scalar]], Field(default_factory=dict)]
 
 
 def _model(description: Description) -> type[_ClusterSpec]:
@@ -82,9 +85,7 @@ def read_cluster_file(file: Path) -> ClusterFile:
     found = ClusterFile(
         file=file,
         system=description.name,
-        endpoint=Endpoint(
-            spec.address, getattr(spec, "admin", ""), spec.client, getattr(spec, "tenant", "")
-        ),
+        endpoint=Endpoint(spec.address, getattr(spec, "admin", ""), spec.client, getattr(spec, "tenant", "")),
         topic_prefix=spec.topic_prefix,
         most_messages_per_s=0.0 if unlimited else float(spec.most_messages_per_s),
         version=spec.version,
@@ -114,7 +115,10 @@ def _mistakes(found: ClusterFile, description: Description) -> Iterator[tuple[Pa
             ("settings", role),
             f"{found.system} has no role {role}; its roles are {', '.join(sorted(roles)) or 'none'}",
         )
-    for key, address in ((description.address_key, found.endpoint.address), (description.admin_key, found.endpoint.admin)):
+    for key, address in (
+        (description.address_key, found.endpoint.address),
+        (description.admin_key, found.endpoint.admin),
+    ):
         if "@" in address:
             yield (key,), "an address has no user and password in it: they stand below client"
     for path, value in _secrets(found.endpoint.client, ("client",)):

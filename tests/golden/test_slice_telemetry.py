@@ -74,13 +74,50 @@ def answers() -> list[Row]:
     ]
 
 
-def trial(place: int, case: str, samples: list[Row]) -> TrialLog:
+SLOW_S = 1.2
+"""Twice the load: so long after its begin the last send of a slice on slow servers has ended."""
+
+
+def slow_sends() -> list[Row]:
+    """In each slice a send that ends while the load runs, and one that takes until the servers have caught up."""
+    return [
+        send(
+            2 * cycle + number,
+            seconds(begun_s(cycle, 0) + 0.2),
+            seconds(begun_s(cycle, 0) + end_s),
+            slice=cycle,
+        )
+        for cycle in range(CYCLES)
+        for number, end_s in enumerate((0.4, SLOW_S))
+    ]
+
+
+def slow_looks() -> list[Row]:
+    """Both cores are busy until the last send has ended."""
+    samples = []
+    for cycle in range(CYCLES):
+        begun, grown = begun_s(cycle, 0), 2 * SLOW_S
+        times = (begun - BEFORE_S, begun + SLOW_S + AFTER_S)
+        samples += in_slice(
+            cycle,
+            [
+                *(
+                    sample(at_s, "machine", "cpu_busy_s", grown * (cycle + number), role="machine")
+                    for number, at_s in enumerate(times)
+                ),
+                sample(times[0], "machine", "cores", 2, role="machine", counter=False),
+            ],
+        )
+    return samples
+
+
+def trial(place: int, case: str, samples: list[Row], rows: list[Row] | None = None) -> TrialLog:
     slices = [
         cut(cycle, cycle, begun_s(cycle, place), begun_s(cycle, place) + 0.1, begun_s(cycle, place) + LOAD_S)
         for cycle in range(CYCLES)
     ]
     load = {"pacing": "closed", "producers": 1, "window": 1, "warm_up_s": 0.1, "duration_s": 0.5}
-    rows = sends(place)
+    rows = rows or sends(place)
     return TrialLog(
         rows,
         read_back(rows),
@@ -95,7 +132,14 @@ def trial(place: int, case: str, samples: list[Row]) -> TrialLog:
 @pytest.fixture(scope="module")
 def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("slice_telemetry")
-    write_run(folder, [trial(0, "calm", [*looks(0), *answers()]), trial(1, "busy", looks(1))])
+    write_run(
+        folder,
+        [
+            trial(0, "calm", [*looks(0), *answers()]),
+            trial(1, "busy", looks(1)),
+            trial(0, "slow", slow_looks(), slow_sends()),
+        ],
+    )
     analyse(folder)
     return folder
 
@@ -105,14 +149,22 @@ def rows(run: Path, name: str) -> list[Row]:
 
 
 def test_a_case_has_the_cpu_and_the_disk_of_its_own_slices(run: Path) -> None:
-    calm, busy = rows(run, "trials")
+    calm, busy, _ = rows(run, "trials")
     assert (calm["machine_cpu_share"], calm["machine_disk_share"]) == pytest.approx((0.2, 0.1))
     assert (busy["machine_cpu_share"], busy["machine_disk_share"]) == pytest.approx((1.0, 1.0))
     assert (calm["servers_cpu"], busy["servers_cpu"]) == pytest.approx((0.2, 1.5))
 
 
+def test_what_servers_do_after_the_load_is_spread_over_the_time_until_the_last_send_has_ended(
+    run: Path,
+) -> None:
+    """Both cores were busy for 1.2 s in each slice: that is all of the machine, not twice as much."""
+    *_, slow = rows(run, "trials")
+    assert slow["machine_cpu_share"] == pytest.approx(1.0)
+
+
 def test_what_a_message_took_is_over_the_slices(run: Path) -> None:
-    calm, _ = rows(run, "trials")
+    calm, *_ = rows(run, "trials")
     assert calm["throughput_msgs_per_s"] == pytest.approx(100)
     assert calm["cpu_per_message_ns"] == pytest.approx(0.2 / 100 * 1e9)
     assert calm["disk_bytes_per_byte"] == pytest.approx(2e4 / 1e4)
@@ -121,7 +173,7 @@ def test_what_a_message_took_is_over_the_slices(run: Path) -> None:
 def test_what_servers_were_asked_for_grew_while_the_load_ran_in_the_slices_around_which_they_were(
     run: Path,
 ) -> None:
-    calm, busy = rows(run, "trials")
+    calm, busy, _ = rows(run, "trials")
     assert calm["flushes_per_message"] == pytest.approx(0.5)
     assert (calm["flush_ns"], calm["request_ns"]) == pytest.approx((1_000_000, 2_000_000))
     assert calm["flush_share"] == pytest.approx(0.05)
@@ -129,7 +181,7 @@ def test_what_servers_were_asked_for_grew_while_the_load_ran_in_the_slices_aroun
 
 
 def test_the_verdict_is_the_cases_own(run: Path) -> None:
-    calm, busy = rows(run, "trials")
+    calm, busy, _ = rows(run, "trials")
     assert busy["bottleneck"] == "cpu"
     assert calm["bottleneck"] == "unknown"
     assert calm["bottleneck_evidence"] == (

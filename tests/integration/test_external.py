@@ -204,7 +204,7 @@ def test_topics_that_a_killed_run_left_are_listed_and_deleted(
         ("nobody", NO_RIGHTS_PASSWORD, "topics bench-… cannot be created there: TOPIC_AUTHORIZATION_FAILED"),
     ],
 )
-def test_a_kafka_that_does_not_let_in_is_a_clear_error(
+def test_a_kafka_that_does_not_let_in_is_a_clear_error(  # noqa: PLR0917 - fixtures
     user: str,
     password: str,
     said: str,
@@ -236,7 +236,7 @@ def test_an_unreachable_kafka_is_a_clear_error(certificates: Certificates, tmp_p
         ("bench", 1, "Connecting: none answered: https://localhost:1 (ConnectError)"),
     ],
 )
-def test_a_pulsar_that_does_not_let_in_is_a_clear_error(
+def test_a_pulsar_that_does_not_let_in_is_a_clear_error(  # noqa: PLR0917 - fixtures
     user: str, port: int, said: str, tokens: Mapping[str, Path], certificates: Certificates, tmp_path: Path
 ) -> None:
     refused(pulsar_file(tmp_path, certificates, tokens[user], port), said)
@@ -254,4 +254,4 @@ def refused(file: Path, said: str) -> None:
 def test_a_run_shares_the_network_of_the_machine(in_sandbox: None) -> None:
     command = sandbox.command(["readlink", "/proc/self/ns/net"], network=False)
 
-    assert os.readlink("/proc/self/ns/net") in os.popen(" ".join(command)).read()  # noqa: S605
+    assert str(Path("/proc/self/ns/net").readlink()) in os.popen(" ".join(command)).read()  # noqa: S605

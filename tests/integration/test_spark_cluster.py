@@ -23,7 +23,9 @@ _HOME = Path(pyspark.__file__).parent
 _PORT = 27077
 _MASTER = f"spark://127.0.0.1:{_PORT}"
 _STARTS_S = 60.0
-_ANALYSE = "import sys; from pathlib import Path; from bench.analysis import analyse; analyse(Path(sys.argv[1]))"
+_ANALYSE = (
+    "import sys; from pathlib import Path; from bench.analysis import analyse; analyse(Path(sys.argv[1]))"
+)
 _CONNECT = """
 from bench.analysis import spark
 spark._EXECUTOR_S = 3.0
@@ -86,21 +88,28 @@ def _python(code: str, *arguments: str, master: str) -> subprocess.CompletedProc
     )
 
 
-def _trial(first_s: float) -> TrialLog:
+def _trial(round_number: int) -> TrialLog:
     """A thousand sends, one of them lost, in two partitions."""
+    first_ns = seconds(10.0 * (1 + round_number))
     sent = [
-        send(number, seconds(first_s) + number * 1_000_000, seconds(first_s) + number * 1_000_000 + 700_000)
+        send(
+            number,
+            first_ns + number * 1_000_000,
+            first_ns + number * 1_000_000 + 700_000,
+            partition=number % 2,
+        )
         for number in range(1000)
     ]
     live = [receive("live", row, row["done_ns"] + 100_000) for row in sent]
-    return TrialLog(sent, [*live, *read_back(sent[:-1])])
+    window = (first_ns, first_ns + seconds(1.0))
+    return TrialLog(sent, [*live, *read_back(sent[:-1])], round=round_number, window=window)
 
 
 @pytest.mark.usefixtures("spark")
 def test_a_cluster_computes_the_same_results(master: str, tmp_path: Path) -> None:
     runs = [tmp_path / name for name in ("local", "cluster")]
     for run in runs:
-        write_run(run, [_trial(10.0), _trial(20.0)])
+        write_run(run, [_trial(0), _trial(1)])
 
     analyse(runs[0])
     done = _python(_ANALYSE, str(runs[1]), master=master)

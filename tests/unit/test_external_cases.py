@@ -69,7 +69,9 @@ def test_of_a_compared_property_only_what_the_operator_states_runs(tmp_path: Pat
 
 
 def test_a_compared_property_that_nobody_knows_leaves_nothing_to_run(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match=r"journalSyncData is there cannot be read; state it in staging.yaml"):
+    with pytest.raises(
+        ScenarioError, match=r"journalSyncData is there cannot be read; state it in staging.yaml"
+    ):
         planned(tmp_path, BOTH, cluster("pulsar", {"broker": 2}, {}))
 
 

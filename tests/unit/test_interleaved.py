@@ -11,7 +11,7 @@ from typing import Any, Self
 import pytest
 
 from bench.errors import LoadError
-from bench.model import Case, Cluster, Load, Pacing, Trial
+from bench.model import Case, Cluster, Load, Pacing, Topic, Trial
 from bench.run import interleaved
 from bench.run.folder import RunFolder, create
 from bench.run.interleaved import Interleaved, growth
@@ -109,6 +109,9 @@ class Servers:
 
     def slice_sampler(self, _beside: object) -> Looks:
         return self.looks
+
+    def topics_of(self, trial: Trial) -> list[Topic]:
+        return [Topic(f"trial-{trial.number}", 1)]
 
     def create_topics(self, *_: object) -> None:
         """There are no topics."""

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import Held, NodeSizeRecord, TrialRecord
-from bench.analysis.resources.telemetry import NO_SERVERS
+from bench.analysis.folder import Held, HoldRecord, NodeSizeRecord, TrialRecord
+from bench.analysis.resources.telemetry import MACHINE, NO_SERVERS
 from bench.model import NANOS
 from bench.systems.registry import WORKING_ROLES
 
 
-def held_cpu(samples: DataFrame, trials: Iterable[TrialRecord]) -> dict[Held, dict[str, float]]:
+def held_cpu(
+    samples: DataFrame, trials: Iterable[TrialRecord], ends_ns: Mapping[Held, int]
+) -> dict[Held, dict[str, float]]:
     """Return the share of their CPU quota that the nodes of a role used together, by hold: columns of `holds`.
 
-    The growth between the looks before and after a hold counts as used while its load ran, as in a slice. A role has
-    none where a node of it was not looked at twice, or has no quota.
+    The growth between the looks before and after a hold counts as used from when its load began until its last send had
+    ended (`ends_ns`, window.last_ends), as in a slice. A role has none where a node of it was not looked at twice, or
+    has no quota.
     """
-    held = {(trial.trial, hold.slice): (trial, hold) for trial in trials for hold in trial.holds or ()}
+    held = _holds(trials)
     if not held:
         return {}
     rows = (
@@ -34,10 +37,49 @@ def held_cpu(samples: DataFrame, trials: Iterable[TrialRecord]) -> dict[Held, di
     for row in rows:
         used.setdefault((row.trial, row.slice), {})[row.node] = row.grown
     return {
-        place: _by_role(used[place], trial.node_size or NodeSizeRecord(), hold.end_ns - hold.begun_ns)
+        place: _by_role(used[place], trial.node_size or NodeSizeRecord(), _load_ns(place, hold, ends_ns))
         for place, (trial, hold) in held.items()
         if place in used
     }
+
+
+def _holds(trials: Iterable[TrialRecord]) -> dict[Held, tuple[TrialRecord, HoldRecord]]:
+    return {(trial.trial, hold.slice): (trial, hold) for trial in trials for hold in trial.holds or ()}
+
+
+def _load_ns(place: Held, hold: HoldRecord, ends_ns: Mapping[Held, int]) -> int:
+    return max(hold.end_ns, ends_ns.get(place, 0)) - hold.begun_ns
+
+
+def held_machine(
+    samples: DataFrame, trials: Iterable[TrialRecord], ends_ns: Mapping[Held, int]
+) -> dict[int, float]:
+    """Return how busy all cores of the machine were in the holds on which a search's result rests, by trial."""
+    held = {place: hold for place, (_, hold) in _holds(trials).items() if hold.confirms}
+    if not held:
+        return {}
+    machine = samples.where(F.col("role") == MACHINE).where(
+        F.col("trial").isin(sorted({trial for trial, _ in held}))
+    )
+    cores = {
+        row["trial"]: row["cores"] for row in _each(machine, "cores", F.max("value").alias("cores"), "trial")
+    }
+    grown = (F.max("value") - F.min("value")).alias("grown")
+    busy: dict[int, float] = {}
+    for metric in ("cpu_busy_s", "cpu_steal_s"):
+        for row in _each(machine, metric, grown, "trial", "slice"):
+            if (row["trial"], row["slice"]) in held:
+                busy[row["trial"]] = busy.get(row["trial"], 0.0) + row["grown"]
+    load_s: dict[int, float] = {}
+    for (trial, number), hold in held.items():
+        load_s[trial] = load_s.get(trial, 0.0) + _load_ns((trial, number), hold, ends_ns) / NANOS
+    return {
+        trial: seconds / (cores[trial] * load_s[trial]) for trial, seconds in busy.items() if cores.get(trial)
+    }
+
+
+def _each(machine: DataFrame, metric: str, figure: Column, *keys: str) -> list[Row]:
+    return machine.where(F.col("metric") == metric).groupBy(*keys).agg(figure).collect()
 
 
 def _by_role(cpu_s: Mapping[str, float], size: NodeSizeRecord, load_ns: int) -> dict[str, float]:

@@ -48,8 +48,9 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
     What servers were asked for counts from the last answer shortly before the window, or at its start.
 
     A counter's growth is taken between looks of the same slice only: between two slices the neighbours ran. All that is
-    between a slice's looks is in the window. All that grew between them counts as grown while the slice's load ran: the
-    looks are before and after it, when nobody has work. What was seen around held rates is left out (`held_cpu`).
+    between a slice's looks is in the window. It counts as grown from when the slice's load began until its last send
+    had ended: the looks are before and after that, when nobody has work. What was seen around held rates is left out
+    (`held_cpu`).
     """
     by_metric = Window.partitionBy("trial", "slice", "node", "metric")
     in_order = by_metric.orderBy("at_ns")
@@ -64,7 +65,11 @@ def steps(samples: DataFrame, windows: Windows) -> DataFrame:
     inside = (begun_ns >= from_ns) & (begun_ns < end_ns) & (at_ns <= end_ns + late_ns)
     sliced = F.col("slices").isNotNull()
     loaded = (is_scraped | sliced) & (last_ns < end_ns)
-    until_ns = F.when(loaded, F.least(at_ns, end_ns)).otherwise(at_ns)
+    until_ns = (
+        F.when(loaded & sliced, F.least(at_ns, F.col("over_ns")))
+        .when(loaded, F.least(at_ns, end_ns))
+        .otherwise(at_ns)
+    )
     since_ns = F.when(loaded & sliced, F.greatest(last_ns, F.col("begun_ns"))).otherwise(last_ns)
     counted = windows.over(samples).where(F.col("first_ns").isNotNull())
     return counted.select(

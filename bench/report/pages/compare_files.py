@@ -14,7 +14,9 @@ def write_junit(comparison: Comparison, file: Path) -> None:
     runs = f"{comparison.first.run.name} and {comparison.second.run.name}"
     suite = ET.Element("testsuite", name=f"{runs}: {comparison.metric}")
     for case in comparison.cases:
-        test = ET.SubElement(suite, "testcase", name=case.case, classname=f"{case.system}.{comparison.metric}")
+        test = ET.SubElement(
+            suite, "testcase", name=case.case, classname=f"{case.system}.{comparison.metric}"
+        )
         if _failed(case):
             ET.SubElement(test, "failure", message=_words(case)).text = comparison.summary
         elif _undecided(case):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
@@ -22,9 +23,17 @@ from bench.systems.kafka.nodes import BROKER
 from bench.systems.kafka.settings import client_config, client_properties
 from bench.systems.kafka.topic_admin import admin_client, listed, reason
 
-
-
-_CONNECTION = ("security.", "ssl.", "sasl.", "enable.ssl.", "enable.sasl.", "https.", "socket.", "client.", "broker.address.")
+_CONNECTION = (
+    "security.",
+    "ssl.",
+    "sasl.",
+    "enable.ssl.",
+    "enable.sasl.",
+    "https.",
+    "socket.",
+    "client.",
+    "broker.address.",
+)
 """How those of librdkafka's properties begin that a cluster file may set."""
 
 
@@ -56,8 +65,9 @@ class ExternalKafka:
         errors: list[KafkaError] = []
         client: AdminClient | None = None
         try:
-            config = client_config(self._endpoint, {"log_level": 0})
-            client = AdminClient({**config, "error_cb": errors.append})
+            config: dict[str, Any] = client_config(self._endpoint, {"log_level": 0})
+            config["error_cb"] = errors.append
+            client = AdminClient(config)
             return client.list_topics(timeout=CONNECT_S)
         except KafkaException as error:
             if client is not None:
@@ -81,7 +91,7 @@ class ExternalKafka:
         except KafkaException as error:
             return {}, [f"The brokers' settings could not be read: {reason(error)}."]
         names = [name for name in SHOWN_SETTINGS[BROKER] if name in entries]
-        return {name: entries[name].value for name in names if entries[name].value is not None}, []
+        return {name: value for name in names if (value := entries[name].value) is not None}, []
 
     def why_no_topics(self, prefix: str) -> str | None:
         """See external.ExternalAccess: a broker checks the request without carrying it out."""

@@ -49,7 +49,7 @@ def create(
     client = admin_client(endpoint)
     config = {name: text(value) for name, value in topic_settings(topic.settings).items()}
     placed = {"replication_factor": replicas} if assignment is None else {"replica_assignment": assignment}
-    new = NewTopic(topic.name, num_partitions=topic.partitions, config=config, **placed)  # type: ignore[arg-type]
+    new = NewTopic(topic.name, num_partitions=topic.partitions, config=config, **placed)
     try:
         client.create_topics([new], request_timeout=REQUEST_S)[topic.name].result()
     except KafkaException as error:

@@ -21,7 +21,7 @@ import pulsar
 
 from bench.errors import ClusterError
 
-TOKEN, BASIC, OAUTH2 = "token", "basic", "oauth2"  # noqa: S105 - names of properties
+TOKEN, BASIC, OAUTH2 = "token", "basic", "oauth2"
 METHODS = (TOKEN, BASIC, OAUTH2)
 _NEEDED = {BASIC: {"username", "password"}, OAUTH2: {"issuer_url", "private_key"}}
 _CERTIFICATE, _KEY = "tls_certificate_file_path", "tls_private_key_file_path"
@@ -111,7 +111,7 @@ def _authorise(client: Mapping[str, Any], timeout_s: float) -> Callable[[httpx.R
         return _header(f"Bearer {client[TOKEN]}")
     if BASIC in client:
         basic = httpx.BasicAuth(client[BASIC]["username"], client[BASIC]["password"])
-        return lambda request: next(basic.sync_auth_flow(request)) and None
+        return lambda request: request.headers.update(next(basic.sync_auth_flow(request)).headers)
     if OAUTH2 in client:
         return _OAuth2(client[OAUTH2], timeout_s)
     return lambda _: None

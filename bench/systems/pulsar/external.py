@@ -79,13 +79,17 @@ class ExternalPulsar:
                 return None
 
         with closing(self._rest()) as rest:
-            clusters = [name for name in rest.ask("Connecting", "GET", "admin/v2/clusters") if name != "global"]
+            clusters = [
+                name for name in rest.ask("Connecting", "GET", "admin/v2/clusters") if name != "global"
+            ]
             version = read("The version", lambda: rest.ask("Reading", "GET", "admin/v2/brokers/version"))
             brokers = None
             if len(clusters) == 1:
                 path = f"admin/v2/brokers/{clusters[0]}"
                 brokers = read("The brokers", lambda: rest.ask("Reading", "GET", path))
-            bookies = read("The bookies", lambda: rest.ask("Reading", "GET", "admin/v2/bookies/all")["bookies"])
+            bookies = read(
+                "The bookies", lambda: rest.ask("Reading", "GET", "admin/v2/bookies/all")["bookies"]
+            )
             settings = read("The brokers' settings", lambda: _broker_settings(rest))
         self._reach_brokers()
         nodes = {role: len(found) for role, found in ((BROKER, brokers), (BOOKIE, bookies)) if found}
@@ -104,7 +108,9 @@ class ExternalPulsar:
             with closing(client):
                 client.get_topic_partitions(topic)
         except _NOT_REACHED as error:
-            raise ClusterError(f"Connecting to {connection.address}: {type(error).__name__} ({error}).") from error
+            raise ClusterError(
+                f"Connecting to {connection.address}: {type(error).__name__} ({error})."
+            ) from error
         except pulsar.PulsarException:
             return  # a broker has answered
 
@@ -163,7 +169,10 @@ class ExternalPulsarAdmin(ExternalAdmin):
 
     def delete_topic(self, topic: Topic) -> None:
         """See protocols.Admin. First the topic, then its empty namespace: a cluster may refuse to delete a full one."""
-        doing, path = f"Deleting topic {topic.name}", f"admin/v2/{topics.rest_path(topic)}/partitions?force=true"
+        doing, path = (
+            f"Deleting topic {topic.name}",
+            f"admin/v2/{topics.rest_path(topic)}/partitions?force=true",
+        )
         self._rest.ask(doing, "DELETE", path, absent_is_fine=True)
         self._rest.ask(doing, "DELETE", namespace_path(topic), absent_is_fine=True)
 
