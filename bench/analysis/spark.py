@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
@@ -63,12 +64,14 @@ def _start(scratch: Path, *, quick: bool) -> SparkSession:
     try:
         with _stderr_to(stderr_log):
             spark = builder.getOrCreate()
+        if not _is_local(spark.sparkContext.master):
+            _require_executor(spark)
     except PySparkRuntimeError as error:
         raise SetupError(
             f"starting Spark: {error}. It needs Java 17 on PATH or in JAVA_HOME. Java's output: {_tail(stderr_log)}"
         ) from error
-    if not _is_local(spark.sparkContext.master):
-        _require_executor(spark)
+    except Py4JError as error:
+        raise _refused(os.environ.get("SPARK_MASTER"), _tail(stderr_log)) from error
     spark.sparkContext.setLogLevel("ERROR")
     logging.getLogger("SQLQueryContextLogger").disabled = True
     return spark
@@ -118,12 +121,14 @@ def _require_executor(spark: SparkSession) -> None:
     if not first_task.is_alive() and not failure:
         return
     spark.stop()
-    reason = failure[0] if failure else f"no executor took a task within {_EXECUTOR_S:.0f} s"
-    message = (
+    raise _refused(master, failure[0] if failure else f"no executor took a task within {_EXECUTOR_S:.0f} s")
+
+
+def _refused(master: str | None, reason: str) -> SetupError:
+    return SetupError(
         f"SPARK_MASTER={master}: {reason}. Is the master there, has it a worker with a free core and 1 GiB, and can "
         "the worker reach this machine (SPARK_LOCAL_IP)?"
     )
-    raise SetupError(message)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -37,6 +38,12 @@ _CONNECTION = (
 """How those of librdkafka's properties begin that a cluster file may set."""
 
 
+_REFUSALS = {"_AUTHENTICATION", "_SSL"}
+"""A broker that refuses a client will not change its mind."""
+_DOWN = "_ALL_BROKERS_DOWN"
+_LOOK_S, _DOWN_S = 1.0, 5.0
+
+
 class ExternalKafka:
     """See external.ExternalAccess."""
 
@@ -63,21 +70,25 @@ class ExternalKafka:
     def _connected(self) -> ClusterMetadata:
         """Return what a broker knows of the cluster. Raises ClusterError with the client's own reason."""
         errors: list[KafkaError] = []
-        client: AdminClient | None = None
+        config: dict[str, Any] = client_config(self._endpoint, {"log_level": 0})
+        config["error_cb"] = errors.append
+        begun_s = time.monotonic()
         try:
-            config: dict[str, Any] = client_config(self._endpoint, {"log_level": 0})
-            config["error_cb"] = errors.append
             client = AdminClient(config)
-            return client.list_topics(timeout=CONNECT_S)
         except KafkaException as error:
-            if client is not None:
+            raise self._not_connected(reason(error)) from error
+        while True:
+            try:
+                return client.list_topics(timeout=_LOOK_S)
+            except KafkaException as error:
                 client.poll(0)
-            causes = dict.fromkeys(cause.str() for cause in errors if cause.name() != "_ALL_BROKERS_DOWN")
-            shown = endpoints.parse(self._endpoint).shown
-            raise ClusterError(
-                f"Connecting to {shown}: {'; '.join(causes) or reason(error)}. "
-                "Check the address, `client` and the network."
-            ) from error
+                if _is_hopeless(errors, time.monotonic() - begun_s):
+                    causes = dict.fromkeys(cause.str() for cause in errors if cause.name() != _DOWN)
+                    raise self._not_connected("; ".join(causes) or reason(error)) from error
+
+    def _not_connected(self, why: str) -> ClusterError:
+        shown = endpoints.parse(self._endpoint).shown
+        return ClusterError(f"Connecting to {shown}: {why}. Check the address, `client` and the network.")
 
     def _broker_settings(self, broker: int) -> tuple[Settings, list[str]]:
         """Return what one broker has of SHOWN_SETTINGS, and why they could not be read."""
@@ -156,3 +167,8 @@ def _hint(name: str, known: Sequence[str]) -> str:
         f"is no property of a connection{f'; did you mean {near[0]!r}?' if near else ''} "
         "(properties of producers and consumers stand in the scenario)"
     )
+
+
+def _is_hopeless(errors: Sequence[KafkaError], waited_s: float) -> bool:
+    names = {error.name() for error in errors}
+    return bool(_REFUSALS & names) or waited_s > (_DOWN_S if _DOWN in names else CONNECT_S)
