@@ -120,8 +120,9 @@ def _require_executor(spark: SparkSession) -> None:
     first_task.join(_EXECUTOR_S)
     if not first_task.is_alive() and not failure:
         return
-    spark.stop()
-    raise _refused(master, failure[0] if failure else f"no executor took a task within {_EXECUTOR_S:.0f} s")
+    reason = failure[0] if failure else f"no executor took a task within {_EXECUTOR_S:.0f} s"
+    spark.stop()  # which ends the task, too
+    raise _refused(master, reason)
 
 
 def _refused(master: str | None, reason: str) -> SetupError:
