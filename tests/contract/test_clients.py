@@ -1,6 +1,7 @@
 """What every system's clients do alike (bench/systems/protocols.py), written once."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +21,9 @@ import pytest
 
 from bench.errors import ClusterError, LoadError
 from bench.load.processor import Process, write
-from bench.model import Outcome, Settings, Topic
+from bench.model import Cluster, Outcome, Settings, Topic
+from bench.systems.endpoint import Endpoint as ExternalEndpoint
+from bench.systems.external import ExternalAccess
 from bench.systems.layout import partition_layout
 from bench.systems.memory import members as memory_members
 from bench.systems.protocols import (
@@ -56,6 +59,7 @@ KEY_ORDERED = {
 }
 """A type of group that keeps the order of each key."""
 TOO_LARGE = bytes(8 << 20)
+EXTERNAL = "contract-external-"
 
 
 class Endpoint(Protocol):
@@ -75,6 +79,12 @@ class LiveSystem(Protocol):
     parts: Parts
 
     def topic(self, partitions: int) -> Topic: ...
+
+
+def only_of(name: str, live_system: LiveSystem) -> None:
+    """Skip a test of what one system alone has."""
+    if live_system.system.name != name:
+        pytest.skip(f"of {describe(name).title} alone")
 
 
 class Sends:
@@ -513,8 +523,7 @@ def played(live: LiveSystem, topic: Topic, partition: int, *parts: str) -> list[
 
 
 def test_leader_and_followers_are_those_of_the_topics_metadata(live_system: LiveSystem) -> None:
-    if live_system.system.name != "kafka":
-        return
+    only_of("kafka", live_system)
     topic = live_system.topic(2)
     told: Any = live_system.admin.effective(topic)
     leaders = []
@@ -536,8 +545,7 @@ def test_leader_and_followers_are_those_of_the_topics_metadata(live_system: Live
 
 
 def test_owner_and_bookies_are_those_of_the_look_up_and_the_ledgers_metadata(live_system: LiveSystem) -> None:
-    if live_system.system.name != "pulsar":
-        return
+    only_of("pulsar", live_system)
     topic = Topic(
         "contract-parts", 2, {"quorums": "2-1-1"}, "synced"
     )  # a write quorum smaller than the ensemble
@@ -563,8 +571,7 @@ def test_owner_and_bookies_are_those_of_the_look_up_and_the_ledgers_metadata(liv
 
 
 def test_each_group_of_bookies_keeps_its_own_topics_with_its_own_settings(live_system: LiveSystem) -> None:
-    if live_system.system.name != "pulsar":
-        return
+    only_of("pulsar", live_system)
     kept: dict[str, set[str]] = {}
     for name, synced in (("synced", "true"), ("unsynced", "false")):
         topic = Topic(f"contract-of-{name}", 4, {"quorums": "2-2-2"}, name)
@@ -722,7 +729,7 @@ def test_what_a_processor_settled_stays_so_though_it_is_killed_right_after(
     live_system: LiveSystem, way: int, tmp_path: Path
 ) -> None:
     if live_system.system.name not in SETTLING:
-        return
+        pytest.skip("it has no processor")
     how, ways = SETTLING[live_system.system.name]
     source, target = live_system.topic(1), live_system.topic(1)
     send_sync(live_system, source, 20)
@@ -763,7 +770,7 @@ def test_every_server_tells_of_itself_under_the_common_names(live_system: LiveSy
 
 def test_what_servers_tell_grows_with_what_is_sent(live_system: LiveSystem) -> None:
     if not live_system.scrapes:
-        return
+        pytest.skip("it has no servers that show figures")
     topic = live_system.topic(2)
     send_sync(live_system, topic, 10)  # a server may show a figure from its first request on only
     before = shown(live_system)
@@ -784,3 +791,53 @@ def test_what_servers_tell_grows_with_what_is_sent(live_system: LiveSystem) -> N
     if live_system.system.name == "pulsar":  # Kafka as shipped leaves it to the kernel when to write
         assert grown["flushes"] >= 100
         assert 0 <= grown["flush_s"] < DEADLINE_S
+
+
+def access_to(live_system: LiveSystem) -> tuple[ExternalAccess, str]:
+    """Return access to the live system as to somebody else's, and its endpoint."""
+    host = re.sub(r"^\w+://", "", live_system.endpoint).partition(",")[0].partition(":")[0]
+    admin = f"http://{host}:8080" if describe(live_system.system.name).admin_key else ""
+    endpoint = str(ExternalEndpoint(live_system.endpoint, admin))
+    access = live_system.system.external(endpoint)
+    if access is None:
+        pytest.skip("clusters of others cannot be used yet")
+    return access, endpoint
+
+
+def test_a_cluster_says_what_it_is(live_system: LiveSystem) -> None:
+    access, _ = access_to(live_system)
+
+    facts = access.facts()
+
+    front = describe(live_system.system.name).front_role
+    assert facts.nodes.get(front, 0) == sum(
+        node.startswith(f"{front}-") for node in live_system.nodes if front
+    )
+    assert facts.unreadable == ()
+    assert access.wrong_properties() == []
+    assert access.why_no_topics(EXTERNAL) is None
+
+
+def test_topics_are_made_listed_and_deleted_and_take_sends(live_system: LiveSystem) -> None:
+    access, endpoint = access_to(live_system)
+    facts, name = access.facts(), live_system.system.name
+    cluster = Cluster(name, facts.version, facts.nodes, facts.settings, external=endpoint)
+    topic = Topic(f"{EXTERNAL}1", 2, access.topic_defaults())
+
+    with closing(access.admin(cluster)) as admin:
+        admin.create_topic(topic)
+        effective = admin.effective(topic)
+    producers = live_system.system.producers(endpoint, topic, {}, 1, 1)
+    outcomes: list[int] = []
+    (producer,) = producers.each
+    producer.send(b"hello" * 20, lambda done: outcomes.append(done.outcome))
+    while not outcomes:
+        producer.poll(0.1)
+    producers.close(1.0)
+    there = access.topics(EXTERNAL)
+    access.delete(topic.name)
+
+    assert outcomes == [0]
+    assert {"cluster", "topic", "roles"} <= effective.keys()
+    assert there == [topic.name]
+    assert access.topics(EXTERNAL) == []
