@@ -795,6 +795,7 @@ def test_what_servers_tell_grows_with_what_is_sent(live_system: LiveSystem) -> N
 
 def access_to(live_system: LiveSystem) -> tuple[ExternalAccess, str]:
     """Return access to the live system as to somebody else's, and its endpoint."""
+    live_system.topic(1)  # the memory system is there once a topic is
     host = re.sub(r"^\w+://", "", live_system.endpoint).partition(",")[0].partition(":")[0]
     admin = f"http://{host}:8080" if describe(live_system.system.name).admin_key else ""
     endpoint = str(ExternalEndpoint(live_system.endpoint, admin))

@@ -93,12 +93,10 @@ class ExternalKafka:
     def _broker_settings(self, broker: int) -> tuple[Settings, list[str]]:
         """Return what one broker has of SHOWN_SETTINGS, and why they could not be read."""
         resource = ConfigResource(ConfigResource.Type.BROKER, str(broker))
+        client = admin_client(self._endpoint)  # it has to live until the answer is there
         try:
-            entries: Mapping[str, ConfigEntry] = (
-                admin_client(self._endpoint)
-                .describe_configs([resource], request_timeout=CONNECT_S)[resource]
-                .result()
-            )
+            found = client.describe_configs([resource], request_timeout=CONNECT_S)
+            entries: Mapping[str, ConfigEntry] = found[resource].result()
         except KafkaException as error:
             return {}, [f"The brokers' settings could not be read: {reason(error)}."]
         names = [name for name in SHOWN_SETTINGS[BROKER] if name in entries]
