@@ -142,7 +142,7 @@ class Cluster:
 
     With `external` it is a cluster that somebody else runs, at that endpoint (bench/systems/endpoint.py): the suite
     starts no node, and `version`, `nodes` and `settings` are what the cluster says. `topic_prefix` begins the names of
-    topics there; `most_messages_per_s` is how much it may be loaded, 0 for as much as it takes.
+    topics there.
     """
 
     system: str
@@ -160,7 +160,6 @@ class Cluster:
     groups: Mapping[str, Mapping[str, Settings]] = field(default_factory=dict)
     external: str = ""
     topic_prefix: str = ""
-    most_messages_per_s: float = 0.0
 
     @property
     def starts_servers(self) -> bool:

@@ -40,8 +40,8 @@ def command(inner: Sequence[str], *, network: bool = True) -> list[str]:
 
     Without a `network` of its own it shares the machine's.
     """
-    own = _NAMESPACES if network else [one for one in _NAMESPACES if one != _NETWORK]
-    return _unshare(own, inner)
+    namespaces = _NAMESPACES if network else [flag for flag in _NAMESPACES if flag != _NETWORK]
+    return _unshare(namespaces, inner)
 
 
 def _unshare(namespaces: Sequence[str], inner: Sequence[str]) -> list[str]:

@@ -51,7 +51,6 @@ class ExternalCluster:
             },
             external=self.endpoint,
             topic_prefix=self.topic_prefix,
-            most_messages_per_s=self.most_messages_per_s,
         )
 
 
@@ -65,16 +64,15 @@ def connect(files: Sequence[Path]) -> External:
 
     Raises ScenarioError or ClusterError, naming the file, for one that cannot be used.
     """
-    found: dict[str, ExternalCluster] = {}
+    clusters: dict[str, ExternalCluster] = {}
     for file in files:
-        read = read_cluster_file(file)
-        if read.system in found:
-            message = (
-                f"two clusters of {read.system} are given, {found[read.system].file} and {file}: give one"
-            )
-            raise read.error(("system",), message)
-        found[read.system] = _connected(read)
-    return found
+        cluster_file = read_cluster_file(file)
+        system = cluster_file.system
+        if system in clusters:
+            message = f"two clusters of {system} are given, {clusters[system].file} and {file}: give one"
+            raise cluster_file.error(("system",), message)
+        clusters[system] = _connected(cluster_file)
+    return clusters
 
 
 def _connected(file: ClusterFile) -> ExternalCluster:
@@ -165,18 +163,18 @@ def keep(folder: RunFolder, clusters: External) -> None:
 
 def changes(clusters: External) -> list[str]:
     """Say in what clusters are not as they were when the run was begun. Raises ClusterError, LoadError."""
-    found: list[str] = []
+    differences: list[str] = []
     for cluster in clusters.values():
         facts = _access(cluster.system, cluster.endpoint).facts()
-        found += [
-            f"{cluster.system}: {name} was {before} and is {now}"
-            for name, before, now in (
+        differences += [
+            f"{cluster.system}: {name} was {old_value} and is {new_value}"
+            for name, old_value, new_value in (
                 ("nodes", dict(cluster.facts.nodes), dict(facts.nodes)),
                 ("settings", dict(cluster.facts.settings), dict(facts.settings)),
             )
-            if before != now
+            if old_value != new_value
         ]
-    return found
+    return differences
 
 
 def kept(folder: RunFolder) -> External:

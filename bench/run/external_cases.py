@@ -63,9 +63,9 @@ def _varied(cases: Sequence[Case]) -> list[_Setting]:
         for key in _of_servers(case):
             everything[key] = []
     for case in cases:
-        own = _of_servers(case)
+        settings = _of_servers(case)
         for key, values in everything.items():
-            values.append(own.get(key))
+            values.append(settings.get(key))
     return [key for key, values in everything.items() if any(value != values[0] for value in values)]
 
 
@@ -119,10 +119,10 @@ def _roles(cluster: ExternalCluster) -> set[str]:
 
 def not_applied(cluster: ExternalCluster, cases: Sequence[Case]) -> list[str]:
     """List what the scenario sets of its own servers and this cluster does not have, as far as is known."""
-    own = [case for case in cases if case.system == cluster.system]
-    live, varied = _live_values(cluster), _varied(own)
+    system_cases = [case for case in cases if case.system == cluster.system]
+    live, varied = _live_values(cluster), _varied(system_cases)
     asked: dict[_Setting, Scalar] = {}
-    for case in own:
+    for case in system_cases:
         asked |= {
             key: value
             for key, value in _of_servers(case).items()

@@ -92,7 +92,7 @@ class ExternalAdmin:
         raise ClusterError(f"Draining {node}: nothing is moved on an external cluster.")
 
     def lift_expiry(self, topic: Topic) -> None:
-        """See protocols.Admin: `external.reasons` leaves out topics with messages that expire."""
+        """See protocols.Admin: topics are created so that their messages do not expire."""
 
     def close(self) -> None:
         """See protocols.Admin: nothing to release."""

@@ -1,6 +1,6 @@
 """Security properties of Pulsar's clients, for the binary protocol and for the REST interface alike.
 
-`client` of a cluster file has the client's own names for TLS (tls_trust_certs_file_path and so on), and at most one of
+`client` of a cluster file has the client's own names for TLS, such as tls_trust_certs_file_path. It has at most one of
 `token`, `basic` {username, password} and `oauth2` {issuer_url, private_key, audience, scope}. A certificate with its
 key and none of these is mutual TLS.
 """
