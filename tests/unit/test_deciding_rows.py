@@ -194,6 +194,21 @@ def test_every_time_that_a_group_came_must_hold(bound: Row, verdict: str) -> Non
     assert said["comparisons"][0]["what"].startswith("pulsar: back, found ")
 
 
+def test_a_step_whose_load_was_not_timed_says_nothing() -> None:
+    disturbed = {
+        "id": "disturbed",
+        "claim": "Sends take longer",
+        "system": "pulsar",
+        "reading": "back",
+        "metric": "send_slowdown",
+        "at_least": 1.5,
+    }
+
+    said = judged(disturbed, [], readings=[{"trial": 0, "reading": "back"}])
+
+    assert said["verdict"] == "undecided"
+
+
 def test_a_rate_that_nothing_can_be_held_against_says_nothing() -> None:
     said = judged(
         BACK | {"at_most": 30e9}, [], trial=0, fault="bookie killed", rate_before=None, back_ns=None

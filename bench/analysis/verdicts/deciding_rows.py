@@ -89,7 +89,7 @@ def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> di
         stood_ns = _stood_still(trial.faults, expectation["since"], told)
         return {READER_STALL_NS: None if _cut_short(expectation, [{**told, metric: stood_ns}]) else stood_ns}
     if (beside := _of_step(expectation, found)) is not None:
-        values = [row[metric] for row in beside if row["trial"] == trial.trial]
+        values = [row.get(metric) for row in beside if row["trial"] == trial.trial]
         of_all = min if expectation.get("at_least") is not None else max
         return {metric: of_all(values) if values and None not in values else None}
     if expectation.get("fault") is not None:
