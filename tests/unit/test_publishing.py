@@ -61,6 +61,17 @@ def published(first: Path, there: Path) -> Path:
     return there
 
 
+@pytest.fixture
+def no_reports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Publish without drawing reports, where a test is about which run is published: drawing one takes seconds."""
+
+    def written(folder: Path) -> None:
+        for name in ("report.html", "report.pdf"):
+            (folder / name).touch()
+
+    monkeypatch.setattr(publishing, "_write_report", written)
+
+
 def test_a_percentile_that_no_trial_has_keeps_nobody_from_publishing_twice(tmp_path: Path) -> None:
     """Where many sends were never answered the worst thousandth has no response time."""
     sketch = Sketch(systems=("memory",), rounds=1, open_loop=True)
@@ -128,6 +139,7 @@ def local_links(page: str) -> list[str]:
     return [link for link in links if not re.match(r"data:|https?:|mailto:", link)]
 
 
+@pytest.mark.usefixtures("no_reports")
 def test_a_new_run_replaces_the_one_of_its_scenario(run: RunFolder, there: Path, tmp_path: Path) -> None:
     older = build(tmp_path / "20261120-120000-acks-sweep-standard", Sketch(systems=("memory",), rounds=2))
     (older / "scenario.yaml").touch()
@@ -156,6 +168,7 @@ def test_a_run_of_a_scenario_that_asks_for_something_else_today_says_so(publishe
     assert said == {"same": False, "told otherwise": False, "asked for otherwise": True}
 
 
+@pytest.mark.usefixtures("no_reports")
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -194,6 +207,7 @@ def test_publishing_again_replaces_and_no_run_renews_the_index_alone(run: RunFol
     assert publish([], published.parent).read_text() == index
 
 
+@pytest.mark.usefixtures("no_reports")
 def test_the_page_of_a_family_that_is_there_is_renewed(run: RunFolder, there: Path) -> None:
     page = there.parent / "family-durability" / "report.html"
     page.parent.mkdir(parents=True)
