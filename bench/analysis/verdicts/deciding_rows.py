@@ -91,7 +91,8 @@ def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> di
     if (beside := _of_step(expectation, found)) is not None:
         values = [row.get(metric) for row in beside if row["trial"] == trial.trial]
         of_all = min if expectation.get("at_least") is not None else max
-        return {metric: of_all(values) if values and None not in values else None}
+        timed_values = [value for value in values if value is not None]
+        return {metric: of_all(timed_values) if values and len(timed_values) == len(values) else None}
     if expectation.get("fault") is not None:
         trial_rows = [row for row in found.faults if row["trial"] == trial.trial]
         fault_rows = [row for row in trial_rows if _is(row["fault"], expectation["fault"])]
