@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import cache
 from pathlib import Path
 
@@ -79,14 +79,21 @@ class CpuQuotas:
             try:
                 self._groups.add(name, probe.pid)
                 time.sleep(period_us(self._cores[name]) / 1e6)  # its start, before it was in the group
-                begun_s, before_s = time.monotonic(), busy_s() + _cpu_s(probe.pid)
+                begun_s, before_s = time.monotonic(), busy_s() + cpu_s(probe.pid)
                 time.sleep(_PROBE_S)
-                used_s = busy_s() + _cpu_s(probe.pid) - before_s
+                used_s = busy_s() + cpu_s(probe.pid) - before_s
                 return used_s / (time.monotonic() - begun_s)
             finally:
                 probe.kill()
 
 
-def _cpu_s(pid: int) -> float:
-    """Return the CPU time of a process so far; the kernel counts it in nanoseconds."""
-    return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
+def cpu_s(pid: int) -> float:
+    """Return the CPU time of a process's threads so far, which the kernel counts in nanoseconds.
+
+    A process's own total comes in hundredths of a second: a tenth of what a small node has in a measurement.
+    """
+    times_ns = 0
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended
+            times_ns += int((thread / "schedstat").read_text(encoding="ascii").split()[0])
+    return times_ns / 1e9

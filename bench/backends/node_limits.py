@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import psutil
-
-from bench.backends.cpu_quota import CpuQuotas
+from bench.backends.cpu_quota import CpuQuotas, cpu_s
 from bench.backends.memory_limit import MemoryLimits
 from bench.backends.netns import Network
 from bench.model import Node
@@ -53,8 +51,8 @@ class NodeLimits:
         """Return how many cores a node really gets; None where it has no limit."""
         if self._quotas is None or node.name not in self._quotas:
             return None
-        process = psutil.Process(self._pid(node))
-        return self._quotas.measured(node.name, lambda: sum(process.cpu_times()[:2]))
+        pid = self._pid(node)
+        return self._quotas.measured(node.name, lambda: cpu_s(pid))
 
     def limit_link(self, node: Node, bytes_per_s: float | None) -> None:
         """Let a node's link carry so many bytes a second each way; None: what it can. Raises SetupError."""
