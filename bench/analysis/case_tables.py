@@ -20,15 +20,15 @@ def cases(folder: RunFolder, trials: Sequence[Mapping[str, Any]]) -> list[Row]:
     return sorted(case_rows(folder.trials, trials, folder.settings), key=_place(folder))
 
 
-def both_systems(folder: RunFolder, found: Found) -> Row | None:
+def both_systems(folder: RunFolder, measured_rows: Found) -> Row | None:
     """Return what results/summary.json says of both systems side by side; None where that is no comparison.
 
     Where something broke it is none, nor by links that were made narrow, of which each uses its own.
     """
     if folder.broken or any(trial.links for trial in folder.trials):
         return None
-    trials = sorted(found.trials, key=_place(folder))
-    slices = slice_series(trials, found.slices)
+    trials = sorted(measured_rows.trials, key=_place(folder))
+    slices = slice_series(trials, measured_rows.slices)
     cases = {trial.case.name: trial.case for trial in folder.trials}
     promises = {name: case.guarantee for name, case in cases.items()}
     copies = {name: case.copies for name, case in cases.items()}

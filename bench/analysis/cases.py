@@ -61,13 +61,13 @@ def _spread(
     A trial without a time that others have is above them all: so many of its messages have none. Then the middle is
     the median; where that or the highest is such a one it has no value, and with any of them there is no interval.
     """
-    known = [row[name] for row in valid if row.get(name) is not None]
+    known_values = [row[name] for row in valid if row.get(name) is not None]
     columns = dict.fromkeys((name, *(f"{name}_{end}" for end in ENDS)))
-    if not known:
+    if not known_values:
         return columns
     exact = round if name in TIMES else float
-    values = [*known, *([math.inf] * (len(valid) - len(known) if name in TIMES else 0))]
-    interval = interval_of(values) if len(values) == len(known) else None
+    values = [*known_values, *([math.inf] * (len(valid) - len(known_values) if name in TIMES else 0))]
+    interval = interval_of(values) if len(values) == len(known_values) else None
     figures = {
         name: middle_of(values),
         f"{name}_low": min(values),

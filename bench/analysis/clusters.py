@@ -12,6 +12,6 @@ from bench.statistics.round_ratios import Group
 def clusters(trials: Iterable[TrialRecord]) -> dict[str, Group]:
     """Return each case's group."""
     return {
-        case.name: group(case.system, case.configuration, waits=case.description.waits(case.chosen))
+        case.name: group(case.system, case.configuration, waits=case.description.waits(case.all_settings))
         for case in (trial.case for trial in trials)
     }

@@ -90,7 +90,7 @@ class CaseRecord(_Record):
         return {role: int(count) for role, count in self.configuration.get("nodes", {}).items()}
 
     @property
-    def chosen(self) -> dict[str, str]:
+    def all_settings(self) -> dict[str, str]:
         """Every setting that it asks for, swept or not, by its own name, as text."""
         return chosen(self.settings, self.configuration)
 
@@ -102,7 +102,7 @@ class CaseRecord(_Record):
     @property
     def copies(self) -> int:
         """How many copies of each message it makes."""
-        return self.description.copies(self.chosen, self.nodes)
+        return self.description.copies(self.all_settings, self.nodes)
 
 
 class LoadRecord(_Record):

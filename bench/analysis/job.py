@@ -135,8 +135,8 @@ def _fit_tasks(spark: SparkSession, rows: int) -> None:
 
 
 def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
-    found = recorded(log.sends, folder.trials)
-    first_ns = {trial: record.first_ns for trial, record in found.items()}
+    records_by_trial = recorded(log.sends, folder.trials)
+    first_ns = {trial: record.first_ns for trial, record in records_by_trial.items()}
     any_sliced = any(trial.sliced for trial in folder.trials)
     ends_ns = last_ends(log.sends) if any_sliced else {}
     windowed = windows(spark, folder.trials, first_ns, ends_ns)
@@ -144,7 +144,7 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     tallies, live = tally(sends), live_tally(log.receives, windowed)
     service = {} if all(trial.sliced for trial in folder.trials) else service_by_second(sends)
     stepped = telemetry.steps(log.samples, windowed).persist()
-    every, verify = messages(log).persist(), verify_rows(log)
+    all_messages, verify = messages(log).persist(), verify_rows(log)
     late = out_of_order(verify)
     by_trial = _by_trial(tallies)
     never = _unsent(folder, by_trial)
@@ -154,20 +154,20 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         for number, counts in slices.items()
     }
     any_open = any(trial.open_loop for trial in folder.trials)
-    measured = distributions(sends, windowed.messages(every), counted_unsent, any_open=any_open)
-    account = accounts(every)
-    consumers = consumer_rows(log, every, folder.trials, account)
+    measured = distributions(sends, windowed.messages(all_messages), counted_unsent, any_open=any_open)
+    account = accounts(all_messages)
+    consumers = consumer_rows(log, all_messages, folder.trials, account)
     by_slice = slice_times(sends, counted_unsent, any_open=any_open) if any_sliced else {}
     sends_held = held_sends(spark, log, folder.trials)
     held = holds_of(sends_held, folder.trials)
     counted = Counted(
         logged=log.recorded,
-        recorded=found,
+        recorded=records_by_trial,
         tallies=by_trial,
         accounts=account,
         consumers=sums_by_trial(consumers),
         capacities=capacities(folder.trials, held),
-        unsent={trial: sum(counts.every for counts in slices.values()) for trial, slices in never.items()},
+        unsent={trial: sum(counts.in_slice for counts in slices.values()) for trial, slices in never.items()},
         distributions=measured,
         out_of_order={row.trial: row["count"] for row in late.groupBy("trial").count().collect()},
         used=_by_trial(telemetry.used(stepped)),
@@ -179,8 +179,8 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
     of_started = _merged(joined(stepped, folder.trials, first_ns), first_messages(spark, log, folder.trials))
     faults = fault_rows(folder.trials, first_ns, struck, of_started)
     faults = with_phase_times(spark, log, folder.trials, first_ns, faults)
-    whole = [trial.trial for trial in folder.trials if trial.verified]
-    parts = [offenders(every, log, verify, whole)] if _any(counted, OFFENCES) else []
+    complete_trials = [trial.trial for trial in folder.trials if trial.verified]
+    parts = [offenders(all_messages, log, verify, complete_trials)] if _any(counted, OFFENCES) else []
     parts += [displaced(late)] if counted.out_of_order else []
     return _Measured(
         counted=counted,
@@ -196,9 +196,9 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         faults=faults,
         served=list(served_rows(folder.trials, first_ns)),
         readings=reading_rows(
-            log, every, telemetry.grown(stepped, "disk_read_bytes"), folder.trials, first_ns
+            log, all_messages, telemetry.grown(stepped, "disk_read_bytes"), folder.trials, first_ns
         ),
-        transfers=transfer_rows(log, every, stepped, folder.trials, first_ns),
+        transfers=transfer_rows(log, all_messages, stepped, folder.trials, first_ns),
         parts=service_by_part(sends),
     )
 
@@ -221,11 +221,11 @@ def _by_trial(rows: Iterable[_Counted]) -> dict[int, list[_Counted]]:
 
 
 def _merged(
-    *found: Mapping[tuple[int, int], dict[str, object]],
+    *row_tables: Mapping[tuple[int, int], dict[str, object]],
 ) -> dict[tuple[int, int], dict[str, object]]:
     """Join rows by trial and place of a step."""
     rows: dict[tuple[int, int], dict[str, object]] = {}
-    for table in found:
+    for table in row_tables:
         for place, row in table.items():
             rows.setdefault(place, {}).update(row)
     return rows
@@ -274,10 +274,10 @@ def _write_capacities(
     """Write the tables of searches for capacities."""
     valid = [row["trial"] for row in trials if row["verdict"] == "valid"]
     holds = list(hold_rows(folder.trials, measured.holds, measured.hold_times, measured.held_cpu))
-    found = list(capacity_rows(folder.trials, valid, measured.counted.capacities))
-    predictions = prediction_rows(folder.trials, valid, holds, found)
+    measured_capacities = list(capacity_rows(folder.trials, valid, measured.counted.capacities))
+    predictions = prediction_rows(folder.trials, valid, holds, measured_capacities)
     tables.write_table(results, "holds", tables.table(holds, tables.HOLDS))
-    tables.write_table(results, "capacities", tables.table(found, tables.CAPACITIES))
+    tables.write_table(results, "capacities", tables.table(measured_capacities, tables.CAPACITIES))
     tables.write_table(results, "predictions", tables.table(predictions, tables.PREDICTIONS))
 
 
@@ -293,12 +293,12 @@ def _curves(counted: Counted) -> Iterator[dict[str, object]]:
             yield {"trial": trial, "measure": measure, "quantile": quantile / SCALE, "value_ns": value}
 
 
-def _summary(folder: RunFolder, found: Found, elapsed_s: float) -> dict[str, object]:
+def _summary(folder: RunFolder, measured_rows: Found, elapsed_s: float) -> dict[str, object]:
     closed = not any(trial.open_loop for trial in folder.trials)
-    broken, trials = folder.broken, found.trials
+    broken, trials = folder.broken, measured_rows.trials
     return {
         "rounds_apart": [] if broken else rounds_apart(trials),
-        "sides": case_tables.both_systems(folder, found),
+        "sides": case_tables.both_systems(folder, measured_rows),
         "figure": _figure(folder, closed=closed, broken=broken),
         "analysis_s": round(elapsed_s, 1),
         "messages": sum(row.get("sent") or 0 for row in trials),

@@ -94,7 +94,7 @@ def _counted(trial: TrialRecord, folder: Path, sends: Any) -> Counted:  # noqa: 
         logged={number} if parquet_files(folder, "sends") else set(),
         recorded={number: record} if record else {},
         tallies={number: tallies},
-        unsent={number: sum(counts.every for counts in missing.values())} if missing else {},
+        unsent={number: sum(counts.in_slice for counts in missing.values())} if missing else {},
         distributions={
             (number, measure): values for measure, values in distributions.items() if values.count
         },
@@ -255,7 +255,7 @@ def _distribution(values: Longs, missing: int) -> Distribution:
     ranks = {quantile: max(1, -(-quantile * count // SCALE)) for quantile in POINTS.values()}
     return Distribution(
         count=count,
-        known=size,
+        timed_count=size,
         mean_ns=float(values.sum()) / size if size else None,
         values={quantile: int(ordered[rank - 1]) for quantile, rank in ranks.items() if rank <= size},
     )

@@ -218,11 +218,11 @@ def _check_type(path: Path, schema: Any, name: str, column: Column) -> None:  # 
         )
 
 
-def _plain(found: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
+def _plain(arrow_type: Any) -> Any:  # noqa: ANN401 - pyarrow has no types
     """Reduce the ways in which Arrow keeps text to one: Parquet stores them alike."""
-    if pa.types.is_dictionary(found):
-        found = found.value_type
-    return pa.string() if pa.types.is_large_string(found) else found
+    if pa.types.is_dictionary(arrow_type):
+        arrow_type = arrow_type.value_type
+    return pa.string() if pa.types.is_large_string(arrow_type) else arrow_type
 
 
 def _check_nulls(path: Path, footer: Any, name: str) -> None:  # noqa: ANN401 - pyarrow has no types

@@ -67,7 +67,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         CREATE_NS: trial.created_ns,
     }
     if trial.window is not None:
-        row |= bottleneck(row, asked(trial))
+        row |= bottleneck(row, trial_setup(trial))
     return row
 
 
@@ -101,10 +101,10 @@ def _machine(machine: MachineRecord | None) -> Row:
     return {f"machine_{name}": took for name, took in (machine or MachineRecord()).model_dump().items()}
 
 
-def asked(trial: TrialRecord) -> Asked:
+def trial_setup(trial: TrialRecord) -> Asked:
     """Return what a trial's record has that decides what limited it."""
     case = trial.case
-    system, settings, configuration = case.description, case.chosen, case.configuration
+    system, settings, configuration = case.description, case.all_settings, case.configuration
     in_turn = system.copies_in_turn(settings)
     return Asked(
         rate=_rate(trial),
@@ -153,7 +153,7 @@ def _latency(trial: TrialRecord, counted: Counted) -> Row:
         row |= distribution.figures(measure) if distribution else {}
     if trial.trial in counted.logged and trial.load.consumers != 0:
         end_to_end = counted.distributions.get((trial.trial, "e2e"))
-        row["e2e_messages"] = end_to_end.known if end_to_end else 0
+        row["e2e_messages"] = end_to_end.timed_count if end_to_end else 0
     return row
 
 

@@ -33,7 +33,7 @@ class Windows:
 
     frame: DataFrame
 
-    def over(self, other: DataFrame) -> DataFrame:
+    def over(self, rows: DataFrame) -> DataFrame:
         """Add what is known of a row's own slice to a table that has `trial` and `slice`.
 
         Adds begun_ns, start_ns, end_ns (of the slice, or of the window), over_ns (when its last send had ended; of a
@@ -41,11 +41,11 @@ class Windows:
         trial), first_ns (the trial's first send), closed, consumed and timed. All of them are null for a slice that
         trial.json does not have.
         """
-        return other.join(F.broadcast(self.frame), ["trial", "slice"], "left")
+        return rows.join(F.broadcast(self.frame), ["trial", "slice"], "left")
 
-    def whole(self, other: DataFrame) -> DataFrame:
+    def over_trial(self, rows: DataFrame) -> DataFrame:
         """Add the same, of the trial's first slice, to a table that has `trial` only."""
-        return self.over(other.withColumn("slice", F.lit(0)))
+        return self.over(rows.withColumn("slice", F.lit(0)))
 
     def sends(self, log: EventLog) -> DataFrame:
         """Give every send with what follows from its times.

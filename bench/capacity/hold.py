@@ -45,28 +45,28 @@ class Hold:
         if not len(self.due) == len(self.late) == len(self.late_end_to_end):
             raise ValueError("due, late and late_end_to_end must count the same seconds")
 
-    def joined(self, other: Hold) -> Hold:
+    def joined(self, other_hold: Hold) -> Hold:
         """Return both as one hold: a rate that was held again because the first hold did not decide.
 
         A backlog grows by the mean of both slopes, weighted by seconds. Raises ValueError for another rate.
         """
-        if other.rate != self.rate:
+        if other_hold.rate != self.rate:
             raise ValueError(
-                f"a hold at {self.rate} and one at {other.rate} messages/s are not the same hold"
+                f"a hold at {self.rate} and one at {other_hold.rate} messages/s are not the same hold"
             )
         return Hold(
             rate=self.rate,
-            seconds=self.seconds + other.seconds,
-            due=[*self.due, *other.due],
-            sent=self.sent + other.sent,
-            late=[*self.late, *other.late],
-            late_end_to_end=[*self.late_end_to_end, *other.late_end_to_end],
-            failed=self.failed + other.failed,
+            seconds=self.seconds + other_hold.seconds,
+            due=[*self.due, *other_hold.due],
+            sent=self.sent + other_hold.sent,
+            late=[*self.late, *other_hold.late],
+            late_end_to_end=[*self.late_end_to_end, *other_hold.late_end_to_end],
+            failed=self.failed + other_hold.failed,
             backlogs={
-                name: _mean_slope(self, other, name)
-                for name in dict.fromkeys([*self.backlogs, *other.backlogs])
+                name: _mean_slope(self, other_hold, name)
+                for name in dict.fromkeys([*self.backlogs, *other_hold.backlogs])
             },
-            limited_by_client=self.limited_by_client or other.limited_by_client,
+            limited_by_client=self.limited_by_client or other_hold.limited_by_client,
         )
 
 
@@ -91,9 +91,9 @@ def backlog_slope(seconds: Sequence[float], messages: Sequence[float]) -> Slope:
     return Slope(slope, math.sqrt(squares / freedom / spread))
 
 
-def _mean_slope(one: Hold, other: Hold, name: str) -> Slope:
+def _mean_slope(first: Hold, second: Hold, name: str) -> Slope:
     """Average the slopes of both holds by seconds; a hold that does not have this backlog takes no part."""
-    parts = [(hold.backlogs[name], hold.seconds) for hold in (one, other) if name in hold.backlogs]
+    parts = [(hold.backlogs[name], hold.seconds) for hold in (first, second) if name in hold.backlogs]
     total = sum(seconds for _, seconds in parts)
     return Slope(
         sum(slope.messages_per_s * seconds for slope, seconds in parts) / total,

@@ -26,7 +26,7 @@ class Struck:
     _effect: Effect | None = None
 
     @classmethod
-    def asked(cls, step: Step, strike: Strike, nodes: Sequence[Node], *, after_load: bool) -> Struck:
+    def begin(cls, step: Step, strike: Strike, nodes: Sequence[Node], *, after_load: bool) -> Struck:
         """Begin the record, now; `after_load` where an earlier step, or this one, waits for the load's end."""
         record: dict[str, Any] = {
             "name": step.name,
@@ -53,7 +53,7 @@ class Struck:
         self._effect = self.strike.fault.strike(place, self.nodes)
         self._left = list(self.nodes)
         self.record["effect_ns"] = time.monotonic_ns()
-        self.record["seen"] = self._effect.seen
+        self.record["seen"] = self._effect.evidence
         if self.strike.heal_after_s is not None:
             self.due_ns = self.record["effect_ns"] + round(self.strike.heal_after_s * NANOS)
 

@@ -38,13 +38,13 @@ class Unproven:
 
 @dataclass(slots=True)
 class Effect:
-    """A fault that has taken effect. `seen` is the evidence, a full sentence.
+    """A fault that has taken effect. `evidence` is a full sentence.
 
     `proof` is asked once the fault is over, for evidence that only gathers meanwhile. `heal` undoes it for the nodes
     given (all of them, unless the kind's `heals_singly`) and returns how that was seen.
     """
 
-    seen: str
+    evidence: str
     heal: Callable[[Sequence[Node]], str]
     proof: Callable[[], str | Unproven] = field(default=lambda: "")
 

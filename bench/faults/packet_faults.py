@@ -25,9 +25,9 @@ _TRIED_S = 0.2
 """How long a node waits for an answer that must not come."""
 
 
-def nodes_among(others: Sequence[str]) -> list[str]:
-    """Return the targets among `others`: all but the clients."""
-    return [name for name in others if name != CLIENT]
+def nodes_among(names: Sequence[str]) -> list[str]:
+    """Return the targets among `names`: all but the clients."""
+    return [name for name in names if name != CLIENT]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,14 @@ class Peers:
     targets: Mapping[str, tuple[str, ...]]
 
     @classmethod
-    def of(cls, place: Place, nodes: Sequence[Node], others: Sequence[str], *, as_group: bool) -> Peers:
-        """Find out who the others (targets, or `client`) are.
+    def of(cls, place: Place, nodes: Sequence[Node], peer_targets: Sequence[str], *, as_group: bool) -> Peers:
+        """Find out who the peers (targets, or `client`) are.
 
         `as_group` leaves what the struck nodes send each other alone. Without it that is struck too: once, where it
         leaves. Raises FaultError when nobody is left.
         """
-        by_name = {node.name: node.address for name in nodes_among(others) for node in place.find(name)}
-        by_name |= {CLIENT: place.client} if CLIENT in others else {}
+        by_name = {node.name: node.address for name in nodes_among(peer_targets) for node in place.find(name)}
+        by_name |= {CLIENT: place.client} if CLIENT in peer_targets else {}
         struck = {node.name for node in nodes}
         beyond = {name: address for name, address in by_name.items() if name not in struck}
         addresses = beyond if as_group else by_name
@@ -109,18 +109,18 @@ def _pairs(
 
 
 def _answers(
-    place: Place, nodes: Sequence[Node], asked: Mapping[str, Sequence[str]]
+    place: Place, nodes: Sequence[Node], peer_addresses: Mapping[str, Sequence[str]]
 ) -> dict[str, Mapping[str, float]]:
     """Return who answered to each node, and after how long."""
 
-    def one(node: Node) -> Mapping[str, float]:
+    def answer_times(node: Node) -> Mapping[str, float]:
         times: Mapping[str, float] = {}
-        if asked[node.name]:
-            times = place.backend.answers(node, asked[node.name], _PATIENCE_S)
+        if peer_addresses[node.name]:
+            times = place.backend.answers(node, peer_addresses[node.name], _PATIENCE_S)
         return times
 
     with ThreadPoolExecutor(len(nodes)) as pool:
-        return dict(zip([node.name for node in nodes], pool.map(one, nodes), strict=True))
+        return dict(zip([node.name for node in nodes], pool.map(answer_times, nodes), strict=True))
 
 
 @dataclass(slots=True)
@@ -129,7 +129,7 @@ class Cutter:
 
     place: Place
     nodes: Sequence[Node]
-    others: Sequence[str]
+    peer_names: Sequence[str]
     rules: Mapping[str, PacketRules]
     share: float
     double: bool
@@ -196,7 +196,7 @@ class Cutter:
         struck: Packets = self.place.backend.struck(node, self.rules[node.name])
         return struck
 
-    def effect(self, seen: str, end: Callable[[], None] | None = None) -> Effect:
+    def effect(self, evidence: str, end: Callable[[], None] | None = None) -> Effect:
         """Return the effect that these rules are, ended by `end`."""
 
         def heal(_nodes: Sequence[Node]) -> str:
@@ -205,14 +205,14 @@ class Cutter:
             gone = f"The packet filter of {names} lists the rules no more."
             return f"{gone} {passing(self.place, self.nodes, self._peers)}"
 
-        return Effect(f"{seen} {self._between()}.", heal, self._proof)
+        return Effect(f"{evidence} {self._between()}.", heal, self._proof)
 
     def _peers(self, node: Node) -> list[str]:
         rules = self.rules[node.name]
         return list(dict.fromkeys([*rules.sources, *rules.targets]))
 
     def _between(self) -> str:
-        return f"{', '.join(sorted(node.name for node in self.nodes))} and {', '.join(self.others)}"
+        return f"{', '.join(sorted(node.name for node in self.nodes))} and {', '.join(self.peer_names)}"
 
     def _proof(self) -> str | Unproven:
         """Packets that were dropped or doubled are the evidence, on each node; rules alone would be none."""

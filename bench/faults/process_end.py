@@ -23,7 +23,9 @@ def end(place: Place, nodes: Sequence[Node], *, kill: bool) -> Effect:
         _at_once([node for node in nodes if node.name in statuses], place.backend.start_node)
         raise_any(failed)
     sentence = ", ".join(f"{name} ended with status {status}" for name, status in statuses.items())
-    return Effect(f"{sentence}; nothing listens on its port.", lambda those: _start(place, those))
+    return Effect(
+        f"{sentence}; nothing listens on its port.", lambda nodes_to_heal: _start(place, nodes_to_heal)
+    )
 
 
 def _start(place: Place, nodes: Sequence[Node]) -> str:

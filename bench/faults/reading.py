@@ -37,12 +37,12 @@ class Reading:
     _thread: threading.Thread | None = None
 
     @classmethod
-    def begun(cls, name: str, when: str, read_all: ReadAll) -> Reading:
+    def begun(cls, name: str, condition: str, read_all: ReadAll) -> Reading:
         """Start reading."""
         record: dict[str, Any] = {
             "name": name,
             "kind": "read",
-            "when": when,
+            "when": condition,
             "asked_ns": time.monotonic_ns(),
             "effect_ns": None,
             "received": 0,

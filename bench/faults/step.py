@@ -176,11 +176,13 @@ def stands(steps: Sequence[Step]) -> bool:
     )
 
 
-def _steps(number: int, document: Mapping[str, Any], before: Sequence[Step]) -> list[Step]:
+def _steps(number: int, document: Mapping[str, Any], earlier_steps: Sequence[Step]) -> list[Step]:
     """Read one document: a step, or with `times` as many, one after the other."""
-    if before and before[-1].always:
-        raise StepError((number,), f"no step comes after {before[-1].name!r}, which comes again and again")
-    step, times = _step(number, document, before)
+    if earlier_steps and earlier_steps[-1].always:
+        raise StepError(
+            (number,), f"no step comes after {earlier_steps[-1].name!r}, which comes again and again"
+        )
+    step, times = _step(number, document, earlier_steps)
     if times == "always":
         return [replace(step, always=True)]
     if times == 1:
@@ -189,7 +191,7 @@ def _steps(number: int, document: Mapping[str, Any], before: Sequence[Step]) -> 
 
 
 def _step(
-    number: int, document: Mapping[str, Any], before: Sequence[Step]
+    number: int, document: Mapping[str, Any], earlier_steps: Sequence[Step]
 ) -> tuple[Step, int | Literal["always"]]:
     actions = [key for key in document if key not in Head.model_fields]
     allowed = [*kinds(), "undo", *_PLAIN, *_GROUPS, _REBALANCE, DRAIN]
@@ -204,18 +206,18 @@ def _step(
         )
     head = _checked(Head, document, (number,))
     name = head.name or f"{actions[0]} {number + 1}"
-    if name in [step.name for step in before]:
+    if name in [step.name for step in earlier_steps]:
         raise StepError((number, "name"), f"an earlier step is called {name!r} too")
-    if head.when.reader is not None and not any(isinstance(step.action, Read) for step in before):
+    if head.when.reader is not None and not any(isinstance(step.action, Read) for step in earlier_steps):
         raise StepError((number, "when", "reader"), "no earlier step starts a reader (read: earliest)")
     path = (number, actions[0])
     return Step(
-        number, name, head.when, _action(actions[0], document[actions[0]], head, path, before)
+        number, name, head.when, _action(actions[0], document[actions[0]], head, path, earlier_steps)
     ), head.times
 
 
-def _action(word: str, value: object, head: Head, path: Place_, before: Sequence[Step]) -> Action:
-    if word == "read" and (head.times != 1 or any(isinstance(step.action, Read) for step in before)):
+def _action(word: str, value: object, head: Head, path: Place_, earlier_steps: Sequence[Step]) -> Action:
+    if word == "read" and (head.times != 1 or any(isinstance(step.action, Read) for step in earlier_steps)):
         raise StepError(path, "a trial has one reader")
     if head.times == "always":
         _check_always(head, path[0])
@@ -231,8 +233,8 @@ def _action(word: str, value: object, head: Head, path: Place_, before: Sequence
     if word == DRAIN:
         return _checked(Drain, value if isinstance(value, Mapping) else {"node": value}, path)
     if word == "undo":
-        return _undo(str(value), path, before)
-    return _strike(word, value, head, path, before)
+        return _undo(str(value), path, earlier_steps)
+    return _strike(word, value, head, path, earlier_steps)
 
 
 def _group(word: str, value: object, path: Place_) -> AsGroup:
@@ -251,11 +253,11 @@ def _rebalance(value: object, path: Place_) -> Rebalance:
         raise StepError(path, message) from None
 
 
-def _strike(word: str, value: object, head: Head, path: Place_, before: Sequence[Step]) -> Strike:
+def _strike(word: str, value: object, head: Head, path: Place_, earlier_steps: Sequence[Step]) -> Strike:
     fault = _fault(kinds()[word], value, path)
     for target in fault.names():
         if (single := targets.earlier(target)) is not None:
-            _struck(single[1], path, before)
+            _struck(single[1], path, earlier_steps)
     if head.heal == "never" and fault.must_heal:
         raise StepError((path[0], "heal"), f"{word} cannot stay for ever: give `end` or a time")
     if isinstance(head.heal, Heal):
@@ -274,19 +276,19 @@ def _check_always(head: Head, number: int | str) -> None:
         )
 
 
-def _undo(value: str, path: Place_, before: Sequence[Step]) -> Undo:
+def _undo(value: str, path: Place_, earlier_steps: Sequence[Step]) -> Undo:
     single = targets.earlier(value)
     if single is None:
-        _struck(value, path, before)
+        _struck(value, path, earlier_steps)
         return Undo(value, None)
-    if not _struck(single[1], path, before).heals_singly:
+    if not _struck(single[1], path, earlier_steps).heals_singly:
         raise StepError(path, f"{single[1]!r} can only be undone for all of its nodes")
     return Undo(single[1], single[0])
 
 
-def _struck(name: str, path: Place_, before: Sequence[Step]) -> Fault:
+def _struck(name: str, path: Place_, earlier_steps: Sequence[Step]) -> Fault:
     """Return the fault of an earlier step."""
-    faults = {step.name: step.fault for step in before if step.fault is not None}
+    faults = {step.name: step.fault for step in earlier_steps if step.fault is not None}
     if name not in faults:
         raise StepError(path, f"no earlier step with a fault is called {name!r}: one of {', '.join(faults)}")
     return faults[name]

@@ -184,18 +184,22 @@ class Timeline:
             number += 1
             self._do(replace(step, name=f"{step.name}, {number}"))
 
-    def _await(self, when: Condition, *, until_over: bool = False) -> bool:
+    def _await(self, condition: Condition, *, until_over: bool = False) -> bool:
         """Wait for a step's condition; False when the timeline was given up first, or it can't come any more."""
         begun_ns = time.monotonic_ns()
-        if when.after is not None and when.jitter is not None:
-            shift_s = self._chance.uniform(-when.jitter, when.jitter)
-            when = when.model_copy(update={"after": when.after + shift_s})
+        if condition.after is not None and condition.jitter is not None:
+            shift_s = self._chance.uniform(-condition.jitter, condition.jitter)
+            condition = condition.model_copy(update={"after": condition.after + shift_s})
         while True:
-            if self._given_up or (self._over and self._lacks_acks(when)) or (until_over and self._closed()):
+            if (
+                self._given_up
+                or (self._over and self._lacks_acks(condition))
+                or (until_over and self._closed())
+            ):
                 return False
-            if self._due(when, begun_ns):
+            if self._due(condition, begun_ns):
                 return True
-            if when.within is not None and time.monotonic_ns() - begun_ns > when.within * NANOS:
+            if condition.within is not None and time.monotonic_ns() - begun_ns > condition.within * NANOS:
                 return False
             time.sleep(_TURN_S)
 
@@ -203,23 +207,25 @@ class Timeline:
         """Whether the load's window is over, by the clock: its figures may tell so half a second later."""
         return self._over or (self._end_ns is not None and time.monotonic_ns() >= self._end_ns)
 
-    def _due(self, when: Condition, begun_ns: int) -> bool:
-        if self._lacks_acks(when) or (when.load is not None and not self._over):
+    def _due(self, condition: Condition, begun_ns: int) -> bool:
+        if self._lacks_acks(condition) or (condition.load is not None and not self._over):
             return False
-        if when.after is not None and time.monotonic_ns() - begun_ns < when.after * NANOS:
+        if condition.after is not None and time.monotonic_ns() - begun_ns < condition.after * NANOS:
             return False
         # a reader is only blocked if nothing came to it since the last step either
         since_s = (time.monotonic_ns() - begun_ns) / NANOS
-        if when.reader is not None and not (
-            since_s >= when.reader.blocked and self._reading and self._reading.blocked(when.reader.blocked)
+        if condition.reader is not None and not (
+            since_s >= condition.reader.blocked
+            and self._reading
+            and self._reading.blocked(condition.reader.blocked)
         ):
             return False
-        return not when.states or self._is_so(when)
+        return not condition.states or self._is_so(condition)
 
-    def _lacks_acks(self, when: Condition) -> bool:
-        return when.acks is not None and self._acked < when.acks
+    def _lacks_acks(self, condition: Condition) -> bool:
+        return condition.acks is not None and self._acked < condition.acks
 
-    def _is_so(self, when: Condition) -> bool:
+    def _is_so(self, condition: Condition) -> bool:
         """Ask the system, twice a second at most; who does not answer is not available."""
         if time.monotonic_ns() - self._asked_ns >= _ASK_NS:
             self._state = self.site.state()
@@ -227,11 +233,13 @@ class Timeline:
         state = self._state
         if state is None:
             return False
-        if when.topic is not None and not state.available:
+        if condition.topic is not None and not state.available:
             return False
-        if when.copies is not None and state.copies_missing is not (when.copies == "missing"):
+        if condition.copies is not None and state.copies_missing is not (condition.copies == "missing"):
             return False
-        return when.in_sync is None or (state.in_sync is not None and when.in_sync.holds(state.in_sync))
+        return condition.in_sync is None or (
+            state.in_sync is not None and condition.in_sync.holds(state.in_sync)
+        )
 
     def _do(self, step: Step) -> None:
         self._state = None
@@ -311,7 +319,7 @@ class Timeline:
             lambda name: by_target.get(name) or self._find(name),
         )
         with self._turn:
-            struck = Struck.asked(step, strike, nodes, after_load=self._after_load)
+            struck = Struck.begin(step, strike, nodes, after_load=self._after_load)
             self.records.append(struck.record)
             self._struck.append(struck)
             struck.take_effect(place)
@@ -330,16 +338,16 @@ class Timeline:
                 return by_target
         raise FaultError(f"Who is {' and '.join(fault.names())} changed faster than it could be asked.")
 
-    def _find(self, target: str, told: dict[str, list[str]] | None = None) -> list[Node]:
+    def _find(self, target: str, answers: dict[str, list[str]] | None = None) -> list[Node]:
         """Return who is meant now; `node 2 of STEP` is whom that step struck, whatever it does now.
 
-        What the system said goes into `told`, by part.
+        What the system said goes into `answers`, by part.
         """
 
         def ask(part: str) -> list[str]:
             names = self.site.ask(part)
-            if told is not None:
-                told[part] = names
+            if answers is not None:
+                answers[part] = names
             return names
 
         single = targets.earlier(target)

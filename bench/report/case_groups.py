@@ -29,19 +29,19 @@ def name(labels: Labels, part: sweep.Part, cases: Collection[str]) -> str:
     varying = [setting for setting in part.settings if len(set(_texts(part.cases, setting))) > 1]
     for count in range(1, len(varying) + 1):
         for settings in combinations(varying, count):
-            own, others = (
+            inside_labels, outside_labels = (
                 {
                     labels.label(part.system, dict(zip(settings, values, strict=True)))
                     for values in _values(part.cases[rows], settings)
                 }
                 for rows in (inside, ~inside)
             )
-            if len(own) == 1 and not own & others:
-                return own.pop()
-    every = [dict(zip(varying, values, strict=True)) for values in _rows(part.cases, varying)]
-    distinct = dict(zip(part.cases["case"], labels.distinct(part.system, every), strict=True))
+            if len(inside_labels) == 1 and not inside_labels & outside_labels:
+                return inside_labels.pop()
+    case_settings = [dict(zip(varying, values, strict=True)) for values in _rows(part.cases, varying)]
+    distinct = dict(zip(part.cases["case"], labels.distinct(part.system, case_settings), strict=True))
     names = [distinct[case] for case in cases]
-    return (", or " if any("," in one for one in names) else " or ").join(names)
+    return (", or " if any("," in case_name for case_name in names) else " or ").join(names)
 
 
 def grouped(items: Sequence[T], same: Callable[[T, T], bool]) -> list[list[T]]:
@@ -57,21 +57,21 @@ def grouped(items: Sequence[T], same: Callable[[T, T], bool]) -> list[list[T]]:
     return groups
 
 
-def same_outage(one: Outage | None, other: Outage | None) -> bool:
+def same_outage(first: Outage | None, second: Outage | None) -> bool:
     """Whether two configurations had outages of about the same length, without a gap between their ranges."""
-    if one is None or other is None:
-        return one is other
-    if max(one.high_ns, other.high_ns) < _SHORT_NS:
+    if first is None or second is None:
+        return first is second
+    if max(first.high_ns, second.high_ns) < _SHORT_NS:
         return True
-    if not (one.endless and other.endless) and (_above(one, other) or _above(other, one)):
+    if not (first.endless and second.endless) and (_above(first, second) or _above(second, first)):
         return False
-    ends = _near(one.low_ns, other.low_ns) and _near(one.high_ns, other.high_ns)
-    return one.endless == other.endless and (ends or _near(one.median_ns, other.median_ns))
+    ends = _near(first.low_ns, second.low_ns) and _near(first.high_ns, second.high_ns)
+    return first.endless == second.endless and (ends or _near(first.median_ns, second.median_ns))
 
 
-def _above(one: Outage, other: Outage) -> bool:
+def _above(first: Outage, second: Outage) -> bool:
     """Whether the whole range of one lies above that of another, by a tenth or more."""
-    return one.low_ns > _APART * other.high_ns
+    return first.low_ns > _APART * second.high_ns
 
 
 def _near(one_ns: float, other_ns: float) -> bool:

@@ -66,11 +66,11 @@ def with_short_references(content: bytes) -> bytes:
     if not table or not widths:
         return content
     rows, width = zlib.decompress(table["rows"]), sum(map(int, widths[1].split()))
-    before, differences = bytes(width), bytearray()
+    previous_row, differences = bytes(width), bytearray()
     for place in range(0, len(rows), width):
         row = rows[place : place + width]
-        differences += b"\x02" + bytes((new - old) & 0xFF for new, old in zip(row, before, strict=True))
-        before = row
+        differences += b"\x02" + bytes((new - old) & 0xFF for new, old in zip(row, previous_row, strict=True))
+        previous_row = row
     packed = zlib.compress(bytes(differences), 9)
     about = _LENGTH.sub(b"/Length %d" % len(packed), table["about"])
     about += b"/DecodeParms <</Predictor 12/Columns %d>>" % width

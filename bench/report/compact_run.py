@@ -100,13 +100,13 @@ def _with_values(table: pa.Table, name: str) -> pa.Table:
     A figure's column that stays has its ends beside it, also where there is no interval.
     """
     needed = results.columns(name)
-    kept = {
+    columns = {
         column
         for column in table.column_names
         if column in needed or table[column].null_count < table.num_rows
     }
-    kept |= {f"{column}_{end}" for column in kept for end in ENDS}
-    return table.select([column for column in table.column_names if column in kept])
+    columns |= {f"{column}_{end}" for column in columns for end in ENDS}
+    return table.select([column for column in table.column_names if column in columns])
 
 
 def _parquet(table: pa.Table) -> bytes:
@@ -168,7 +168,7 @@ def _stored(run_results: Results) -> list[pd.DataFrame]:
     """Return what the figure of bytes on disk shows, by trial."""
     shown = [stored.shown_trial(run_results, str(case)) for case in run_results.cases["case"]]
     table = run_results.telemetry[run_results.telemetry["metric"] == stored.METRIC]
-    return [own for trial in shown if not (own := table[table["trial"] == trial]).empty]
+    return [trial_samples for trial in shown if not (trial_samples := table[table["trial"] == trial]).empty]
 
 
 def _stepped(samples: pd.DataFrame) -> pd.DataFrame:

@@ -73,7 +73,9 @@ class RunCorrections(tuple[Correction, ...]):
 def corrections(manifest: Json, *, broken: bool, file: Path = FILE) -> RunCorrections:
     """Return the corrections of a run. Raises ReportError where the file is wrong, with line and key."""
     return RunCorrections(
-        sorted(_concerning(manifest, file, broken=broken), key=lambda one: one.date, reverse=True)
+        sorted(
+            _concerning(manifest, file, broken=broken), key=lambda correction: correction.date, reverse=True
+        )
     )
 
 

@@ -32,30 +32,32 @@ class Crossing:
     high: float | None = None
 
 
-def crossing(one: pd.DataFrame, other: pd.DataFrame) -> Crossing | None:
+def crossing(first_trials: pd.DataFrame, second_trials: pd.DataFrame) -> Crossing | None:
     """Return where the median lines of two configurations cross; None where they do not within what both measured.
 
     Columns: round, point, x and y; `point` names what the medians are of, such as a case. Between two points a line is
     straight on logarithmic axes. The interval is a percentile bootstrap over rounds, of lines that may go on a little
     beyond their ends; there is none below three rounds, or where more than a few of the resampled lines do not cross.
     """
-    middle = _crossed(_medians(one), _medians(other))
+    middle = _crossed(_medians(first_trials), _medians(second_trials))
     if middle is None:
         return None
-    rounds = sorted({*one["round"]} & {*other["round"]})
+    rounds = sorted({*first_trials["round"]} & {*second_trials["round"]})
     if len(rounds) < _LEAST_ROUNDS:
         return Crossing(*middle)
     draw = np.random.default_rng(_SEED)
-    first, second = _cells(one, rounds), _cells(other, rounds)
-    found: list[float] = []
+    first, second = _cells(first_trials, rounds), _cells(second_trials, rounds)
+    crossings: list[float] = []
     for _ in range(_RESAMPLES):
-        chosen = draw.integers(0, len(rounds), len(rounds))
-        place = _crossed(_extended(_resampled(first, chosen)), _extended(_resampled(second, chosen)))
+        round_indices = draw.integers(0, len(rounds), len(rounds))
+        place = _crossed(
+            _extended(_resampled(first, round_indices)), _extended(_resampled(second, round_indices))
+        )
         if place is not None:
-            found.append(place[0])
-    if len(found) < _LEVEL * _RESAMPLES:
+            crossings.append(place[0])
+    if len(crossings) < _LEVEL * _RESAMPLES:
         return Crossing(*middle)
-    low, high = np.quantile(found, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    low, high = np.quantile(crossings, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     return Crossing(*middle, min(float(low), middle[0]), max(float(high), middle[0]))
 
 
@@ -65,19 +67,19 @@ def _medians(trials: pd.DataFrame) -> Line:
 
 def _cells(trials: pd.DataFrame, rounds: Sequence[int]) -> _Cells:
     """Return the logarithms of a configuration's trials: rounds, points, x and y."""
-    both = [
+    tables = [
         trials.pivot_table(name, "round", "point").reindex(list(rounds)).to_numpy(float)
         for name in ("x", "y")
     ]
-    cells: _Cells = np.log(np.stack(both, axis=-1))
+    cells: _Cells = np.log(np.stack(tables, axis=-1))
     return cells
 
 
-def _resampled(cells: _Cells, chosen: npt.NDArray[np.int64]) -> Line:
+def _resampled(cells: _Cells, round_indices: npt.NDArray[np.int64]) -> Line:
     """Return the median line of some rounds, each as often as it was chosen."""
-    drawn = cells[chosen]
-    there = ~np.isnan(drawn).all(axis=0).any(axis=-1)
-    medians = np.nanmedian(drawn[:, there], axis=0)
+    drawn = cells[round_indices]
+    measured_points = ~np.isnan(drawn).all(axis=0).any(axis=-1)
+    medians = np.nanmedian(drawn[:, measured_points], axis=0)
     ordered: Line = np.exp(medians[np.argsort(medians[:, 0])])
     return ordered
 
@@ -103,16 +105,18 @@ def _extended(line: Line) -> Line:
     return longer
 
 
-def _crossed(one: Line, other: Line) -> tuple[float, float] | None:
+def _crossed(first_line: Line, second_line: Line) -> tuple[float, float] | None:
     """Return x and y of the first crossing of two lines where both are known."""
-    if min(len(one), len(other)) < 2:
+    if min(len(first_line), len(second_line)) < 2:
         return None
-    left, right = max(one[0, 0], other[0, 0]), min(one[-1, 0], other[-1, 0])
+    left, right = max(first_line[0, 0], second_line[0, 0]), min(first_line[-1, 0], second_line[-1, 0])
     if left >= right:
         return None
-    places = np.concatenate([one[:, 0], other[:, 0], [left, right]])
+    places = np.concatenate([first_line[:, 0], second_line[:, 0], [left, right]])
     at = np.unique(np.log(places[(places >= left) & (places <= right)]))
-    first, second = (np.interp(at, np.log(line[:, 0]), np.log(line[:, 1])) for line in (one, other))
+    first, second = (
+        np.interp(at, np.log(line[:, 0]), np.log(line[:, 1])) for line in (first_line, second_line)
+    )
     apart = first - second
     turns = np.flatnonzero(np.sign(apart[:-1]) * np.sign(apart[1:]) < 0)
     if not len(turns):

@@ -23,8 +23,8 @@ _WEIGHTS = {"Regular": 400, "SemiBold": 600}
 def faces(text: str) -> str:
     """CSS that brings the typeface along; empty where it is not installed (the page then names others)."""
     installed = {Path(path).stem: path for path in font_manager.findSystemFonts()}
-    found = {weight: installed.get(f"{style.SANS}-{name}") for name, weight in _WEIGHTS.items()}
-    return "\n".join(_face(path, weight, text) for weight, path in found.items() if path)
+    font_paths = {weight: installed.get(f"{style.SANS}-{name}") for name, weight in _WEIGHTS.items()}
+    return "\n".join(_face(path, weight, text) for weight, path in font_paths.items() if path)
 
 
 def _face(path: str, weight: int, text: str) -> str:

@@ -67,7 +67,7 @@ def load_curves(results: Results) -> dict[str, LoadCurve]:
         return {}
     trials = results.valid[["trial", "case", "capacity_msgs_per_s"]].dropna(subset=["capacity_msgs_per_s"])
     holds = results.holds.merge(trials, on="trial")
-    curves = (_curve(str(case), own) for case, own in holds.groupby("case"))
+    curves = (_curve(str(case), case_holds) for case, case_holds in holds.groupby("case"))
     return {curve.case: curve for curve in curves if curve is not None}
 
 
@@ -80,11 +80,11 @@ def _curve(case: str, holds: pd.DataFrame) -> LoadCurve | None:
     loads = (holds["rate"] / holds["capacity_msgs_per_s"]).to_numpy(dtype=np.float64)
     p99_ns = pd.to_numeric(holds["response_p99_ns"]).fillna(np.inf).to_numpy(dtype=np.float64)
     seconds = holds["seconds"].to_numpy(dtype=np.float64)
-    known = p99_ns[np.isfinite(p99_ns)]
+    finite_ns = p99_ns[np.isfinite(p99_ns)]
     curve_loads, place = np.unique(loads, return_inverse=True)
-    if len(curve_loads) < _LEAST_RATES or not len(known):
+    if len(curve_loads) < _LEAST_RATES or not len(finite_ns):
         return None
-    logs = np.log(np.minimum(p99_ns, known.max()))
+    logs = np.log(np.minimum(p99_ns, finite_ns.max()))
     weights = np.bincount(place, seconds)
     means = np.bincount(place, seconds * logs) / weights
     fitted = np.asarray(isotonic_regression(means, weights=weights).x, dtype=np.float64)

@@ -80,13 +80,13 @@ class _TrialLoss:
     faults: Sequence[_Fault]
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         """Whether all that was sent within the span is lost, by the rate before the fault."""
         sent = self.rate * (self.last_ns - self.first_ns) / NANOS
         return sent <= 0 or self.count >= _ALL_OF_IT * sent
 
     @property
-    def before(self) -> _Fault | None:
+    def fault_at_end(self) -> _Fault | None:
         """The fault up to which all writes are lost."""
         return next(
             (
@@ -98,7 +98,7 @@ class _TrialLoss:
         )
 
     @property
-    def after(self) -> _Fault | None:
+    def fault_at_start(self) -> _Fault | None:
         """The last fault after which all lost writes lie."""
         earlier = [fault for fault in self.faults if self.first_ns - fault.at_ns >= -_NEAR_NS]
         return earlier[-1] if earlier and self.last_ns - earlier[-1].at_ns > _NEAR_NS else None
@@ -118,45 +118,47 @@ def loss(results: Results, trials: pd.DataFrame) -> Loss | None:
         or _after(counts, losses)
         or Loss(
             counts,
-            low_ns=min(one.first_ns for one in losses),
-            high_ns=max(one.last_ns for one in losses),
+            low_ns=min(trial_loss.first_ns for trial_loss in losses),
+            high_ns=max(trial_loss.last_ns for trial_loss in losses),
         )
     )
 
 
 def _before(counts: tuple[int, ...], losses: Sequence[_TrialLoss]) -> Loss | None:
     """Return the loss where each trial lost all writes up to a fault of one kind; scripted from the first send on."""
-    faults = [one.before for one in losses if one.whole]
-    known = [fault for fault in faults if fault is not None]
-    if len(known) < len(losses) or len({fault.kind for fault in known}) > 1:
+    faults = [trial_loss.fault_at_end for trial_loss in losses if trial_loss.complete]
+    known_faults = [fault for fault in faults if fault is not None]
+    if len(known_faults) < len(losses) or len({fault.kind for fault in known_faults}) > 1:
         return None
-    spans = [fault.at_ns - one.first_ns for fault, one in zip(known, losses, strict=True)]
-    scripted = all(-one.first_ns >= one.begun_ns - _NEAR_NS for one in losses)
-    return Loss(counts, Span.BEFORE, min(spans), max(spans), scripted, known[0].kind)
+    spans = [
+        fault.at_ns - trial_loss.first_ns for fault, trial_loss in zip(known_faults, losses, strict=True)
+    ]
+    scripted = all(-trial_loss.first_ns >= trial_loss.begun_ns - _NEAR_NS for trial_loss in losses)
+    return Loss(counts, Span.BEFORE, min(spans), max(spans), scripted, known_faults[0].kind)
 
 
 def _after(counts: tuple[int, ...], losses: Sequence[_TrialLoss]) -> Loss | None:
     """Return the loss where each trial lost all writes from a fault of one kind on; scripted up to a repair."""
-    faults = [one.after for one in losses if one.whole]
-    known = [fault for fault in faults if fault is not None]
-    if len(known) < len(losses) or len({fault.kind for fault in known}) > 1:
+    faults = [trial_loss.fault_at_start for trial_loss in losses if trial_loss.complete]
+    known_faults = [fault for fault in faults if fault is not None]
+    if len(known_faults) < len(losses) or len({fault.kind for fault in known_faults}) > 1:
         return None
-    pairs = list(zip(known, losses, strict=True))
-    spans = [one.last_ns - max(fault.at_ns, one.first_ns) for fault, one in pairs]
+    pairs = list(zip(known_faults, losses, strict=True))
+    spans = [trial_loss.last_ns - max(fault.at_ns, trial_loss.first_ns) for fault, trial_loss in pairs]
     scripted = all(
-        fault.script_ns is not None and one.last_ns - fault.at_ns >= fault.script_ns - _NEAR_NS
-        for fault, one in pairs
+        fault.script_ns is not None and trial_loss.last_ns - fault.at_ns >= fault.script_ns - _NEAR_NS
+        for fault, trial_loss in pairs
     )
-    return Loss(counts, Span.AFTER, min(spans), max(spans), scripted, known[0].kind)
+    return Loss(counts, Span.AFTER, min(spans), max(spans), scripted, known_faults[0].kind)
 
 
 def _losses(results: Results, valid: pd.DataFrame) -> list[_TrialLoss]:
-    known = valid.reindex(columns=["trial", "lost", "lost_first_ns", "lost_last_ns"]).dropna()
+    known_rows = valid.reindex(columns=["trial", "lost", "lost_first_ns", "lost_last_ns"]).dropna()
     return [
-        one
-        for _, row in known.iterrows()
+        trial_loss
+        for _, row in known_rows.iterrows()
         if row["lost"]
-        and (one := _trial_loss(results, int(row["trial"]), int(row["lost"]), _span(row))) is not None
+        and (trial_loss := _trial_loss(results, int(row["trial"]), int(row["lost"]), _span(row))) is not None
     ]
 
 
@@ -165,18 +167,18 @@ def _span(row: pd.Series[Any]) -> tuple[float, float]:
 
 
 def _trial_loss(results: Results, trial: int, count: int, sent_ns: tuple[float, float]) -> _TrialLoss | None:
-    own = results.faults[results.faults["trial"] == trial].sort_values("asked_ns")
-    if own.empty:
+    trial_faults = results.faults[results.faults["trial"] == trial].sort_values("asked_ns")
+    if trial_faults.empty:
         return None
     steps = results.trial_files.get(trial, {}).get("faults") or ()
-    begun_ns, rate = float(own["asked_ns"].iloc[0]), own["rate_before"].iloc[0]
+    begun_ns, rate = float(trial_faults["asked_ns"].iloc[0]), trial_faults["rate_before"].iloc[0]
     faults = [
         _Fault(
             str(fault["kind"]),
             float(fault["asked_ns"]) - begun_ns,
             outage.script_ns(steps, str(fault["fault"])),
         )
-        for _, fault in own.iterrows()
+        for _, fault in trial_faults.iterrows()
         if fault["kind"] not in SLOWING
     ]
     return _TrialLoss(count, *sent_ns, begun_ns, 0.0 if numbers.absent(rate) else float(rate), faults)

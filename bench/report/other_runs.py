@@ -75,8 +75,8 @@ def is_quick(manifest: Json) -> bool:
 
 def changes(manifest: Json) -> str:
     """What the command line changed of what a run's scenario asks for, but for the number of rounds."""
-    given = map(str, manifest.get("overrides") or ())
-    return ", ".join(one for one in given if not one.startswith("repeats="))
+    overrides = map(str, manifest.get("overrides") or ())
+    return ", ".join(override for override in overrides if not override.startswith("repeats="))
 
 
 def unbroken(out: Path) -> Iterator[Path]:

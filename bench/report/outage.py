@@ -50,12 +50,12 @@ class Outage:
         """How many trials the times are of."""
         return len(self.times_ns) // self.times_each
 
-    def joined(self, other: Outage) -> Outage:
+    def joined(self, other_outage: Outage) -> Outage:
         """Return the times of both, of the same trials and strikes."""
-        aside = [time for time in (self.aside_ns, other.aside_ns) if time is not None]
+        aside = [time for time in (self.aside_ns, other_outage.aside_ns) if time is not None]
         return replace(
             self,
-            times_ns=self.times_ns + other.times_ns,
+            times_ns=self.times_ns + other_outage.times_ns,
             aside_ns=max(aside) if aside else None,
             times_each=2,
         )
@@ -93,26 +93,26 @@ class _TrialOutage:
 
 def writes(results: Results, trials: pd.DataFrame) -> Outage | None:
     """Return the times without an acknowledgement in trials of one configuration; None where none is known."""
-    found = _after_faults(results, trials, "ack_gap")
+    trial_outages = _after_faults(results, trials, "ack_gap")
     for _, trial in trials.dropna(subset="unavailable_ns").iterrows():
         number = int(trial["trial"])
-        known = found.get(number)
-        if known is None or not known.strikes_ns:
-            fault = known.fault if known else ""
+        fault_outage = trial_outages.get(number)
+        if fault_outage is None or not fault_outage.strikes_ns:
+            fault = fault_outage.fault if fault_outage else ""
             ending = None if numbers.absent(trial["unavailable_ended"]) else str(trial["unavailable_ended"])
-            found[number] = _TrialOutage(float(trial["unavailable_ns"]), ending, fault)
-    return _outage(results, trials, found)
+            trial_outages[number] = _TrialOutage(float(trial["unavailable_ns"]), ending, fault)
+    return _outage(results, trials, trial_outages)
 
 
 def reads(results: Results, trials: pd.DataFrame) -> Outage | None:
     """Return the times without a message at consumers, or at a reader that a step began; None where none is known."""
-    found = _after_faults(results, trials, "live_gap")
+    trial_outages = _after_faults(results, trials, "live_gap")
     for _, trial in trials.dropna(subset="reader_stall_ns").iterrows():
         number, stalled_ns = int(trial["trial"]), float(trial["reader_stall_ns"])
-        if number not in found or stalled_ns > found[number].time_ns:
+        if number not in trial_outages or stalled_ns > trial_outages[number].time_ns:
             ending = trial.get("reader_stall_ended")
-            found[number] = _TrialOutage(stalled_ns, None if numbers.absent(ending) else str(ending))
-    return _outage(results, trials, found)
+            trial_outages[number] = _TrialOutage(stalled_ns, None if numbers.absent(ending) else str(ending))
+    return _outage(results, trials, trial_outages)
 
 
 def undisturbed(valid: pd.DataFrame) -> pd.DataFrame:
@@ -129,8 +129,8 @@ def script_ns(steps: Sequence[Json], name: str, within_ns: float = math.inf) -> 
     fault = next((step for step in steps if step["name"] == name and "proven" in step), None)
     if fault is None or fault.get("asked_ns") is None:
         return None
-    after = [time_ns - fault["asked_ns"] for time_ns in _repairs_ns(steps)]
-    times = [min(time_ns, within_ns) for time_ns in after if 0 < time_ns <= within_ns + _NEAR_NS]
+    delays_ns = [time_ns - fault["asked_ns"] for time_ns in _repairs_ns(steps)]
+    times = [min(time_ns, within_ns) for time_ns in delays_ns if 0 < time_ns <= within_ns + _NEAR_NS]
     return float(max(times)) if times else None
 
 
@@ -150,8 +150,8 @@ def repeats(faults: pd.DataFrame) -> bool:
 
 def _after_faults(results: Results, trials: pd.DataFrame, name: str) -> dict[int, _TrialOutage]:
     """Return each trial's longest time after a fault, or the sum of all where one fault repeats, by trial."""
-    own = results.faults[results.faults["trial"].isin(trials["trial"])].dropna(subset=f"{name}_ns")
-    return {int(str(trial)): _of_trial(faults, name) for trial, faults in own.groupby("trial")}
+    trial_faults = results.faults[results.faults["trial"].isin(trials["trial"])].dropna(subset=f"{name}_ns")
+    return {int(str(trial)): _of_trial(faults, name) for trial, faults in trial_faults.groupby("trial")}
 
 
 def _of_trial(faults: pd.DataFrame, name: str) -> _TrialOutage:
@@ -159,41 +159,43 @@ def _of_trial(faults: pd.DataFrame, name: str) -> _TrialOutage:
     longest = times_ns.idxmax()
     ending = None if numbers.absent(endings[longest]) else str(endings[longest])
     if repeats(faults):
-        whole = times_ns[endings != NEXT]  # one that goes on past the next strike counts whole there
+        strikes_ns = times_ns[endings != NEXT]  # one that goes on past the next strike counts whole there
         unended = NO_END if (endings == NO_END).any() else None
-        return _TrialOutage(float(whole.sum()), unended, strikes_ns=tuple(whole))
+        return _TrialOutage(float(strikes_ns.sum()), unended, strikes_ns=tuple(strikes_ns))
     began = times_ns[times_ns >= _SAME_OUTAGE * times_ns[longest]].index[0]
     return _TrialOutage(float(times_ns[longest]), ending, str(faults.loc[began, "fault"]))
 
 
-def _outage(results: Results, trials: pd.DataFrame, found: Mapping[int, _TrialOutage]) -> Outage | None:
+def _outage(
+    results: Results, trials: pd.DataFrame, trial_outages: Mapping[int, _TrialOutage]
+) -> Outage | None:
     valid = trials[trials["verdict"] == "valid"]
-    counted = [number for number in map(int, undisturbed(valid)["trial"]) if number in found]
+    counted = [number for number in map(int, undisturbed(valid)["trial"]) if number in trial_outages]
     if not counted:
         return None
-    shown = [found[number] for number in counted]
-    times_ns = tuple(one.time_ns for one in shown)
-    aside_ns, aside = _set_aside(trials, found, counted, max(times_ns))
+    shown = [trial_outages[number] for number in counted]
+    times_ns = tuple(trial_outage.time_ns for trial_outage in shown)
+    aside_ns, aside = _set_aside(trials, trial_outages, counted, max(times_ns))
     return Outage(
         times_ns=times_ns,
-        strikes_ns=tuple(time_ns for one in shown for time_ns in one.strikes_ns),
+        strikes_ns=tuple(time_ns for trial_outage in shown for time_ns in trial_outage.strikes_ns),
         aside_ns=aside_ns,
         aside=aside,
-        endings=Counter(one.ending for one in shown if one.ending),
-        script_ns=_script(results, {number: found[number] for number in counted}),
+        endings=Counter(trial_outage.ending for trial_outage in shown if trial_outage.ending),
+        script_ns=_script(results, {number: trial_outages[number] for number in counted}),
     )
 
 
 def _set_aside(
-    trials: pd.DataFrame, found: Mapping[int, _TrialOutage], counted: Sequence[int], longest_ns: float
+    trials: pd.DataFrame, trial_outages: Mapping[int, _TrialOutage], counted: Sequence[int], longest_ns: float
 ) -> tuple[float | None, str]:
     """Return the longest time of the trials that are not counted, and why not; none where it is no longer."""
-    others = trials[~trials["trial"].isin(counted) & trials["trial"].isin(list(found))]
-    times = {int(trial): found[int(trial)].time_ns for trial in others["trial"]}
+    aside_trials = trials[~trials["trial"].isin(counted) & trials["trial"].isin(list(trial_outages))]
+    times = {int(trial): trial_outages[int(trial)].time_ns for trial in aside_trials["trial"]}
     worst = max(times, key=lambda trial: times[trial], default=None)
     if worst is None or times[worst] < _WORSE * longest_ns:
         return None, ""
-    valid = others.set_index("trial").loc[worst, "verdict"] == "valid"
+    valid = aside_trials.set_index("trial").loc[worst, "verdict"] == "valid"
     return times[worst], BUSY_MACHINE if valid else DOES_NOT_COUNT
 
 
@@ -217,7 +219,7 @@ def first_faults(results: Results) -> pd.DataFrame:
 
 def kinds(results: Results, trials: pd.DataFrame) -> list[str]:
     """Return the kinds of faults that struck these trials, in the order in which they came."""
-    own: Any = results.faults[results.faults["trial"].isin(trials["trial"])].sort_values(
+    trial_faults: Any = results.faults[results.faults["trial"].isin(trials["trial"])].sort_values(
         ["trial", "asked_ns"]
     )
-    return list(dict.fromkeys(map(str, own["kind"])))
+    return list(dict.fromkeys(map(str, trial_faults["kind"])))

@@ -33,9 +33,12 @@ Words = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Short names of configurations. `own` are the words of the scenario, which go before those of labels.yaml."""
+    """Short names of configurations.
 
-    own: Words = field(default_factory=dict)
+    `scenario_words` are the words of the scenario, which go before those of labels.yaml.
+    """
+
+    scenario_words: Words = field(default_factory=dict)
 
     def label(self, system: str, settings: Mapping[str, str]) -> str:
         """Name a configuration by the settings given: "4 replicas, wait for all"; without any the system's title.
@@ -55,8 +58,8 @@ class Labels:
 
     def value(self, system: str, setting: str, value: str) -> str:
         """Name one value of a setting; empty where it says nothing."""
-        own = self.own.get(setting, {})
-        return own[value] if value in own else _default_words(system, setting, value)
+        words = self.scenario_words.get(setting, {})
+        return words[value] if value in words else _default_words(system, setting, value)
 
     def _joined(self, system: str, settings: Mapping[str, str]) -> str:
         words = (self.value(system, name, value) for name, value in settings.items())
@@ -97,13 +100,13 @@ class DeclaredComparison:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredCause:
-    """Why a fault did what it did to the cases of `system` that have one of the values of `where`.
+    """Why a fault did what it did to the cases of `system` that have one of the values of `setting_values`.
 
     It may be shown only where the data agree (`agrees`).
     """
 
     system: str
-    where: Mapping[str, tuple[str, ...]]
+    setting_values: Mapping[str, tuple[str, ...]]
     metric: str
     at_least: float | None
     at_most: float | None
@@ -113,19 +116,19 @@ class DeclaredCause:
 
     def explained(self, trials: pd.DataFrame) -> pd.DataFrame:
         """Return the valid trials of the cases that it explains; `trials` as in results/trials."""
-        chosen = trials[(trials["verdict"] == "valid") & (trials["system"] == self.system)]
-        for name, values in self.where.items():
-            if name not in chosen:
-                return chosen.iloc[:0]
-            chosen = chosen[chosen[name].map(numbers.text).isin(values)]
-        return chosen
+        explained_trials = trials[(trials["verdict"] == "valid") & (trials["system"] == self.system)]
+        for name, values in self.setting_values.items():
+            if name not in explained_trials:
+                return explained_trials.iloc[:0]
+            explained_trials = explained_trials[explained_trials[name].map(numbers.text).isin(values)]
+        return explained_trials
 
     def agrees(self, trials: pd.DataFrame) -> bool:
         """Whether there are valid trials of these cases, and the metric of each is known and within the bounds."""
-        chosen = self.explained(trials)
-        if chosen.empty or self.metric not in chosen:
+        explained_trials = self.explained(trials)
+        if explained_trials.empty or self.metric not in explained_trials:
             return False
-        return all(self._within(value) for value in chosen[self.metric])
+        return all(self._within(value) for value in explained_trials[self.metric])
 
     def _within(self, value: object) -> bool:
         if numbers.absent(value):
@@ -205,7 +208,7 @@ def _comparison(entry: Comparison, metric: str) -> DeclaredComparison:
 def _cause(entry: Cause) -> DeclaredCause:
     return DeclaredCause(
         system=entry.system,
-        where={name: tuple(texts(values)) for name, values in entry.where.items()},
+        setting_values={name: tuple(texts(values)) for name, values in entry.where.items()},
         metric=entry.when.metric,
         at_least=entry.when.at_least,
         at_most=entry.when.at_most,
@@ -225,7 +228,9 @@ def _effective(system: str, settings: Mapping[str, str]) -> list[str]:
     return [
         name
         for name in settings
-        if not any(settings.get(other) in values for other, values in without.get(name, {}).items())
+        if not any(
+            settings.get(other_setting) in values for other_setting, values in without.get(name, {}).items()
+        )
     ]
 
 

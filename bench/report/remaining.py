@@ -17,23 +17,23 @@ from bench.systems.registry import system_title
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMessages:
     """How many messages of those acknowledged by then somebody found, by valid trial."""
 
     acked: tuple[int, ...]
-    found: tuple[int, ...]
+    found_counts: tuple[int, ...]
 
     @property
     def text(self) -> str:
         """Say it: "all 20,000", "none of 20,000", "4,800 to 5,100 of 20,000"."""
-        if self.whole:
+        if self.complete:
             return f"all {_counts(self.acked)}"
-        return f"{_counts(self.found) if any(self.found) else 'none'} of {_counts(self.acked)}"
+        return f"{_counts(self.found_counts) if any(self.found_counts) else 'none'} of {_counts(self.acked)}"
 
     @property
-    def whole(self) -> bool:
+    def complete(self) -> bool:
         """Whether every message was found."""
-        return self.found == self.acked
+        return self.found_counts == self.acked
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class Remaining:
     system: str
     label: str
     cases: tuple[str, ...]
-    new: Found | None
-    groups: Mapping[str, Found]
+    new: FoundMessages | None
+    groups: Mapping[str, FoundMessages]
     most: float
     last: float
     segments: float
@@ -86,23 +86,23 @@ def _of_cases(results: Results, part: sweep.Part, labels: Labels, cases: Sequenc
     )
 
 
-def _new(trials: pd.DataFrame) -> Found | None:
+def _new(trials: pd.DataFrame) -> FoundMessages | None:
     """Return what the full read found; None where it did not come to the end."""
     lost = pd.to_numeric(trials["lost"])
     if trials.empty or lost.isna().any():
         return None
     acked = tuple(map(int, trials["acked"]))
-    return Found(acked, tuple(all_ - gone for all_, gone in zip(acked, map(int, lost), strict=True)))
+    return FoundMessages(acked, tuple(all_ - gone for all_, gone in zip(acked, map(int, lost), strict=True)))
 
 
-def _groups(results: Results, trials: pd.DataFrame) -> Iterator[tuple[str, Found]]:
-    own = results.readings[results.readings["trial"].isin(trials["trial"])]
-    own = own[own["group"].notna()]
-    steps = Counter(group for group, _ in set(zip(own["group"], own["reading"], strict=True)))
-    for (group, step), rows in own.groupby(["group", "reading"], sort=False):
+def _groups(results: Results, trials: pd.DataFrame) -> Iterator[tuple[str, FoundMessages]]:
+    readings = results.readings[results.readings["trial"].isin(trials["trial"])]
+    readings = readings[readings["group"].notna()]
+    steps = Counter(group for group, _ in set(zip(readings["group"], readings["reading"], strict=True)))
+    for (group, step), rows in readings.groupby(["group", "reading"], sort=False):
         name = f"{group}, {step}" if steps[str(group)] > 1 else str(group)
         if rows["acked"].notna().all():
-            yield name, Found(tuple(map(int, rows["acked"])), tuple(map(int, rows["found"])))
+            yield name, FoundMessages(tuple(map(int, rows["acked"])), tuple(map(int, rows["found"])))
 
 
 def _counts(values: Sequence[int]) -> str:

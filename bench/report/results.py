@@ -208,8 +208,8 @@ class Results:
         """When a trial's first send was, on the clock of its trial.json; None where no fault's two times tell it."""
         struck = self.faults[self.faults["trial"] == trial]
         steps = [step for step in self.trial_files[trial].get("faults") or () if "proven" in step]
-        asked = [step["asked_ns"] for step in steps if step.get("asked_ns") is not None]
-        return None if struck.empty or not asked else int(asked[0] - struck["asked_ns"].min())
+        asked_ns = [step["asked_ns"] for step in steps if step.get("asked_ns") is not None]
+        return None if struck.empty or not asked_ns else int(asked_ns[0] - struck["asked_ns"].min())
 
     def plan_sweeps(self, setting: str) -> bool:
         """Whether any system sweeps a setting."""
@@ -260,16 +260,18 @@ def table(run: Path, name: str) -> pd.DataFrame:
     Raises ReportError where it is missing, OutdatedError where it lacks a column.
     """
     path = _table_path(run, name)
-    found = _readable(path, pd.read_parquet)
-    missing = [column for column in (_REQUIRED | _ADDED | _BESIDE)[name] if column not in found.columns]
-    if missing and found.empty and name in _ADDED:
-        return found.reindex(columns=[*found.columns, *missing])
+    stored_table = _readable(path, pd.read_parquet)
+    missing = [
+        column for column in (_REQUIRED | _ADDED | _BESIDE)[name] if column not in stored_table.columns
+    ]
+    if missing and stored_table.empty and name in _ADDED:
+        return stored_table.reindex(columns=[*stored_table.columns, *missing])
     if missing:
         raise OutdatedError(
             f"{path} has no column {', '.join(missing)}: it was not written by this version of the analysis. "
             f"{_again(path)}"
         )
-    return found
+    return stored_table
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -308,9 +310,9 @@ def expectations(run: Path) -> tuple[Json, ...]:
     return tuple(_list(run / "results" / "expectations.json"))
 
 
-def never_run(plan: Json, there: Iterable[int]) -> int:
+def never_run(plan: Json, present_numbers: Iterable[int]) -> int:
     """How many of a plan's trials are not among those that are there."""
-    return len({int(trial["trial"]) for trial in plan.get("trials", ())}.difference(there))
+    return len({int(trial["trial"]) for trial in plan.get("trials", ())}.difference(present_numbers))
 
 
 def waited(trials: Iterable[Json]) -> bool:

@@ -82,9 +82,9 @@ LINES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.4, 1.4)), (0, (6, 1.5, 1.2,
 
 def look(system: str) -> Look:
     """A system's colours and marker; one that the suite does not know gets its own by its name."""
-    known = describe(system)
-    if known.colours:
-        return Look(*known.colours, known.marker)
+    description = describe(system)
+    if description.colours:
+        return Look(*description.colours, description.marker)
     return _OTHERS[sum(system.encode()) % len(_OTHERS)]
 
 

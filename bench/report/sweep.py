@@ -82,13 +82,13 @@ def panels(part: Part) -> Panels:
     for _, case in part.cases[part.cases["rounds"] > 0].iterrows():
         *head, last = part.values(case) or ("",)
         groups.setdefault(tuple(head), {})[last or part.title] = str(case["case"])
-    every = [
+    all_panels = [
         Panel(part.system, _title(part, head), {label: lines[label] for label in evenly(list(lines), _LINES)})
         for head, lines in groups.items()
     ]
     dropped = max((len(lines) for lines in groups.values()), default=0) - _LINES
     setting = part.settings[-1] if part.settings else None
-    return Panels(part, setting, tuple(evenly(every, _PANELS)), len(every), max(0, dropped))
+    return Panels(part, setting, tuple(evenly(all_panels, _PANELS)), len(all_panels), max(0, dropped))
 
 
 def evenly(items: Sequence[Any], most: int) -> list[Any]:
@@ -110,15 +110,15 @@ def wrapped(name: str) -> list[str]:
 
 def _part(results: Results, system: str) -> Part:
     settings = tuple(results.plan.get("swept", {}).get(system, ()))
-    known = tuple(name for name in settings if name in results.cases.columns)
+    column_names = tuple(name for name in settings if name in results.cases.columns)
     cases = results.cases[results.cases["system"] == system]
     place = {name: number for number, name in enumerate(results.plan.get("cases") or ())}
     keys = [
-        (place.get(case["case"], len(place)), [natural(numbers.text(case[name])) for name in known])
+        (place.get(case["case"], len(place)), [natural(numbers.text(case[name])) for name in column_names])
         for _, case in cases.iterrows()
     ]
     order = sorted(range(len(cases)), key=keys.__getitem__)
-    return Part(system, known, cases.iloc[order], results.trials[results.trials["system"] == system])
+    return Part(system, column_names, cases.iloc[order], results.trials[results.trials["system"] == system])
 
 
 def _title(part: Part, head: tuple[str, ...]) -> str:

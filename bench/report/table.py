@@ -72,7 +72,7 @@ class Table:
     def groups(self) -> list[tuple[str, int, str]]:
         """The heads above the columns' heads, each with its width and kind; empty where none has one."""
         spans = [
-            (name, len(those := list(columns)), those[0].kind)
+            (name, len(group_columns := list(columns)), group_columns[0].kind)
             for name, columns in groupby(self.columns, key=lambda column: column.group)
         ]
         return spans if any(name for name, *_ in spans) else []
@@ -85,13 +85,13 @@ def heading(text: str, *, opens: bool) -> Row:
 
 def without_empty(table: Table) -> Table:
     """The table without columns in which no cell says anything."""
-    said = [
+    has_text = [
         any(row.cells[place].text != numbers.NOTHING for row in table.rows if not row.heading)
         for place in range(len(table.columns))
     ]
-    columns = tuple(compress(table.columns, said))
+    columns = tuple(compress(table.columns, has_text))
     rows = tuple(
-        row if row.heading else replace(row, cells=tuple(compress(row.cells, said))) for row in table.rows
+        row if row.heading else replace(row, cells=tuple(compress(row.cells, has_text))) for row in table.rows
     )
     return Table(table.title, columns, rows, table.system)
 
@@ -101,10 +101,12 @@ def setting_columns(part: sweep.Part) -> tuple[Column, ...]:
     return tuple(Column(name, "name") for name in part.settings) or (Column("case", "name"),)
 
 
-def setting_cells(part: sweep.Part, case: pd.Series[Any], before: pd.Series[Any] | None) -> tuple[Cell, ...]:
+def setting_cells(
+    part: sweep.Part, case: pd.Series[Any], previous_case: pd.Series[Any] | None
+) -> tuple[Cell, ...]:
     """A case's settings; those that only repeat the row above are quiet."""
     values = part.values(case) or (part.title,)
-    above = part.values(before) if before is not None else ()
+    above = part.values(previous_case) if previous_case is not None else ()
     cells, repeats = [], bool(above)
     for index, value in enumerate(values):
         repeats = repeats and above[index] == value
@@ -112,18 +114,28 @@ def setting_cells(part: sweep.Part, case: pd.Series[Any], before: pd.Series[Any]
     return tuple(cells)
 
 
-def opens(part: sweep.Part, case: pd.Series[Any], before: pd.Series[Any] | None) -> bool:
+def opens(part: sweep.Part, case: pd.Series[Any], previous_case: pd.Series[Any] | None) -> bool:
     """Whether the first of several settings changes here."""
-    return before is not None and len(part.settings) > 1 and part.values(before)[0] != part.values(case)[0]
+    return (
+        previous_case is not None
+        and len(part.settings) > 1
+        and part.values(previous_case)[0] != part.values(case)[0]
+    )
 
 
 def case_table(part: sweep.Part, columns: Sequence[Column], cells: Sequence[Sequence[Cell]]) -> Table:
     """A table with a row for each case of a system: its settings, then `cells`."""
-    rows, before = [], None
-    for (_, case), others in zip(part.cases.iterrows(), cells, strict=True):
+    rows, previous_case = [], None
+    for (_, case), case_cells in zip(part.cases.iterrows(), cells, strict=True):
         find = f"{part.system} {part.label(case)} {case['bottleneck']}"
-        rows.append(Row((*setting_cells(part, case, before), *others), opens(part, case, before), find=find))
-        before = case
+        rows.append(
+            Row(
+                (*setting_cells(part, case, previous_case), *case_cells),
+                opens(part, case, previous_case),
+                find=find,
+            )
+        )
+        previous_case = case
     return Table(part.title, (*setting_columns(part), *columns), tuple(rows), part.system)
 
 
@@ -147,16 +159,18 @@ def trial_table(
 
 def known_lost(case: pd.Series[Any]) -> float:
     """How many messages of a case are known to be lost: where some of its trials cannot tell, by the others."""
-    told = (case["lost"], case.get("lost_at_least"))
-    return next((float(count) for count in told if count is not None and not numbers.absent(count)), 0.0)
+    loss_counts = (case["lost"], case.get("lost_at_least"))
+    return next(
+        (float(count) for count in loss_counts if count is not None and not numbers.absent(count)), 0.0
+    )
 
 
 def lost_cell(case: pd.Series[Any], *, tone: str = "bad") -> Cell:
     """How many messages of a case were lost; where some of its trials cannot tell, at least how many."""
-    lost, known = case["lost"], known_lost(case)
-    if not numbers.absent(lost) or not known:
+    lost, least_lost = case["lost"], known_lost(case)
+    if not numbers.absent(lost) or not least_lost:
         return number_cell(lost, tone=tone)
-    return Cell(f"at least {numbers.count(known)}", tone, sort=known)
+    return Cell(f"at least {numbers.count(least_lost)}", tone, sort=least_lost)
 
 
 def fate_cell(case: pd.Series[Any]) -> Cell:
@@ -164,8 +178,8 @@ def fate_cell(case: pd.Series[Any]) -> Cell:
     lost, unread = lost_cell(case), case.get("unread")
     if unread is None or numbers.absent(unread) or not unread:
         return lost
-    said = [*([] if lost.text == numbers.NOTHING else [lost.text]), f"{numbers.count(unread)} unread"]
-    return Cell(", ".join(said), "warn" if lost.tone == "quiet" else lost.tone)
+    phrases = [*([] if lost.text == numbers.NOTHING else [lost.text]), f"{numbers.count(unread)} unread"]
+    return Cell(", ".join(phrases), "warn" if lost.tone == "quiet" else lost.tone)
 
 
 def number_cell(value: float | None, *, tone: str = "plain", note: str = "") -> Cell:

@@ -42,7 +42,7 @@ def fitted(table: Table, width_pt: float = PAGE_PT) -> tuple[Table, ...]:
     keys, widths = _keys(table.columns), _widths(table, _NAME_PT)
     room = width_pt - sum(widths[:keys])
     dealt = [list(_parts(table.columns, widths, keys, share * room)) for share in _SHARES]
-    parts = next(one for one in dealt if len(one) == len(dealt[-1]))
+    parts = next(candidate for candidate in dealt if len(candidate) == len(dealt[-1]))
     return tuple(
         _part(table, [*range(keys), *places], number, len(parts)) for number, places in enumerate(parts)
     )
@@ -88,7 +88,7 @@ def _blocks(group: list[int], widths: Sequence[float], room: float) -> Iterator[
     """Give a group whole where it fits by itself, else in pieces that do."""
     block: list[int] = []
     for place in group:
-        if block and sum(widths[one] for one in [*block, place]) > room:
+        if block and sum(widths[column_place] for column_place in [*block, place]) > room:
             yield block
             block = []
         block.append(place)
@@ -120,10 +120,10 @@ def _width(table: Table, place: int, name_pt: float) -> float:
     if column.kind == "number":
         return max([longest_head, *map(_text_pt, _lines(cells))]) + _PADDING_PT
     words = max((_text_pt(piece) for cell in cells for piece in _pieces(cell)), default=0.0)
-    whole = max(map(_text_pt, cells), default=0.0)
+    longest_cell = max(map(_text_pt, cells), default=0.0)
     most = _WIDE_TEXT_PT if column.kind == "text" else name_pt
     apart = _BEFORE_NAME_PT if place and table.columns[place - 1].kind == "number" else 0.0
-    return max(longest_head, words, min(whole, most)) + _PADDING_PT + apart
+    return max(longest_head, words, min(longest_cell, most)) + _PADDING_PT + apart
 
 
 def wraps(text: str) -> bool:
@@ -165,18 +165,18 @@ def _letter_em(letter: str) -> float:
 def row_groups(rows: Sequence[Row]) -> list[RowGroup]:
     """Return rows by group: one begins at a heading, and where a line is drawn; long ones are several."""
     starts = [0, *(place for place, row in enumerate(rows) if place and _begins(row, rows[place - 1]))]
-    found: list[RowGroup] = []
+    groups: list[RowGroup] = []
     for start, end in pairwise([*starts, len(rows)]):
         count = max(1, -(-(end - start) // _MOST_ROWS))
         sizes = [(end - start) // count + (place < (end - start) % count) for place in range(count)]
         cuts = accumulate(sizes, initial=start)
-        found += [_group(rows[one:other]) for one, other in pairwise(cuts)]
-    return [group for group in found if group.rows]
+        groups += [_group(rows[cut_start:cut_end]) for cut_start, cut_end in pairwise(cuts)]
+    return [group for group in groups if group.rows]
 
 
-def _begins(row: Row, before: Row) -> bool:
+def _begins(row: Row, previous_row: Row) -> bool:
     """Whether a group begins with a row: not right below the heading of one."""
-    return row.heading or (row.opens and not before.heading)
+    return row.heading or (row.opens and not previous_row.heading)
 
 
 def _group(rows: Sequence[Row]) -> RowGroup:

@@ -21,10 +21,10 @@ def names() -> dict[str, Path]:
 
 def families() -> dict[str, list[str]]:
     """Return the names of every family's scenarios by the family's name, which is its folder's."""
-    found: dict[str, list[str]] = {}
+    names_by_family: dict[str, list[str]] = {}
     for name, file in names().items():
-        found.setdefault(file.parent.name, []).append(name)
-    return found
+        names_by_family.setdefault(file.parent.name, []).append(name)
+    return names_by_family
 
 
 def has_changed(copy: Path, name: str, profile: str) -> bool:
@@ -46,16 +46,16 @@ def _asked(file: Path, profile: str) -> dict[str, Any]:
 
 def find(name: str) -> Path:
     """Return the file of a scenario given by name or by path. Raises ScenarioError with the nearest name."""
-    given = Path(name)
-    if given.suffix in {".yaml", ".yml"}:
-        if given.is_file():
-            return given
+    path = Path(name)
+    if path.suffix in {".yaml", ".yml"}:
+        if path.is_file():
+            return path
         message = f"{name}: there is no such file"
         raise ScenarioError(message)
-    known = names()
-    if name in known:
-        return known[name]
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+    scenario_files = names()
+    if name in scenario_files:
+        return scenario_files[name]
+    near = difflib.get_close_matches(name, scenario_files, n=1, cutoff=0.4)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     message = f"there is no scenario {name!r}{hint}; `bench list` shows them all"
     raise ScenarioError(message)

@@ -45,12 +45,12 @@ class _ClusterSpec(Strict):
 def _model(description: Description) -> type[_ClusterSpec]:
     """Return the model of a system's file: where the cluster is has the system's own keys."""
     text: Any = Annotated[str, Field(min_length=1)]
-    own: dict[str, Any] = {"address": (text, Field(alias=description.address_key))}
+    own_fields: dict[str, Any] = {"address": (text, Field(alias=description.address_key))}
     if description.admin_key:
-        own["admin"] = (text, Field(alias=description.admin_key))
+        own_fields["admin"] = (text, Field(alias=description.admin_key))
     if description.has_tenants:
-        own["tenant"] = (str, "")
-    return create_model("ClusterFile", __base__=_ClusterSpec, **own)
+        own_fields["tenant"] = (str, "")
+    return create_model("ClusterFile", __base__=_ClusterSpec, **own_fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def read_cluster_file(file: Path) -> ClusterFile:
     description = _description(document)
     spec = checked(document, _model(description))
     unlimited = spec.most_messages_per_s == UNLIMITED
-    found = ClusterFile(
+    cluster_file = ClusterFile(
         file=file,
         system=description.name,
         endpoint=Endpoint(spec.address, getattr(spec, "admin", ""), spec.client, getattr(spec, "tenant", "")),
@@ -92,36 +92,36 @@ def read_cluster_file(file: Path) -> ClusterFile:
         settings=spec.settings,
         document=document,
     )
-    for path, message in _mistakes(found, description):
-        raise found.error(path, message)
-    return found
+    for path, message in _mistakes(cluster_file, description):
+        raise cluster_file.error(path, message)
+    return cluster_file
 
 
 def _description(document: Located) -> Description:
-    allowed = [name for name, one in DESCRIPTIONS.items() if one.address_key]
+    allowed = [name for name, description in DESCRIPTIONS.items() if description.address_key]
     name = document.value.get(_SYSTEM)
     if name in allowed:
         return describe(str(name))
     near = difflib.get_close_matches(str(name), allowed, 1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
-    place, given = document.place((_SYSTEM,)), f"{name!r}" if name is not None else "missing"
-    raise ScenarioError(f"{place}: {_SYSTEM}: it is {given}{hint}; one of {', '.join(allowed)}")
+    place, system_text = document.place((_SYSTEM,)), f"{name!r}" if name is not None else "missing"
+    raise ScenarioError(f"{place}: {_SYSTEM}: it is {system_text}{hint}; one of {', '.join(allowed)}")
 
 
-def _mistakes(found: ClusterFile, description: Description) -> Iterator[tuple[Path_, str]]:
+def _mistakes(cluster_file: ClusterFile, description: Description) -> Iterator[tuple[Path_, str]]:
     roles = {role.name for role in description.roles}
-    for role in found.settings.keys() - roles:
+    for role in cluster_file.settings.keys() - roles:
         yield (
             ("settings", role),
-            f"{found.system} has no role {role}; its roles are {', '.join(sorted(roles)) or 'none'}",
+            f"{cluster_file.system} has no role {role}; its roles are {', '.join(sorted(roles)) or 'none'}",
         )
     for key, address in (
-        (description.address_key, found.endpoint.address),
-        (description.admin_key, found.endpoint.admin),
+        (description.address_key, cluster_file.endpoint.address),
+        (description.admin_key, cluster_file.endpoint.admin),
     ):
         if "@" in address:
             yield (key,), "an address has no user and password in it: they stand below client"
-    for path, value in _secrets(found.endpoint.client, ("client",)):
+    for path, value in _secrets(cluster_file.endpoint.client, ("client",)):
         if not (isinstance(value, str) and _REFERENCE.fullmatch(value)):
             yield (
                 path,

@@ -25,25 +25,28 @@ def cases(scenario: Scenario, version: Callable[[str], str]) -> list[Case]:
 
     `version` gives a system's default version, where the scenario names none.
     """
-    found: list[Case] = []
+    sweep_cases: list[Case] = []
     for system, spec in scenario.systems.chosen().items():
         variants = spec.named_variants()
         levels: dict[Key, Scalar | list[Scalar]] = {
-            (_VARIANT, name): [*those] for name, those in variants.items()
+            (_VARIANT, name): [*variants_by_value] for name, variants_by_value in variants.items()
         }
         settings = levels | _settings(scenario, spec)
         swept = {key: values for key, values in settings.items() if isinstance(values, list)}
         names = _names(swept)
         for point in product(*swept.values()):
-            chosen = dict(zip(swept, point, strict=True))
-            given: dict[Key, Scalar] = {
-                key: chosen[key] if isinstance(value, list) else value for key, value in settings.items()
+            point_values = dict(zip(swept, point, strict=True))
+            case_settings: dict[Key, Scalar] = {
+                key: point_values[key] if isinstance(value, list) else value
+                for key, value in settings.items()
             }
-            for key in [key for key in given if key[0] == _VARIANT]:
-                given |= variants[key[1]][str(given.pop(key))].settings()
-            case = _case(scenario, system, spec, given, str(given.get(_VERSION) or version(system)))
-            found.append(_named(case, {names[key]: value for key, value in chosen.items()}))
-    return found
+            for key in [key for key in case_settings if key[0] == _VARIANT]:
+                case_settings |= variants[key[1]][str(case_settings.pop(key))].settings()
+            case = _case(
+                scenario, system, spec, case_settings, str(case_settings.get(_VERSION) or version(system))
+            )
+            sweep_cases.append(_named(case, {names[key]: value for key, value in point_values.items()}))
+    return sweep_cases
 
 
 def has(case: Case, settings: Settings) -> bool:
@@ -109,10 +112,10 @@ def _names(swept: Mapping[Key, object]) -> dict[Key, str]:
 
 
 def _case(
-    scenario: Scenario, system: str, spec: SystemSpec, given: Mapping[Key, Scalar], version: str
+    scenario: Scenario, system: str, spec: SystemSpec, case_settings: Mapping[Key, Scalar], version: str
 ) -> Case:
     def owned(owner: str) -> Settings:
-        return {name: value for (who, name), value in given.items() if who == owner}
+        return {name: value for (who, name), value in case_settings.items() if who == owner}
 
     servers = {role: owned(role) for role in spec.server_properties()}
     nodes = dict(spec.node_counts()) | {role: int(count) for role, count in owned("nodes").items()}
@@ -129,10 +132,10 @@ def _case(
             heap_mib=spec.heap_mib,
             jit=jit,
             processor=bool(spec.processor),
-            members=int(given["load", "consumers"]) if owned("consumer_group").get(PROCESSES) else 0,
+            members=int(case_settings["load", "consumers"]) if owned("consumer_group").get(PROCESSES) else 0,
             spare=dict(spec.spare),
         ),
-        partitions=int(given["load", "partitions"]),
+        partitions=int(case_settings["load", "partitions"]),
         topic=owned("topic"),
         producer=owned("producer"),
         consumer=owned("consumer"),
@@ -140,7 +143,7 @@ def _case(
         processor=owned("processor"),
         consumer_group=owned("consumer_group"),
         disk=owned("disk"),
-        telemetry=bool(given["load", "telemetry"]),
+        telemetry=bool(case_settings["load", "telemetry"]),
         faults=tuple(spec.faults),
         node_size=_by_role(owned(_SIZE)),
         capacity={} if scenario.capacity is None else scenario.capacity.settings(),
@@ -149,31 +152,31 @@ def _case(
 
 def _by_role(sizes: Settings) -> dict[str, dict[str, Scalar]]:
     """Return sizes of nodes, whose names are `broker.cpu`, by role."""
-    found: dict[str, dict[str, Scalar]] = {}
+    sizes_by_role: dict[str, dict[str, Scalar]] = {}
     for name, value in sizes.items():
-        role, _, own = name.partition(".")
-        found.setdefault(role, {})[own] = value
-    return found
+        role, _, size_name = name.partition(".")
+        sizes_by_role.setdefault(role, {})[size_name] = value
+    return sizes_by_role
 
 
-def _load(scenario: Scenario, given: Settings, *, interleaved: bool) -> Load:
-    rate = given.get("rate")
-    whole = Load(
-        producers=int(given["producers"]),
-        message_bytes=int(given["message_bytes"]),
+def _load(scenario: Scenario, load_settings: Settings, *, interleaved: bool) -> Load:
+    rate = load_settings.get("rate")
+    trial_load = Load(
+        producers=int(load_settings["producers"]),
+        message_bytes=int(load_settings["message_bytes"]),
         pacing=scenario.load.pacing(None if rate is None else float(rate)),
-        window=int(given["window"]),
-        consumers=int(given["consumers"]),
+        window=int(load_settings["window"]),
+        consumers=int(load_settings["consumers"]),
         warm_up_s=scenario.warm_up.trial,
         duration_s=scenario.duration,
         messages=scenario.messages,
         keys=scenario.load.keys or 0,
     )
     if not interleaved or scenario.duration is None:
-        return whole
+        return trial_load
     cut = scenario.slice
     slices = max(1, round(scenario.duration / cut.length))
-    return replace(whole, warm_up_s=cut.lead_in, duration_s=cut.length, slices=slices)
+    return replace(trial_load, warm_up_s=cut.lead_in, duration_s=cut.length, slices=slices)
 
 
 def _named(case: Case, swept: Settings) -> Case:

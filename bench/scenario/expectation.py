@@ -32,9 +32,9 @@ def one_of(names: Iterable[str]) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "enum": list(names)})
 
 
-def no_metric(name: str, known: Sequence[str], table: str = "trials") -> str:
+def no_metric(name: str, metrics: Sequence[str], table: str = "trials") -> str:
     """Say that a metric is not among those of a table."""
-    return f"metric {name!r} is no column of results/{table}: one of {', '.join(known)}"
+    return f"metric {name!r} is no column of results/{table}: one of {', '.join(metrics)}"
 
 
 class Side(Strict):
@@ -172,9 +172,9 @@ class Expectation(Strict):
         about = [(metrics, name) for step, metrics, name in tables if step is not None]
         if len(about) > 1:
             yield "give one of `fault`, `reading` and `transfer`"
-        known, table = (*about, ((*METRICS, ERRORS, STEP_NS), "trials"))[0]
-        if self.metric not in known:
-            yield no_metric(self.metric, known, table)
+        allowed_metrics, table = (*about, ((*METRICS, ERRORS, STEP_NS), "trials"))[0]
+        if self.metric not in allowed_metrics:
+            yield no_metric(self.metric, allowed_metrics, table)
         if (self.metric == ERRORS) != (self.error is not None):
             yield f"the metric {ERRORS!r} and the name of an error go together"
         if (self.metric == STEP_NS) != (self.until is not None) or (self.until and self.since is None):

@@ -31,8 +31,8 @@ _FREE_FORM = {
         "processor",
         "consumer_group",
     ),
-    *(role.name for one in DESCRIPTIONS.values() for role in one.roles),
-    *(key for one in DESCRIPTIONS.values() for key in one.other_settings),
+    *(role.name for description in DESCRIPTIONS.values() for role in description.roles),
+    *(key for description in DESCRIPTIONS.values() for key in description.other_settings),
 }
 
 
@@ -111,8 +111,8 @@ def _check_presentation(document: Located, scenario: Scenario) -> None:
         for key in KEYS
         if key in over
     ]
-    if found := [*wrong, *presentation_check.mistakes(scenario)]:
-        raise ScenarioError("\n".join(str(_error(document, path, message)) for path, message in found))
+    if mistakes := [*wrong, *presentation_check.mistakes(scenario)]:
+        raise ScenarioError("\n".join(str(_error(document, path, message)) for path, message in mistakes))
 
 
 def _sentences(document: Located, details: Sequence[ErrorDetails], model: type[BaseModel]) -> list[str]:
@@ -120,16 +120,21 @@ def _sentences(document: Located, details: Sequence[ErrorDetails], model: type[B
     by_path: dict[Path_, list[ErrorDetails]] = {}
     for detail in details:
         by_path.setdefault(_document_path(document, detail["loc"]), []).append(detail)
-    return [str(_error(document, path, _whole(path, found, model))) for path, found in by_path.items()]
+    return [
+        str(_error(document, path, _whole(path, path_details, model)))
+        for path, path_details in by_path.items()
+    ]
 
 
 def _whole(path: Path_, details: Sequence[ErrorDetails], model: type[BaseModel]) -> str:
     """Join what the members of a union say of one value; a rule of our own says it better than they do."""
-    ours = [detail for detail in details if detail["type"] == "value_error"]
-    if ours or len(details) == 1:
-        return _what((ours or details)[0], path, model)
-    wanted = " or ".join(dict.fromkeys(detail["msg"].removeprefix("Input should be ") for detail in details))
-    return f"{wanted}; it is {details[0]['input']!r}"
+    rule_errors = [detail for detail in details if detail["type"] == "value_error"]
+    if rule_errors or len(details) == 1:
+        return _what((rule_errors or details)[0], path, model)
+    allowed_inputs = " or ".join(
+        dict.fromkeys(detail["msg"].removeprefix("Input should be ") for detail in details)
+    )
+    return f"{allowed_inputs}; it is {details[0]['input']!r}"
 
 
 def _document_path(document: Located, loc: Path_) -> Path_:
@@ -154,25 +159,27 @@ def _what(detail: ErrorDetails, path: Path_, model: type[BaseModel]) -> str:
         return f"a mapping of keys is wanted here: {', '.join(_names_at(path, model))}; it is {detail['input']!r}"
     if kind == "missing":
         return f"the key {detail['loc'][-1]!r} is missing"
-    given = f"; it is {detail['input']!r}" if not isinstance(detail["input"], (Mapping, BaseModel)) else ""
-    return detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ") + given
+    input_text = (
+        f"; it is {detail['input']!r}" if not isinstance(detail["input"], (Mapping, BaseModel)) else ""
+    )
+    return detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ") + input_text
 
 
 def _names_at(path: Path_, model: type[BaseModel]) -> list[str]:
     """Return the keys that a model allows below `path`."""
     for part in path:
-        known = model.model_fields.get(str(part))
-        inner = _model_in(known.annotation) if known else None
+        field = model.model_fields.get(str(part))
+        inner = _model_in(field.annotation) if field else None
         if inner is None:
             return list(model.model_fields)
         model = inner
-    return [known.alias or name for name, known in model.model_fields.items()]
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 def _model_in(annotation: object) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
+    return next((inner_model for part in get_args(annotation) if (inner_model := _model_in(part))), None)
 
 
 def _nearest(word: str, allowed: Sequence[str]) -> str:

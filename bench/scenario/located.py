@@ -52,8 +52,8 @@ def read(file: Path) -> Located:
 
 def _no_yaml(file: Path, error: yaml.YAMLError, line: int = 1) -> ScenarioError:
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
-    said = error.problem if isinstance(error, yaml.MarkedYAMLError) else str(error).splitlines()[0]
-    return ScenarioError(f"{file}:{mark.line + 1 if mark else line}: this is not YAML: {said}")
+    problem = error.problem if isinstance(error, yaml.MarkedYAMLError) else str(error).splitlines()[0]
+    return ScenarioError(f"{file}:{mark.line + 1 if mark else line}: this is not YAML: {problem}")
 
 
 class _Reader:
@@ -110,20 +110,24 @@ def _merged(
 ) -> dict[str, Any]:
     merged = dict(base)
     for key, value in top.items():
-        here, there = (*path, key), (*top_path, key)
-        if there in places:
-            places[here] = places[there]
+        target_path, source_path = (*path, key), (*top_path, key)
+        if source_path in places:
+            places[target_path] = places[source_path]
         if isinstance(value, Mapping) and isinstance(merged.get(key), Mapping):
-            merged[key] = _merged(merged[key], value, here, there, places)
+            merged[key] = _merged(merged[key], value, target_path, source_path, places)
         else:
-            _move(places, there, here)
+            _move(places, source_path, target_path)
             merged[key] = value
     return merged
 
 
-def _move(places: dict[Path_, str], there: Path_, here: Path_) -> None:
-    """Give everything below `here` the places of what stands below `there`."""
-    for path in [path for path in places if path[: len(here)] == here and path != here]:
+def _move(places: dict[Path_, str], source_path: Path_, target_path: Path_) -> None:
+    """Give everything below `target_path` the places of what stands below `source_path`."""
+    for path in [path for path in places if path[: len(target_path)] == target_path and path != target_path]:
         del places[path]
-    below = {path: place for path, place in places.items() if path[: len(there)] == there and path != there}
-    places.update({(*here, *path[len(there) :]): place for path, place in below.items()})
+    below = {
+        path: place
+        for path, place in places.items()
+        if path[: len(source_path)] == source_path and path != source_path
+    }
+    places.update({(*target_path, *path[len(source_path) :]): place for path, place in below.items()})

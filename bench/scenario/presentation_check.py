@@ -31,15 +31,15 @@ def mistakes(scenario: Scenario) -> Iterator[Mistake]:
 
 def _labels(labels: Mapping[str, Mapping[str, str]], swept: Sequence[Case]) -> Iterator[Mistake]:
     for name, words in labels.items():
-        known = _values(swept, name)
-        if not known:
+        swept_values = _values(swept, name)
+        if not swept_values:
             yield ("labels", name), f"no system sweeps {name!r}{_sweep(swept)}"
             continue
         for value in words:
-            if value not in known:
+            if value not in swept_values:
                 yield (
                     ("labels", name, value),
-                    f"no case has {name}={value}; the values are {', '.join(known)}",
+                    f"no case has {name}={value}; the values are {', '.join(swept_values)}",
                 )
 
 
@@ -58,16 +58,16 @@ def _change(
     if system not in scenario.systems.chosen():
         yield (*path, "system"), _no_system(system, scenario)
         return
-    own = [case for case in swept if case.system == system]
+    system_cases = [case for case in swept if case.system == system]
     picked = []
     for side, settings in (("of", comparison.of), ("to", comparison.to)):
-        unknown = list(_unknown((*path, side), system, settings, own))
+        unknown = list(_unknown((*path, side), system, settings, system_cases))
         yield from unknown
-        found = [] if unknown else [case.name for case in own if has(case, settings)]
-        picked.append(found)
-        if len(found) > 1:
-            left = [name for name in own[0].swept if name not in settings]
-            yield (*path, side), f"{len(found)} cases have these settings: name {', '.join(left)} too"
+        case_names = [] if unknown else [case.name for case in system_cases if has(case, settings)]
+        picked.append(case_names)
+        if len(case_names) > 1:
+            left = [name for name in system_cases[0].swept if name not in settings]
+            yield (*path, side), f"{len(case_names)} cases have these settings: name {', '.join(left)} too"
     if picked[0] and picked[0] == picked[1]:
         yield (*path, "to"), "`of` and `to` are the same case"
 
@@ -90,10 +90,10 @@ def _guarantee(path: Path_, comparison: Comparison, swept: Sequence[Case]) -> It
     yield from wrong
     shared = _shared_promises([case for case in swept if has(case, comparison.at)], systems)
     if not wrong and comparison.guarantee not in shared:
-        said = "; ".join(shared) or "none"
+        shared_text = "; ".join(shared) or "none"
         yield (
             (*path, "guarantee"),
-            f"the systems do not share the guarantee {comparison.guarantee!r}; shared: {said}",
+            f"the systems do not share the guarantee {comparison.guarantee!r}; shared: {shared_text}",
         )
 
 
@@ -103,8 +103,8 @@ def _shared_promises(swept: Sequence[Case], systems: Sequence[str]) -> list[str]
     for case in swept:
         if promise := _promise(case):
             promises[case.system].append(promise)
-    ours, theirs = promises.values()
-    pairs = [(one, other) for one in ours for other in theirs if one.same(other)]
+    left_promises, right_promises = promises.values()
+    pairs = [(left, right) for left in left_promises for right in right_promises if left.same(right)]
     return list(dict.fromkeys(promise.survives for pair in pairs for promise in pair))
 
 
@@ -124,9 +124,9 @@ def _cause(path: Path_, cause: Cause, scenario: Scenario, swept: Sequence[Case])
     if cause.system not in scenario.systems.chosen():
         yield (*path, "system"), _no_system(cause.system, scenario)
         return
-    own = [case for case in swept if case.system == cause.system]
-    yield from _unknown((*path, "where"), cause.system, cause.where, own)
-    if cause.when.metric in BROKEN and not any(case.faults for case in own):
+    system_cases = [case for case in swept if case.system == cause.system]
+    yield from _unknown((*path, "where"), cause.system, cause.where, system_cases)
+    if cause.when.metric in BROKEN and not any(case.faults for case in system_cases):
         yield (
             (*path, "when", "metric"),
             f"only faults set {cause.when.metric}, and {cause.system} has no faults",
@@ -134,19 +134,19 @@ def _cause(path: Path_, cause: Cause, scenario: Scenario, swept: Sequence[Case])
 
 
 def _unknown(
-    path: Path_, system: str, settings: Mapping[str, Scalar | list[Scalar]], own: Sequence[Case]
+    path: Path_, system: str, settings: Mapping[str, Scalar | list[Scalar]], system_cases: Sequence[Case]
 ) -> Iterator[Mistake]:
     """Yield the settings that a system does not sweep, and values that no case of it has."""
     for name, values in settings.items():
-        known = _values(own, name)
-        if not known:
-            yield (*path, name), f"{system} does not sweep {name!r}{_sweep(own)}"
+        swept_values = _values(system_cases, name)
+        if not swept_values:
+            yield (*path, name), f"{system} does not sweep {name!r}{_sweep(system_cases)}"
             continue
-        absent = [value for value in texts(values) if value not in known]
+        absent = [value for value in texts(values) if value not in swept_values]
         if absent:
             yield (
                 (*path, name),
-                f"{system} has no case with {name}={', '.join(absent)}; the values are {', '.join(known)}",
+                f"{system} has no case with {name}={', '.join(absent)}; the values are {', '.join(swept_values)}",
             )
 
 

@@ -99,7 +99,7 @@ def read_requirement(file: Path) -> RequirementFile:
     spec = checked(document, _RequirementSpec)
     promise = None if spec.guarantee is None else named(spec.guarantee)
     copies = _copies(document, spec, promise)
-    wanted = Requirement(
+    requirement = Requirement(
         mean=Workload(spec.messages_per_s, spec.message_bytes, copies, spec.groups, spec.messages_per_batch),
         peak_over_mean=spec.peak_over_mean,
         growth=spec.growth,
@@ -110,7 +110,7 @@ def read_requirement(file: Path) -> RequirementFile:
     )
     return RequirementFile(
         file=file,
-        requirement=wanted,
+        requirement=requirement,
         nodes={role: NodeType(**node.model_dump()) for role, node in spec.nodes.items()},
         copies=spec.copies,
         guarantee=promise,

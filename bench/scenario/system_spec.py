@@ -53,7 +53,11 @@ class Variant(Strict):
     def settings(self) -> dict[tuple[str, str], Scalar]:
         """Return them by owner and name."""
         owners: Mapping[str, Mapping[str, Scalar]] = self.model_dump()
-        return {(owner, name): value for owner, those in owners.items() for name, value in those.items()}
+        return {
+            (owner, name): value
+            for owner, owner_settings in owners.items()
+            for name, value in owner_settings.items()
+        }
 
 
 class Omission(Strict):
@@ -130,7 +134,7 @@ class SystemSpec(Strict):
     @model_validator(mode="after")
     def _variants_fit(self) -> SystemSpec:
         """Refuse variants that set what is swept elsewhere, or what this cluster does not have."""
-        taken: dict[tuple[str, str], str] = {}
+        variant_by_setting: dict[tuple[str, str], str] = {}
         for name, values in self.named_variants().items():
             keys = {key for variant in values.values() for key in variant.settings()}
             for owner, setting in sorted(keys):
@@ -138,7 +142,7 @@ class SystemSpec(Strict):
                     message = f"variants.{name} sets nodes.{setting}, and there is no {setting}"
                     raise ValueError(message)
                 swept = owner != "nodes" and isinstance(getattr(self, owner, {}).get(setting), list)
-                if swept or (owner, setting) in taken:
+                if swept or (owner, setting) in variant_by_setting:
                     message = f"variants.{name} sets {owner}.{setting}, which is swept elsewhere too"
                     raise ValueError(message)
                 if setting == "partitions":
@@ -147,7 +151,7 @@ class SystemSpec(Strict):
                 if owner in self.roles() and not self.node_counts().get(owner):
                     message = f"variants.{name} sets {owner}.{setting}, and there is no {owner}"
                     raise ValueError(message)
-                taken[owner, setting] = name
+                variant_by_setting[owner, setting] = name
         return self
 
     @model_validator(mode="after")
@@ -195,16 +199,18 @@ class SystemSpec(Strict):
         """Return settings of the cluster, by role that there is, or other key that is set."""
         counts = self.node_counts()
         keys = (*self.roles(), *self.description.other_settings)
-        every: dict[str, Properties] = {key: getattr(self, key) for key in keys}
-        return {key: properties for key, properties in every.items() if properties or key in counts}
+        properties_by_key: dict[str, Properties] = {key: getattr(self, key) for key in keys}
+        return {
+            key: properties for key, properties in properties_by_key.items() if properties or key in counts
+        }
 
 
 def spec_of(description: Description) -> type[SystemSpec]:
     """Return the model of a system's part of a scenario file: what all systems have, and its own roles."""
-    own = {role.name: role.settings for role in description.roles} | dict(description.other_settings)
+    own_settings = {role.name: role.settings for role in description.roles} | dict(description.other_settings)
     keys: dict[str, Any] = {
         key: (Properties, Field(default_factory=dict, description=words))
-        for key, words in (own | dict(description.common_settings)).items()
+        for key, words in (own_settings | dict(description.common_settings)).items()
     }
     if description.group_types:
         keys["consumer_group"] = (
@@ -270,8 +276,8 @@ class AnySystems(Strict):
 
     def chosen(self) -> dict[str, SystemSpec]:
         """Return the systems that are there, by name."""
-        every: dict[str, SystemSpec | None] = {name: getattr(self, name) for name in NAMES}
-        return {name: spec for name, spec in every.items() if spec is not None}
+        spec_by_system: dict[str, SystemSpec | None] = {name: getattr(self, name) for name in NAMES}
+        return {name: spec for name, spec in spec_by_system.items() if spec is not None}
 
 
 if TYPE_CHECKING:
@@ -282,7 +288,7 @@ else:
         __base__=AnySystems,
         __doc__=AnySystems.__doc__,
         **{
-            name: (spec_of(one) | None, Field(default=None, description=one.about))
-            for name, one in DESCRIPTIONS.items()
+            name: (spec_of(system) | None, Field(default=None, description=system.about))
+            for name, system in DESCRIPTIONS.items()
         },
     )

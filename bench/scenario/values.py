@@ -188,8 +188,8 @@ def _fsync(value: object) -> object:
     if value == []:
         message = "an empty sweep has no cases"
         raise ValueError(message)
-    for one in value if isinstance(value, list) else [value]:
-        if one != AS_IS and added_fsync_s(one) <= 0:
+    for fsync in value if isinstance(value, list) else [value]:
+        if fsync != AS_IS and added_fsync_s(fsync) <= 0:
             message = f"give {AS_IS!r}, or by how much longer an fsync is to take: 1ms, 5ms, 10ms"
             raise ValueError(message)
     return _once(value)

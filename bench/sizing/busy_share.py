@@ -92,36 +92,38 @@ def _weighted(rows: Sequence[Mapping[str, Any]], column: str) -> float | None:
 
 
 def busy_share(
-    starts: Iterable[HeldStart], system: str, wanted: Guarantee, p99_s: float, message_bytes: int
+    starts: Iterable[HeldStart], system: str, guarantee: Guarantee, p99_s: float, message_bytes: int
 ) -> BusyShare:
     """Return how busy the nodes of a system may be under a guarantee and a response time.
 
     Of the measured messages the next smaller and the next larger size count, and of all their cases the one whose nodes
     were the least busy. Raises BusyShareError.
     """
-    kept = _kept([start for start in starts if start.system == system], wanted, p99_s)
-    sizes = _neighbours({start.message_bytes for start in kept}, message_bytes)
+    matching_starts = _kept([start for start in starts if start.system == system], guarantee, p99_s)
+    sizes = _neighbours({start.message_bytes for start in matching_starts}, message_bytes)
     by_case: dict[str, list[HeldStart]] = {}
-    for start in kept:
+    for start in matching_starts:
         if start.message_bytes in sizes:
             by_case.setdefault(start.case, []).append(start)
-    outside = _outside({start.message_bytes for start in kept}, message_bytes)
-    return min((_share(case, outside) for case in by_case.values()), key=lambda one: one.limit.interval.low)
+    outside = _outside({start.message_bytes for start in matching_starts}, message_bytes)
+    return min(
+        (_share(case, outside) for case in by_case.values()), key=lambda share: share.limit.interval.low
+    )
 
 
-def _kept(starts: Sequence[HeldStart], wanted: Guarantee, p99_s: float) -> list[HeldStart]:
+def _kept(starts: Sequence[HeldStart], guarantee: Guarantee, p99_s: float) -> list[HeldStart]:
     """Return the starts with the guarantee and a response time that is short enough. Raises BusyShareError."""
-    promised = [start for start in starts if start.guarantee.same(wanted)]
+    promised = [start for start in starts if start.guarantee.same(guarantee)]
     if not promised:
         measured = "; ".join(dict.fromkeys(start.guarantee.in_nodes for start in starts)) or "nothing"
-        raise BusyShareError(f"no case survives {wanted.in_nodes}. Measured: {measured}")
-    kept = [start for start in promised if start.p99_s <= p99_s]
-    if not kept:
+        raise BusyShareError(f"no case survives {guarantee.in_nodes}. Measured: {measured}")
+    matching_starts = [start for start in promised if start.p99_s <= p99_s]
+    if not matching_starts:
         shortest_ms = min(start.p99_s for start in promised) * 1_000
         raise BusyShareError(
             f"its rates were held to a p99 of {shortest_ms:g} ms, more than the {p99_s * 1_000:g} ms"
         )
-    return kept
+    return matching_starts
 
 
 def _share(starts: Sequence[HeldStart], outside: str) -> BusyShare:

@@ -57,22 +57,22 @@ def predicted_capacities(
     highest confirmed rate of the other cases, in the median. The role that comes to that first sets the capacity.
     A case is left out where the others can't tell what its roles use.
     """
-    found = (_predicted(case, held, measured, work) for case in measured)
-    return [one for one in found if one is not None]
+    predictions = (_predicted(case, held, measured, work) for case in measured)
+    return [prediction for prediction in predictions if prediction is not None]
 
 
 def _predicted(
     case: str, held: Sequence[HeldRate], measured: Mapping[str, float], work: Mapping[str, Sequence[Term]]
 ) -> PredictedCapacity | None:
-    own = next((rate for rate in held if rate.case == case), None)
-    others = [rate for rate in held if rate.case != case and rate.case in measured]
-    if own is None or not (busiest := _busiest(others)):
+    own_rate = next((rate for rate in held if rate.case == case), None)
+    other_rates = [rate for rate in held if rate.case != case and rate.case in measured]
+    if own_rate is None or not (busiest := _busiest(other_rates)):
         return None
     allowed = statistics.median(busiest)
     rates: dict[str, float] = {}
-    for role in own.cores:
-        used = _usage(role, others, work[role])
-        if used is None or (rate := _rate(used, own, role, allowed)) is None:
+    for role in own_rate.cores:
+        used = _usage(role, other_rates, work[role])
+        if used is None or (rate := _rate(used, own_rate, role, allowed)) is None:
             return None
         rates[role] = rate
     role = min(rates, key=lambda name: rates[name])
@@ -85,7 +85,9 @@ def _busiest(held: Iterable[HeldRate]) -> list[float]:
     for rate in held:
         place = rate.case, rate.start
         if rate.confirms and rate.cpu_shares:
-            highest[place] = max(rate, highest.get(place, rate), key=lambda one: one.workload.messages_per_s)
+            highest[place] = max(
+                rate, highest.get(place, rate), key=lambda held_rate: held_rate.workload.messages_per_s
+            )
     by_case: dict[str, list[float]] = {}
     for (case, _), rate in highest.items():
         by_case.setdefault(case, []).append(max(rate.cpu_shares.values()))
@@ -107,11 +109,11 @@ def _observations(role: str, held: Iterable[HeldRate]) -> Iterator[Observation]:
             yield Observation(rate.case, rate.workload, rate.nodes[role], used, rate.start)
 
 
-def _rate(used: Usage, own: HeldRate, role: str, allowed: float) -> float | None:
+def _rate(used: Usage, own_rate: HeldRate, role: str, allowed: float) -> float | None:
     """Return at which rate the nodes of a role use the allowed share; None where messages cost nothing."""
-    nodes = own.nodes[role]
-    idle = used(replace(own.workload, messages_per_s=0.0), nodes)
-    message = used(replace(own.workload, messages_per_s=1.0), nodes) - idle
+    nodes = own_rate.nodes[role]
+    idle = used(replace(own_rate.workload, messages_per_s=0.0), nodes)
+    message = used(replace(own_rate.workload, messages_per_s=1.0), nodes) - idle
     if message <= 0:
         return None
-    return max(0.0, allowed * own.cores[role] - idle) / message
+    return max(0.0, allowed * own_rate.cores[role] - idle) / message

@@ -64,7 +64,7 @@ def configuration_of(settings: Mapping[str, str], inputs: Collection[str]) -> st
     return " ".join(
         f"{name}={value}"
         for name, value in settings.items()
-        if (own := own_name(name, _OWNERS)) not in _INPUTS and own not in inputs
+        if (setting := own_name(name, _OWNERS)) not in _INPUTS and setting not in inputs
     )
 
 
@@ -88,12 +88,12 @@ def costs(
             key = (trial.system, trial.configuration, role, row["metric"])
             observation = Observation(trial.case, trial.workload, row["nodes"], row["value"], trial.start)
             by_model.setdefault(key, []).append(observation)
-    found, refused = [], []
+    role_costs, refused = [], []
     for (system, configuration, role, resource), observations in by_model.items():
         try:
             demand = fit(observations, work(system)[role])
         except ValueError as error:
             refused.append(Refused(system, configuration, role, resource, str(error)))
         else:
-            found.append(Costs(system, configuration, role, resource, demand))
-    return found, refused
+            role_costs.append(Costs(system, configuration, role, resource, demand))
+    return role_costs, refused

@@ -117,7 +117,8 @@ def fit(observations: Sequence[Observation], terms: Sequence[Term]) -> Demand:
         *((term.name, unit) for term in terms for unit in ("message", "byte", "batch")),
     ]
     table, use, independent = _equations(observations, terms)
-    starts, cases = [observation.start for observation in observations], [one.case for one in observations]
+    starts = [observation.start for observation in observations]
+    cases = [observation.case for observation in observations]
     if len(set(starts)) < _FEWEST_STARTS:
         raise ValueError("costs take observations of two cluster starts at least")
     if len(set(cases)) <= (least := max(1, len(independent))):
@@ -155,7 +156,7 @@ def _equations(
 ) -> tuple[_Table, _Table, list[int]]:
     """Return a row of work for each observation, what each used, and which work has a cost of its own."""
     table = np.array([_row(terms, observation.workload, observation.nodes) for observation in observations])
-    use = np.array([one.use for one in observations])
+    use = np.array([observation.use for observation in observations])
     columns = _independent(table) if use.any() else []
     return table[:, columns], use, columns
 
@@ -163,8 +164,8 @@ def _equations(
 def _row(terms: Sequence[Term], workload: Workload, nodes: int) -> _Table:
     """Return by how much each cost is multiplied: nodes, then messages, bytes and batches a second of each term."""
     handled = [term.times(workload) * workload.messages_per_s for term in terms]
-    each = (1.0, workload.message_bytes, 1 / workload.batch)
-    return np.array([nodes, *(rate * times for rate in handled for times in each)])
+    per_message = (1.0, workload.message_bytes, 1 / workload.batch)
+    return np.array([nodes, *(rate * times for rate in handled for times in per_message)])
 
 
 def _independent(table: _Table) -> list[int]:
@@ -207,8 +208,8 @@ def _over(use: _Table, predicted: _Table) -> _Table:
 def _errors(table: _Table, use: _Table, cases: Sequence[str], left_out: _Table) -> Iterator[float]:
     """Give by how much each case is off, all its observations together, where the model is fitted to the others."""
     for case, costs in zip(dict.fromkeys(cases), left_out, strict=True):
-        own = np.array([other == case for other in cases])
-        predicted, measured = float((table[own] @ costs).sum()), float(use[own].sum())
+        in_case = np.array([row_case == case for row_case in cases])
+        predicted, measured = float((table[in_case] @ costs).sum()), float(use[in_case].sum())
         yield predicted / measured - 1 if measured else math.inf if predicted else 0.0
 
 
@@ -219,7 +220,7 @@ def _each_left_out(table: _Table, use: _Table, groups: Sequence[str]) -> _Table:
     """
     fits = []
     for group in dict.fromkeys(groups):
-        keep = np.array([other != group for other in groups])
+        keep = np.array([row_group != group for row_group in groups])
         if len(_independent(table[keep])) < table.shape[1]:
             raise ValueError(f"without {group} the other observations can't tell all costs")
         fits.append(_solve(table[keep], use[keep]))

@@ -19,20 +19,22 @@ class Choice:
     guarantee: Guarantee
 
 
-def choices(trials: Iterable[MeasuredTrial], wanted: Guarantee) -> list[Choice]:
+def choices(trials: Iterable[MeasuredTrial], guarantee: Guarantee) -> list[Choice]:
     """Return of each configuration the case that gives the guarantee with the fewest copies, of several the first."""
-    found: dict[tuple[str, str], Choice] = {}
+    choice_by_configuration: dict[tuple[str, str], Choice] = {}
     for choice in _promised(trials):
         key = (choice.system, choice.configuration)
-        if choice.guarantee.same(wanted) and (key not in found or choice.copies < found[key].copies):
-            found[key] = choice
-    return list(found.values())
+        if choice.guarantee.same(guarantee) and (
+            key not in choice_by_configuration or choice.copies < choice_by_configuration[key].copies
+        ):
+            choice_by_configuration[key] = choice
+    return list(choice_by_configuration.values())
 
 
 def measured_guarantees(trials: Iterable[MeasuredTrial], system: str) -> Sequence[str]:
     """Return what an acknowledgement survives in the measured cases of a system, in words, each once."""
     promised = (choice.guarantee for choice in _promised(trials) if choice.system == system)
-    return list(dict.fromkeys(one.in_nodes for one in promised))
+    return list(dict.fromkeys(guarantee.in_nodes for guarantee in promised))
 
 
 def _promised(trials: Iterable[MeasuredTrial]) -> list[Choice]:

@@ -93,7 +93,7 @@ def _bootstrap(values: Sequence[float], method: str) -> tuple[float, float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         warnings.simplefilter("ignore", RuntimeWarning)
-        found = stats.bootstrap(
+        interval = stats.bootstrap(
             (np.asarray(values, dtype=float),),
             np.median,
             confidence_level=LEVEL,
@@ -101,7 +101,7 @@ def _bootstrap(values: Sequence[float], method: str) -> tuple[float, float]:
             method=method,
             rng=_SEED,
         ).confidence_interval
-    return float(found.low), float(found.high)
+    return float(interval.low), float(interval.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,19 +134,19 @@ def timed(row: Mapping[str, Any], metric: str) -> float | None:
     return math.inf if metric in TIMES and numbers.endless(row, metric) else row.get(metric)
 
 
-def paired(one: Mapping[int, float], other: Mapping[int, float]) -> list[tuple[float, float]]:
+def paired(left: Mapping[int, float], right: Mapping[int, float]) -> list[tuple[float, float]]:
     """Pair the values of both sides by round; a round without a value on both is left out."""
-    return [(one[number], other[number]) for number in sorted(one.keys() & other.keys())]
+    return [(left[number], right[number]) for number in sorted(left.keys() & right.keys())]
 
 
 def ratios(pairs: Sequence[tuple[float, float]]) -> list[float]:
     """Return left over right of each pair: infinite over zero, none where both are zero or both never came."""
-    told = [
+    comparable_pairs = [
         (left, right)
         for left, right in pairs
         if right >= 0 and not (left == right and right in _WITHOUT_RATIO)
     ]
-    return [left / right if right else math.inf for left, right in told]
+    return [left / right if right else math.inf for left, right in comparable_pairs]
 
 
 def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio | None:
@@ -154,10 +154,13 @@ def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio | None:
 
     Where a side of any pair never came there is no interval.
     """
-    each = ratios(pairs)
-    if not each or not math.isfinite(statistics.median_high(each)):
+    pair_ratios = ratios(pairs)
+    if not pair_ratios or not math.isfinite(statistics.median_high(pair_ratios)):
         return None
     endless = any(math.isinf(value) for pair in pairs for value in pair)
-    if endless and statistics.median_low(each) == 0:
+    if endless and statistics.median_low(pair_ratios) == 0:
         return None
-    return Ratio(statistics.median(each), None if endless or math.inf in each else median_interval(each))
+    return Ratio(
+        statistics.median(pair_ratios),
+        None if endless or math.inf in pair_ratios else median_interval(pair_ratios),
+    )

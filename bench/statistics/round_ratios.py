@@ -157,13 +157,13 @@ class RoundRatios:
         self._logs = _logs(values, self._cases, rounds)
         self._spreads = self._pooled()
 
-    def ratio(self, case: str, other: str) -> RoundRatio | None:
-        """Return `case` over `other`; None where no round has both, or their ratio is no number.
+    def ratio(self, case: str, other_case: str) -> RoundRatio | None:
+        """Return `case` over `other_case`; None where no round has both, or their ratio is no number.
 
         Without an interval where fewer than two rounds have both, or one of the values is zero or infinite: then the
         ratio is the median of the rounds' ratios.
         """
-        pairs = paired(self._values.get(case, {}), self._values.get(other, {}))
+        pairs = paired(self._values.get(case, {}), self._values.get(other_case, {}))
         if not all(_ordinary(left) and _ordinary(right) for left, right in pairs):
             median = paired_ratio(pairs)
             return RoundRatio(median.median, len(pairs)) if median else None
@@ -173,32 +173,32 @@ class RoundRatios:
         ratio = math.exp(statistics.fmean(logs))
         if len(logs) < LEAST_ROUNDS:
             return RoundRatio(ratio, len(logs))
-        error, freedom = self._error(case, other, logs)
+        error, freedom = self._error(case, other_case, logs)
         return RoundRatio(ratio, len(logs), error, freedom)
 
-    def _error(self, case: str, other: str, logs: list[float]) -> tuple[float, float]:
+    def _error(self, case: str, other_case: str, logs: list[float]) -> tuple[float, float]:
         """Return the standard error of a pair's mean logarithm and its degrees of freedom.
 
         A pair whose noise is not known keeps its own variance where that is larger than what it should have.
         """
-        own, own_freedom = statistics.variance(logs), len(logs) - 1
-        spread = self._spreads[_kind(self._groups[case], self._groups[other])]
-        noise = self._noise(case, other)
+        own_variance, own_freedom = statistics.variance(logs), len(logs) - 1
+        spread = self._spreads[_kind(self._groups[case], self._groups[other_case])]
+        noise = self._noise(case, other_case)
         prior, prior_freedom = spread.expected(noise)
         weight = PRIOR_FREEDOM if noise is None else min(SLICED_FREEDOM, prior_freedom)
-        moderated = (weight * prior + own_freedom * own) / (weight + own_freedom)
-        variance = max(own, moderated) if noise is None else moderated
+        moderated = (weight * prior + own_freedom * own_variance) / (weight + own_freedom)
+        variance = max(own_variance, moderated) if noise is None else moderated
         freedom = min(weight + own_freedom, max(prior_freedom, own_freedom))
         return math.sqrt(variance / len(logs)), freedom
 
-    def _noise(self, case: str, other: str) -> _Noise | None:
+    def _noise(self, case: str, other_case: str) -> _Noise | None:
         """Estimate a pair's noise from its slices; None where neither round has enough of them."""
-        one, two = self._blocks.get(case, {}), self._blocks.get(other, {})
-        compared = self._values[case].keys() & self._values[other].keys()
+        case_blocks, other_blocks = self._blocks.get(case, {}), self._blocks.get(other_case, {})
+        compared = self._values[case].keys() & self._values[other_case].keys()
         variances = []
-        for number in one.keys() & two.keys() & compared:
-            known = np.isfinite(one[number]) & np.isfinite(two[number])
-            differences = one[number][known] - two[number][known]
+        for number in case_blocks.keys() & other_blocks.keys() & compared:
+            is_finite = np.isfinite(case_blocks[number]) & np.isfinite(other_blocks[number])
+            differences = case_blocks[number][is_finite] - other_blocks[number][is_finite]
             if len(differences) >= LEAST_BLOCKS:
                 variances.append((float(differences.var(ddof=1)) / len(differences), len(differences) - 1))
         if not variances:
@@ -211,12 +211,12 @@ class RoundRatios:
         noises: dict[_Kind, list[float]] = {}
         for place, case in enumerate(self._cases):
             differences = self._logs[place] - self._logs[place + 1 :]
-            for other, row in zip(self._cases[place + 1 :], differences, strict=True):
+            for other_case, row in zip(self._cases[place + 1 :], differences, strict=True):
                 logs = row[~np.isnan(row)]
                 if len(logs) >= LEAST_ROUNDS:
-                    kind = _kind(self._groups[case], self._groups[other])
+                    kind = _kind(self._groups[case], self._groups[other_case])
                     kinds.setdefault(kind, []).append((float(logs.var(ddof=1)), len(logs) - 1))
-                    noise = self._noise(case, other)
+                    noise = self._noise(case, other_case)
                     noises.setdefault(kind, []).append(noise.variance if noise else 0.0)
         return {
             kind: _Spread(_mean(variances), self._freedom(kind), statistics.fmean(noises[kind]))
@@ -225,16 +225,16 @@ class RoundRatios:
 
     def _freedom(self, like: _Kind) -> int:
         """Count the degrees of freedom of residuals by case and round; between clusters by cluster and round."""
-        there = ~np.isnan(self._logs)
+        has_value = ~np.isnan(self._logs)
         cluster, *kinds = like
         groups = [self._groups[case] for case in self._cases]
         if cluster:
             return _residual_freedom(
-                there[[group.cluster == cluster and group.kind in kinds for group in groups]]
+                has_value[[group.cluster == cluster and group.kind in kinds for group in groups]]
             )
         names = dict.fromkeys(group.cluster for group in groups if group.kind in kinds)
         members = [[group.cluster == name for group in groups] for name in names]
-        return _residual_freedom(np.array([there[rows].any(axis=0) for rows in members]))
+        return _residual_freedom(np.array([has_value[rows].any(axis=0) for rows in members]))
 
 
 def relative_half_width(low: float, high: float) -> float:
@@ -242,9 +242,9 @@ def relative_half_width(low: float, high: float) -> float:
     return math.sqrt(high / low) - 1
 
 
-def _kind(one: Group, other: Group) -> _Kind:
+def _kind(left: Group, right: Group) -> _Kind:
     """Name the pairs that are like one: their cluster, empty for two different ones, and the kinds of both cases."""
-    return (one.cluster if one.cluster == other.cluster else "", *sorted((one.kind, other.kind)))
+    return (left.cluster if left.cluster == right.cluster else "", *sorted((left.kind, right.kind)))
 
 
 def _ordinary(value: float) -> bool:
@@ -293,8 +293,8 @@ def _mean(variances: Iterable[tuple[float, int]]) -> float:
     return sum(variance * freedom for variance, freedom in weighted) / sum(freedom for _, freedom in weighted)
 
 
-def _residual_freedom(there: npt.NDArray[np.bool_]) -> int:
+def _residual_freedom(has_value: npt.NDArray[np.bool_]) -> int:
     """Count what is left of the cells of a table once its rows and columns have a level each; at least 1."""
-    rows = there[there.sum(axis=1) >= LEAST_ROUNDS]
+    rows = has_value[has_value.sum(axis=1) >= LEAST_ROUNDS]
     columns = rows[:, rows.sum(axis=0) >= 2]
     return max(1, int(columns.sum()) - len(columns) - len(columns.T) + 1)

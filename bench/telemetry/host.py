@@ -61,15 +61,15 @@ def stored_bytes(folder: Path) -> int:
     for path, _, names in os.walk(folder):
         for name in names:
             with suppress(OSError):
-                found = os.lstat(os.path.join(path, name))  # noqa: PTH118 - thrice as fast
-                total += min(found.st_size, found.st_blocks * _SECTOR)
+                file_status = os.lstat(os.path.join(path, name))  # noqa: PTH118 - thrice as fast
+                total += min(file_status.st_size, file_status.st_blocks * _SECTOR)
     return total
 
 
-def own_processes(others: Collection[int]) -> list[int]:
-    """Return this process's id and those of its descendants, but for `others`."""
+def own_processes(excluded_pids: Collection[int]) -> list[int]:
+    """Return this process's id and those of its descendants, but for `excluded_pids`."""
     children = psutil.Process().children(recursive=True)
-    return [os.getpid(), *(child.pid for child in children if child.pid not in others)]
+    return [os.getpid(), *(child.pid for child in children if child.pid not in excluded_pids)]
 
 
 def _network(table: str) -> tuple[int, int]:
@@ -109,10 +109,8 @@ class DiskOf:
         """Find it."""
         device = folder.stat().st_dev
         block = Path(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}").resolve()
-        whole = (
-            block.parent if (block / "partition").exists() else block
-        )  # which its neighbours keep busy too
-        self._stat = whole / "stat"
+        disk = block.parent if (block / "partition").exists() else block  # which its neighbours keep busy too
+        self._stat = disk / "stat"
         self._first: tuple[int, int] | None = None
 
     def read(self) -> Iterator[tuple[str, float]]:

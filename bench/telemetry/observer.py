@@ -85,21 +85,21 @@ class Observer:
     def look(self) -> None:
         """Look at everybody at one time: a start or end that fell between two looks would tear them apart."""
         at_ns = time.monotonic_ns()
-        found: list[Sample] = []
+        samples: list[Sample] = []
         for name, pid in self._watched.pids().items():
             if name in self._roles:
-                found += _samples(at_ns, name, self._roles[name], host.process(pid, network=True))
+                samples += _samples(at_ns, name, self._roles[name], host.process(pid, network=True))
         for name, reader in self._readers.items():
-            found += _samples(at_ns, name, self._roles[name], [(SCRAPED, reader.received_bytes)])
+            samples += _samples(at_ns, name, self._roles[name], [(SCRAPED, reader.received_bytes)])
         for name, pid in self._watched.clients.items():
-            found += _samples(at_ns, name, CLIENT, host.process(pid, network=False))
-        known = {*self._watched.pids().values(), *self._watched.clients.values()}
-        for pid in host.own_processes({*known, *self._watched.neighbours()}):
-            found += _samples(at_ns, f"{SUITE} {pid}", SUITE, host.process(pid, network=False))
-        found += _samples(at_ns, MACHINE, MACHINE, [*host.machine(), *self._disk.read()])
+            samples += _samples(at_ns, name, CLIENT, host.process(pid, network=False))
+        watched_pids = {*self._watched.pids().values(), *self._watched.clients.values()}
+        for pid in host.own_processes({*watched_pids, *self._watched.neighbours()}):
+            samples += _samples(at_ns, f"{SUITE} {pid}", SUITE, host.process(pid, network=False))
+        samples += _samples(at_ns, MACHINE, MACHINE, [*host.machine(), *self._disk.read()])
         for name, folder in self._watched.data.items():
-            found += _samples(at_ns, name, self._roles[name], [("stored_bytes", host.stored_bytes(folder))])
-        self._keep(found)
+            samples += _samples(at_ns, name, self._roles[name], [("stored_bytes", host.stored_bytes(folder))])
+        self._keep(samples)
 
     def ask(self) -> None:
         """Ask every server that is not still being asked; do not wait for the answers."""
@@ -113,14 +113,14 @@ class Observer:
         wait(self._asked.values())
 
     def _answer(self, name: str) -> None:
-        alone = self._turn.acquire(timeout=_TURN_S)
+        has_turn = self._turn.acquire(timeout=_TURN_S)
         asked_ns = time.monotonic_ns()
         try:
             values = self._readers[name].ask(self._http)
         except (httpx.HTTPError, ValueError):
             values = []
         finally:
-            if alone:
+            if has_turn:
                 self._turn.release()
         self._keep(_samples(asked_ns, name, self._roles[name], values or [(FAILED, 1.0)]))
 

@@ -21,8 +21,13 @@ class Reader:
         """Look for the series of this scrape only: a bookie shows 2,000."""
         self.received_bytes = 0
         self._scrape = scrape
-        names = {name for every in scrape.series.values() for one in every for name in _names(one)}
-        self._beginnings = tuple(f"{name}{after}" for name in sorted(names) for after in " {")
+        names = {
+            name
+            for series_group in scrape.series.values()
+            for series in series_group
+            for name in _names(series)
+        }
+        self._beginnings = tuple(f"{name}{separator}" for name in sorted(names) for separator in " {")
 
     def ask(self, http: httpx.Client) -> list[tuple[str, float]]:
         """Return each common name with its value, without a list that it cannot give just now.
@@ -54,15 +59,15 @@ class Reader:
     def read(self, text: str) -> Iterator[tuple[str, float]]:
         """Give each common name with its value; what the server does not show is left out."""
         samples = _of_object(text) if self._scrape.json else self._of_text(text)
-        for common, every in self._scrape.series.items():
-            values = [value for one in every if (value := _value(one, samples)) is not None]
+        for common, series_group in self._scrape.series.items():
+            values = [value for series in series_group if (value := _value(series, samples)) is not None]
             if values:
                 yield common, sum(values)
 
     def _of_text(self, text: str) -> _Samples:
         samples: dict[str, list[tuple[Mapping[str, str], float]]] = defaultdict(list)
-        wanted = [line for line in text.splitlines() if line.startswith(self._beginnings)]
-        for family in text_string_to_metric_families("\n".join([*wanted, ""])):
+        series_lines = [line for line in text.splitlines() if line.startswith(self._beginnings)]
+        for family in text_string_to_metric_families("\n".join([*series_lines, ""])):
             for sample in family.samples:
                 samples[sample.name].append((sample.labels, sample.value))
         return samples
@@ -81,15 +86,15 @@ def _names(series: Series) -> Iterable[str]:
 
 
 def _value(series: Series, samples: _Samples) -> float | None:
-    found = _sum(samples.get(series.name, ()), series.labels)
-    if found is None or series.times is None:
-        return None if found is None else found * series.scale
+    total = _sum(samples.get(series.name, ()), series.labels)
+    if total is None or series.times is None:
+        return None if total is None else total * series.scale
     count = _sum(samples.get(series.times, ()), series.labels)
     if count is None:
         return None
-    return found * count * series.scale if count else 0.0  # a mean of nothing may be NaN
+    return total * count * series.scale if count else 0.0  # a mean of nothing may be NaN
 
 
 def _sum(samples: Iterable[tuple[Mapping[str, str], float]], labels: Mapping[str, str]) -> float | None:
-    fitting = [value for own, value in samples if labels.items() <= own.items()]
+    fitting = [value for sample_labels, value in samples if labels.items() <= sample_labels.items()]
     return sum(fitting) if fitting else None

@@ -66,10 +66,12 @@ class SliceSampler:
         """Take what the load process tells of itself in a slice."""
         self._rows.setdefault(trial, []).extend((sample, number) for sample in client_samples(figures))
 
-    def write(self, trial: int, file: Path, others: Collection[str]) -> None:
+    def write(self, trial: int, file: Path, unused_nodes: Collection[str]) -> None:
         """Write what was seen of a trial, without the nodes that it does not use; nothing where nobody looked."""
         samples = [
-            (sample, number) for sample, number in self._rows.pop(trial, []) if sample.node not in others
+            (sample, number)
+            for sample, number in self._rows.pop(trial, [])
+            if sample.node not in unused_nodes
         ]
         if samples:
             write_samples(file, samples)

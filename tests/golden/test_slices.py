@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from bench.analysis import analyse, export
 from bench.analysis.folder import read_folder
-from bench.analysis.trials import asked
+from bench.analysis.trials import trial_setup
 from bench.errors import EventLogError
 from tests.eventlog import TrialLog, cut, in_slice, read_back, receive, seconds, send, write_run
 
@@ -223,7 +223,7 @@ def test_a_slices_response_time_counts_what_it_never_sent(run: Path) -> None:
 
 
 def test_the_rate_asked_for_is_that_of_all_slices(run: Path) -> None:
-    assert asked(read_folder(run).trials[TRIALS.index(open_loop)]).rate == pytest.approx(10.0)
+    assert trial_setup(read_folder(run).trials[TRIALS.index(open_loop)]).rate == pytest.approx(10.0)
 
 
 def test_drift_is_over_the_slices_in_their_order(run: Path) -> None:

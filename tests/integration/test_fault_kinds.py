@@ -99,7 +99,7 @@ def test_a_node_without_power_comes_back_with_what_it_had_synced(
     cut, other = nodes
     effect = strike("power-loss", backend, nodes, cut)
 
-    assert "refuse every write" in effect.seen
+    assert "refuse every write" in effect.evidence
     assert not backend.listens(cut)
     assert backend.listens(other)
     backend.alive()  # it was asked for, so nothing is wrong
@@ -158,7 +158,7 @@ def test_a_full_disk_refuses_its_node_and_no_other(backend: ProcessBackend, node
     full, other = nodes
     effect = strike("full-disk", backend, nodes, full)
 
-    assert "no space left" in effect.seen
+    assert "no space left" in effect.evidence
     with pytest.raises(OSError, match="No space left"):
         (full.directory / "data" / "more").write_bytes(bytes(1 << 16))
     (other.directory / "data" / "more").write_bytes(bytes(1 << 16))

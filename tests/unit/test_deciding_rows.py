@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench.analysis.folder import ManifestRecord, PlannedRecord, PlanRecord, RunFolder, TrialRecord
-from bench.analysis.verdicts.deciding_rows import Found, meant, never_run
+from bench.analysis.verdicts.deciding_rows import Found, expectation_rows, never_run
 from bench.analysis.verdicts.expectations import judge
 
 Row = dict[str, Any]
@@ -65,7 +65,7 @@ def judged(
     )
     known = {"trial": 0, "round": 0, "system": "pulsar", "case": "pulsar", "verdict": "valid"}
     found = Found([known | (row or {})], [fault] if fault else [], [], readings=readings)
-    said = judge(expectation, meant(expectation, [record], found), [])
+    said = judge(expectation, expectation_rows(expectation, [record], found), [])
     return dict(json.loads(json.dumps(said, allow_nan=False)))
 
 
@@ -303,7 +303,9 @@ def test_a_claim_does_not_hold_by_the_cases_that_were_run(missing: tuple[str, ..
         for one in ran
     ]
 
-    said = judge(claim, [*meant(claim, records, Found(rows, [], [])), *never_run(folder)], ["replicas"])
+    said = judge(
+        claim, [*expectation_rows(claim, records, Found(rows, [], [])), *never_run(folder)], ["replicas"]
+    )
 
     assert said["verdict"] == verdict
 

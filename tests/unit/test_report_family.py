@@ -60,7 +60,7 @@ def pulsar(*trials: Trial, **settings: str) -> Case:
 
 
 def page(*entries: family.Entry) -> str:
-    return family.render("faults", entries, others=[], missing=[])
+    return family.render("faults", entries, outdated_names=[], missing=[])
 
 
 def cells(page: str, name: str) -> list[list[str]]:

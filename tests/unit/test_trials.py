@@ -11,7 +11,7 @@ from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder, TrialRe
 from bench.analysis.job import _summary
 from bench.analysis.resources.bottleneck import Asked
 from bench.analysis.speed.unsent import Unsent, unsent
-from bench.analysis.trials import asked
+from bench.analysis.trials import trial_setup
 from bench.analysis.verdicts.deciding_rows import Found
 from bench.systems.registry import describe
 
@@ -67,7 +67,7 @@ def test_what_was_asked_is_read_from_the_record(changed: dict[str, Any], expecte
     timers = {name: getattr(system, name) for name in ("request_timer", "fsync_timer", "fsync_wait")}
     logs = 1 if system.name == "kafka" else None
 
-    assert asked(record(**changed)) == Asked(**{"logs": logs} | timers | expected)
+    assert trial_setup(record(**changed)) == Asked(**{"logs": logs} | timers | expected)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_what_slows_the_whole_window_breaks_nothing_in_it(steps: list[dict[str, 
     trial = record(faults=steps, window=WINDOW)
 
     assert trial.broken == broken
-    assert asked(trial).broken == broken
+    assert trial_setup(trial).broken == broken
 
 
 def test_without_a_window_nothing_stood_all_the_time() -> None:
@@ -185,9 +185,9 @@ def paced(window_s: float = 10.0, **load: Any) -> TrialRecord:
 
 def test_the_rate_that_was_asked_for_is_that_of_the_window() -> None:
     """100 a second in the warm-up's 2 s and 4 s of the window, 200 in the other 6: 1,600 were due in 10 s."""
-    assert asked(paced()).rate == pytest.approx(100)
-    assert asked(paced(pacing=[[4.0, 100.0], [6.0, 200.0]])).rate == pytest.approx(160)
-    assert asked(paced(pacing="closed")).rate is None
+    assert trial_setup(paced()).rate == pytest.approx(100)
+    assert trial_setup(paced(pacing=[[4.0, 100.0], [6.0, 200.0]])).rate == pytest.approx(160)
+    assert trial_setup(paced(pacing="closed")).rate is None
 
 
 @pytest.mark.parametrize(

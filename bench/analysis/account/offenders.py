@@ -25,13 +25,15 @@ _PLACE = ("partition", *POSITION)
 _NEED_WHOLE_READ = ("lost", "unknown_absent")
 
 
-def offenders(messages: DataFrame, log: EventLog, verify: DataFrame, whole: Iterable[int]) -> DataFrame:
+def offenders(
+    messages: DataFrame, log: EventLog, verify: DataFrame, complete_trials: Iterable[int]
+) -> DataFrame:
     """List the offenders of all kinds but out_of_order.
 
-    `whole` are the trials whose full read reached the end: only there can a message be called absent. The
+    `complete_trials` are the trials whose full read reached the end: only there can a message be called absent. The
     place is that of the row read back, or where there is none, of the send.
     """
-    accused = _accused(messages, whole).persist()
+    accused = _accused(messages, complete_trials).persist()
     accused.count()
     copies = _copies(_after_what(verify, accused), accused)
     sends = log.sends.select(*MESSAGE, "error", F.struct(*_PLACE).alias("sent_to"))
@@ -73,9 +75,9 @@ def listed(parts: Sequence[DataFrame]) -> DataFrame:
     return reduce(DataFrame.unionAll, parts).orderBy("trial", "kind", "nth")
 
 
-def _accused(messages: DataFrame, whole: Iterable[int]) -> DataFrame:
+def _accused(messages: DataFrame, complete_trials: Iterable[int]) -> DataFrame:
     """Label each offender with its kinds; most messages have none and fall out here."""
-    complete = F.col("trial").isin(list(whole))
+    complete = F.col("trial").isin(list(complete_trials))
     conditions = {
         kind: is_kind(kind) & complete if kind in _NEED_WHOLE_READ else is_kind(kind)
         for kind in MESSAGE_KINDS

@@ -110,7 +110,7 @@ def _cases(results: Sequence[_File]) -> Iterator[str]:
         for result in results
     ]
     for head, result in zip(heads, results, strict=True):
-        shapes = [other.shape for name, other in zip(heads, results, strict=True) if name == head]
+        shapes = [candidate.shape for name, candidate in zip(heads, results, strict=True) if name == head]
         parts = (
             f"{name}={'unknown' if value is None else value}"
             for name, value in result.shape.items()
@@ -166,8 +166,8 @@ def _document(number: int, turn: int, case: str, file: Path, result: _File) -> R
     }
 
 
-def _part(told: Mapping[str, int], *names: str) -> dict[str, int]:
-    return {name: told[name] for name in names if name in told}
+def _part(shape: Mapping[str, int], *names: str) -> dict[str, int]:
+    return {name: shape[name] for name in names if name in shape}
 
 
 def _system(driver: str) -> str:
@@ -203,9 +203,9 @@ def _times(file: Path, result: _File) -> Iterator[tuple[str, int]]:
                 yield f"{measure}_{point}_ns", round(value_ms * _NS_PER_MS)
 
 
-def _number(file: Path, key: str, told: Mapping[str, Any]) -> float | None:
+def _number(file: Path, key: str, values: Mapping[str, Any]) -> float | None:
     """Return a number of a file, of which Java may have made the text NaN; None where it has none."""
-    if (value := told.get(key)) is None:
+    if (value := values.get(key)) is None:
         return None
     try:
         number = float(value)

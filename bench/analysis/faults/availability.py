@@ -54,7 +54,7 @@ class Struck:
 class _Mended:
     """What was mended in a trial, how and when; of which fault (its place among the steps) where that only slowed."""
 
-    how: str
+    cause: str
     at_ns: int
     slowed_by: int | None = None
 
@@ -75,10 +75,10 @@ class Availability:
 def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecord]) -> Availability:
     """Look at the trials with faults; the others cost nothing."""
     broken = [trial for trial in trials if trial.faults]
-    struck = {(one.trial, one.fault): one for trial in broken for one in _struck(trial)}
+    struck = {(strike.trial, strike.fault): strike for trial in broken for strike in _struck(trial)}
     if not struck:
         return Availability({}, {}, {}, {})
-    rows = [astuple(one) for one in struck.values()]
+    rows = [astuple(strike) for strike in struck.values()]
     faults = spark.createDataFrame(rows, "trial int, fault int, asked_ns long, until_ns long")
     of_faulted = F.broadcast(faults.select("trial").distinct())
     sends = log.sends.join(of_faulted, "trial")
@@ -201,16 +201,18 @@ def _gap(
 
 
 def _others_gap(
-    acks: DataFrame, ends: DataFrame, faults: DataFrame, others: Sequence[tuple[int, int, int]]
+    acks: DataFrame, ends: DataFrame, faults: DataFrame, unstruck_partitions: Sequence[tuple[int, int, int]]
 ) -> dict[tuple[int, int], Row]:
     """Find the longest time without an acknowledgement of any partition that a node served which was not struck.
 
-    `others` are these partitions: trial, fault, partition. It counts as in `_gap`.
+    `unstruck_partitions` are these: trial, fault, partition. It counts as in `_gap`.
     """
-    if not others:
+    if not unstruck_partitions:
         return {}
     spark = acks.sparkSession
-    unstruck = F.broadcast(spark.createDataFrame(list(others), "trial int, fault int, partition int"))
+    unstruck = F.broadcast(
+        spark.createDataFrame(list(unstruck_partitions), "trial int, fault int, partition int")
+    )
     unstruck_acks = acks.join(unstruck, ["trial", "partition"]).select("trial", "fault", "at_ns")
     last = ends.join(unstruck.select("trial", "fault").distinct(), "trial").select("trial", "fault", "at_ns")
     begun = F.lag("at_ns").over(Window.partitionBy("trial", "fault").orderBy("at_ns")).alias("begun_ns")
@@ -242,7 +244,7 @@ def _ended(gap: Any, fault: int, mended: Iterable[_Mended]) -> str | None:  # no
 def _mended_in(span: Span, mended: Iterable[_Mended], fault: int | None) -> str | None:
     """Name what was mended within a time without service; of what only slowed something, `fault` itself."""
     within = {
-        mending.how
+        mending.cause
         for mending in mended
         if span[0] < mending.at_ns < span[1] and mending.slowed_by in {None, fault}
     }
@@ -260,14 +262,14 @@ def _bins(events: DataFrame, faults: DataFrame) -> dict[tuple[int, int], dict[in
 def fault_rows(
     trials: Iterable[TrialRecord],
     first_ns: Mapping[int, int],
-    found: Availability,
+    fault_availability: Availability,
     joined: Mapping[tuple[int, int], Row],
 ) -> list[Row]:
     """Give the rows of the table `faults`; `joined` has what came of steps that started nodes (node_joining.py)."""
     return [
         row | joined.get((trial.trial, number), {})
         for trial in trials
-        for number, row in _rows(trial, first_ns.get(trial.trial, 0), found)
+        for number, row in _rows(trial, first_ns.get(trial.trial, 0), fault_availability)
     ]
 
 
@@ -276,27 +278,27 @@ class _Usual:
     """When a rate is as usual: since the first send, or since it was back from a fault; and before that struck."""
 
     since_ns: int
-    before: Span | None = None
+    previous_span: Span | None = None
 
     def until(self, asked_ns: int) -> Span:
         """Return the time that tells the rate before a fault: that before an earlier one, where it was just back."""
         just_back = 0 <= asked_ns - self.since_ns < NANOS
-        return self.before if self.before and just_back else (self.since_ns, asked_ns)
+        return self.previous_span if self.previous_span and just_back else (self.since_ns, asked_ns)
 
 
-def _rows(trial: TrialRecord, first_ns: int, found: Availability) -> Iterator[tuple[int, Row]]:
+def _rows(trial: TrialRecord, first_ns: int, fault_availability: Availability) -> Iterator[tuple[int, Row]]:
     usual = dict.fromkeys(_RATES, _Usual(first_ns))
-    soon = {one.fault for one in _struck(trial) if one.until_ns - one.asked_ns < NANOS}
+    soon = {strike.fault for strike in _struck(trial) if strike.until_ns - strike.asked_ns < NANOS}
     for number, fault in enumerate(trial.faults):
         if "proven" in fault:
-            before = {rate: one.until(fault["asked_ns"]) for rate, one in usual.items()}
-            row = _row(trial, number, first_ns, found, before)
+            usual_spans = {rate: usual_rate.until(fault["asked_ns"]) for rate, usual_rate in usual.items()}
+            row = _row(trial, number, first_ns, fault_availability, usual_spans)
             for rate in _RATES:
                 if row.get(f"{rate}rate_before") is not None and (back_ns := row[f"{rate}back_ns"]) != 0:
                     since_ns = fault["asked_ns"] + back_ns if isinstance(back_ns, int) else NEVER_NS
-                    usual[rate] = _Usual(since_ns, before[rate])
+                    usual[rate] = _Usual(since_ns, usual_spans[rate])
                 elif number in soon and usual[rate].since_ns <= fault["asked_ns"]:
-                    usual[rate] = _Usual(fault["asked_ns"], before[rate])
+                    usual[rate] = _Usual(fault["asked_ns"], usual_spans[rate])
             yield number, row
 
 
@@ -358,7 +360,11 @@ def _gap_ns(row: Row) -> int:
 
 
 def _row(
-    trial: TrialRecord, number: int, first_ns: int, found: Availability, usual: Mapping[str, Span]
+    trial: TrialRecord,
+    number: int,
+    first_ns: int,
+    fault_availability: Availability,
+    usual: Mapping[str, Span],
 ) -> Row:
     """Give a fault's row; `usual` is when the rates of acknowledgements and of live receives were as usual."""
     fault = trial.faults[number]
@@ -370,18 +376,18 @@ def _row(
         "proven": fault["proven"],
         **{name: _since(fault.get(name), first_ns) for name in ("asked_ns", "effect_ns", "healed_ns")},
     }
-    struck = found.struck.get((trial.trial, number))
+    struck = fault_availability.struck.get((trial.trial, number))
     if struck:
         end_ns = trial.window.end_ns if trial.window else struck.asked_ns
         until, end = (at_ns - struck.asked_ns for at_ns in (struck.until_ns, end_ns))
         key = trial.trial, number
-        row |= found.figures[key]
-        for rate, bins in (("", found.acks), ("live_", found.live)):
+        row |= fault_availability.figures[key]
+        for rate, bins in (("", fault_availability.acks), ("live_", fault_availability.live)):
             usual_before = usual[rate][0] - struck.asked_ns, usual[rate][1] - struck.asked_ns
             fell = dip(bins.get(key, {}), usual_before, until, end)
             row |= {f"{rate}{name}": value for name, value in fell.items()}
         back = copies.back(trial.history, trial.faults, fault, struck.until_ns)
-        row |= {"copies_back_ns": back and back.after_ns, "copies_back_how": back and back.how}
+        row |= {"copies_back_ns": back and back.after_ns, "copies_back_how": back and back.cause}
     return row
 
 

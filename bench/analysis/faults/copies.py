@@ -16,10 +16,10 @@ Copy = tuple[int, str]
 
 
 class Back(NamedTuple):
-    """How long after a fault was asked for every copy was there again, and how: `node back`, `copied`, or "" for 0."""
+    """How long after a fault was asked for every copy was there again, and why: `node back`, `copied`, or "" for 0."""
 
     after_ns: int
-    how: str
+    cause: str
 
 
 def back(changes: Changes, steps: Sequence[Step], fault: Step, until_ns: int) -> Back | None:
@@ -115,7 +115,10 @@ def short_of(changes: Changes, stall: Mapping[str, Any]) -> int | None:
 def _fragment_end(layout: PartitionLayout | None, segment: int, entry: int) -> int | None:
     """Return the first entry of the fragment that comes after the one an entry lies in; None where there is none."""
     firsts = [
-        first for one in (layout and layout.segments) or () if one.number == segment for first, _ in one.spans
+        first
+        for stored_segment in (layout and layout.segments) or ()
+        if stored_segment.number == segment
+        for first, _ in stored_segment.spans
     ]
     return min((first for first in firsts if first > entry), default=None)
 
@@ -157,22 +160,22 @@ def _keepers(states: Sequence[tuple[int, Known]]) -> set[Copy]:
     }
 
 
-def _fallen_behind(before: Known, known: Known) -> set[Copy]:
+def _fallen_behind(layouts_before: Known, layouts: Known) -> set[Copy]:
     """Return the replicas that were in sync and are not."""
     return {
         (number, node)
-        for number, layout in before.items()
+        for number, layout in layouts_before.items()
         for node in layout.in_sync or ()
-        if node not in (known[number].in_sync or ())
+        if node not in (layouts[number].in_sync or ())
     }
 
 
-def _kept(away: set[str], known: Known, keepers: set[Copy]) -> set[Copy]:
+def _kept(away: set[str], layouts: Known, keepers: set[Copy]) -> set[Copy]:
     """Return the copies that lie on nodes that are away."""
     replicas = {(number, node) for number, node in keepers if node in away}
     stored = {
         (number, node)
-        for number, layout in known.items()
+        for number, layout in layouts.items()
         for segment in layout.segments or ()
         for _, nodes in segment.spans
         for node in nodes

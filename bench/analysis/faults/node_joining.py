@@ -62,15 +62,15 @@ def joined(
     }
 
 
-def _row(seen: Sequence[Any], nodes: Sequence[str], asked_ns: int) -> Row:
-    roles = {row["role"] for row in seen if row["node"] in nodes}
+def _row(looks: Sequence[Any], nodes: Sequence[str], asked_ns: int) -> Row:
+    roles = {row["role"] for row in looks if row["node"] in nodes}
     rates = [
         _Taken(row["at_ns"], row["node"], row["grown"] / row["took_ns"])
-        for row in seen
+        for row in looks
         if row["metric"] == _TAKEN and row["role"] in roles and row["took_ns"]
     ]
     received: dict[str, float] = {}
-    for row in seen:
+    for row in looks:
         if row["metric"] == _RECEIVED and row["role"] in roles and row["at_ns"] >= asked_ns:
             received[row["node"]] = received.get(row["node"], 0.0) + row["grown"]
     other_totals = [total for node, total in received.items() if node not in nodes]
@@ -83,10 +83,10 @@ def _row(seen: Sequence[Any], nodes: Sequence[str], asked_ns: int) -> Row:
     }
 
 
-def _first_ns(taken: Iterable[_Taken], node: str, since_ns: int) -> int | None:
+def _first_ns(rates: Iterable[_Taken], node: str, since_ns: int) -> int | None:
     """Return when a node first took its part of the mean of what all had last taken."""
     last: dict[str, float] = {}
-    for look in taken:
+    for look in rates:
         last[look.node] = look.rate
         usual = mean(last.values())
         if look.node == node and look.at_ns >= since_ns and usual and look.rate >= _PART * usual:

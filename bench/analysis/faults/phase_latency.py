@@ -90,8 +90,10 @@ def _phases(trial: TrialRecord, zero_ns: int, rows: list[Row], places: list[int]
     window, faults = trial.window, [fault for fault in trial.faults if "proven" in fault]
     if window is None:
         return
-    asked = [rows[place]["asked_ns"] + zero_ns for place in places]
-    for place, fault, asked_ns, next_ns in zip(places, faults, asked, [*asked[1:], NEVER_NS], strict=False):
+    fault_starts_ns = [rows[place]["asked_ns"] + zero_ns for place in places]
+    for place, fault, asked_ns, next_ns in zip(
+        places, faults, fault_starts_ns, [*fault_starts_ns[1:], NEVER_NS], strict=False
+    ):
         row, end_ns = rows[place], min(next_ns, window.end_ns)
         times = {}
         if place == places[0]:

@@ -63,15 +63,15 @@ class Asked:
     broken: bool = False
 
 
-def bottleneck(row: Row, asked: Asked) -> dict[str, str]:
+def bottleneck(row: Row, setup: Asked) -> dict[str, str]:
     """Return `bottleneck` and `bottleneck_evidence` of a trial, from the other columns of its row."""
-    verdict, evidence = next(_limits(row, asked))
+    verdict, evidence = next(_limits(row, setup))
     return {"bottleneck": verdict, "bottleneck_evidence": evidence}
 
 
-def _limits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
+def _limits(row: Row, setup: Asked) -> Iterator[tuple[str, str]]:
     """Give what may have limited the trial, what is certain before what is likely; the last always comes."""
-    if asked.broken:
+    if setup.broken:
         yield UNKNOWN, "something was broken while it ran"
     if _at_least(row, "machine_cpu_share", BUSY):
         yield CPU, f"{_cores(row)}, {_who(row)}"
@@ -83,15 +83,15 @@ def _limits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
     if _at_least(row, "machine_disk_share", BUSY):
         yield DISK, f"the disk was busy {row['machine_disk_share']:.0%} of the time"
     if _at_least(row, "network_share", BUSY):
-        yield NETWORK, f"a node moved {row['network_share']:.0%} of what its link carries{_narrowed(asked)}"
-    if asked.rate is not None and (row.get("throughput_msgs_per_s") or 0) >= _KEPT * asked.rate:
+        yield NETWORK, f"a node moved {row['network_share']:.0%} of what its link carries{_narrowed(setup)}"
+    if setup.rate is not None and (row.get("throughput_msgs_per_s") or 0) >= _KEPT * setup.rate:
         yield NONE, f"the rate asked for was reached; {_cores(row)}"
-    if asked.logs is not None and _at_least(row, "flush_share", BUSY * asked.logs):
-        share = row["flush_share"] / asked.logs
+    if setup.logs is not None and _at_least(row, "flush_share", BUSY * setup.logs):
+        share = row["flush_share"] / setup.logs
         yield DISK, f"a node was syncing each of its logs {share:.0%} of the time"
-    if not asked.waits:
+    if not setup.waits:
         yield UNKNOWN, f"no send waited for an acknowledgement; {_cores(row)}"
-    yield from _waits(row, asked)
+    yield from _waits(row, setup)
 
 
 def _client(row: Row) -> Iterator[tuple[str, str]]:
@@ -103,47 +103,47 @@ def _client(row: Row) -> Iterator[tuple[str, str]]:
         yield CLIENT, f"the consumers' process used {share:.0%} of a core: end-to-end times may be its own"
 
 
-def _waits(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
+def _waits(row: Row, setup: Asked) -> Iterator[tuple[str, str]]:
     """Where nothing is at its limit: what most of a send's time passes in, which the next one waits for."""
     mean_ns, request_ns = row.get("service_mean_ns"), row.get("request_ns")
     if not mean_ns:
-        yield from _few_open(row, asked)
+        yield from _few_open(row, setup)
         yield UNKNOWN, f"no time of a send is known; {_cores(row)}"
         return
-    or_more = " or more" if asked.request_timer.too_short_ns else ""
+    or_more = " or more" if setup.request_timer.too_short_ns else ""
     in_broker = "an unknown time" if request_ns is None else f"{numbers.duration(request_ns)}{or_more}"
     passed = f"of {numbers.duration(mean_ns)} that a send took on average, {in_broker} passed in the broker"
-    least_ns, most_ns = _fsync_ns(row, asked.fsync_timer)
-    if _synced(row, asked, least_ns) and least_ns <= _HIDDEN * mean_ns:
+    least_ns, most_ns = _fsync_ns(row, setup.fsync_timer)
+    if _synced(row, setup, least_ns) and least_ns <= _HIDDEN * mean_ns:
         more = "" if least_ns == most_ns else " or more"
         yield (
             DISK,
-            f"{passed}; {_EACH[_in_a_row(row, asked, least_ns)]} took {numbers.duration(least_ns)}{more}",
+            f"{passed}; {_EACH[_in_a_row(row, setup, least_ns)]} took {numbers.duration(least_ns)}{more}",
         )
-    yield from _few_open(row, asked)
+    yield from _few_open(row, setup)
     reach_ns = min(most_ns, _HIDDEN * mean_ns)
-    if reach_ns >= least_ns and _synced(row, asked, reach_ns):
+    if reach_ns >= least_ns and _synced(row, setup, reach_ns):
         spread = f"{numbers.duration(least_ns)} to {numbers.duration(most_ns)}"
         yield UNKNOWN, f"{passed}; one fsync took {spread}, which may be most of it"
-    mostly = request_ns is not None and request_ns >= _MOST * mean_ns + asked.request_timer.too_long_ns
+    mostly = request_ns is not None and request_ns >= _MOST * mean_ns + setup.request_timer.too_long_ns
     yield BROKER if mostly else UNKNOWN, f"{passed}; {_cores(row)}"
 
 
-def _few_open(row: Row, asked: Asked) -> Iterator[tuple[str, str]]:
+def _few_open(row: Row, setup: Asked) -> Iterator[tuple[str, str]]:
     """Where few sends are open: work on them, one thread after the other, keeps as many cores busy, and no more.
 
     More is work beside them, which is in their way where there are too few cores for both.
     """
-    sends = asked.open_sends
+    sends = setup.open_sends
     if not sends:
         return
     busy = (row.get("servers_cpu") or 0.0) + (row.get("cpu_share") or 0.0)
-    in_turn = busy - asked.beside * (row.get("keepers_cpu") or 0.0)
+    in_turn = busy - setup.beside * (row.get("keepers_cpu") or 0.0)
     work = (
         f"{numbers.plural(sends, 'send')} open at a time, and servers and load process used {busy:.2f} cores"
     )
     if BUSY * sends <= in_turn <= _IN_TURN * sends:
-        but = f", copies made at once counted once {in_turn:.2f}" if asked.beside else ""
+        but = f", copies made at once counted once {in_turn:.2f}" if setup.beside else ""
         yield CPU, f"{work}{but}: {_who(row)}"
     elif busy >= BUSY * sends and _at_least(row, "cpu_waiting_share", _MOST):
         waited = f"for {row['cpu_waiting_share']:.0%} of the time something that could run waited for a core"
@@ -164,21 +164,21 @@ def _fsync_ns(row: Row, timer: Timer) -> tuple[float, float]:
     return counted_ns, max(counted_ns, min(bounds_ns))
 
 
-def _synced(row: Row, asked: Asked, fsync_ns: float) -> bool:
+def _synced(row: Row, setup: Asked, fsync_ns: float) -> bool:
     """Whether fsyncs that take so long are most of a send's time."""
     rate = (row.get("flushes_per_message") or 0.0) * (row.get("throughput_msgs_per_s") or 0.0)
-    waited_ns = _in_a_row(row, asked, fsync_ns) * fsync_ns
+    waited_ns = _in_a_row(row, setup, fsync_ns) * fsync_ns
     return waited_ns >= _MOST * row["service_mean_ns"] and rate * fsync_ns >= _OFTEN * NANOS
 
 
-def _in_a_row(row: Row, asked: Asked, fsync_ns: float) -> int:
+def _in_a_row(row: Row, setup: Asked, fsync_ns: float) -> int:
     """How many fsyncs a send waits for, one after the other.
 
     Where copies are made one after the other, each node syncs what the one before has synced. A journal whose fsyncs
     follow one another syncs what came meanwhile by the next one: a send waits for the one under way, and for its own.
     """
-    if asked.fsync_wait is FsyncWait.EACH_COPY:
-        return 2 if asked.in_turn > 1 and _at_least(row, "flushes_per_message", _BOTH) else 1
+    if setup.fsync_wait is FsyncWait.EACH_COPY:
+        return 2 if setup.in_turn > 1 and _at_least(row, "flushes_per_message", _BOTH) else 1
     share, counted_ns = row.get("flush_share") or 0.0, row.get("flush_ns")
     return 2 if counted_ns and share * fsync_ns / counted_ns >= BUSY else 1
 
@@ -188,8 +188,8 @@ def _at_least(row: Row, name: str, level: float) -> bool:
     return value is not None and value >= level
 
 
-def _narrowed(asked: Asked) -> str:
-    return ", which was made narrow" if asked.narrowed else ""
+def _narrowed(setup: Asked) -> str:
+    return ", which was made narrow" if setup.narrowed else ""
 
 
 def _cores(row: Row) -> str:

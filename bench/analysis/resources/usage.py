@@ -114,8 +114,8 @@ def _spread(front: Iterable[Used]) -> float | None:
     return max(abs(value / mean - 1) for value in rates) if len(rates) > 1 and mean else None
 
 
-def _ratio(part: float | None, whole: float | None, times: float = 1.0) -> float | None:
-    return part / whole * times if part is not None and whole else None
+def _ratio(part: float | None, total: float | None, times: float = 1.0) -> float | None:
+    return part / total * times if part is not None and total else None
 
 
 def _busiest_node(servers: Iterable[Used], cores: Mapping[str, float]) -> float | None:

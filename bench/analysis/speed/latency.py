@@ -47,14 +47,14 @@ class Distribution:
     """
 
     count: int
-    known: int
+    timed_count: int
     mean_ns: float | None
     values: Mapping[int, int]
 
     def figures(self, measure: str) -> dict[str, int | None]:
         """Return the columns of `trials`: <measure>_min_ns … <measure>_max_ns."""
         points = {f"{measure}_{point}_ns": self.values.get(quantile) for point, quantile in POINTS.items()}
-        mean_ns = self.mean_ns if self.known == self.count else None
+        mean_ns = self.mean_ns if self.timed_count == self.count else None
         return points | {f"{measure}_mean_ns": None if mean_ns is None else round(mean_ns)}
 
     def curve(self) -> list[tuple[int, int]]:
@@ -128,12 +128,12 @@ def never_made(
 
 
 def _gathered(rows: Iterable[Row]) -> dict[tuple[int, str], Distribution]:
-    found: dict[tuple[int, str], Distribution] = {}
+    distribution_by_key: dict[tuple[int, str], Distribution] = {}
     values: dict[tuple[int, str], dict[int, int]] = {}
     for row in rows:
         key = (row["trial"], MEASURES[row["measure"]])
         points = values.setdefault(key, {})
         if row["value"] is not None:
             points[row["quantile"]] = row["value"]
-        found[key] = Distribution(row["count"], row["known"], row["mean"], points)
-    return found
+        distribution_by_key[key] = Distribution(row["count"], row["known"], row["mean"], points)
+    return distribution_by_key

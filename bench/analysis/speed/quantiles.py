@@ -30,7 +30,7 @@ Grid: TypeAlias = Sequence[range]
 """The wanted quantiles, of SCALE, as rising ranges: 0, 0.01 … 0.99, 1 are (range(0, SCALE + 1, 1000),)."""
 
 
-def quantiles(values: DataFrame, by: Sequence[str], wanted: Grid) -> DataFrame:
+def quantiles(values: DataFrame, by: Sequence[str], grid: Grid) -> DataFrame:
     """Give, for each group of `by`, the value at each wanted quantile (nearest rank).
 
     `values` has the columns of `by` and `value` (long; null is above every value: what never came to an end). The
@@ -39,17 +39,17 @@ def quantiles(values: DataFrame, by: Sequence[str], wanted: Grid) -> DataFrame:
     """
     place = [*by, "bucket"]
     bucketed = values.select(*by, "value", _bucket(F.col("value")).alias("bucket"))
-    targets = _targets(_histogram(bucketed, by), place, wanted)
+    targets = _targets(_histogram(bucketed, by), place, grid)
     distinct = (
         bucketed.join(F.broadcast(targets), place)
         .groupBy(*place, "value")
         .agg(F.count("*").alias("size"), *[F.max(name).alias(name) for name in ("below", *_WHOLE)])
         .withColumn("upto", F.col("below") + F.sum("size").over(Window.partitionBy(*place).orderBy("value")))
     )
-    hits = _hits(distinct, wanted).select(
+    hits = _hits(distinct, grid).select(
         *by, F.explode(F.sequence("first_hit", "last_hit")).alias("hit"), "value", *_WHOLE
     )
-    names = F.array(*[F.lit(quantile) for span in wanted for quantile in span])
+    names = F.array(*[F.lit(quantile) for span in grid for quantile in span])
     return hits.select(*by, F.element_at(names, F.col("hit")).alias("quantile"), "value", *_WHOLE)
 
 
@@ -76,13 +76,13 @@ def _histogram(bucketed: DataFrame, by: Sequence[str]) -> DataFrame:
     )
 
 
-def _targets(histogram: DataFrame, place: Sequence[str], wanted: Grid) -> DataFrame:
+def _targets(histogram: DataFrame, place: Sequence[str], grid: Grid) -> DataFrame:
     """Keep the buckets in which a wanted rank lies, with the number of values below each."""
     below = F.col("upto") - F.col("size")
-    return _hits(histogram, wanted).select(*place, below.alias("below"), *_WHOLE)
+    return _hits(histogram, grid).select(*place, below.alias("below"), *_WHOLE)
 
 
-def _hits(rows: DataFrame, wanted: Grid) -> DataFrame:
+def _hits(rows: DataFrame, grid: Grid) -> DataFrame:
     """Keep the rows that hold a wanted rank; first_hit … last_hit number those quantiles, from 1.
 
     A row holds the ranks upto - size + 1 … upto of `count`. The nearest rank of q is the smallest r with
@@ -90,9 +90,9 @@ def _hits(rows: DataFrame, wanted: Grid) -> DataFrame:
     0 and nothing lies below. With q in whole units of SCALE both bounds may be rounded down.
     """
     below = F.col("upto") - F.col("size")
-    wanted_below = F.when(below == 0, 0).otherwise(_wanted_up_to(_share(below), wanted))
+    wanted_below = F.when(below == 0, 0).otherwise(_wanted_up_to(_share(below), grid))
     hits = rows.withColumns(
-        {"first_hit": wanted_below + 1, "last_hit": _wanted_up_to(_share(F.col("upto")), wanted)}
+        {"first_hit": wanted_below + 1, "last_hit": _wanted_up_to(_share(F.col("upto")), grid)}
     )
     return hits.where("first_hit <= last_hit")
 
@@ -101,13 +101,13 @@ def _share(ranks: Column) -> Column:
     return F.call_function("div", ranks * SCALE, F.col("count"))
 
 
-def _wanted_up_to(share: Column, wanted: Grid) -> Column:
+def _wanted_up_to(share: Column, grid: Grid) -> Column:
     """Count the wanted quantiles that are not above a share: plain arithmetic, done for every row."""
     counts = [
         F.least(
             F.lit(len(span)),
             F.greatest(F.lit(0), F.call_function("div", share - (span.start - span.step), F.lit(span.step))),
         )
-        for span in wanted
+        for span in grid
     ]
     return reduce(Column.__add__, counts).cast("int")

@@ -65,7 +65,7 @@ def live_tally(receives: DataFrame, windows: Windows) -> list[LiveTally]:
     """
     live_second = F.when(F.col("stage") == "live", second(F.col("received_ns")))
     rows = (
-        windows.whole(receives)
+        windows.over_trial(receives)
         .groupBy("trial", "stage", live_second.alias("second"))
         .agg(F.count("*").alias("received"))
         .collect()
@@ -75,10 +75,10 @@ def live_tally(receives: DataFrame, windows: Windows) -> list[LiveTally]:
     return [LiveTally(row.trial, row.second, row.received) for row in rows if row.stage == "live"]
 
 
-def _expect(trial: int, folder: str, column: str, found: str, allowed: Sequence[str]) -> None:
-    if found not in allowed:
+def _expect(trial: int, folder: str, column: str, value: str, allowed: Sequence[str]) -> None:
+    if value not in allowed:
         raise EventLogError(
-            f"reading trials/{trial:04d}/{folder}: column {column} holds {found!r}, expected one of "
+            f"reading trials/{trial:04d}/{folder}: column {column} holds {value!r}, expected one of "
             f"{', '.join(allowed)} (docs/event-log.md)"
         )
 

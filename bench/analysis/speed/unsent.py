@@ -18,7 +18,7 @@ _LATE_IN_SLICE_NS = NANOS // 50
 class Unsent(NamedTuple):
     """How many were due and never made: in a whole slice, and in the part of it that counts."""
 
-    every: int
+    in_slice: int
     in_window: int
 
 

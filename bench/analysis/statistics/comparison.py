@@ -199,12 +199,12 @@ def shift(first: Sequence[float], second: Sequence[float]) -> tuple[float, Inter
     return middle, Interval(math.exp(ratios[cut]), math.exp(ratios[-1 - cut]))
 
 
-def _log_ratio(one: float, other: float) -> float:
-    """Return the logarithm of other / one; infinite where one of them is zero or infinite, 0 where both are."""
-    if one == other:
+def _log_ratio(denominator: float, numerator: float) -> float:
+    """Return the logarithm of numerator / denominator; infinite where either is zero or infinite, 0 where both are."""
+    if denominator == numerator:
         return 0.0
-    ordinary = 0 < one < math.inf and 0 < other < math.inf
-    return math.log(other / one) if ordinary else math.copysign(math.inf, other - one)
+    ordinary = 0 < denominator < math.inf and 0 < numerator < math.inf
+    return math.log(numerator / denominator) if ordinary else math.copysign(math.inf, numerator - denominator)
 
 
 @cache

@@ -111,7 +111,7 @@ def rounds_apart(trials: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     `ROUND_APART` at least. `agree` of its cases are off in the same direction. A round with fewer than three cases
     says no more than its trials' own flags.
     """
-    found = []
+    outlier_rows = []
     valid = [row for row in trials if row["verdict"] == "valid" and row.get("service_mean_ns")]
     for system in dict.fromkeys(row["system"] for row in valid):
         by_round = _against_median([row for row in valid if row["system"] == system])
@@ -121,15 +121,15 @@ def rounds_apart(trials: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             if far:
                 ratios = by_round[number]
                 agree = sum((ratio > 1) == (middle > 1) for ratio in ratios)
-                said = {
+                outlier_row = {
                     "system": system,
                     "round": number,
                     "ratio": middle,
                     "cases": len(ratios),
                     "agree": agree,
                 }
-                found.append(said)
-    return found
+                outlier_rows.append(outlier_row)
+    return outlier_rows
 
 
 def _against_median(rows: Sequence[Mapping[str, Any]]) -> dict[int, list[float]]:

@@ -52,7 +52,7 @@ class Comparison:
     was held against a bound.
     """
 
-    what: str
+    subject: str
     rounds_for: int
     rounds_against: int
     rounds: int
@@ -67,7 +67,7 @@ class Comparison:
     def record(self) -> dict[str, Any]:
         """Return the comparison as results/expectations.json has it."""
         return {
-            "what": self.what,
+            "what": self.subject,
             "rounds_for": self.rounds_for,
             "rounds_against": self.rounds_against,
             "rounds": self.rounds,
@@ -124,30 +124,30 @@ class Comparator:
         }
         self._ratios = RoundRatios(self._values, groups, series)
 
-    def compare(self, what: str, form: Form, left: Side, right: Side) -> Comparison:
+    def compare(self, subject: str, form: Form, left: Side, right: Side) -> Comparison:
         """Compare two sides, round by round.
 
         A value that is zero or infinite has no logarithm: then rounds are counted in any run.
         """
         pairs = paired(self._values.get(left.key, {}), self._values.get(right.key, {}))
         if self._basis is None:
-            return by_signs(what, form, pairs)
+            return by_signs(subject, form, pairs)
         if any(value <= 0 or math.isinf(value) for pair in pairs for value in pair):
-            return by_signs(what, form, pairs, 1 - self._basis.level)
-        return by_interval(what, form, pairs, self._ratios.ratio(left.key, right.key), self._basis.level)
+            return by_signs(subject, form, pairs, 1 - self._basis.level)
+        return by_interval(subject, form, pairs, self._ratios.ratio(left.key, right.key), self._basis.level)
 
 
 def by_interval(
-    what: str, form: Form, pairs: Pairs, ratio: RoundRatio | None, confidence: float
+    subject: str, form: Form, pairs: Pairs, ratio: RoundRatio | None, confidence: float
 ) -> Comparison:
     """Decide by the interval of a ratio; without one it is undecided."""
     rounds_for, rounds_against = form.agreement(pairs)
     interval = ratio.interval(confidence) if ratio else None
     if ratio is None or interval is None:
-        comparison = Comparison(what, rounds_for, rounds_against, len(pairs), UNDECIDED)
+        comparison = Comparison(subject, rounds_for, rounds_against, len(pairs), UNDECIDED)
         return comparison if ratio is None else _with_ratio(comparison, ratio.ratio, None, form)
     comparison = Comparison(
-        what,
+        subject,
         rounds_for,
         rounds_against,
         len(pairs),
@@ -158,11 +158,11 @@ def by_interval(
     return _with_ratio(comparison, ratio.ratio, interval, form)
 
 
-def by_signs(what: str, form: Form, pairs: Pairs, chance: float = CHANCE) -> Comparison:
+def by_signs(subject: str, form: Form, pairs: Pairs, chance: float = CHANCE) -> Comparison:
     """Decide by a sign test over rounds, which errs with a probability of `chance` at most."""
     rounds_for, rounds_against = form.agreement(pairs)
     verdict = _signs(rounds_for, rounds_against, len(pairs), chance)
-    comparison = Comparison(what, rounds_for, rounds_against, len(pairs), verdict)
+    comparison = Comparison(subject, rounds_for, rounds_against, len(pairs), verdict)
     ratio = paired_ratio(pairs)
     return _with_ratio(comparison, ratio.median, ratio.interval, form) if ratio else comparison
 
@@ -187,13 +187,15 @@ def refuted(comparisons: Sequence[Comparison], confidence: float) -> bool:
     (S. Holm, 1979). Of sign tests so many must go against the claim as come with a probability of 5 % at most.
     """
     against = [comparison for comparison in comparisons if comparison.verdict == NOT]
-    if any(one.values is not None for one in against):
+    if any(comparison.values is not None for comparison in against):
         return True
-    tested = [one for one in comparisons if one.chance is not None]
-    chances = [one.chance for one in against if one.chance is not None]
+    tested = [comparison for comparison in comparisons if comparison.chance is not None]
+    chances = [comparison.chance for comparison in against if comparison.chance is not None]
     if chances and min(chances) * len(tested) <= 1 - confidence:
         return True
-    return _many_signs([one for one in comparisons if one.chance is None], 1 - confidence)
+    return _many_signs(
+        [comparison for comparison in comparisons if comparison.chance is None], 1 - confidence
+    )
 
 
 def _many_signs(comparisons: Sequence[Comparison], chance: float) -> bool:
@@ -202,7 +204,7 @@ def _many_signs(comparisons: Sequence[Comparison], chance: float) -> bool:
     Each goes against it at most as often as it errs, and never where it has too few rounds to decide anything.
     """
     errors = [error for comparison in comparisons if (error := _error(comparison.rounds, chance))]
-    against = sum(one.verdict == NOT for one in comparisons)
+    against = sum(comparison.verdict == NOT for comparison in comparisons)
     return bool(against and stats.binom.sf(against - 1, len(errors), max(errors)) <= chance)
 
 

@@ -35,22 +35,26 @@ class Found:
     transfers: Sequence[Row] = ()
 
 
-def meant(expectation: Row, trials: Iterable[TrialRecord], found: Found) -> list[dict[str, Any]]:
+def expectation_rows(
+    expectation: Row, trials: Iterable[TrialRecord], measured_rows: Found
+) -> list[dict[str, Any]]:
     """Give each trial's row the settings that are not swept, and the value of a metric that is no column of it.
 
     A trial that is invalid because a step was awaited in vain counts against an expectation that bounds that step's
     time, and for nothing else.
     """
     rows = []
-    for trial, row in zip(trials, found.trials, strict=True):
+    for trial, row in zip(trials, measured_rows.trials, strict=True):
         columns = {
-            name: value for name, value in row.items() if value is not None or name not in trial.case.chosen
+            name: value
+            for name, value in row.items()
+            if value is not None or name not in trial.case.all_settings
         }
         rows.append(
             {
-                **trial.case.chosen,
+                **trial.case.all_settings,
                 **columns,
-                **_beside(expectation, trial, row, found),
+                **_beside(expectation, trial, row, measured_rows),
             }
         )
     return rows
@@ -61,7 +65,7 @@ def never_run(folder: RunFolder) -> list[dict[str, Any]]:
 
     What is not swept its case is taken to have in common with its system's others.
     """
-    configured = {trial.case.system: trial.case.chosen for trial in folder.trials}
+    configured = {trial.case.system: trial.case.all_settings for trial in folder.trials}
     return [
         {
             **configured.get(planned.system, {}),
@@ -75,37 +79,39 @@ def never_run(folder: RunFolder) -> list[dict[str, Any]]:
     ]
 
 
-def _beside(expectation: Row, trial: TrialRecord, told: Row, found: Found) -> dict[str, Any]:
+def _beside(expectation: Row, trial: TrialRecord, trial_row: Row, measured_rows: Found) -> dict[str, Any]:
     metric = expectation["metric"]
     if metric == ERRORS:
-        trial_rows = [row for row in found.errors if row["trial"] == trial.trial]
+        trial_rows = [row for row in measured_rows.errors if row["trial"] == trial.trial]
         return {ERRORS: sum(row["count"] for row in trial_rows if row["error"] == expectation["error"])}
     if metric == STEP_NS:
         worst = math.inf if expectation.get("at_most") is not None else None
         took = _between(trial.faults, expectation["since"], expectation["until"], worst)
-        counts = {"verdict": "valid"} if took == math.inf and _only_short(trial, told) else {}
+        counts = {"verdict": "valid"} if took == math.inf and _only_short(trial, trial_row) else {}
         return {STEP_NS: took, **counts}
     if metric == READER_STALL_NS and expectation.get("since") is not None:
-        stood_ns = _stood_still(trial.faults, expectation["since"], told)
-        return {READER_STALL_NS: None if _cut_short(expectation, [{**told, metric: stood_ns}]) else stood_ns}
-    if (beside := _of_step(expectation, found)) is not None:
+        stood_ns = _stood_still(trial.faults, expectation["since"], trial_row)
+        return {
+            READER_STALL_NS: None if _cut_short(expectation, [{**trial_row, metric: stood_ns}]) else stood_ns
+        }
+    if (beside := _of_step(expectation, measured_rows)) is not None:
         values = [row.get(metric) for row in beside if row["trial"] == trial.trial]
         of_all = min if expectation.get("at_least") is not None else max
         timed_values = [value for value in values if value is not None]
         return {metric: of_all(timed_values) if values and len(timed_values) == len(values) else None}
     if expectation.get("fault") is not None:
-        trial_rows = [row for row in found.faults if row["trial"] == trial.trial]
+        trial_rows = [row for row in measured_rows.faults if row["trial"] == trial.trial]
         fault_rows = [row for row in trial_rows if _is(row["fault"], expectation["fault"])]
         values = [_never_back(expectation, trial, row) or row.get(metric) for row in fault_rows]
         known_values = [value for value in values if value is not None]
         complete = len(known_values) == len(values) and not _cut_short(expectation, fault_rows)
         return {metric: max(known_values) if known_values and complete else None}
-    return {metric: None} if _cut_short(expectation, [told]) else {}
+    return {metric: None} if _cut_short(expectation, [trial_row]) else {}
 
 
-def _of_step(expectation: Row, found: Found) -> list[Row] | None:
+def _of_step(expectation: Row, measured_rows: Found) -> list[Row] | None:
     """Return the rows of the one step that read, or moved messages, of which is spoken; None where it is of none."""
-    for key, rows in (("reading", found.readings), ("transfer", found.transfers)):
+    for key, rows in (("reading", measured_rows.readings), ("transfer", measured_rows.transfers)):
         if expectation.get(key) is not None:
             return [row for row in rows if _is(row[key], expectation[key])]
     return None
@@ -150,13 +156,13 @@ def _between(steps: Sequence[Row], since: str, until: str, never: float | None) 
     return never if ended[0]["kind"] == "left out" else ended[0]["asked_ns"] - begun[0]
 
 
-def _stood_still(steps: Sequence[Row], since: str, told: Row) -> int | None:
+def _stood_still(steps: Sequence[Row], since: str, trial_row: Row) -> int | None:
     """Return the longest time that a reader stood still, of those that began after a step was due.
 
     None where that step has no record, or nothing is known of the reader.
     """
     due = [step["asked_ns"] for step in steps if step["name"] == since]
-    if not due or told.get(READER_STALL_NS) is None:
+    if not due or trial_row.get(READER_STALL_NS) is None:
         return None
     stalls = [stall for step in steps if step["kind"] == "read" for stall in step["stalls"]]
     return max(

@@ -115,8 +115,10 @@ def _crowded(row: Row, expectation: Row) -> bool:
 
 
 def _without(rows: Sequence[Row]) -> str:
-    those = sum(row["verdict"] == _CROWDED for row in rows)
-    return f"; without {numbers.plural(those, 'trial')} disturbed by other work" if those else ""
+    crowded_count = sum(row["verdict"] == _CROWDED for row in rows)
+    return (
+        f"; without {numbers.plural(crowded_count, 'trial')} disturbed by other work" if crowded_count else ""
+    )
 
 
 def _meant(row: Row, side: Row) -> bool:
@@ -337,7 +339,7 @@ def _doubt(comparisons: Sequence[Comparison]) -> str:
     intervals = [comparison for comparison in comparisons if comparison.chance is not None]
     if intervals:
         widest = max(intervals, key=_width)
-        return f"; open: {widest.what}, {_interval(widest)}"
+        return f"; open: {widest.subject}, {_interval(widest)}"
     if not any(comparison.ratio is not None for comparison in comparisons):
         return "; some trials have no value"
     if min(comparison.rounds for comparison in comparisons) < ENOUGH_TRIALS:

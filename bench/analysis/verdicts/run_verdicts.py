@@ -16,7 +16,7 @@ from bench.analysis.resources.costs import cost_rows
 from bench.analysis.statistics.baseline_ratios import half_widths, ratio_rows
 from bench.analysis.statistics.steadiness import rounds_apart
 from bench.analysis.verdicts.comparisons import Basis
-from bench.analysis.verdicts.deciding_rows import Found, meant, never_run
+from bench.analysis.verdicts.deciding_rows import Found, expectation_rows, never_run
 from bench.analysis.verdicts.expectations import judge
 from bench.analysis.verdicts.outlook import outlook, seconds_per_round
 from bench.statistics.slice_series import slice_series
@@ -24,44 +24,49 @@ from bench.statistics.slice_series import slice_series
 Row = dict[str, Any]
 
 
-def judgements(folder: RunFolder, found: Found, looks: int | None = None) -> list[Row]:
+def judgements(folder: RunFolder, measured_rows: Found, looks: int | None = None) -> list[Row]:
     """Judge every expectation of a run, as results/expectations.json has them.
 
     `looks` is how often the run was evaluated to decide whether to go on, this time included; None: what the manifest
     says.
     """
     missing = never_run(folder)
-    basis = None if folder.broken else _basis(folder, found, looks)
+    basis = None if folder.broken else _basis(folder, measured_rows, looks)
     return [
-        judge(expectation, [*meant(expectation, folder.trials, found), *missing], folder.settings, basis)
+        judge(
+            expectation,
+            [*expectation_rows(expectation, folder.trials, measured_rows), *missing],
+            folder.settings,
+            basis,
+        )
         for expectation in folder.manifest.expectations
     ]
 
 
-def _basis(folder: RunFolder, found: Found, looks: int | None) -> Basis:
+def _basis(folder: RunFolder, measured_rows: Found, looks: int | None) -> Basis:
     manifest = folder.manifest
     return Basis(
         clusters(folder.trials),
         manifest.looks if looks is None else looks,
         manifest.smallest_effect,
-        slice_series(found.trials, found.slices),
+        slice_series(measured_rows.trials, measured_rows.slices),
     )
 
 
-def ratios(folder: RunFolder, found: Found) -> list[Row]:
+def ratios(folder: RunFolder, measured_rows: Found) -> list[Row]:
     """Return the rows of the table `ratios`; none for a run in which something was broken."""
     if folder.broken:
         return []
-    slices = slice_series(found.trials, found.slices)
-    return ratio_rows(found.trials, folder.manifest.baseline, clusters(folder.trials), slices)
+    slices = slice_series(measured_rows.trials, measured_rows.slices)
+    return ratio_rows(measured_rows.trials, folder.manifest.baseline, clusters(folder.trials), slices)
 
 
-def write(results: Path, folder: RunFolder, found: Found) -> Row | None:
+def write(results: Path, folder: RunFolder, measured_rows: Found) -> Row | None:
     """Write <results>/expectations.json and the table `ratios`; return what results/summary.json says is undecided.
 
     None for a run in which something was broken.
     """
-    verdicts, baseline_ratios = judgements(folder, found), ratios(folder, found)
+    verdicts, baseline_ratios = judgements(folder, measured_rows), ratios(folder, measured_rows)
     tables.write_json(results, "expectations", verdicts)
     tables.write_table(results, "ratios", tables.table(baseline_ratios, tables.RATIOS))
     return None if folder.broken else _undecided(folder, verdicts, baseline_ratios)
@@ -90,15 +95,19 @@ def again(run: Path) -> None:
     """
     results, folder = run / "results", read_folder(run)
     names = ("trials", "faults", "errors", "slices", "readings")
-    found = Found(*(_rows(results / f"{name}.parquet") for name in names))
-    undecided = write(results, folder, found)
+    measured_rows = Found(*(_rows(results / f"{name}.parquet") for name in names))
+    undecided = write(results, folder, measured_rows)
     summary = json.loads((results / "summary.json").read_text(encoding="utf-8"))
-    off = [] if folder.broken else rounds_apart(found.trials)
-    fresh = {"rounds_apart": off, "undecided": undecided, "sides": case_tables.both_systems(folder, found)}
+    off = [] if folder.broken else rounds_apart(measured_rows.trials)
+    fresh = {
+        "rounds_apart": off,
+        "undecided": undecided,
+        "sides": case_tables.both_systems(folder, measured_rows),
+    }
     tables.write_json(results, "summary", summary | fresh)
-    rows = case_tables.cases(folder, found.trials)
+    rows = case_tables.cases(folder, measured_rows.trials)
     tables.write_table(results, "cases", tables.table(rows, tables.case_fields(folder.settings)))
-    costs = cost_rows(folder.trials, found.trials, _rows(results / "use.parquet"))
+    costs = cost_rows(folder.trials, measured_rows.trials, _rows(results / "use.parquet"))
     tables.write_table(results, "costs", tables.table(costs, tables.COSTS))
 
 

@@ -47,5 +47,7 @@ class FullDisk(Fault):
 
         evidence = strike_each(nodes, place.backend.fill_disk, place.backend.free_disk)
         return Effect(
-            " ".join(evidence.values()), lambda those: " ".join(heal_each(those, free).values()), proof
+            " ".join(evidence.values()),
+            lambda nodes_to_heal: " ".join(heal_each(nodes_to_heal, free).values()),
+            proof,
         )

@@ -21,7 +21,7 @@ class Isolate(Fault):
     key: ClassVar[str] = "isolate"
     needs: ClassVar[tuple[type, ...]] = (Partitionable, Reachable)
 
-    others: str | list[str] = Field(alias="from")
+    peer_targets: str | list[str] = Field(alias="from")
     """From whom: targets, roles, or `client`."""
     direction: Literal["both", "in", "out"] = "both"
     """Which packets are dropped, as seen from the targets."""
@@ -33,11 +33,11 @@ class Isolate(Fault):
 
     def names(self) -> list[str]:
         """See Fault."""
-        return [*self.targets, *nodes_among(listed(self.others))]
+        return [*self.targets, *nodes_among(listed(self.peer_targets))]
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        peers = Peers.of(place, nodes, listed(self.others), as_group=True)
+        peers = Peers.of(place, nodes, listed(self.peer_targets), as_group=True)
         none = dict.fromkeys(peers.sources, ())
         if self.direction == "out":
             peers = replace(peers, sources=none)

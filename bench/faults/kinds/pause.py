@@ -38,5 +38,5 @@ class Pause(Fault):
         names = ", ".join(strike_each(nodes, pause, resume))
         return Effect(
             f"{names}: the kernel shows state T.",
-            lambda those: ", ".join(heal_each(those, resume).values()) + ".",
+            lambda nodes_to_heal: ", ".join(heal_each(nodes_to_heal, resume).values()) + ".",
         )

@@ -34,4 +34,4 @@ class PowerLoss(Fault):
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
         evidence = place.backend.cut_power(nodes)
-        return Effect(evidence, lambda those: str(place.backend.restore_power(those)))
+        return Effect(evidence, lambda nodes_to_heal: str(place.backend.restore_power(nodes_to_heal)))

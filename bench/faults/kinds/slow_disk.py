@@ -44,8 +44,8 @@ class SlowDisk(Fault):
             lambda node: place.backend.hold_fsyncs(node, 0.0),
         )
 
-        def heal(those: Sequence[Node]) -> str:
-            return str(place.backend.release_fsyncs(those))
+        def heal(nodes_to_heal: Sequence[Node]) -> str:
+            return str(place.backend.release_fsyncs(nodes_to_heal))
 
         def proof() -> str | Unproven:
             held = {node.name: place.backend.held_fsyncs(node, held_before[node.name]) for node in nodes}

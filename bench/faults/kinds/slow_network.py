@@ -38,7 +38,7 @@ class SlowNetwork(Fault):
     needs: ClassVar[tuple[type, ...]] = (Delayable, Reachable)
     must_heal: ClassVar[bool] = True
 
-    others: str | list[str] | None = Field(default=None, alias="from")
+    peer_targets: str | list[str] | None = Field(default=None, alias="from")
     """Who is on the other side: targets, roles, or `client`; without it everybody."""
     delay: Duration | None = None
     """For how long each packet is held."""
@@ -64,11 +64,11 @@ class SlowNetwork(Fault):
 
     def names(self) -> list[str]:
         """See Fault."""
-        return [*self.targets, *nodes_among(listed(self.others or []))]
+        return [*self.targets, *nodes_among(listed(self.peer_targets or []))]
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        peers_ = listed(self.others or []) or [*(node.name for node in place.nodes), CLIENT]
+        peers_ = listed(self.peer_targets or []) or [*(node.name for node in place.nodes), CLIENT]
         peers = Peers.of(place, nodes, peers_, as_group=False)
         link = Link(self.delay or 0.0, self.jitter or 0.0, (self.mbit_per_s or 0.0) * 1e6 / 8)
         delayed: dict[str, DelayedNode] = {}
@@ -81,13 +81,13 @@ class SlowNetwork(Fault):
         def end(node: Node) -> None:
             held[node.name] = delayed[node.name].end()
 
-        def meant(node: Node) -> list[str]:
+        def peers_of(node: Node) -> list[str]:
             return list(dict.fromkeys([*peers.sources[node.name], *peers.targets[node.name]]))
 
         def heal(_nodes: Sequence[Node]) -> str:
             heal_each(nodes, end)
             gone = f"The packet filter of {', '.join(delayed)} lists no rule and no queue any more."
-            return f"{gone} {passing(place, nodes, meant)}"
+            return f"{gone} {passing(place, nodes, peers_of)}"
 
         def proof() -> str | Unproven:
             idle = _never_full(link, held)
@@ -173,11 +173,16 @@ def _told(link: Link, held: Mapping[str, Mapping[str, Held]]) -> str:
     all_of_them = [
         direction for directions in held.values() for direction in directions.values() if direction.packets
     ]
-    counts = {name: sum(one.packets for one in directions.values()) for name, directions in held.items()}
+    counts = {
+        name: sum(direction.packets for direction in directions.values()) for name, directions in held.items()
+    }
     by_node = ", ".join(f"{name} {count:,}" for name, count in counts.items())
-    low, high = min(one.p50_ns for one in all_of_them), max(one.p50_ns for one in all_of_them)
-    worst = max(one.p99_ns for one in all_of_them)
-    overruns = sum(max(one.overruns for one in directions.values()) for directions in held.values())
+    low = min(direction.p50_ns for direction in all_of_them)
+    high = max(direction.p50_ns for direction in all_of_them)
+    worst = max(direction.p99_ns for direction in all_of_them)
+    overruns = sum(
+        max(direction.overruns for direction in directions.values()) for directions in held.values()
+    )
     passed = _bytes_per_s(max(all_of_them, key=attrgetter("busy_bytes")))
     narrow = f" While packets waited for each other {_mbit(passed)} passed." if link.bytes_per_s else ""
     dropped = f" {overruns:,} times packets were dropped, as too many came at once." if overruns else ""

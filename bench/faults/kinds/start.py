@@ -21,8 +21,8 @@ class Start(Fault):
         backend: Killable = place.backend
         strike_each(nodes, backend.start_node, lambda node: backend.end_node(node, kill=False))
 
-        def heal(those: Sequence[Node]) -> str:
-            heal_each(those, lambda node: backend.end_node(node, kill=False))
-            return f"{', '.join(node.name for node in those)} stopped in order."
+        def heal(nodes_to_heal: Sequence[Node]) -> str:
+            heal_each(nodes_to_heal, lambda node: backend.end_node(node, kill=False))
+            return f"{', '.join(node.name for node in nodes_to_heal)} stopped in order."
 
         return Effect(f"{', '.join(node.name for node in nodes)}: the ports are open.", heal)

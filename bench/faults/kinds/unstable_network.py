@@ -22,7 +22,7 @@ class UnstableNetwork(Fault):
     needs: ClassVar[tuple[type, ...]] = (Partitionable, Reachable)
     must_heal: ClassVar[bool] = True
 
-    others: str | list[str] | None = Field(default=None, alias="from")
+    peer_targets: str | list[str] | None = Field(default=None, alias="from")
     """Who is on the other side: targets, roles, or `client`; without it everybody."""
     loss: Annotated[float, Field(gt=0, lt=1)] | None = None
     """The share of all packets, either way, that is dropped at random: 0.05 is 5 %."""
@@ -48,11 +48,11 @@ class UnstableNetwork(Fault):
 
     def names(self) -> list[str]:
         """See Fault."""
-        return [*self.targets, *nodes_among(listed(self.others or []))]
+        return [*self.targets, *nodes_among(listed(self.peer_targets or []))]
 
     def strike(self, place: Place, nodes: Sequence[Node]) -> Effect:
         """See Fault."""
-        peers_ = listed(self.others or []) or [*(node.name for node in place.nodes), CLIENT]
+        peers_ = listed(self.peer_targets or []) or [*(node.name for node in place.nodes), CLIENT]
         share = self.loss or self.duplicate or 1.0
         peers = Peers.of(place, nodes, peers_, as_group=False)
         cutter = Cutter.between(place, nodes, peers, share=share, double=self.duplicate is not None)

@@ -10,8 +10,10 @@ from bench.report.results import Results
 __all__ = ["answer"]
 
 
-def answer(found: Results, presentation: Presentation) -> Answer:
+def answer(results: Results, presentation: Presentation) -> Answer:
     """Return a run's answer, by today's presentation of its scenario. Raises ReportError."""
-    if found.retention:
-        return retention.answer(found, presentation)
-    return faults.answer(found, presentation) if found.broken else performance.answer(found, presentation)
+    if results.retention:
+        return retention.answer(results, presentation)
+    return (
+        faults.answer(results, presentation) if results.broken else performance.answer(results, presentation)
+    )

@@ -39,16 +39,19 @@ def leading_metric(cases: Configurations, declared: tuple[DeclaredComparison, ..
     for comparison in declared:
         if cases.names and cases.measure(cases.names[0], comparison.metric):
             return comparison.metric
-    return "response_p99_ns" if cases.found.summary.get("figure") == "response" else RATE
+    return "response_p99_ns" if cases.results.summary.get("figure") == "response" else RATE
 
 
 def _declared(
-    cases: Configurations, declared: DeclaredComparison, before: DeclaredComparison | None
+    cases: Configurations, declared: DeclaredComparison, previous: DeclaredComparison | None
 ) -> Iterator[Finding]:
     if declared.change:
         return _change(cases, declared)
-    again = before is not None and (before.guarantee, before.metric) == (declared.guarantee, declared.metric)
-    return guarantees.declared(cases, declared, again=again)
+    repeats_guarantee = previous is not None and (previous.guarantee, previous.metric) == (
+        declared.guarantee,
+        declared.metric,
+    )
+    return guarantees.declared(cases, declared, repeats_guarantee=repeats_guarantee)
 
 
 def _change(cases: Configurations, declared: DeclaredComparison) -> Iterator[Finding]:
@@ -78,14 +81,14 @@ def _undeclared(cases: Configurations) -> list[Finding]:
     by_guarantee: dict[tuple[str, ...], list[guarantees.Point]] = {}
     for point in guarantees.points(cases):
         by_guarantee.setdefault(point.survives, []).append(point)
-    found = [
+    findings = [
         finding
         for survives, points in by_guarantee.items()
         for finding in guarantees.at_guarantee(
             cases, points, DeclaredComparison(metric, guarantee=survives[0])
         )
     ]
-    return found or list(_spreads(cases, metric))
+    return findings or list(_spreads(cases, metric))
 
 
 def _spreads(cases: Configurations, metric: str) -> Iterator[Finding]:

@@ -18,10 +18,10 @@ _SECTION = "claimed"
 
 def findings(cases: Configurations) -> Iterator[Finding]:
     """State what reads beside the load did, a finding a system; nothing where no step read beside it."""
-    readings = cases.found.readings
+    readings = cases.results.readings
     if "send_slowdown" not in readings:
         return
-    trials = cases.found.valid[["trial", "case"]]
+    trials = cases.results.valid[["trial", "case"]]
     timed = readings.dropna(subset=["send_slowdown"]).merge(trials, on="trial")
     for part in cases.parts:
         if slots := [slot for case in part.cases["case"] if (slot := _slot(cases, part, str(case), timed))]:
@@ -32,16 +32,16 @@ def findings(cases: Configurations) -> Iterator[Finding]:
 
 def _slot(cases: Configurations, part: sweep.Part, case: str, timed: pd.DataFrame) -> dict[str, Any] | None:
     """Return the medians of a case over its valid trials; None where it has none."""
-    own = timed[timed["case"] == case]
-    if own.empty:
+    case_rows = timed[timed["case"] == case]
+    if case_rows.empty:
         return None
     label = cases.label(case)
     return {
-        "consumed": bool(own[["e2e_p99_before_ns", "e2e_p99_during_ns"]].notna().any().all()),
+        "consumed": bool(case_rows[["e2e_p99_before_ns", "e2e_p99_during_ns"]].notna().any().all()),
         "label": "" if label == part.title else label,
         **{
-            f"{name}_{when}": numbers.duration(float(own[f"{name}_p99_{when}_ns"].median()))
+            f"{name}_{phase}": numbers.duration(float(case_rows[f"{name}_p99_{phase}_ns"].median()))
             for name in ("send", "e2e")
-            for when in ("before", "during")
+            for phase in ("before", "during")
         },
     }

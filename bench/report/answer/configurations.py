@@ -59,19 +59,19 @@ class Figure:
 class Configurations:
     """The cases of a run."""
 
-    def __init__(self, found: Results, labels: Labels) -> None:
+    def __init__(self, results: Results, labels: Labels) -> None:
         """Take a run's results and the words of its scenario."""
-        self.found = found
+        self.results = results
         self._labels = labels
-        self._rows = {str(case["case"]): case for _, case in found.cases.iterrows()}
-        self._documents = {str(file["case"]["name"]): file for file in found.trial_files.values()}
+        self._rows = {str(case["case"]): case for _, case in results.cases.iterrows()}
+        self._documents = {str(file["case"]["name"]): file for file in results.trial_files.values()}
         self._ratios: dict[str, RoundRatios] = {}
-        self.parts = sweep.parts(found)
+        self.parts = sweep.parts(results)
 
     @property
     def smallest(self) -> float:
         """The smallest effect that matters, as a share."""
-        return effects.smallest(self.found)
+        return effects.smallest(self.results)
 
     @property
     def smallest_words(self) -> str:
@@ -89,21 +89,23 @@ class Configurations:
 
     def copies(self, case: str) -> int:
         """Return how many copies of a message a case makes."""
-        told = self._documents[case]["case"]
-        return describe(told["system"]).copies_of(told["settings"], told.get("configuration") or {})
+        case_document = self._documents[case]["case"]
+        return describe(case_document["system"]).copies_of(
+            case_document["settings"], case_document.get("configuration") or {}
+        )
 
     def case(self, system: str, settings: Mapping[str, str]) -> str | None:
         """Return the case of a system with these settings; of several the one on the unmodified disk; None for none."""
-        those = [
+        matches = [
             str(case["case"])
-            for _, case in self.found.cases.iterrows()
+            for _, case in self.results.cases.iterrows()
             if case["system"] == system and _has(case, settings)
         ]
         unmodified = [
-            name for name in those if numbers.text(self._rows[name].get(EMULATED_FSYNC, AS_IS)) == AS_IS
+            name for name in matches if numbers.text(self._rows[name].get(EMULATED_FSYNC, AS_IS)) == AS_IS
         ]
-        known = those if len(those) == 1 else unmodified
-        return known[0] if len(known) == 1 else None
+        candidates = matches if len(matches) == 1 else unmodified
+        return candidates[0] if len(candidates) == 1 else None
 
     def label(self, case: str) -> str:
         """Name a case by the settings that differ between the cases of its system."""
@@ -177,23 +179,25 @@ class Configurations:
         """Return a case's median as sentences have it."""
         return figure(self._rows[case].get(metric), metric)
 
-    def effect(self, case: str, other: str, metric: str) -> Effect:
+    def effect(self, case: str, baseline: str, metric: str) -> Effect:
         """Return a case's value over another's.
 
         From the table `ratios` where that has the pair; else from the rounds of both, by the same rule.
         """
         return (
-            self._stated(case, other, metric)
-            or self._inverse(self._stated(other, case, metric))
-            or _of_rounds(self._of(metric).ratio(case, other))
+            self._stated(case, baseline, metric)
+            or self._inverse(self._stated(baseline, case, metric))
+            or _of_rounds(self._of(metric).ratio(case, baseline))
         )
 
     def _stated(self, case: str, baseline: str, metric: str) -> Effect | None:
-        table = self.found.ratios
-        own = table[(table["case"] == case) & (table["baseline"] == baseline) & (table["metric"] == metric)]
-        if own.empty:
+        table = self.results.ratios
+        pair_rows = table[
+            (table["case"] == case) & (table["baseline"] == baseline) & (table["metric"] == metric)
+        ]
+        if pair_rows.empty:
             return None
-        row = own.iloc[0]
+        row = pair_rows.iloc[0]
         low, high = (None if numbers.absent(row[end]) else float(row[end]) for end in ("low", "high"))
         return Effect(float(row["ratio"]), low, high, int(row["rounds"]))
 
@@ -204,7 +208,7 @@ class Configurations:
     def _of(self, metric: str) -> RoundRatios:
         """Return the ratios of a metric between any two cases, over the rounds of the valid trials."""
         if metric not in self._ratios:
-            rows, slices = (_records(table) for table in (self.found.valid, self.found.slices))
+            rows, slices = (_records(table) for table in (self.results.valid, self.results.slices))
             groups = {
                 name: group(
                     system := str(file["case"]["system"]),
@@ -234,9 +238,9 @@ def figure(value: float | None, metric: str) -> Figure:
         )
     if metric not in {RATE, CAPACITY, CONSUMED}:
         return Figure(time=numbers.duration(value))
-    known = value is not None and not numbers.absent(value) and value > 0
+    is_positive = value is not None and not numbers.absent(value) and value > 0
     return Figure(
-        ms=numbers.ms(NANOS / value) if value and known else numbers.NOTHING, rate=numbers.rate(value)
+        ms=numbers.ms(NANOS / value) if value and is_positive else numbers.NOTHING, rate=numbers.rate(value)
     )
 
 

@@ -14,22 +14,22 @@ from bench.report.sections import effects, expectations
 _HELD = "held"
 
 
-def expected(found: Results, claims: Mapping[str, str]) -> tuple[ExpectationFinding, ...]:
+def expected(results: Results, claims: Mapping[str, str]) -> tuple[ExpectationFinding, ...]:
     """Return every expectation of a run as a finding, in the scenario's order.
 
     `claims` has today's words of a claim by its id; they go before those of the run.
     """
     return tuple(
         ExpectationFinding(
-            verdict=one.verdict,
-            tone=one.tone,
-            mark=one.mark,
-            system=one.system,
-            claim=claims.get(str(entry.get("id")), one.claim),
-            effect=_effect(entry, one.verdict, effects.smallest(found)),
-            anchor=one.anchor,
+            verdict=expectation.verdict,
+            tone=expectation.tone,
+            mark=expectation.mark,
+            system=expectation.system,
+            claim=claims.get(str(entry.get("id")), expectation.claim),
+            effect=_effect(entry, expectation.verdict, effects.smallest(results)),
+            anchor=expectation.anchor,
         )
-        for one, entry in zip(expectations.expectations(found), found.expectations, strict=True)
+        for expectation, entry in zip(expectations.expectations(results), results.expectations, strict=True)
     )
 
 
@@ -39,21 +39,21 @@ def _effect(entry: Json, verdict: str, smallest: float) -> str:
     Of a bound on trials from the least to the most of them.
     """
     comparisons = entry.get("comparisons") or ()
-    if comparisons and all(one.get("values") is not None for one in comparisons):
+    if comparisons and all(comparison.get("values") is not None for comparison in comparisons):
         return _values(entry, comparisons)
-    known = [comparison for comparison in comparisons if comparison.get("ratio_median")]
-    if not known:
+    ratio_comparisons = [comparison for comparison in comparisons if comparison.get("ratio_median")]
+    if not ratio_comparisons:
         return ""
-    ordered = all(_order(one) for one in known)
-    ratios = [_directed(one) for one in known]
-    apart = not ordered and len(known) > 1 and min(ratios) < 1 < max(ratios)
+    ordered = all(_order(comparison) for comparison in ratio_comparisons)
+    ratios = [_directed(comparison) for comparison in ratio_comparisons]
+    apart = not ordered and len(ratio_comparisons) > 1 and min(ratios) < 1 < max(ratios)
     matters = 1 + float(entry.get("smallest_effect") or smallest)
     small = ordered and verdict == _HELD and 1 / matters < min(ratios) < matters
     slots = {
         "most_apart": numbers.factor(max(max(ratio, 1 / ratio) for ratio in ratios)) if apart else "",
         "ends": [_factor(ratio) for ratio in dict.fromkeys((min(ratios), max(ratios)))],
-        "interval": _interval(known[0]) if len(known) == 1 else "",
-        "comparisons": len(known),
+        "interval": _interval(ratio_comparisons[0]) if len(ratio_comparisons) == 1 else "",
+        "comparisons": len(ratio_comparisons),
         "opposite": "the other way" if ordered else "less",
         "small": f"{(matters - 1) * 100:.3g} %" if small else "",
     }
@@ -62,8 +62,8 @@ def _effect(entry: Json, verdict: str, smallest: float) -> str:
 
 def _order(comparison: Json) -> str:
     """Return the sign of the order that a comparison claims of its left side and its right; empty for a bound."""
-    what = str(comparison.get("what") or "")
-    return next((sign for sign in (">", "<") if f" {sign} " in what), "")
+    claim = str(comparison.get("what") or "")
+    return next((sign for sign in (">", "<") if f" {sign} " in claim), "")
 
 
 def _directed(comparison: Json) -> float:
@@ -91,12 +91,18 @@ def _interval(comparison: Json) -> str:
 def _values(entry: Json, comparisons: Sequence[Json]) -> str:
     """State what the trials came to that were held against a bound: from the least to the most."""
     values = [value for comparison in comparisons for value in comparison["values"]]
-    known = [float(value) for value in values if not isinstance(value, str) and not numbers.absent(value)]
-    ended = len(values) - len(known)
+    numeric_values = [
+        float(value) for value in values if not isinstance(value, str) and not numbers.absent(value)
+    ]
+    ended = len(values) - len(numeric_values)
     if not values:
         return ""
     metric = str(entry.get("metric") or "")
-    ends = [_figure(value, metric) for value in (min(known), max(known))] if known else []
+    ends = (
+        [_figure(value, metric) for value in (min(numeric_values), max(numeric_values))]
+        if numeric_values
+        else []
+    )
     slots = {
         "ends": list(dict.fromkeys(ends)),
         "never": ended,

@@ -49,31 +49,33 @@ class Struck:
     outcomes: Sequence[Sequence[Outcome]]
 
     @property
-    def every(self) -> list[Outcome]:
+    def case_outcomes(self) -> list[Outcome]:
         """All outcomes."""
         return [outcome for outcomes in self.outcomes for outcome in outcomes]
 
     @property
     def event(self) -> str:
         """What the first fault did, as a noun."""
-        kinds = [kind for one in self.every for kind in one.kinds]
+        kinds = [kind for outcome in self.case_outcomes for kind in outcome.kinds]
         return _EVENTS.get(kinds[0], "fault") if kinds else "fault"
 
     @property
     def reads_like_writes(self) -> bool:
         """Whether reads stopped for about as long as writes, in every configuration of which they are known."""
-        return all(_same_reads(one) for one in self.every) and any(one.reads for one in self.every)
+        return all(_same_reads(outcome) for outcome in self.case_outcomes) and any(
+            outcome.reads for outcome in self.case_outcomes
+        )
 
     def several(self, kind: str = "") -> bool:
         """Whether more than one fault struck a trial, of all kinds or of one."""
         faults = self.results.faults
-        own = faults[faults["kind"] == kind] if kind else faults
-        return bool((own.groupby("trial").size() > 1).any())
+        kind_faults = faults[faults["kind"] == kind] if kind else faults
+        return bool((kind_faults.groupby("trial").size() > 1).any())
 
     @property
     def decided(self) -> bool:
         """Whether each case has as many valid trials as a verdict takes."""
-        return all(one.valid >= ENOUGH_TRIALS for one in self.every)
+        return all(outcome.valid >= ENOUGH_TRIALS for outcome in self.case_outcomes)
 
     @property
     def length(self) -> str:
@@ -83,9 +85,9 @@ class Struck:
     def grouped(self, same: Callable[[Outcome, Outcome], bool]) -> list[Outcome]:
         """Return one outcome for those of a system that are the same."""
         return [
-            one
+            outcome
             for part, outcomes in zip(self.parts, self.outcomes, strict=True)
-            for one in fault_outcome.joined(
+            for outcome in fault_outcome.joined(
                 self.results, part, self.labels, case_groups.grouped(outcomes, same)
             )
         ]
@@ -99,7 +101,7 @@ def struck(results: Results, labels: Labels) -> Struck:
 
 def findings(run: Struck) -> tuple[Finding, ...]:
     """Return the findings, the most important first: at most four, of at most 132 words together."""
-    if not run.every:
+    if not run.case_outcomes:
         return (Finding(sentence("no-valid-trial"), decided=False, anchor="left-out"),)
     shown: list[Finding] = []
     count = 0
@@ -112,26 +114,34 @@ def findings(run: Struck) -> tuple[Finding, ...]:
 
 
 def _every(run: Struck) -> Iterator[Finding]:
-    fates = run.grouped(lambda one, other: one.fate == other.fate)
+    fates = run.grouped(lambda first, second: first.fate == second.fate)
     survivors = [_subject(fate) for fate in fates if fate.fate == "none lost"]
-    lost, unread = [one for one in fates if one.fate == "lost"], [one for one in run.every if one.unread]
+    lost, unread = (
+        [outcome for outcome in fates if outcome.fate == "lost"],
+        [outcome for outcome in run.case_outcomes if outcome.unread],
+    )
     if lost:
         yield _losses(run, lost, [] if unread else survivors)
     if unread:
         slots = {
-            "unread": [_unread(one) for one in unread if not one.reads_wait],
-            "waiting": [_unread(one) for one in unread if one.reads_wait],
+            "unread": [_unread(outcome) for outcome in unread if not outcome.reads_wait],
+            "waiting": [_unread(outcome) for outcome in unread if outcome.reads_wait],
             "survivors": survivors,
         }
         yield _finding(run, "fault-unread", slots, "delivery")
     yield from _outages(run, safe=not lost and not unread)
-    if unanswered := [_unanswered(one) for one in run.grouped(_same_unanswered) if one.many_unanswered]:
+    if unanswered := [
+        _unanswered(outcome) for outcome in run.grouped(_same_unanswered) if outcome.many_unanswered
+    ]:
         yield _finding(run, "fault-unanswered", {"unanswered": unanswered}, "delivery")
-    if repeats := [_repeats(one) for one in run.grouped(_same_repeats) if one.repeated]:
-        single = all(one.trials == 1 for one in run.every)
-        ordered = all(len(one.out_of_order) == one.valid and not any(one.out_of_order) for one in run.every)
-        said = {"repeats": repeats, "single": single, "ordered": ordered}
-        yield _finding(run, "fault-repeats", said, "delivery")
+    if repeats := [_repeats(outcome) for outcome in run.grouped(_same_repeats) if outcome.repeated]:
+        single = all(outcome.trials == 1 for outcome in run.case_outcomes)
+        ordered = all(
+            len(outcome.out_of_order) == outcome.valid and not any(outcome.out_of_order)
+            for outcome in run.case_outcomes
+        )
+        repeat_slots = {"repeats": repeats, "single": single, "ordered": ordered}
+        yield _finding(run, "fault-repeats", repeat_slots, "delivery")
 
 
 def _losses(run: Struck, lost: Sequence[Outcome], survivors: Sequence[dict[str, Any]]) -> Finding:
@@ -139,7 +149,7 @@ def _losses(run: Struck, lost: Sequence[Outcome], survivors: Sequence[dict[str, 
 
     `lost` has one outcome a system: that of all of its configurations that lost any.
     """
-    losses = [_loss(run, one) for one in lost]
+    losses = [_loss(run, outcome) for outcome in lost]
     if len(lost) == 1 and not survivors:
         return _finding(run, "fault-loss", {"losses": losses}, "delivery")
     headline = _finding(run, "fault-loss-who", {"losses": losses, "survivors": survivors}, "delivery")
@@ -190,19 +200,19 @@ def _unread(outcome: Outcome) -> dict[str, Any]:
 
 def _outages(run: Struck, *, safe: bool) -> Iterator[Finding]:
     """Give the times without writes, and without reads where these differ."""
-    written = run.grouped(lambda one, other: case_groups.same_outage(one.writes, other.writes))
+    written = run.grouped(lambda first, second: case_groups.same_outage(first.writes, second.writes))
     together = run.reads_like_writes
-    if any(one.writes for one in written):
+    if any(outcome.writes for outcome in written):
         yield _outage(run, written, "writes", together=together, safe=safe)
-    if not together and any(one.reads for one in run.every):
+    if not together and any(outcome.reads for outcome in run.case_outcomes):
         yield _outage(run, _other_reads(run), "reads", together=False, safe=False)
 
 
 def _other_reads(run: Struck) -> list[Outcome]:
     """Return the outcomes in which reads stopped for another time than writes."""
     groups = run.grouped(
-        lambda one, other: (
-            _same_reads(one) == _same_reads(other) and case_groups.same_outage(one.reads, other.reads)
+        lambda first, second: (
+            _same_reads(first) == _same_reads(second) and case_groups.same_outage(first.reads, second.reads)
         )
     )
     return [group for group in groups if group.reads and not _same_reads(group)]
@@ -216,23 +226,26 @@ def _same_reads(outcome: Outcome) -> bool:
     return all(max(pair) - min(pair) <= max(_SAME_NS, (_SAME_RATIO - 1) * min(pair)) for pair in ends)
 
 
-def _outage(run: Struck, outcomes: Sequence[Outcome], what: str, *, together: bool, safe: bool) -> Finding:
+def _outage(
+    run: Struck, outcomes: Sequence[Outcome], operation: str, *, together: bool, safe: bool
+) -> Finding:
     partitions = (
         (trial["case"].get("configuration") or {}).get("partitions") or 1
         for trial in run.results.trial_files.values()
     )
     slots = {
         "safe": safe,
-        "some": what == "reads" and any(one.reads and _same_reads(one) for one in run.every),
-        "what": "writes and reads" if together else what,
+        "some": operation == "reads"
+        and any(outcome.reads and _same_reads(outcome) for outcome in run.case_outcomes),
+        "what": "writes and reads" if together else operation,
         "partition": any(count != 1 for count in partitions),
-        "settings": list(_settings(run, outcomes, what, together=together)),
+        "settings": list(_settings(run, outcomes, operation, together=together)),
     }
     return _finding(run, "fault-outage", slots, "faults")
 
 
 def _settings(
-    run: Struck, outcomes: Sequence[Outcome], what: str, *, together: bool
+    run: Struck, outcomes: Sequence[Outcome], operation: str, *, together: bool
 ) -> Iterator[dict[str, Any]]:
     """Give outages of both systems together where their configurations have the same label.
 
@@ -240,27 +253,27 @@ def _settings(
     """
     labels = dict.fromkeys(outcome.label for outcome in outcomes)
     for label in labels:
-        same = [one for one in outcomes if one.label == label]
+        same = [outcome for outcome in outcomes if outcome.label == label]
         shared = bool(label) and len(same) > 1
         shown = [
-            _outage_slots(run, one, outage, label="" if shared else label)
-            for one in same
-            if (outage := _shown(one, what, together=together))
+            _outage_slots(run, outcome, outage, label="" if shared else label)
+            for outcome in same
+            if (outage := _shown(outcome, operation, together=together))
         ]
         if shown:
             yield {"label": label if shared else "", "outages": shown}
 
 
-def _shown(outcome: Outcome, what: str, *, together: bool) -> Outage | None:
+def _shown(outcome: Outcome, operation: str, *, together: bool) -> Outage | None:
     if together and outcome.writes and outcome.reads:
         return outcome.writes.joined(outcome.reads)
-    return outcome.writes if what == "writes" else outcome.reads
+    return outcome.writes if operation == "writes" else outcome.reads
 
 
 def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) -> dict[str, Any]:
     strikes = sorted(outage.strikes_ns)
     apart = len(strikes) > 2 and strikes[-1] > _OUTLIER * strikes[-2]
-    others = strikes[:-1] if apart else strikes
+    usual_strikes = strikes[:-1] if apart else strikes
     return {
         "system": outcome.title,
         "label": label,
@@ -271,7 +284,7 @@ def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) 
         "event": run.event,
         "length": run.length,
         "worst": words.time(strikes[-1]) if apart else "",
-        "others": words.times(others[0], others[-1]) if others else "",
+        "others": words.times(usual_strikes[0], usual_strikes[-1]) if usual_strikes else "",
         "script": words.time(outage.script_ns) if outage.script_ns is not None else "",
         "aside": words.time(outage.aside_ns) if outage.aside_ns is not None else "",
         "busy": outage.aside == BUSY_MACHINE,
@@ -282,16 +295,16 @@ def _uneven(outage: Outage) -> bool:
     return not outage.endless and outage.high_ns > max(_FAR * outage.median_ns, 1e9)
 
 
-def _same_unanswered(one: Outcome, other: Outcome) -> bool:
-    return one.many_unanswered == other.many_unanswered
+def _same_unanswered(first: Outcome, second: Outcome) -> bool:
+    return first.many_unanswered == second.many_unanswered
 
 
 def _unanswered(outcome: Outcome) -> dict[str, Any]:
     return _subject(outcome) | {"count": words.counts([count for count in outcome.unanswered if count])}
 
 
-def _same_repeats(one: Outcome, other: Outcome) -> bool:
-    return one.repeated == other.repeated
+def _same_repeats(first: Outcome, second: Outcome) -> bool:
+    return first.repeated == second.repeated
 
 
 def _repeats(outcome: Outcome) -> dict[str, Any]:

@@ -26,9 +26,9 @@ def notices(run: Struck, note: str) -> tuple[str, ...]:
     A scenario's own `note` takes the place of what the script decides.
     """
     first = [note] if note else [*_few_trials(run), *_scripted_losses(run)]
-    every = [*first, *_every(run)]
-    more = len(every) - _MOST
-    return (*every[:_MOST], sentence("notice-more", {"more": more})) if more > 0 else tuple(every)
+    all_notices = [*first, *_every(run)]
+    more = len(all_notices) - _MOST
+    return (*all_notices[:_MOST], sentence("notice-more", {"more": more})) if more > 0 else tuple(all_notices)
 
 
 def _every(run: Struck) -> Iterator[str]:
@@ -44,14 +44,16 @@ def _every(run: Struck) -> Iterator[str]:
 
 def _without_idempotence(run: Struck) -> Iterator[str]:
     """Where a system has repeats that its shipped producer prevents, unless the run has that producer, too."""
-    for system in dict.fromkeys(one.system for one in run.every):
-        own = [one for one in run.every if one.system == system]
-        if any(one.resends and one.repeated for one in own) and not any(one.once for one in own):
+    for system in dict.fromkeys(outcome.system for outcome in run.case_outcomes):
+        system_outcomes = [outcome for outcome in run.case_outcomes if outcome.system == system]
+        if any(outcome.resends and outcome.repeated for outcome in system_outcomes) and not any(
+            outcome.once for outcome in system_outcomes
+        ):
             yield sentence("fault-idempotence")
 
 
 def _few_trials(run: Struck) -> Iterator[str]:
-    fewest = min((one.valid for one in run.every), default=ENOUGH_TRIALS)
+    fewest = min((outcome.valid for outcome in run.case_outcomes), default=ENOUGH_TRIALS)
     if 0 < fewest <= _FEW:
         slots = {"trials": numbers.plural(fewest, "trial"), "length": run.length}
         yield sentence("fault-few-trials", slots)
@@ -59,40 +61,51 @@ def _few_trials(run: Struck) -> Iterator[str]:
 
 def _scripted_losses(run: Struck) -> Iterator[str]:
     """Where all that had been sent was lost: a longer load would have lost more."""
-    losses = [one for one in run.every if one.loss and one.loss.scripted and one.loss.span is Span.BEFORE]
+    losses = [
+        outcome
+        for outcome in run.case_outcomes
+        if outcome.loss and outcome.loss.scripted and outcome.loss.span is Span.BEFORE
+    ]
     if losses:
         slots = {
             "systems": " and ".join(dict.fromkeys(loss.title for loss in losses)),
             "event": run.event,
-            "time": words.time(max(one.loss.high_ns for one in losses if one.loss)),
+            "time": words.time(max(outcome.loss.high_ns for outcome in losses if outcome.loss)),
         }
         yield sentence("fault-loss-scripted", slots)
 
 
 def _unequal(run: Struck) -> Iterator[str]:
     """Where messages are gone, and no configuration of one system promises what one of the other does."""
-    if all(one.fate == "none lost" for one in run.every):
+    if all(outcome.fate == "none lost" for outcome in run.case_outcomes):
         return
     promises = list(promise_coverage.promises(run.results, run.parts).values())
     if len(promises) != 2 or not all(promises):
         return
     first, second = promises
-    if any(one.same(other) for one in first for other in second):
+    if any(first_promise.same(second_promise) for first_promise in first for second_promise in second):
         return
-    one, other = (guarantees.short(system[0].survives) if len(system) == 1 else "" for system in promises)
-    slots = {"first": run.parts[0].title, "second": run.parts[1].title, "one": one, "other": other}
+    first_guarantee, second_guarantee = (
+        guarantees.short(system[0].survives) if len(system) == 1 else "" for system in promises
+    )
+    slots = {
+        "first": run.parts[0].title,
+        "second": run.parts[1].title,
+        "one": first_guarantee,
+        "other": second_guarantee,
+    }
     yield sentence("fault-unequal", slots)
 
 
 def alarms(run: Struck) -> Iterator[str]:
     """Give each loss, and each duplicate, that a promise of the configuration covers."""
-    for one in run.every:
-        slots = {"one": {"system": one.title, "label": one.label}, "survives": one.survives}
-        if one.broken_promise:
-            what, count = ("lost", one.lost) if one.lost else ("unread", one.unread)
-            yield sentence("fault-alarm", slots | {"what": what, "count": _messages(count)})
-        if one.repeated_promise:
-            repeats = numbers.plural(max(one.duplicates), "duplicate")
+    for outcome in run.case_outcomes:
+        slots = {"one": {"system": outcome.title, "label": outcome.label}, "survives": outcome.survives}
+        if outcome.broken_promise:
+            fate, count = ("lost", outcome.lost) if outcome.lost else ("unread", outcome.unread)
+            yield sentence("fault-alarm", slots | {"what": fate, "count": _messages(count)})
+        if outcome.repeated_promise:
+            repeats = numbers.plural(max(outcome.duplicates), "duplicate")
             yield sentence("fault-alarm", slots | {"what": "duplicated", "count": repeats})
 
 

@@ -28,15 +28,19 @@ def table(run: Struck, *, joined: bool = False) -> Table | None:
 
     Where reads stopped for as long as writes, or nearly so, in all of them, one column spans the times of both.
     """
-    alike = run.reads_like_writes and all(one.writes and one.reads for one in run.every)
-    joined = joined or len(run.every) > _MOST
-    outcomes = [_joined(run, *one) for one in _by_part(run)] if joined else run.outcomes
+    reads_like_writes = run.reads_like_writes and all(
+        outcome.writes and outcome.reads for outcome in run.case_outcomes
+    )
+    joined = joined or len(run.case_outcomes) > _MOST
+    outcomes = [_joined(run, *pair) for pair in _by_part(run)] if joined else run.outcomes
     rows = [
         row
-        for part, every in zip(run.parts, outcomes, strict=True)
-        for row in _rows(run, part, every, opens=part is not run.parts[0], alike=alike)
+        for part, part_outcomes in zip(run.parts, outcomes, strict=True)
+        for row in _rows(
+            run, part, part_outcomes, opens=part is not run.parts[0], reads_like_writes=reads_like_writes
+        )
     ]
-    columns = tuple(_ALIKE if alike and one is _WRITES else one for one in _COLUMNS)
+    columns = tuple(_ALIKE if reads_like_writes and column is _WRITES else column for column in _COLUMNS)
     return without_empty(Table("What the fault did", columns, tuple(rows))) if rows else None
 
 
@@ -49,24 +53,27 @@ def _joined(run: Struck, part: sweep.Part, outcomes: Sequence[Outcome]) -> list[
     return fault_outcome.joined(run.results, part, run.labels, groups)
 
 
-def same(one: Outcome, other: Outcome) -> bool:
+def same(first: Outcome, second: Outcome) -> bool:
     """Whether two configurations of a system had the same outcome: fate of messages, and about the same outage."""
-    return one.fate == other.fate and case_groups.same_outage(one.writes, other.writes)
+    return first.fate == second.fate and case_groups.same_outage(first.writes, second.writes)
 
 
 def _rows(
-    run: Struck, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: bool, alike: bool
+    run: Struck, part: sweep.Part, outcomes: Sequence[Outcome], *, opens: bool, reads_like_writes: bool
 ) -> Iterator[Row]:
     """Give a system's rows below its heading, which has the settings that all of its rows share."""
-    own = [fault_settings.settings(run.results, part, outcome.cases) for outcome in outcomes]
-    common = fault_settings.shared(own)
+    outcome_settings = [fault_settings.settings(run.results, part, outcome.cases) for outcome in outcomes]
+    common = fault_settings.shared(outcome_settings)
     if outcomes:
         yield heading(": ".join(filter(None, (part.title, fault_settings.words(common)))), opens=opens)
-    for one, settings in zip(outcomes, own, strict=True):
-        writes, lost, duplicated = fault_cells.cells(one)
-        reads = fault_cells.outage_cell(one.reads)
-        if alike and one.writes and one.reads:
-            writes, reads = fault_cells.outage_cell(one.writes.joined(one.reads)), Cell(numbers.NOTHING)
+    for outcome, settings in zip(outcomes, outcome_settings, strict=True):
+        writes, lost, duplicated = fault_cells.cells(outcome)
+        reads = fault_cells.outage_cell(outcome.reads)
+        if reads_like_writes and outcome.writes and outcome.reads:
+            writes, reads = (
+                fault_cells.outage_cell(outcome.writes.joined(outcome.reads)),
+                Cell(numbers.NOTHING),
+            )
         differing = fault_settings.words(fault_settings.without(settings, common))
-        label = Cell(one.label or part.title)
+        label = Cell(outcome.label or part.title)
         yield Row((label, Cell(differing or numbers.NOTHING), writes, reads, lost, duplicated))

@@ -26,19 +26,19 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     """Return the answer of a run in which something broke on purpose. Raises ReportError."""
     run = struck(results, presentation.labels)
     manifest = results.manifest
-    shown, joined, found = (
+    shown, joined, run_findings = (
         table(run),
         table(run, joined=True),
         _findings(run),
     )
     amber, red = notices(run, presentation.note), tuple(alarms(run))
     causes = tuple(agreed(results, presentation))
-    texts = [*(one.whole for one in found), *amber, *red, *_texts(shown)]
+    texts = [*(finding.whole for finding in run_findings), *amber, *red, *_texts(shown)]
     texts += [f"{cause.text} {cause.prevention}" for cause in causes]
     return Answer(
         title=presentation.title or str(manifest.get("title") or results.run.name),
         question=presentation.question or str(manifest.get("question") or ""),
-        findings=found,
+        findings=run_findings,
         conditions=conditions(results),
         causes=causes,
         table=shown,
@@ -53,9 +53,11 @@ def answer(results: Results, presentation: Presentation) -> Answer:
 
 def _findings(run: Struck) -> tuple[Finding, ...]:
     """Return the findings; a reserve goes first, except before a loss."""
-    found, reserved = findings(run), tuple(reserve(run))
-    lost = any(one.lost for one in run.every)
-    return (*found, *reserved)[:MOST_FINDINGS] if lost else (*reserved, *found)[:MOST_FINDINGS]
+    fault_findings, reserved = findings(run), tuple(reserve(run))
+    lost = any(outcome.lost for outcome in run.case_outcomes)
+    return (
+        (*fault_findings, *reserved)[:MOST_FINDINGS] if lost else (*reserved, *fault_findings)[:MOST_FINDINGS]
+    )
 
 
 def agreed(results: Results, presentation: Presentation) -> list[Cause]:
@@ -77,7 +79,7 @@ def agreed(results: Results, presentation: Presentation) -> list[Cause]:
 
 
 def _strikes_often(run: Struck) -> bool:
-    outages = [one.writes for one in run.every if one.writes]
+    outages = [outcome.writes for outcome in run.case_outcomes if outcome.writes]
     return any(len(outage.strikes_ns) >= _MANY_STRIKES * len(outage.times_ns) for outage in outages)
 
 

@@ -25,22 +25,22 @@ def table(cases: Configurations, metric: str, comparisons: Sequence[DeclaredComp
 
     With `comparisons` it has only the rows of what they compare on the machine's own disk; None without any.
     """
-    those = _shown(guarantees.points(cases))
-    measured = [] if those else _measured(cases, metric)
+    points = _shown(guarantees.points(cases))
+    measured = [] if points else _measured(cases, metric)
     if comparisons:
         compared = {case for comparison in comparisons for case in _compared(cases, comparison)}
-        those = [point for point in guarantees.unmodified(those) if compared & {*point.cases}]
+        points = [point for point in guarantees.unmodified(points) if compared & {*point.cases}]
         measured = [case for case in measured if case in compared]
-    if those:
-        return _of_guarantees(cases, sweep.evenly(those, MOST_ROWS), metric)
+    if points:
+        return _of_guarantees(cases, sweep.evenly(points, MOST_ROWS), metric)
     return _of_cases(cases, sweep.evenly(measured, MOST_ROWS), metric) if measured else None
 
 
 def _compared(cases: Configurations, comparison: DeclaredComparison) -> Iterator[str]:
     """Give the cases that a comparison is of."""
     if comparison.change:
-        both = (cases.case(comparison.system, settings) for settings in (comparison.of, comparison.to))
-        yield from (case for case in both if case is not None)
+        pair = (cases.case(comparison.system, settings) for settings in (comparison.of, comparison.to))
+        yield from (case for case in pair if case is not None)
     else:
         for point in guarantees.declared_points(cases, comparison):
             yield from point.cases
@@ -51,43 +51,46 @@ def _measured(cases: Configurations, metric: str) -> list[str]:
     return [case for case in cases.names if not numbers.absent(cases.row(case).get(metric))]
 
 
-def _shown(every: Sequence[Point]) -> list[Point]:
+def _shown(points: Sequence[Point]) -> list[Point]:
     """Return the points on the machine's own disk, and those on slower ones that wait for it where there is room."""
-    own_disk = guarantees.unmodified(every)
-    waiting = [point for point in every if point.entry.get("power") and point not in own_disk]
+    own_disk = guarantees.unmodified(points)
+    waiting = [point for point in points if point.entry.get("power") and point not in own_disk]
     return [*own_disk, *waiting] if len(own_disk) + len(waiting) <= MOST_ROWS else own_disk
 
 
-def _of_guarantees(cases: Configurations, those: Sequence[Point], metric: str) -> Table:
-    head = _head(cases, those[0].cases[0], metric)
-    one, other = (those[0].title(side) for side in (0, 1))
+def _of_guarantees(cases: Configurations, points: Sequence[Point], metric: str) -> Table:
+    head = _head(cases, points[0].cases[0], metric)
+    first_title, second_title = (points[0].title(side) for side in (0, 1))
     columns = (
         Column("a message survives", "text"),
         Column("at", "text"),
-        Column(f"{one} settings", "values"),
-        Column(f"{other} settings", "values"),
-        Column(one, "number", head),
-        Column(other, "number", head),
+        Column(f"{first_title} settings", "values"),
+        Column(f"{second_title} settings", "values"),
+        Column(first_title, "number", head),
+        Column(second_title, "number", head),
         Column("ahead", "text"),
     )
-    rows = [_row(cases, point, metric, above) for above, point in zip((None, *those), those, strict=False)]
+    rows = [_row(cases, point, metric, above) for above, point in zip((None, *points), points, strict=False)]
     return without_empty(Table("Equal guarantees", columns, tuple(rows)))
 
 
-def _row(cases: Configurations, point: Point, metric: str, before: Point | None) -> Row:
+def _row(cases: Configurations, point: Point, metric: str, previous: Point | None) -> Row:
     """Return a point's row; what it shares with the row above of the same guarantee stands only there."""
     guarantee = _guarantee(point)
-    above = before if before is not None and _guarantee(before) == guarantee else None
+    above = previous if previous is not None and _guarantee(previous) == guarantee else None
     figures = guarantees.side_figures(cases, point, metric)
     return Row(
         (
             Cell("" if above else guarantee),
             Cell(_differing(_at(cases, point), _at(cases, above) if above else [])),
             *(Cell(text) for text in _settings(cases, point, above)),
-            *(Cell(_text(cases, case, metric, one)) for case, one in zip(point.cases, figures, strict=True)),
+            *(
+                Cell(_text(cases, case, metric, figure))
+                for case, figure in zip(point.cases, figures, strict=True)
+            ),
             _ahead(cases, point, guarantees.standing(cases, point, metric)),
         ),
-        opens=before is not None and above is None,
+        opens=previous is not None and above is None,
     )
 
 
@@ -98,28 +101,29 @@ def _differing(words: Sequence[str], above: Sequence[str]) -> str:
 def _settings(cases: Configurations, point: Point, above: Point | None) -> Iterator[str]:
     """Give both systems' settings, empty where they are those of the row above."""
     for place, case in enumerate(point.cases):
-        own = settings(cases, case)
-        yield "" if above and settings(cases, above.cases[place]) == own else own
+        case_settings = settings(cases, case)
+        yield "" if above and settings(cases, above.cases[place]) == case_settings else case_settings
 
 
 def _guarantee(point: Point) -> str:
     """What both survive, and where writes go on in one of them only with a node gone."""
-    one, other = point.entry["go_on"]
-    if one is None or other is None or one == other:
+    first_goes_on, second_goes_on = point.entry["go_on"]
+    if first_goes_on is None or second_goes_on is None or first_goes_on == second_goes_on:
         return guarantees.short(point.survives[0])
-    return f"{guarantees.short(point.survives[0])}; while one is gone only {point.title(0 if one else 1)} takes writes"
+    title = point.title(0 if first_goes_on else 1)
+    return f"{guarantees.short(point.survives[0])}; while one is gone only {title} takes writes"
 
 
 def _at(cases: Configurations, point: Point) -> list[str]:
     """Name each setting of the point that both sweep; not which configuration stands for each there."""
-    chosen = point.entry.get("chosen") or ()
+    chosen_settings = point.entry.get("chosen") or ()
     named = {
         name: value
         for name, value in point.values.items()
-        if name not in chosen and (name, value) != (EMULATED_FSYNC, AS_IS)
+        if name not in chosen_settings and (name, value) != (EMULATED_FSYNC, AS_IS)
     }
-    said = (cases.value(point.systems[0], setting, str(value)) for setting, value in named.items())
-    return [word for word in said if word]
+    value_words = (cases.value(point.systems[0], setting, str(value)) for setting, value in named.items())
+    return [word for word in value_words if word]
 
 
 def settings(cases: Configurations, case: str) -> str:
@@ -147,12 +151,12 @@ def _times(effect: Effect) -> str:
     return f"{slots.factor} times{interval}" if slots.factor else numbers.NOTHING
 
 
-def _of_cases(cases: Configurations, those: Sequence[str], metric: str) -> Table:
+def _of_cases(cases: Configurations, case_names: Sequence[str], metric: str) -> Table:
     """Return a row a case."""
     columns = (
         Column("configuration", "text"),
         Column("settings", "values"),
-        Column(_head(cases, those[0], metric)),
+        Column(_head(cases, case_names[0], metric)),
         Column("against the baseline", "text"),
     )
     rows = tuple(
@@ -164,14 +168,14 @@ def _of_cases(cases: Configurations, those: Sequence[str], metric: str) -> Table
                 _against(cases, case, metric),
             )
         )
-        for case in those
+        for case in case_names
     )
     return without_empty(Table("Configurations", columns, rows))
 
 
 def _against(cases: Configurations, case: str, metric: str) -> Cell:
     """Write how many times the baseline's figure a case has: more or less throughput, or time."""
-    baseline = (cases.found.manifest.get("baseline") or {}).get(cases.row(case)["system"])
+    baseline = (cases.results.manifest.get("baseline") or {}).get(cases.row(case)["system"])
     if baseline is None or baseline not in cases.names:
         return Cell(numbers.NOTHING, "quiet")
     if case == baseline:

@@ -55,7 +55,7 @@ class Standing(NamedTuple):
 
 def points(cases: Configurations) -> list[Point]:
     """Return the points at which both systems promise the same of an acknowledged message."""
-    sides: Mapping[str, Any] = cases.found.summary.get("sides") or {}
+    sides: Mapping[str, Any] = cases.results.summary.get("sides") or {}
     first, second = sides.get("systems") or ("", "")
     return [
         Point(
@@ -80,9 +80,9 @@ def shortest(guarantee: str) -> str:
     return short(guarantee).removesuffix(", not a power cut")
 
 
-def unmodified(every: Sequence[Point]) -> list[Point]:
+def unmodified(guarantee_points: Sequence[Point]) -> list[Point]:
     """Return the points on the machine's own disk; all where there is none."""
-    return [point for point in every if point.disk == AS_IS] or list(every)
+    return [point for point in guarantee_points if point.disk == AS_IS] or list(guarantee_points)
 
 
 def standing(cases: Configurations, point: Point, metric: str) -> Standing:
@@ -100,7 +100,7 @@ def side_effect(cases: Configurations, point: Point, metric: str) -> Effect:
     entry = point.entry.get(metric)
     if entry is None:
         return cases.effect(*point.cases, metric)
-    name = CONFIDENT if cases.found.over_rounds else "interval"
+    name = CONFIDENT if cases.results.over_rounds else "interval"
     return Effect(entry["ratio"], entry["low"], entry["high"], int(entry["rounds"]), name)
 
 
@@ -115,13 +115,15 @@ def side_figures(cases: Configurations, point: Point, metric: str) -> tuple[Figu
 
 
 def declared(
-    cases: Configurations, comparison: DeclaredComparison, *, again: bool = False
+    cases: Configurations, comparison: DeclaredComparison, *, repeats_guarantee: bool = False
 ) -> Iterator[Finding]:
     """State who is ahead at a declared guarantee; nothing where the run has no such point.
 
-    `again`: the sentence before names the same guarantee.
+    `repeats_guarantee`: the sentence before names the same guarantee.
     """
-    yield from at_guarantee(cases, declared_points(cases, comparison), comparison, again=again)
+    yield from at_guarantee(
+        cases, declared_points(cases, comparison), comparison, repeats_guarantee=repeats_guarantee
+    )
 
 
 def declared_points(cases: Configurations, comparison: DeclaredComparison) -> list[Point]:
@@ -135,19 +137,23 @@ def declared_points(cases: Configurations, comparison: DeclaredComparison) -> li
 
 
 def at_guarantee(
-    cases: Configurations, those: Sequence[Point], comparison: DeclaredComparison, *, again: bool = False
+    cases: Configurations,
+    guarantee_points: Sequence[Point],
+    comparison: DeclaredComparison,
+    *,
+    repeats_guarantee: bool = False,
 ) -> Iterator[Finding]:
     """State who is ahead at these points of one guarantee, and on slower disks."""
-    own_disk = unmodified(those)
+    own_disk = unmodified(guarantee_points)
     if not own_disk or cases.measure(own_disk[0].cases[0], comparison.metric) is None:
         return
     if len(own_disk) > 1:
         yield _at_several(cases, own_disk, comparison)
         return
-    yield _at_one(cases, own_disk[0], comparison, again=again)
+    yield _at_one(cases, own_disk[0], comparison, repeats_guarantee=repeats_guarantee)
     slower = [
         point
-        for point in those
+        for point in guarantee_points
         if point.disk != AS_IS
         and point.apart_from_disk == own_disk[0].apart_from_disk
         and point != own_disk[0]
@@ -180,7 +186,9 @@ def _ahead(cases: Configurations, comparison: DeclaredComparison) -> str | None:
     return None if ahead is None else own_disk[0].title(ahead)
 
 
-def _at_one(cases: Configurations, point: Point, comparison: DeclaredComparison, *, again: bool) -> Finding:
+def _at_one(
+    cases: Configurations, point: Point, comparison: DeclaredComparison, *, repeats_guarantee: bool
+) -> Finding:
     metric = comparison.metric
     measure, figures = cases.measure(point.cases[0], metric), side_figures(cases, point, metric)
     ahead, effect, outcome = standing(cases, point, metric)
@@ -190,7 +198,7 @@ def _at_one(cases: Configurations, point: Point, comparison: DeclaredComparison,
     slots = {
         "guarantee": shortest(comparison.guarantee),
         "at": at,
-        "again": again and bool(at),
+        "again": repeats_guarantee and bool(at),
         "measure": measure,
         "what": words(metric),
         "outcome": outcome if ahead is None else "decided",
@@ -212,12 +220,12 @@ def _at(cases: Configurations, point: Point, comparison: DeclaredComparison) -> 
     """
     made = {cases.copies(case) for case in point.cases} if point.entry.get("chosen") else {1}
     copies = f"{made.pop()} copies" if len(made) == 1 and made != {1} else ""
-    others = [other for other in points(cases) if comparison.promised(other.survives)]
+    guarantee_points = [candidate for candidate in points(cases) if comparison.promised(candidate.survives)]
     named = {
         name: value
         for name, value in comparison.at.items()
         if (name, value) != (EMULATED_FSYNC, AS_IS)
-        and any(str(other.values.get(name)) != value for other in others)
+        and any(str(candidate.values.get(name)) != value for candidate in guarantee_points)
     }
     at = (cases.value(point.systems[0], *setting) for setting in named.items())
     return ", ".join(filter(None, (*at, copies)))
@@ -228,8 +236,8 @@ def _on_slower_disks(
 ) -> Finding:
     """State who is ahead where each fsync takes longer; of many disks where one leads, the least and the most."""
     metric = comparison.metric
-    standings = [standing(cases, other, metric) for other in slower]
-    leaders = {one.ahead for one in standings}
+    standings = [standing(cases, slower_point, metric) for slower_point in slower]
+    leaders = {point_standing.ahead for point_standing in standings}
     leader = leaders.pop() if len(leaders) == 1 else None
     disks = list(zip(slower, standings, strict=True))
     shown = [disks[0], disks[-1]] if leader is not None and len(disks) > 2 else disks
@@ -239,22 +247,24 @@ def _on_slower_disks(
         "cross": _crossing(cases, [point, *slower]),
         "disks": [
             {
-                "added": _spaced(other.disk),
-                "first": "" if one.ahead is None else point.title(one.ahead),
-                "effect": one.effect.upward.slots,
+                "added": _spaced(slower_point.disk),
+                "first": "" if point_standing.ahead is None else point.title(point_standing.ahead),
+                "effect": point_standing.effect.upward.slots,
             }
-            for other, one in shown
+            for slower_point, point_standing in shown
         ],
     }
-    decided = all(one.outcome.decided for one in standings)
+    decided = all(point_standing.outcome.decided for point_standing in standings)
     advice = comparison.advised(point.systems[leader]) if leader is not None and slots["stays"] else ()
     return Finding(sentence("slower-disks", slots), decided, _PRICE, advice)
 
 
-def _crossing(cases: Configurations, every: Sequence[Point]) -> str:
+def _crossing(cases: Configurations, guarantee_points: Sequence[Point]) -> str:
     """Say from which fsync latency on the other system is ahead: where the lines cross; empty where they do not."""
-    trials = price.points(cases.found, price.measure(cases.found))
-    sides = [trials[trials["point"].isin([point.cases[side] for point in every])] for side in (0, 1)]
+    trials = price.points(cases.results, price.measure(cases.results))
+    sides = [
+        trials[trials["point"].isin([point.cases[side] for point in guarantee_points])] for side in (0, 1)
+    ]
     place = crossing(*sides) if all(map(len, sides)) else None
     if place is None:
         return ""
@@ -268,21 +278,26 @@ def _spaced(length: str) -> str:
     return f"{number} {length.removeprefix(number)}"
 
 
-def _at_several(cases: Configurations, those: Sequence[Point], comparison: DeclaredComparison) -> Finding:
+def _at_several(
+    cases: Configurations, guarantee_points: Sequence[Point], comparison: DeclaredComparison
+) -> Finding:
     """State at how many points who is ahead, by how much at the least and at the most."""
-    standings = [standing(cases, point, comparison.metric) for point in those]
-    by_side = [[one.effect.upward for one in standings if one.ahead == side] for side in (0, 1)]
+    standings = [standing(cases, point, comparison.metric) for point in guarantee_points]
+    by_side = [
+        [point_standing.effect.upward for point_standing in standings if point_standing.ahead == side]
+        for side in (0, 1)
+    ]
     first = 0 if len(by_side[0]) >= len(by_side[1]) else 1
-    open_points = len(those) - len(by_side[0]) - len(by_side[1])
+    open_points = len(guarantee_points) - len(by_side[0]) - len(by_side[1])
     low, high = _ends(by_side[first])
     behind_low, behind_high = _ends(by_side[1 - first])
     slots = {
         "guarantee": shortest(comparison.guarantee),
-        "outcome": "decided" if len(by_side[first]) == len(those) else "mixed",
-        "measure": cases.measure(those[0].cases[0], comparison.metric),
+        "outcome": "decided" if len(by_side[first]) == len(guarantee_points) else "mixed",
+        "measure": cases.measure(guarantee_points[0].cases[0], comparison.metric),
         "what": words(comparison.metric),
-        "first": those[0].title(first),
-        "second": those[0].title(1 - first),
+        "first": guarantee_points[0].title(first),
+        "second": guarantee_points[0].title(1 - first),
         "low": low,
         "high": high,
         "behind_low": behind_low,
@@ -290,11 +305,11 @@ def _at_several(cases: Configurations, those: Sequence[Point], comparison: Decla
         "ahead": len(by_side[first]),
         "behind": len(by_side[1 - first]),
         "open_points": open_points,
-        "points": len(those),
-        "along": _along(those),
+        "points": len(guarantee_points),
+        "along": _along(guarantee_points),
     }
-    faster = "same" if open_points == len(those) else those[0].systems[first]
-    advice = comparison.advised(faster) if len(by_side[first]) == len(those) else ()
+    faster = "same" if open_points == len(guarantee_points) else guarantee_points[0].systems[first]
+    advice = comparison.advised(faster) if len(by_side[first]) == len(guarantee_points) else ()
     return Finding(sentence("guarantee-range", slots), not open_points, _SIDES, advice)
 
 
@@ -304,12 +319,13 @@ def _ends(factors: Sequence[Effect]) -> tuple[str, str]:
     return (numbers.factor(min(ratios)), numbers.factor(max(ratios))) if ratios else ("", "")
 
 
-def _along(those: Sequence[Point]) -> str:
+def _along(guarantee_points: Sequence[Point]) -> str:
     """Name the settings by which points differ; not which configuration stands for each there."""
-    chosen = {name for point in those for name in point.entry.get("chosen") or ()}
+    chosen_settings = {name for point in guarantee_points for name in point.entry.get("chosen") or ()}
     names = [
         name.replace("_", " ")
-        for name in those[0].values
-        if name not in {EMULATED_FSYNC, *chosen} and len({point.values[name] for point in those}) > 1
+        for name in guarantee_points[0].values
+        if name not in {EMULATED_FSYNC, *chosen_settings}
+        and len({point.values[name] for point in guarantee_points}) > 1
     ]
     return " and ".join(names) or "the sweep"

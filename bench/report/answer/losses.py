@@ -18,7 +18,7 @@ _DELIVERY = "delivery"
 
 def loss(cases: Configurations) -> Finding:
     """State what was lost of the messages that a configuration promises to keep, and of the others."""
-    valid = cases.found.valid
+    valid = cases.results.valid
     read = valid[pd.to_numeric(valid["lost"]).notna()]
     if read.empty:
         return Finding(sentence("loss-unknown"), decided=False, anchor=_DELIVERY)
@@ -64,23 +64,23 @@ def alarms(cases: Configurations) -> Iterator[str]:
     A trial that does not count may still have lost messages.
     """
     for case in cases.names:
-        trials = cases.found.trials[cases.found.trials["case"] == case]
+        trials = cases.results.trials[cases.results.trials["case"] == case]
         promise = cases.promise(case)
         if promise is None or promise.nodes is None:
             continue
-        for what in ("lost", "unread"):
-            if count := _sum(trials, what):
-                yield _alarm(cases, case, what, count)
+        for fate in ("lost", "unread"):
+            if count := _sum(trials, fate):
+                yield _alarm(cases, case, fate, count)
         system = describe(str(cases.row(case)["system"]))
         if system.deduplicates(cases.configured(case), {}) and (count := _sum(trials, "duplicates")):
             yield _alarm(cases, case, "duplicated", count)
 
 
-def _alarm(cases: Configurations, case: str, what: str, count: int) -> str:
-    trials = cases.found.trials[cases.found.trials["case"] == case]
+def _alarm(cases: Configurations, case: str, fate: str, count: int) -> str:
+    trials = cases.results.trials[cases.results.trials["case"] == case]
     slots = {
         "name": cases.named(case),
-        "what": what,
+        "what": fate,
         "count": numbers.count(count),
         "acknowledged": numbers.count(_sum(trials, "acked")),
     }

@@ -27,94 +27,96 @@ _FEW = 0.05
 
 def notices(cases: Configurations, note: str) -> tuple[str, ...]:
     """Return what changes the conclusion, at most three, then how many more the report has."""
-    every = [*([note] if note else []), *_every(cases)]
-    more = len(every) - MOST
-    return (*every[:MOST], sentence("notice-more", {"more": more})) if more > 0 else tuple(every)
+    all_notices = [*([note] if note else []), *_every(cases)]
+    more = len(all_notices) - MOST
+    return (*all_notices[:MOST], sentence("notice-more", {"more": more})) if more > 0 else tuple(all_notices)
 
 
 def _every(cases: Configurations) -> Iterator[str]:
-    found = cases.found
+    results = cases.results
     yield from _unequal(cases)
-    if changes := other_runs.changes(found.manifest):
+    if changes := other_runs.changes(results.manifest):
         yield sentence("notice-changed", {"changes": changes})
-    yield from _limits(found)
-    yield from uncounted(found)
-    yield from _other_work(found)
+    yield from _limits(results)
+    yield from uncounted(results)
+    yield from _other_work(results)
     yield from _rate_not_reached(cases)
-    if other_runs.is_quick(found.manifest):
-        yield sentence("notice-quick", {"sliced": found.sliced})
-    yield from _few_rounds(found)
-    yield from _uneven(found)
+    if other_runs.is_quick(results.manifest):
+        yield sentence("notice-quick", {"sliced": results.sliced})
+    yield from _few_rounds(results)
+    yield from _uneven(results)
 
 
 def _unequal(cases: Configurations) -> Iterator[str]:
     """Where two systems are measured, and no configuration of the one promises what one of the other does."""
     if len(cases.parts) != 2 or guarantees.points(cases):
         return
-    known = [[cases.promise(str(case)) for case in part.cases["case"]] for part in cases.parts]
-    if any(promise is None for promises in known for promise in promises):
+    system_promises = [[cases.promise(str(case)) for case in part.cases["case"]] for part in cases.parts]
+    if any(promise is None for promises in system_promises for promise in promises):
         return
-    surviving = [{promise.survives for promise in promises if promise} for promises in known]
-    alone = all(len(promises) == 1 for promises in surviving)
-    one, other = (guarantees.short(min(promises)) if alone else "" for promises in surviving)
+    surviving = [{promise.survives for promise in promises if promise} for promises in system_promises]
+    single_guarantees = all(len(promises) == 1 for promises in surviving)
+    first_guarantee, second_guarantee = (
+        guarantees.short(min(promises)) if single_guarantees else "" for promises in surviving
+    )
     first, second = (part.title for part in cases.parts)
-    slots = {"first": first, "second": second, "one": one, "other": other}
+    slots = {"first": first, "second": second, "one": first_guarantee, "other": second_guarantee}
     yield sentence("notice-unequal", slots)
 
 
-def _limits(found: Results) -> Iterator[str]:
+def _limits(results: Results) -> Iterator[str]:
     """Where the rates are not the servers' own: the load process limited most trials, or all cores were busy."""
-    for system, trials in found.valid.groupby("system", sort=False):
+    for system, trials in results.valid.groupby("system", sort=False):
         by_client = int((trials["bottleneck"] == "client").sum())
         if by_client * 2 > len(trials):
             slots = {"system": system_title(str(system)), "limited": by_client, "trials": len(trials)}
             yield sentence("notice-client", slots)
-    yield from _rate_limit(found)
-    full = pd.to_numeric(found.valid["machine_cpu_share"]) >= BUSY
-    if int(full.sum()) * 2 > len(found.valid):
-        slots = {"full": int(full.sum()), "trials": len(found.valid), "cores": method.cores(found)}
+    yield from _rate_limit(results)
+    full = pd.to_numeric(results.valid["machine_cpu_share"]) >= BUSY
+    if int(full.sum()) * 2 > len(results.valid):
+        slots = {"full": int(full.sum()), "trials": len(results.valid), "cores": method.cores(results)}
         yield sentence("notice-cores", slots)
 
 
-def _rate_limit(found: Results) -> Iterator[str]:
+def _rate_limit(results: Results) -> Iterator[str]:
     """Where closed loops were as fast as the file of an external cluster allows."""
     limits = {
         number: float(most)
-        for number, file in found.trial_files.items()
+        for number, file in results.trial_files.items()
         if (most := (file.get("load") or {}).get("most_per_s"))
     }
-    rates = zip(found.valid["trial"], found.valid["throughput_msgs_per_s"], strict=True)
+    rates = zip(results.valid["trial"], results.valid["throughput_msgs_per_s"], strict=True)
     limited = sum(float(rate) >= _AT_LIMIT * limits.get(int(number), math.inf) for number, rate in rates)
     if limited:
-        trials = numbers.plural(len(found.valid), "trial")
+        trials = numbers.plural(len(results.valid), "trial")
         slots = {"limited": limited, "trials": trials, "rate": numbers.rate(max(limits.values()))}
         yield sentence("notice-limited", slots)
 
 
-def uncounted(found: Results) -> Iterator[str]:
+def uncounted(results: Results) -> Iterator[str]:
     """Say how many trials do not count, and how many were never run; nothing where all count."""
-    if invalid := len(found.trials) - len(found.valid):
-        slots = {"uncounted": invalid, "trials": numbers.plural(len(found.trials), "trial")}
+    if invalid := len(results.trials) - len(results.valid):
+        slots = {"uncounted": invalid, "trials": numbers.plural(len(results.trials), "trial")}
         yield sentence("notice-uncounted", slots)
-    if found.never_run:
-        yield sentence("notice-cut-short", {"trials": numbers.plural(found.never_run, "planned trial")})
+    if results.never_run:
+        yield sentence("notice-cut-short", {"trials": numbers.plural(results.never_run, "planned trial")})
 
 
-def _other_work(found: Results) -> Iterator[str]:
-    those = method.crowded(found.valid)
-    if len(those) and len(those) >= _FEW * len(found.valid):
+def _other_work(results: Results) -> Iterator[str]:
+    crowded_trials = method.crowded(results.valid)
+    if len(crowded_trials) and len(crowded_trials) >= _FEW * len(results.valid):
         slots = {
-            "those": len(those),
-            "trials": numbers.plural(len(found.valid), "trial"),
+            "those": len(crowded_trials),
+            "trials": numbers.plural(len(results.valid), "trial"),
             "least": f"{CROWDED:g}",
-            "cores": method.cores(found),
+            "cores": method.cores(results),
         }
         yield sentence("notice-other-work", slots)
 
 
 def _rate_not_reached(cases: Configurations) -> Iterator[str]:
     """Where much of what an open loop was to send was never sent."""
-    if (worst := sends_without_latency.worst(cases.found)) is not None:
+    if (worst := sends_without_latency.worst(cases.results)) is not None:
         slots = {
             "name": cases.named(worst.case),
             "share": numbers.share(worst.share),
@@ -124,19 +126,19 @@ def _rate_not_reached(cases: Configurations) -> Iterator[str]:
         yield sentence("notice-rate", slots)
 
 
-def _few_rounds(found: Results) -> Iterator[str]:
-    least = 2 if found.over_rounds else ENOUGH_TRIALS
-    counts = [int(rounds) for rounds in found.cases["rounds"] if rounds > 0]
+def _few_rounds(results: Results) -> Iterator[str]:
+    least = 2 if results.over_rounds else ENOUGH_TRIALS
+    counts = [int(rounds) for rounds in results.cases["rounds"] if rounds > 0]
     few = sum(count < least for count in counts)
     if few:
         slots = {"few": few, "cases": numbers.plural(len(counts), "configuration"), "least": least}
         yield sentence("notice-rounds", slots)
 
 
-def _uneven(found: Results) -> Iterator[str]:
+def _uneven(results: Results) -> Iterator[str]:
     """Where the machine's speed differed between trials, and these were not measured in alternating slices."""
-    probes = machine_speed.probed(found.valid, "machine_probe_ns")
-    if found.sliced or len(probes) < 2:
+    probes = machine_speed.probed(results.valid, "machine_probe_ns")
+    if results.sliced or len(probes) < 2:
         return
     spread = float(probes.max() / probes.min())
     _, _, matters = machine_speed.PROBES[0]

@@ -25,9 +25,9 @@ from bench.systems.registry import system_title
 MOST_FINDINGS, MOST_WORDS, MOST_ADVICE = 4, 144, 2
 
 
-def answer(found: Results, presentation: Presentation) -> Answer:
+def answer(results: Results, presentation: Presentation) -> Answer:
     """Return the answer of a run in which nothing broke. Raises ReportError."""
-    cases = Configurations(found, presentation.labels)
+    cases = Configurations(results, presentation.labels)
     findings = tuple(_findings(cases, presentation))
     metric = leading_metric(cases, presentation.comparisons)
     shown = table(cases, metric)
@@ -35,24 +35,26 @@ def answer(found: Results, presentation: Presentation) -> Answer:
     amber, red = notices(cases, presentation.note), tuple(alarms(cases))
     page = " ".join((*(finding.whole for finding in findings), *_texts(shown), *amber, *red))
     return Answer(
-        title=presentation.title or str(found.manifest.get("title") or found.run.name),
-        question=presentation.question or str(found.manifest.get("question") or ""),
+        title=presentation.title or str(results.manifest.get("title") or results.run.name),
+        question=presentation.question or str(results.manifest.get("question") or ""),
         findings=findings,
-        advice=tuple(dict.fromkeys(advice for one in findings for advice in one.advice))[:MOST_ADVICE],
+        advice=tuple(dict.fromkeys(advice for finding in findings for advice in finding.advice))[
+            :MOST_ADVICE
+        ],
         table=shown,
         leading=leading if leading and shown and len(leading.rows) < len(shown.rows) else None,
         glossary=glossary(page),
-        conditions=conditions(found),
+        conditions=conditions(results),
         notices=amber,
         alarms=red,
-        expectations=expected(found, presentation.claims),
-        figure=str(found.summary.get("figure") or "throughput"),
+        expectations=expected(results, presentation.claims),
+        figure=str(results.summary.get("figure") or "throughput"),
     )
 
 
 def _findings(cases: Configurations, presentation: Presentation) -> list[Finding]:
     """Return what was compared, then what was lost; a loss goes first. At most four, and 144 words together."""
-    if cases.found.valid.empty:
+    if cases.results.valid.empty:
         return [Finding(sentence("no-valid-trial"), decided=False)]
     lost = loss(cases)
     read = [] if presentation.comparisons else list(concurrent_reads.findings(cases))
@@ -64,7 +66,7 @@ def _findings(cases: Configurations, presentation: Presentation) -> list[Finding
 
 def _prediction_error(cases: Configurations) -> Iterator[Finding]:
     """State how far predicted capacities are off, where a run has such: what can be sized with it."""
-    if errors := prediction_errors(cases.found):
+    if errors := prediction_errors(cases.results):
         slots = [
             {
                 "system": system_title(system),
@@ -78,10 +80,10 @@ def _prediction_error(cases: Configurations) -> Iterator[Finding]:
         yield Finding(sentence("prediction-error", {"errors": slots}), anchor="capacities")
 
 
-def _within(every: Sequence[Finding], most: int, words: int) -> list[Finding]:
+def _within(findings: Sequence[Finding], most: int, words: int) -> list[Finding]:
     """Return the first findings that have room; the first of all in any case."""
     shown: list[Finding] = []
-    for finding in every[:most]:
+    for finding in findings[:most]:
         if shown and sum(map(_words, [*shown, finding])) > words:
             break
         shown.append(finding)

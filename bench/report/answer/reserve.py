@@ -28,15 +28,15 @@ def reserve(run: Struck) -> Iterator[Finding]:
     faults = run.results.faults.merge(run.results.valid[["trial", "case"]], on="trial")
     faults = faults[faults["fault"].isin(names)]
     for part, outcomes in zip(run.parts, run.outcomes, strict=True):
-        if found := [slot for outcome in outcomes if (slot := _slot(outcome, faults))]:
-            slots = {"system": part.title, "found": found}
+        if outcome_slots := [slot for outcome in outcomes if (slot := _slot(outcome, faults))]:
+            slots = {"system": part.title, "found": outcome_slots}
             yield Finding(sentence("reserve", slots), decided=run.decided, anchor="claimed")
 
 
 def _slot(outcome: Outcome, faults: pd.DataFrame) -> dict[str, Any] | None:
     """Return the medians of a configuration over its valid trials; None where none of them has all three."""
-    own = faults[faults["case"].isin(outcome.cases)].dropna(subset=_COLUMNS)
-    if own.empty:
+    case_faults = faults[faults["case"].isin(outcome.cases)].dropna(subset=_COLUMNS)
+    if case_faults.empty:
         return None
-    times = {phase: numbers.duration(float(own[f"p99_{phase}_ns"].median())) for phase in PHASES}
+    times = {phase: numbers.duration(float(case_faults[f"p99_{phase}_ns"].median())) for phase in PHASES}
     return {"label": outcome.label, **times}

@@ -16,7 +16,7 @@ from bench.report.answer.model import Answer, Finding
 from bench.report.answer.notices import uncounted
 from bench.report.answer.sentences import sentence
 from bench.report.presentation import Presentation
-from bench.report.remaining import Found, Remaining, bytes_text, remaining
+from bench.report.remaining import FoundMessages, Remaining, bytes_text, remaining
 from bench.report.results import Results
 from bench.report.sections import fault_settings
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
@@ -28,16 +28,20 @@ _READ, _DISK = "readings", "over-time"
 def answer(results: Results, presentation: Presentation) -> Answer:
     """Return the answer of a run whose steps only waited and read. Raises ReportError."""
     parts = sweep.parts(results)
-    every = remaining(results, parts, presentation.labels)
-    found, shown = tuple(_findings(results, every)), _table(results, parts, every)
+    remainders = remaining(results, parts, presentation.labels)
+    findings, shown = tuple(_findings(results, remainders)), _table(results, parts, remainders)
     causes = tuple(agreed(results, presentation))
     amber = tuple(_notices(results, presentation.note))
-    texts = [*(one.whole for one in found), *amber, *(f"{cause.text} {cause.prevention}" for cause in causes)]
+    texts = [
+        *(finding.whole for finding in findings),
+        *amber,
+        *(f"{cause.text} {cause.prevention}" for cause in causes),
+    ]
     texts += [cell.text for row in shown.rows for cell in row.cells] if shown else []
     return Answer(
         title=presentation.title or str(results.manifest.get("title") or results.run.name),
         question=presentation.question or str(results.manifest.get("question") or ""),
-        findings=found,
+        findings=findings,
         conditions=conditions(results),
         causes=causes,
         table=shown,
@@ -48,19 +52,24 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     )
 
 
-def _findings(results: Results, every: Sequence[Remaining]) -> Iterator[Finding]:
-    if not every:
+def _findings(results: Results, remainders: Sequence[Remaining]) -> Iterator[Finding]:
+    if not remainders:
         yield Finding(sentence("no-valid-trial"), decided=False, anchor="left-out")
         return
     decided = results.rounds >= ENOUGH_TRIALS
-    if new := [_slots(one, one.new) for one in every if one.new]:
+    if new := [_slots(remainder, remainder.new) for remainder in remainders if remainder.new]:
         yield Finding(sentence("remaining-new", {"found": new}), decided, _READ)
-    for group in dict.fromkeys(group for one in every for group in one.groups):
-        those = [(one, one.groups[group]) for one in every if group in one.groups]
-        if not all(found.whole for _, found in those):
-            slots = {"group": group, "found": [_slots(one, found) for one, found in those]}
+    for group in dict.fromkeys(group for remainder in remainders for group in remainder.groups):
+        group_pairs = [
+            (remainder, remainder.groups[group]) for remainder in remainders if group in remainder.groups
+        ]
+        if not all(messages.complete for _, messages in group_pairs):
+            slots = {
+                "group": group,
+                "found": [_slots(remainder, messages) for remainder, messages in group_pairs],
+            }
             yield Finding(sentence("remaining-group", slots), decided, _READ)
-    if sizes := [one for one in every if not numbers.absent(one.most)]:
+    if sizes := [remainder for remainder in remainders if not numbers.absent(remainder.most)]:
         slots = {
             "sizes": [
                 {
@@ -75,8 +84,8 @@ def _findings(results: Results, every: Sequence[Remaining]) -> Iterator[Finding]
         yield Finding(sentence("remaining-disk", slots), decided, _DISK)
 
 
-def _slots(one: Remaining, found: Found) -> dict[str, Any]:
-    return {"system": one.title, "label": one.label, "text": found.text}
+def _slots(remainder: Remaining, messages: FoundMessages) -> dict[str, Any]:
+    return {"system": remainder.title, "label": remainder.label, "text": messages.text}
 
 
 def _notices(results: Results, note: str) -> Iterator[str]:
@@ -87,48 +96,50 @@ def _notices(results: Results, note: str) -> Iterator[str]:
     yield from uncounted(results)
 
 
-def _table(results: Results, parts: Sequence[sweep.Part], every: Sequence[Remaining]) -> Table | None:
+def _table(results: Results, parts: Sequence[sweep.Part], remainders: Sequence[Remaining]) -> Table | None:
     """Return a row a configuration: what is found by whom, and bytes on disk."""
-    groups = list(dict.fromkeys(group for one in every for group in one.groups))
+    groups = list(dict.fromkeys(group for remainder in remainders for group in remainder.groups))
     columns = (
         *(Column("configuration", "name"), Column("settings", "values"), Column("a new reader finds")),
         *(Column(f"group {group} finds") for group in groups),
-        *(Column(_segments(every)), Column("on disk, most"), Column("on disk, at the end")),
+        *(Column(_segments(remainders)), Column("on disk, most"), Column("on disk, at the end")),
     )
-    rows = [row for part in parts for row in _rows(results, part, every, groups)]
+    rows = [row for part in parts for row in _rows(results, part, remainders, groups)]
     return without_empty(Table("What is left", columns, tuple(rows))) if rows else None
 
 
 def _rows(
-    results: Results, part: sweep.Part, every: Sequence[Remaining], groups: Sequence[str]
+    results: Results, part: sweep.Part, remainders: Sequence[Remaining], groups: Sequence[str]
 ) -> Iterator[Row]:
-    own = [one for one in every if one.system == part.system]
-    settings = [fault_settings.settings(results, part, one.cases) for one in own]
+    system_remainders = [remainder for remainder in remainders if remainder.system == part.system]
+    settings = [fault_settings.settings(results, part, remainder.cases) for remainder in system_remainders]
     common = fault_settings.shared(settings)
-    if own:
+    if system_remainders:
         yield heading(": ".join(filter(None, (part.title, fault_settings.words(common)))), opens=True)
-    for one, of_case in zip(own, settings, strict=True):
+    for remainder, of_case in zip(system_remainders, settings, strict=True):
         differing = fault_settings.words(fault_settings.without(of_case, common))
         yield Row(
             (
-                Cell(one.label or part.title),
+                Cell(remainder.label or part.title),
                 Cell(differing or numbers.NOTHING),
-                _cell(one.new),
-                *(_cell(one.groups.get(group)) for group in groups),
-                Cell(numbers.count(one.segments)),
-                Cell(bytes_text(one.most)),
-                Cell(bytes_text(one.last)),
+                _cell(remainder.new),
+                *(_cell(remainder.groups.get(group)) for group in groups),
+                Cell(numbers.count(remainder.segments)),
+                Cell(bytes_text(remainder.most)),
+                Cell(bytes_text(remainder.last)),
             )
         )
 
 
-def _segments(every: Sequence[Remaining]) -> str:
+def _segments(remainders: Sequence[Remaining]) -> str:
     """Head the column of how many segments a partition had most, by what systems that have any call them."""
-    systems = dict.fromkeys(one.system for one in every if not numbers.absent(one.segments))
+    systems = dict.fromkeys(
+        remainder.system for remainder in remainders if not numbers.absent(remainder.segments)
+    )
     return " / ".join(f"{describe(system).segment}s" for system in systems) or "segments"
 
 
-def _cell(found: Found | None) -> Cell:
-    if found is None:
+def _cell(messages: FoundMessages | None) -> Cell:
+    if messages is None:
         return Cell(numbers.NOTHING, "quiet")
-    return Cell(found.text, "plain" if found.whole else "strong")
+    return Cell(messages.text, "plain" if messages.complete else "strong")

@@ -57,8 +57,10 @@ def in_words(results: Results, parts: Sequence[sweep.Part]) -> str:
 
 def _cases(results: Results, part: sweep.Part) -> dict[str, str]:
     """Return the cases that searched, by their labels."""
-    known = set(results.capacities["case"])
-    return {part.label(case): case["case"] for _, case in part.cases.iterrows() if case["case"] in known}
+    capacity_cases = set(results.capacities["case"])
+    return {
+        part.label(case): case["case"] for _, case in part.cases.iterrows() if case["case"] in capacity_cases
+    }
 
 
 def _row(axes: Axes, results: Results, holds: pd.DataFrame, row: tuple[str, str, str], y: float) -> None:
@@ -77,8 +79,8 @@ def _row(axes: Axes, results: Results, holds: pd.DataFrame, row: tuple[str, str,
 
 
 def _value(results: Results, case: str) -> str:
-    found = results.capacities[results.capacities["case"] == case].iloc[0]
-    passed, failed = float(found["passed_rate"]), float(found["failed_rate"])
+    capacity = results.capacities[results.capacities["case"] == case].iloc[0]
+    passed, failed = float(capacity["passed_rate"]), float(capacity["failed_rate"])
     if failed == float("inf"):
         return f"{numbers.rate(passed)} or more"
     return f"{numbers.rate(passed)} to {numbers.rate(failed)}"

@@ -71,8 +71,12 @@ class _Axis:
     time: bool = False
 
     def of(self, values: pd.Series[Any]) -> pd.Series[float]:
-        known = pd.to_numeric(values).astype(float)
-        return _SECOND_MS / known.where(known > 0) if self.inverse else known * self.factor
+        numeric_values = pd.to_numeric(values).astype(float)
+        return (
+            _SECOND_MS / numeric_values.where(numeric_values > 0)
+            if self.inverse
+            else numeric_values * self.factor
+        )
 
     def text(self, value: float) -> str:
         return numbers.ms(value / _MS) if self.time or self.inverse else numbers.rate(value)
@@ -81,37 +85,44 @@ class _Axis:
 def comparison_rows(results: Results, compared: Sequence[Compared], *, one_send_open: bool) -> Figure | None:
     """Draw the comparisons, those of one metric over one axis; None where no trial has any of them."""
     blocks = [
-        (_axis(metric, one_send_open=one_send_open), list(those))
-        for metric, those in groupby(compared, key=lambda one: one.metric)
+        (_axis(metric, one_send_open=one_send_open), list(comparisons))
+        for metric, comparisons in groupby(compared, key=lambda comparison: comparison.metric)
     ]
-    known = [(axis, those, scale) for axis, those in blocks if (scale := _scale(results, axis, those))]
-    if not known:
+    scaled_blocks = [
+        (axis, comparisons, scale)
+        for axis, comparisons in blocks
+        if (scale := _scale(results, axis, comparisons))
+    ]
+    if not scaled_blocks:
         return None
-    longest = max(len(row.name) for one in compared for row in one.rows)
+    longest = max(len(row.name) for comparison in compared for row in comparison.rows)
     left = longest * style.CHARACTER_IN + _AIR_IN
-    heights = [_HEAD_IN + _FOOT_IN + sum(map(_height, those)) for _, those, _ in known]
+    heights = [_HEAD_IN + _FOOT_IN + sum(map(_height, comparisons)) for _, comparisons, _ in scaled_blocks]
     figure = Figure(figsize=(style.WIDTH_IN, sum(heights)))
     top = sum(heights)
-    for (axis, those, scale), height in zip(known, heights, strict=True):
+    for (axis, comparisons, scale), height in zip(scaled_blocks, heights, strict=True):
         inner = height - _HEAD_IN - _FOOT_IN
         box = (left, top - _HEAD_IN - inner, style.WIDTH_IN - left - _VALUE_IN, inner)
         axes = row_axes(figure, box, axis.label, scale)
         at = 0.0
-        for one in those:
-            _comparison(axes, results, axis, one, at)
-            at += _height(one)
+        for comparison in comparisons:
+            _comparison(axes, results, axis, comparison, at)
+            at += _height(comparison)
         top -= height
     return figure
 
 
 def in_words(results: Results, compared: Sequence[Compared], *, one_send_open: bool) -> str:
     """Say what the figure shows: the median of each case."""
-    said = []
-    for one in compared:
-        axis = _axis(one.metric, one_send_open=one_send_open)
-        rows = [f"{row.name} {axis.text(_median(results, axis, one, row))} {axis.label}" for row in one.rows]
-        said.append(f"{one.title}: {'; '.join(rows)}.")
-    return " ".join(said)
+    sentences = []
+    for comparison in compared:
+        axis = _axis(comparison.metric, one_send_open=one_send_open)
+        rows = [
+            f"{row.name} {axis.text(_median(results, axis, comparison, row))} {axis.label}"
+            for row in comparison.rows
+        ]
+        sentences.append(f"{comparison.title}: {'; '.join(rows)}.")
+    return " ".join(sentences)
 
 
 def _axis(metric: str, *, one_send_open: bool) -> _Axis:
@@ -128,9 +139,9 @@ def _axis(metric: str, *, one_send_open: bool) -> _Axis:
 def _scale(results: Results, axis: _Axis, compared: Sequence[Compared]) -> Scale | None:
     return fitting(
         value
-        for one in compared
-        for row in one.rows
-        for value in axis.of(_trials(results, row)[one.metric]).dropna()
+        for comparison in compared
+        for row in comparison.rows
+        for value in axis.of(_trials(results, row)[comparison.metric]).dropna()
     )
 
 
@@ -138,33 +149,33 @@ def _trials(results: Results, row: Row) -> pd.DataFrame:
     return results.valid[results.valid["case"] == row.case]
 
 
-def _median(results: Results, axis: _Axis, one: Compared, row: Row) -> float:
-    return float(axis.of(results.cases.loc[results.cases["case"] == row.case, one.metric]).iloc[0])
+def _median(results: Results, axis: _Axis, comparison: Compared, row: Row) -> float:
+    return float(axis.of(results.cases.loc[results.cases["case"] == row.case, comparison.metric]).iloc[0])
 
 
-def _height(one: Compared) -> float:
-    return _TITLE_IN + _ROW_IN * len(one.rows)
+def _height(comparison: Compared) -> float:
+    return _TITLE_IN + _ROW_IN * len(comparison.rows)
 
 
-def _comparison(axes: Axes, results: Results, axis: _Axis, one: Compared, at: float) -> None:
+def _comparison(axes: Axes, results: Results, axis: _Axis, comparison: Compared, at: float) -> None:
     """Draw a title and its rows from `at` inches below the top."""
     words_before(
         axes,
         at + 0.6 * _TITLE_IN,
-        textwrap.shorten(one.title, _TITLE_CHARACTERS, placeholder=" …"),
+        textwrap.shorten(comparison.title, _TITLE_CHARACTERS, placeholder=" …"),
         color=style.INK,
         fontweight="semibold",
         bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
     )
-    for number, row in enumerate(one.rows):
-        _row(axes, results, axis, (one, row), at + _TITLE_IN + (number + 0.5) * _ROW_IN)
+    for number, row in enumerate(comparison.rows):
+        _row(axes, results, axis, (comparison, row), at + _TITLE_IN + (number + 0.5) * _ROW_IN)
 
 
 def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[Compared, Row], y: float) -> None:
-    one, row = shown
+    comparison, row = shown
     look = style.look(row.system)
     words_before(axes, y, row.name, color=look.ink)
-    values = axis.of(_trials(results, row)[one.metric]).dropna()
+    values = axis.of(_trials(results, row)[comparison.metric]).dropna()
     axes.scatter(
         values,
         [y] * len(values),
@@ -176,14 +187,14 @@ def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[Compared, Row],
         zorder=3,
     )
     case = results.cases[results.cases["case"] == row.case]
-    median = _median(results, axis, one, row)
+    median = _median(results, axis, comparison, row)
     if math.isnan(median):
         side = blended_transform_factory(axes.transAxes, axes.transData)
         axes.text(1.02, y, numbers.NOTHING, transform=side, va="center")
         return
-    known = not pd.isna(case[f"{one.metric}_ci_low"].iloc[0])
-    names = ("ci_low", "ci_high") if known else ("low", "high")
-    ends = [float(axis.of(case[f"{one.metric}_{name}"]).iloc[0]) for name in names]
+    has_interval = not pd.isna(case[f"{comparison.metric}_ci_low"].iloc[0])
+    names = ("ci_low", "ci_high") if has_interval else ("low", "high")
+    ends = [float(axis.of(case[f"{comparison.metric}_{name}"]).iloc[0]) for name in names]
     axes.plot(ends, [y, y], color=look.base, linewidth=1.0, alpha=0.6, zorder=2)
     axes.plot(
         [median] * 2, [y - 0.075, y + 0.075], color=look.dark, linewidth=2.0, solid_capstyle="butt", zorder=4

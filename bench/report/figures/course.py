@@ -43,23 +43,23 @@ def _representative(results: Results) -> pd.DataFrame:
     table = table.assign(
         rate=table["rate"].astype(float), throughput_msgs_per_s=table["trial"].map(rates).astype(float)
     )
-    chosen = {representative(own) for _, own in table.groupby("case")}
-    return table[table["trial"].isin(chosen)].sort_values(["case", "minutes"])
+    trial_numbers = {representative(case_slices) for _, case_slices in table.groupby("case")}
+    return table[table["trial"].isin(trial_numbers)].sort_values(["case", "minutes"])
 
 
 def _lines(cell: multiples.Cell, table: pd.DataFrame) -> multiples.Ends:
     """Draw a panel's lines; return where each ends."""
     ends: dict[str, tuple[float, float]] = {}
     for case in cell.panel.lines.values():
-        own = table[table["case"] == case]
-        running = own["rate"].rolling(RUNNING, center=True, min_periods=1).median()
-        dots(cell.axes, own[["minutes", "rate"]], cell.colours[case], size=1.4)
+        case_slices = table[table["case"] == case]
+        running = case_slices["rate"].rolling(RUNNING, center=True, min_periods=1).median()
+        dots(cell.axes, case_slices[["minutes", "rate"]], cell.colours[case], size=1.4)
         cell.axes.plot(
-            own["minutes"],
+            case_slices["minutes"],
             running,
             color=cell.colours[case],
             linestyle=cell.dashes[case],
             linewidth=1.1,
         )
-        ends[case] = (float(own["minutes"].iloc[-1]), float(running.iloc[-1]))
+        ends[case] = (float(case_slices["minutes"].iloc[-1]), float(running.iloc[-1]))
     return ends

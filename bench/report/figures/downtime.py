@@ -66,20 +66,22 @@ class Course:
 
 def courses(results: Results, parts: Sequence[sweep.Part]) -> list[Course]:
     """Return the trial of median downtime of each case whose trials had five faults or more."""
-    found: list[Course] = []
+    median_courses: list[Course] = []
     for part in parts:
         for _, case in part.cases.iterrows():
             label = part.label(case)
             words = part.title if label == part.title else f"{part.title}, {label}"
             trials = results.valid.loc[results.valid["case"] == case["case"], "trial"]
-            own = [
-                one
+            case_courses = [
+                course
                 for trial in trials
-                if (one := _course(results, part.system, str(case["case"]), words, int(trial)))
+                if (course := _course(results, part.system, str(case["case"]), words, int(trial)))
             ]
-            if own:
-                found.append(sorted(own, key=lambda one: one.total_s)[(len(own) - 1) // 2])
-    return found
+            if case_courses:
+                median_courses.append(
+                    sorted(case_courses, key=lambda course: course.total_s)[(len(case_courses) - 1) // 2]
+                )
+    return median_courses
 
 
 def _course(results: Results, system: str, case: str, label: str, trial: int) -> Course | None:
@@ -100,9 +102,9 @@ def _course(results: Results, system: str, case: str, label: str, trial: int) ->
     return Course(system, case, label, outages, len(faults), end_s)
 
 
-def downtime(found: Sequence[Course]) -> Figure | None:
+def downtime(drawn_courses: Sequence[Course]) -> Figure | None:
     """Draw a line a case that rises while nothing was acknowledged; None without any."""
-    if not found:
+    if not drawn_courses:
         return None
     total = _TOP_IN + _HEIGHT_IN + _FOOT_IN
     figure = Figure(figsize=(style.WIDTH_IN, total))
@@ -110,28 +112,31 @@ def downtime(found: Sequence[Course]) -> Figure | None:
     axes = figure.add_axes(
         (_LEFT_IN / style.WIDTH_IN, _FOOT_IN / total, width / style.WIDTH_IN, _HEIGHT_IN / total)
     )
-    axes.set_xlim(0, max(course.end_s for course in found) / _MINUTE_S)
-    axes.set_ylim(0, max(course.total_s for course in found) * 1.08 or 1.0)
+    axes.set_xlim(0, max(course.end_s for course in drawn_courses) / _MINUTE_S)
+    axes.set_ylim(0, max(course.total_s for course in drawn_courses) * 1.08 or 1.0)
     axes.xaxis.set_major_locator(MaxNLocator(8))
     axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.grid(visible=True, axis="both")
     axes.set_xlabel("minutes since the first send", labelpad=2)
     axes.set_title("seconds without acknowledgements, added up", loc="left", color=style.SOFT, pad=5)
-    colours = list(_colours(found))
-    for course, colour in zip(found, colours, strict=True):
+    colours = list(_colours(drawn_courses))
+    for course, colour in zip(drawn_courses, colours, strict=True):
         _line(axes, course, colour)
-    _names(axes, found, colours)
+    _names(axes, drawn_courses, colours)
     return figure
 
 
-def _colours(found: Sequence[Course]) -> Iterator[str]:
+def _colours(drawn_courses: Sequence[Course]) -> Iterator[str]:
     """Give a shade of its system for each line."""
     by_system: Mapping[str, list[Course]] = {
-        course.system: [other for other in found if other.system == course.system] for course in found
+        course.system: [
+            other_course for other_course in drawn_courses if other_course.system == course.system
+        ]
+        for course in drawn_courses
     }
-    for course in found:
-        own = by_system[course.system]
-        yield style.look(course.system).shades(len(own))[own.index(course)]
+    for course in drawn_courses:
+        system_courses = by_system[course.system]
+        yield style.look(course.system).shades(len(system_courses))[system_courses.index(course)]
 
 
 def _line(axes: Axes, course: Course, colour: str) -> None:
@@ -156,11 +161,11 @@ def _line(axes: Axes, course: Course, colour: str) -> None:
     )
 
 
-def _names(axes: Axes, found: Sequence[Course], colours: Sequence[str]) -> None:
+def _names(axes: Axes, drawn_courses: Sequence[Course], colours: Sequence[str]) -> None:
     """Write at the right of each line what it comes to."""
     top = axes.get_ylim()[1]
     floor = 0.0
-    for course, colour in sorted(zip(found, colours, strict=True), key=lambda pair: pair[0].total_s):
+    for course, colour in sorted(zip(drawn_courses, colours, strict=True), key=lambda pair: pair[0].total_s):
         lines = textwrap.wrap(course.words, _LABEL_CHARACTERS)
         height = len(lines) * style.LINE_IN / _HEIGHT_IN
         bottom = min(max(course.total_s / top - height / 2, floor), 1.04 - height)

@@ -58,13 +58,13 @@ class Course:
 
 def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Drawing | None:
     """Draw the figure with its words; None where no valid trial has a timeline."""
-    found = courses(results, parts, labels)
-    if not found:
+    drawn_courses = courses(results, parts, labels)
+    if not drawn_courses:
         return None
-    alt = f"{TITLE}. {' '.join(f'{course.name}: {course.words}.' for course in found)}"
-    trials = "thin lines: the other valid trials" if _several(found) else ""
-    lost = any(one.lost_s for one in found)
-    repaired = any(one.faults["repaired_s"].notna().any() for one in found)
+    alt = f"{TITLE}. {' '.join(f'{course.name}: {course.words}.' for course in drawn_courses)}"
+    trials = "thin lines: the other valid trials" if _several(drawn_courses) else ""
+    lost = any(course.lost_s for course in drawn_courses)
+    repaired = any(course.faults["repaired_s"].notna().any() for course in drawn_courses)
     parts_of_caption = (
         "Strong line: the median trial",
         trials,
@@ -74,7 +74,7 @@ def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Dr
         "peaks after an outage are sends that had waited, and may go beyond the axis",
     )
     drawn = draw(
-        timeline(found),
+        timeline(drawn_courses),
         name="timeline",
         title=TITLE,
         alt=alt,
@@ -87,32 +87,39 @@ def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Dr
     return replace(drawn, legend=legend)
 
 
-def _several(found: Sequence[Course]) -> bool:
-    return any(len(set(course.seconds["trial"])) > 1 for course in found)
+def _several(drawn_courses: Sequence[Course]) -> bool:
+    return any(len(set(course.seconds["trial"])) > 1 for course in drawn_courses)
 
 
 def courses(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> list[Course]:
     """Return the courses of configurations, at most eight; those with the same outcome share one."""
-    found = []
+    all_courses = []
     for part in parts:
         for cases in _groups(results, part):
             name = case_groups.name(labels, part, cases)
             trials = part.trials[part.trials["case"].isin(cases)]
-            found.append(_course(results, part, f"{part.title}, {name}" if name else part.title, trials))
-    return [course for course in sweep.evenly([one for one in found if one], _MOST_PANELS) if course]
+            all_courses.append(
+                _course(results, part, f"{part.title}, {name}" if name else part.title, trials)
+            )
+    return [
+        course
+        for course in sweep.evenly([course for course in all_courses if course], _MOST_PANELS)
+        if course
+    ]
 
 
 def _groups(results: Results, part: sweep.Part) -> list[list[str]]:
     """Return the cases of a system, those together that had the same losses and outages."""
     cases = [str(case) for case in part.cases[part.cases["rounds"] > 0]["case"]]
-    own = {case: part.trials[part.trials["case"] == case] for case in cases}
-    outages = {case: outage.writes(results, trials) for case, trials in own.items()}
-    losses = {case: loss.loss(results, trials) for case, trials in own.items()}
-    losing = {case: None if known is None else known.most > 0 for case, known in losses.items()}
+    case_trials = {case: part.trials[part.trials["case"] == case] for case in cases}
+    outages = {case: outage.writes(results, trials) for case, trials in case_trials.items()}
+    losses = {case: loss.loss(results, trials) for case, trials in case_trials.items()}
+    losing = {case: None if case_loss is None else case_loss.most > 0 for case, case_loss in losses.items()}
     return case_groups.grouped(
         cases,
-        lambda one, other: (
-            losing[one] == losing[other] and case_groups.same_outage(outages[one], outages[other])
+        lambda first_case, second_case: (
+            losing[first_case] == losing[second_case]
+            and case_groups.same_outage(outages[first_case], outages[second_case])
         ),
     )
 
@@ -120,24 +127,24 @@ def _groups(results: Results, part: sweep.Part) -> list[list[str]]:
 def _course(results: Results, part: sweep.Part, name: str, trials: pd.DataFrame) -> Course | None:
     valid = trials[trials["verdict"] == "valid"]
     first = outage.first_faults(results)
-    known = valid[valid["trial"].isin(results.timeline["trial"]) & valid["trial"].isin(first.index)]
-    if known.empty:
+    timed_trials = valid[valid["trial"].isin(results.timeline["trial"]) & valid["trial"].isin(first.index)]
+    if timed_trials.empty:
         return None
-    shown = representative(known)
-    row = known[known["trial"] == shown].iloc[0]
+    shown = representative(timed_trials)
+    row = timed_trials[timed_trials["trial"] == shown].iloc[0]
     times = row.reindex(["lost_first_ns", "lost_last_ns"]).astype(float) / NANOS
     writes, losses = outage.writes(results, trials), loss.loss(results, trials)
     return Course(
         system=part.system,
         name=name,
-        words=", ".join(filter(None, (_outage_words(writes), _loss_words(losses, known)))),
-        seconds=_seconds(results, first.loc[known["trial"], "asked_ns"].astype(float) / NANOS),
+        words=", ".join(filter(None, (_outage_words(writes), _loss_words(losses, timed_trials)))),
+        seconds=_seconds(results, first.loc[timed_trials["trial"], "asked_ns"].astype(float) / NANOS),
         shown=shown,
         faults=_faults(results, shown),
         lost_s=None if times.isna().any() else (float(times.iloc[0]), float(times.iloc[1])),
         lost=0 if numbers.absent(row["lost"]) else int(row["lost"]),
-        end_s=_end(results, known),
-        rate=float(first.loc[known["trial"], "rate_before"].astype(float).median()),
+        end_s=_end(results, timed_trials),
+        rate=float(first.loc[timed_trials["trial"], "rate_before"].astype(float).median()),
     )
 
 
@@ -161,25 +168,27 @@ def _seconds(results: Results, asked_s: pd.Series[float]) -> pd.DataFrame:
 
 
 def _faults(results: Results, trial: int) -> pd.DataFrame:
-    own = results.faults[results.faults["trial"] == trial].sort_values("asked_ns")
-    begin_ns = float(own["asked_ns"].min())
+    faults = results.faults[results.faults["trial"] == trial].sort_values("asked_ns")
+    begin_ns = float(faults["asked_ns"].min())
     return pd.DataFrame(
         {
-            "name": own["fault"].astype(str),
-            "at_s": (own["asked_ns"].astype(float) - begin_ns) / NANOS,
-            "repaired_s": (own["healed_ns"].astype(float) - begin_ns) / NANOS,
+            "name": faults["fault"].astype(str),
+            "at_s": (faults["asked_ns"].astype(float) - begin_ns) / NANOS,
+            "repaired_s": (faults["healed_ns"].astype(float) - begin_ns) / NANOS,
         }
     )
 
 
 def _end(results: Results, trials: pd.DataFrame) -> float:
     """Return when the event was over in the last of the trials, in seconds since the first fault."""
-    own = results.faults[results.faults["trial"].isin(trials["trial"])]
-    begin_ns = own.groupby("trial")["asked_ns"].transform("min").astype(float)
-    asked_ns = own["asked_ns"].astype(float) - begin_ns
-    after = [asked_ns + own[name].astype(float) for name in ("ack_gap_ns", "live_gap_ns", "first_acked_ns")]
+    faults = results.faults[results.faults["trial"].isin(trials["trial"])]
+    begin_ns = faults.groupby("trial")["asked_ns"].transform("min").astype(float)
+    asked_ns = faults["asked_ns"].astype(float) - begin_ns
+    effect_ends_ns = [
+        asked_ns + faults[name].astype(float) for name in ("ack_gap_ns", "live_gap_ns", "first_acked_ns")
+    ]
     lost_ns = trials.reindex(columns=["lost_last_ns"])["lost_last_ns"].astype(float)
-    end_ns = pd.concat([own["healed_ns"].astype(float) - begin_ns, *after, lost_ns]).max()
+    end_ns = pd.concat([faults["healed_ns"].astype(float) - begin_ns, *effect_ends_ns, lost_ns]).max()
     return 0.0 if pd.isna(end_ns) else max(0.0, float(end_ns)) / NANOS
 
 
@@ -200,17 +209,17 @@ def _loss_words(losses: Loss | None, valid: pd.DataFrame) -> str:
     return f"{words.counts(losses.counts)} lost in a trial" if losses.most else "nothing lost"
 
 
-def timeline(found: Sequence[Course]) -> Figure:
+def timeline(drawn_courses: Sequence[Course]) -> Figure:
     """Draw a panel a configuration, one below the other along one axis of time."""
     room = _MOST_FIGURE_IN - _FOOT_IN - _TOP_IN
-    panel_in = max(_LEAST_IN, min(_PANEL_IN, room / len(found) - _TITLE_IN))
-    total = _TOP_IN + _FOOT_IN + len(found) * (panel_in + _TITLE_IN)
+    panel_in = max(_LEAST_IN, min(_PANEL_IN, room / len(drawn_courses) - _TITLE_IN))
+    total = _TOP_IN + _FOOT_IN + len(drawn_courses) * (panel_in + _TITLE_IN)
     figure = Figure(figsize=(style.WIDTH_IN, total))
     width = style.WIDTH_IN - _LEFT_IN - _RIGHT_IN
-    left, right = span(found)
-    top = _PEAK * max((course.rate for course in found if course.rate > 0), default=1.0)
-    highest = max(float(course.seconds["acked"].max()) for course in found)
-    for number, course in enumerate(found):
+    left, right = span(drawn_courses)
+    top = _PEAK * max((course.rate for course in drawn_courses if course.rate > 0), default=1.0)
+    highest = max(float(course.seconds["acked"].max()) for course in drawn_courses)
+    for number, course in enumerate(drawn_courses):
         bottom = total - _TOP_IN - (number + 1) * (panel_in + _TITLE_IN)
         place = (_LEFT_IN, bottom, width, panel_in)
         axes = figure.add_axes(
@@ -218,26 +227,26 @@ def timeline(found: Sequence[Course]) -> Figure:
         )
         axes.set_xlim(left, right)
         axes.set_ylim(0, min(top, 1.08 * highest) or 1.0)
-        _panel(axes, course, last=number == len(found) - 1)
+        _panel(axes, course, last=number == len(drawn_courses) - 1)
     return figure
 
 
-def span(found: Sequence[Course]) -> tuple[float, float]:
+def span(drawn_courses: Sequence[Course]) -> tuple[float, float]:
     """Return from when to when the axis goes: around the event, with some air."""
-    end = max(course.end_s for course in found)
-    first_lost = min((course.lost_s[0] for course in found if course.lost_s), default=0.0)
+    end = max(course.end_s for course in drawn_courses)
+    first_lost = min((course.lost_s[0] for course in drawn_courses if course.lost_s), default=0.0)
     air = max(_BEFORE_S, _MARGIN * end)
     begin = min(-air, first_lost - 1)
-    known = pd.concat([course.seconds["at_s"] for course in found])
-    return max(begin, float(known.min())), min(end + air, float(known.max()) + 1)
+    at_s = pd.concat([course.seconds["at_s"] for course in drawn_courses])
+    return max(begin, float(at_s.min())), min(end + air, float(at_s.max()) + 1)
 
 
 def _panel(axes: Axes, course: Course, *, last: bool) -> None:
     look = style.look(course.system)
     _background(axes, course)
-    for trial, own in course.seconds.groupby("trial"):
+    for trial, trial_seconds in course.seconds.groupby("trial"):
         strong = trial == course.shown
-        at_s, acked = _steps(own)
+        at_s, acked = _steps(trial_seconds)
         axes.step(
             at_s,
             acked,
@@ -267,19 +276,19 @@ def _title(course: Course) -> str:
     return course.name if len(course.name) <= most else f"{course.name[: most - 1]}…"
 
 
-def _steps(own: pd.DataFrame) -> tuple[list[float], list[float]]:
+def _steps(trial_seconds: pd.DataFrame) -> tuple[list[float], list[float]]:
     """Return when each second begins and its level, and the last level's end: a second is as wide as it lasts."""
-    at_s, acked = list(own["at_s"]), list(own["acked"])
+    at_s, acked = list(trial_seconds["at_s"]), list(trial_seconds["acked"])
     return [*at_s, at_s[-1] + 1], [*acked, acked[-1]]
 
 
 def _background(axes: Axes, course: Course) -> None:
     """Shade silent seconds and lost sends, and mark faults and repairs."""
-    own = course.seconds[course.seconds["trial"] == course.shown]
-    for begin in own.loc[(own["acked"] == 0) & (own["at_s"] > -1), "at_s"]:
+    trial_seconds = course.seconds[course.seconds["trial"] == course.shown]
+    for begin in trial_seconds.loc[(trial_seconds["acked"] == 0) & (trial_seconds["at_s"] > -1), "at_s"]:
         axes.axvspan(begin, begin + 1, color=style.SHADE, zorder=0, linewidth=0)
     if course.lost_s is not None:
-        _lost(axes, course, own)
+        _lost(axes, course, trial_seconds)
     named: dict[str, float] = {}
     for _, fault in course.faults.iterrows():
         axes.axvline(fault["at_s"], color=style.INK, linewidth=0.9, zorder=5)
@@ -289,16 +298,22 @@ def _background(axes: Axes, course: Course) -> None:
     line_names.write(axes, list(named.items()))
 
 
-def _lost(axes: Axes, course: Course, own: pd.DataFrame) -> None:
+def _lost(axes: Axes, course: Course, trial_seconds: pd.DataFrame) -> None:
     """Fill the area below the line over the time in which lost messages were sent, and write how many they are."""
     if course.lost_s is None:
         return
     first, last = course.lost_s
-    at_s, acked = _steps(own)
+    at_s, acked = _steps(trial_seconds)
     levels = pd.Series(acked, index=at_s)
     inside = levels[(levels.index > first) & (levels.index < last)]
-    before = levels[levels.index <= first]
-    begin = float(before.iloc[-1]) if len(before) else float(inside.iloc[0]) if len(inside) else 0.0
+    earlier_levels = levels[levels.index <= first]
+    begin = (
+        float(earlier_levels.iloc[-1])
+        if len(earlier_levels)
+        else float(inside.iloc[0])
+        if len(inside)
+        else 0.0
+    )
     times = [first, *inside.index, last]
     heights = [begin, *inside, float(inside.iloc[-1]) if len(inside) else begin]
     axes.fill_between(times, heights, step="post", color=style.INK, alpha=0.3, linewidth=0, zorder=2)

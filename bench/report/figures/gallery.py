@@ -87,20 +87,30 @@ def _answer(results: Results, compared: Sequence[Compared]) -> Drawing | None:
     figure = comparison_rows.comparison_rows(results, compared, one_send_open=one_open)
     alt = comparison_rows.in_words(results, compared, one_send_open=one_open)
     line = " or ".join(
-        sorted({_line_words(results, one.metric, row.case) for one in compared for row in one.rows})
+        sorted(
+            {
+                _line_words(results, comparison.metric, row.case)
+                for comparison in compared
+                for row in comparison.rows
+            }
+        )
     )
     caption = (
         f"Each mark is one trial. The bar is the {results.middle} over trials, written at the right; the line "
         f"is {line}."
     )
-    found = _drawn(figure, "answer", "The configurations compared", alt, caption)
+    drawing = _drawn(figure, "answer", "The configurations compared", alt, caption)
     legend = f"Dots: trials. Bar: their {results.middle}. Line: {line}."
-    return replace(found, legend=legend) if found else None
+    return replace(drawing, legend=legend) if drawing else None
 
 
 def _line_words(results: Results, metric: str, case: str) -> str:
-    own = results.cases.loc[results.cases["case"] == case, f"{metric}_ci_low"]
-    return "its 95 % interval" if own.notna().all() else "the range of trials, where there is no interval"
+    interval_lows = results.cases.loc[results.cases["case"] == case, f"{metric}_ci_low"]
+    return (
+        "its 95 % interval"
+        if interval_lows.notna().all()
+        else "the range of trials, where there is no interval"
+    )
 
 
 def _throughput(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
@@ -124,8 +134,8 @@ def _latencies(results: Results, parts: Sequence[sweep.Part]) -> list[Drawing | 
 
 
 def _columns(results: Results, measure: str) -> list[str]:
-    wanted = [f"{measure}_p50_ns", f"{measure}_p99_ns"]
-    return wanted if set(wanted) <= set(results.trials.columns) else []
+    columns = [f"{measure}_p50_ns", f"{measure}_p99_ns"]
+    return columns if set(columns) <= set(results.trials.columns) else []
 
 
 def _latency(results: Results, parts: Sequence[sweep.Part], measure: str, words: str) -> Drawing | None:
@@ -134,10 +144,10 @@ def _latency(results: Results, parts: Sequence[sweep.Part], measure: str, words:
         rows.Quantity(f"{measure}_p99_ns", "p99", _MS, numbers.ms, hollow=True),
     )
     figure = rows.rows(parts, rows.Plot(quantities, f"{words} (ms)"))
-    said = [
+    range_words = [
         f"{quantity.name}: {_ranges(parts, quantity.column, numbers.duration)}" for quantity in quantities
     ]
-    alt = f"{words.capitalize()} by case. {' '.join(said)}"
+    alt = f"{words.capitalize()} by case. {' '.join(range_words)}"
     middles = f"{results.middle}s"
     bars = f"; bars are their {middles} over trials, written at the right." if results.rounds > 1 else "."
     crosses = _crosses(results, quantities[0].column)
@@ -266,8 +276,8 @@ def _prices(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> li
         legend = "Faint: single trials. Grey: typical disks." + (
             " Ring: the lines cross; dark band: its 95 % interval." if cross else ""
         )
-        found = _drawn(price.price(panels, shown), name, title, alt, words)
-        drawn.append(replace(found, legend=legend) if found else None)
+        drawing = _drawn(price.price(panels, shown), name, title, alt, words)
+        drawn.append(replace(drawing, legend=legend) if drawing else None)
     return drawn
 
 
@@ -307,16 +317,16 @@ def _ranges(parts: Sequence[sweep.Part], column: str, text: Callable[[float], st
 
     A published run lacks the columns that none of its cases has.
     """
-    said = []
+    sentences = []
     for part in parts:
         values = pd.to_numeric(part.cases.get(column, pd.Series(dtype=float)))
         if values.notna().any():
             low, high = part.cases.iloc[values.argmin()], part.cases.iloc[values.argmax()]
-            said.append(
+            sentences.append(
                 f"{part.title}: from {text(float(values.min()))} ({part.label(low)}) "
                 f"to {text(float(values.max()))} ({part.label(high)})."
             )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def _marks(results: Results) -> str:
@@ -334,19 +344,19 @@ def _one_axis(parts: Sequence[sweep.Part]) -> str:
 
 
 def _crosses(results: Results, column: str) -> str:
-    others = results.trials.loc[results.trials["verdict"] != "valid", column]
-    return " Red crosses are trials that do not count." if others.notna().any() else ""
+    invalid_values = results.trials.loc[results.trials["verdict"] != "valid", column]
+    return " Red crosses are trials that do not count." if invalid_values.notna().any() else ""
 
 
 def _chosen(parts: Sequence[sweep.Part]) -> str:
-    counts = [(part.title, *rows.chosen(part)) for part in parts]
+    counts = [(part.title, *rows.case_counts(part)) for part in parts]
     return "".join(
         f" {title}: {shown} of {total} cases drawn." for title, shown, total in counts if shown < total
     )
 
 
 def _starts_chosen(results: Results, parts: Sequence[sweep.Part]) -> str:
-    counts = [(part.title, *slices.chosen(results, part)) for part in parts]
+    counts = [(part.title, *slices.cluster_start_counts(results, part)) for part in parts]
     return "".join(
         f" {title}: {shown} of {total} cluster starts drawn."
         for title, shown, total in counts
@@ -355,12 +365,12 @@ def _starts_chosen(results: Results, parts: Sequence[sweep.Part]) -> str:
 
 
 def _panels_chosen(parts: Sequence[sweep.Part]) -> str:
-    said = []
+    sentences = []
     for block in map(sweep.panels, parts):
         if len(block.shown) < block.total:
-            said.append(f" {block.part.title}: {len(block.shown)} of {block.total} panels drawn.")
+            sentences.append(f" {block.part.title}: {len(block.shown)} of {block.total} panels drawn.")
         if block.lines_left_out:
-            said.append(
+            sentences.append(
                 f" {block.part.title}: not every {block.line_setting} has a line; the tables have all."
             )
-    return "".join(said)
+    return "".join(sentences)

@@ -32,20 +32,21 @@ def spread(lines: Sequence[tuple[str, float]], width: float, rows: int) -> list[
     Lines are given by name and place; places and `width`, the panel's, are in inches. A name that fits nowhere is left
     out.
     """
-    taken: list[tuple[int, float, float]] = []
-    found = []
+    occupied_spans: list[tuple[int, float, float]] = []
+    names = []
     for text, at in lines:
         length = len(text) * style.CHARACTER_IN + 2 * _GAP_PT / _POINTS_PER_IN
         for left, row in ((left, row) for left in (False, True) for row in range(rows)):
             begin = at - length if left else at
             free = not any(
-                row == other and begin < end and start < begin + length for other, start, end in taken
+                row == occupied_row and begin < end and start < begin + length
+                for occupied_row, start, end in occupied_spans
             )
             if free and begin >= 0 and begin + length <= width:
-                taken.append((row, begin, begin + length))
-                found.append(Name(text, at, row, left))
+                occupied_spans.append((row, begin, begin + length))
+                names.append(Name(text, at, row, left))
                 break
-    return found
+    return names
 
 
 def write(axes: Axes, lines: Sequence[tuple[str, float]]) -> None:

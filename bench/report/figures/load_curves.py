@@ -68,13 +68,13 @@ def _lines(cell: multiples.Cell, curves: Mapping[str, LoadCurve]) -> multiples.E
     ends: dict[str, tuple[float, float]] = {}
     for case in cell.panel.lines.values():
         curve, colour = curves[case], cell.colours[case]
-        known, top = np.isfinite(curve.p99_ns), cell.axes.get_ylim()[1]
+        finite, top = np.isfinite(curve.p99_ns), cell.axes.get_ylim()[1]
         cell.axes.scatter(
-            curve.loads[known], curve.p99_ns[known] * _MS, s=5, color=colour, alpha=0.45, linewidth=0
+            curve.loads[finite], curve.p99_ns[finite] * _MS, s=5, color=colour, alpha=0.45, linewidth=0
         )
         cell.axes.scatter(
-            curve.loads[~known],
-            np.full((~known).sum(), top),
+            curve.loads[~finite],
+            np.full((~finite).sum(), top),
             s=9,
             clip_on=False,
             facecolor="white",

@@ -66,9 +66,9 @@ def grid(
     figures: list[Figure] = []
     cells: list[Cell] = []
     for drawn in [list(blocks)] if flat else [[block] for block in blocks]:
-        figure, own = _drawing(drawn, labels, y, room)
+        figure, figure_cells = _drawing(drawn, labels, y, room)
         figures.append(figure)
-        cells += own
+        cells += figure_cells
     return figures, cells
 
 
@@ -122,8 +122,8 @@ def name_lines(cell: Cell, ends: Ends) -> None:
     right = cell.axes.get_xlim()[1]
     labels = {case: label for label, case in cell.panel.lines.items() if case in ends}
     inside = {case: min(max(ends[case][1], low), high) for case in labels}
-    wanted = {case: float(place.transform((right, y))[1]) for case, y in inside.items()}
-    for case, at in _apart(wanted, 0.14 / height_in(cell.axes)).items():
+    positions = {case: float(place.transform((right, y))[1]) for case, y in inside.items()}
+    for case, at in _apart(positions, 0.14 / height_in(cell.axes)).items():
         colour, (x, y) = cell.colours[case], ends[case]
         cell.axes.plot([x, right], [y, y], color=colour, linewidth=0.6, linestyle=(0, (1, 2)))
         cell.axes.annotate(
@@ -149,14 +149,14 @@ def width_in(axes: Axes) -> float:
     return float(axes.get_position().width * figure.get_size_inches()[0]) if figure else 1.0
 
 
-def _apart(wanted: Mapping[str, float], gap: float) -> dict[str, float]:
+def _apart(positions: Mapping[str, float], gap: float) -> dict[str, float]:
     """Move positions up where they are closer than `gap`, then all down by half of what they rose."""
     placed: dict[str, float] = {}
     floor = -1.0
-    for case in sorted(wanted, key=wanted.__getitem__):
-        placed[case] = max(wanted[case], floor)
+    for case in sorted(positions, key=positions.__getitem__):
+        placed[case] = max(positions[case], floor)
         floor = placed[case] + gap
-    rise = max((placed[case] - wanted[case] for case in placed), default=0.0)
+    rise = max((placed[case] - positions[case] for case in placed), default=0.0)
     return {case: at - rise / 2 for case, at in placed.items()}
 
 

@@ -56,12 +56,12 @@ def _frame(ax: Axes, trials: pd.DataFrame, x_label: str) -> None:
 def _dots(ax: Axes, part: sweep.Part, trials: pd.DataFrame) -> None:
     look = style.look(part.system)
     valid = trials["verdict"] == "valid"
-    counted, others = trials[valid], trials[~valid]
+    counted, invalid_trials = trials[valid], trials[~valid]
     ax.scatter(
         counted["trial"], counted["share"], s=9, marker=look.marker, color=look.base, linewidth=0, alpha=0.85
     )
-    floor = others["share"].fillna(0.0).where(others["share"].notna(), counted["share"].min())
-    ax.scatter(others["trial"], floor, s=14, marker="x", color=style.BAD, linewidth=0.9)
+    floor = invalid_trials["share"].fillna(0.0).where(invalid_trials["share"].notna(), counted["share"].min())
+    ax.scatter(invalid_trials["trial"], floor, s=14, marker="x", color=style.BAD, linewidth=0.9)
 
 
 def _names(ax: Axes, parts: Sequence[sweep.Part]) -> None:

@@ -82,8 +82,8 @@ class Panel:
 
 def measure(results: Results) -> Measure:
     """What a send costs: ms a send where one send is open at a time, else messages/s."""
-    known = _SEND in results.trials and results.valid[_SEND].notna().any()
-    if known and one_send_open(results):
+    has_send_times = _SEND in results.trials and results.valid[_SEND].notna().any()
+    if has_send_times and one_send_open(results):
         return Measure(_SEND, "ms a send", _MS)
     return Measure(_RATE, "acknowledged messages/s")
 
@@ -101,48 +101,50 @@ def panels(results: Results, parts: Sequence[sweep.Part], labels: Labels, shown:
     """Return a panel a guarantee, the weakest first; none where all trials had one and the same disk."""
     if EMULATED_FSYNC not in results.trials or len(results.trials[EMULATED_FSYNC].unique()) == 1:
         return []
-    every = points(results, shown)
-    found: dict[str, tuple[tuple[bool, int, str], list[Line]]] = {}
+    trial_points = points(results, shown)
+    panels_by_title: dict[str, tuple[tuple[bool, int, str], list[Line]]] = {}
     for part in parts:
-        for line, first in _lines(part, labels, every):
+        for line, first in _lines(part, labels, trial_points):
             rank, title = _promise(results, part.system, first)
-            found.setdefault(title, (rank, []))[1].append(line)
-    ordered = sorted(found.items(), key=lambda panel: panel[1][0])
+            panels_by_title.setdefault(title, (rank, []))[1].append(line)
+    ordered = sorted(panels_by_title.items(), key=lambda panel: panel[1][0])
     return [Panel(title, lines, list(_crossings(lines))) for title, (_, lines) in ordered]
 
 
 def _crossings(lines: Sequence[Line]) -> Iterator[tuple[Line, Line, Crossing]]:
-    for one, other in product(lines, lines):
-        if one.system < other.system and one.settings == other.settings:
-            place = crossing(one.trials, other.trials)
+    for first_line, second_line in product(lines, lines):
+        if first_line.system < second_line.system and first_line.settings == second_line.settings:
+            place = crossing(first_line.trials, second_line.trials)
             if place is not None:
-                yield one, other, place
+                yield first_line, second_line, place
 
 
 def points(results: Results, shown: Measure) -> pd.DataFrame:
     """Return what was measured of each valid trial: round, point (its case), x (ms an fsync) and y."""
     table = results.valid
-    known = table[table["fsync_ns"].notna() & table[shown.column].notna()]
-    x = pd.to_numeric(known["fsync_ns"]).astype(float) * _MS
-    y = pd.to_numeric(known[shown.column]).astype(float) * shown.factor
-    found = known.assign(x=x, y=y, point=known["case"])[["round", "point", "x", "y"]]
-    return found[(found["x"] > 0) & (found["y"] > 0)]
+    measured_trials = table[table["fsync_ns"].notna() & table[shown.column].notna()]
+    x = pd.to_numeric(measured_trials["fsync_ns"]).astype(float) * _MS
+    y = pd.to_numeric(measured_trials[shown.column]).astype(float) * shown.factor
+    trial_points = measured_trials.assign(x=x, y=y, point=measured_trials["case"])[
+        ["round", "point", "x", "y"]
+    ]
+    return trial_points[(trial_points["x"] > 0) & (trial_points["y"] > 0)]
 
 
-def _lines(part: sweep.Part, labels: Labels, every: pd.DataFrame) -> Iterator[tuple[Line, str]]:
+def _lines(part: sweep.Part, labels: Labels, trial_points: pd.DataFrame) -> Iterator[tuple[Line, str]]:
     """Give the configurations of a system, each with the name of its first case."""
-    others = [name for name in part.settings if name != EMULATED_FSYNC]
+    setting_names = [name for name in part.settings if name != EMULATED_FSYNC]
     groups: dict[tuple[str, ...], list[str]] = {}
     for _, case in part.cases.iterrows():
-        key = tuple(numbers.text(case[name]) for name in others)
+        key = tuple(numbers.text(case[name]) for name in setting_names)
         groups.setdefault(key, []).append(str(case["case"]))
-    settings = [dict(zip(others, key, strict=True)) for key in groups]
-    varying = [name for name in others if len({one[name] for one in settings}) > 1]
+    settings = [dict(zip(setting_names, key, strict=True)) for key in groups]
+    varying = [name for name in setting_names if len({setting[name] for setting in settings}) > 1]
     named = labels.distinct(part.system, [{name: setting[name] for name in varying} for setting in settings])
-    for label, own, cases in zip(named, settings, groups.values(), strict=True):
-        trials = every[every["point"].isin(cases)]
+    for label, line_settings, cases in zip(named, settings, groups.values(), strict=True):
+        trials = trial_points[trial_points["point"].isin(cases)]
         if len(trials):
-            yield Line(part.system, label, own, trials), cases[0]
+            yield Line(part.system, label, line_settings, trials), cases[0]
 
 
 def _promise(results: Results, system: str, case: str) -> tuple[tuple[bool, int, str], str]:
@@ -155,35 +157,35 @@ def _promise(results: Results, system: str, case: str) -> tuple[tuple[bool, int,
     return (stated.power, stated.nodes, stated.condition), f"Survives {stated.in_nodes}"
 
 
-def price(found: Sequence[Panel], shown: Measure) -> Figure | None:
+def price(drawn_panels: Sequence[Panel], shown: Measure) -> Figure | None:
     """Draw the panels, one below the other over one axis; None without any.
 
     A dot is a trial, a line joins the medians of a configuration's cases. Above the panels stand typical disks, whose
     ranges are shaded in all of them.
     """
-    every = [line.trials for panel in found for line in panel.lines]
-    y = fitting(value for trials in every for value in trials["y"])
+    line_trials = [line.trials for panel in drawn_panels for line in panel.lines]
+    y = fitting(value for trials in line_trials for value in trials["y"])
     if y is None:
         return None
     x = Scale(
-        min(TYPICAL[0].low_ms, *(trials["x"].min() for trials in every)) * 0.8,
-        max(TYPICAL[-1].high_ms, *(trials["x"].max() for trials in every)) * 1.1,
+        min(TYPICAL[0].low_ms, *(trials["x"].min() for trials in line_trials)) * 0.8,
+        max(TYPICAL[-1].high_ms, *(trials["x"].max() for trials in line_trials)) * 1.1,
         log=True,
     )
-    names = [line.name for panel in found for line in panel.lines]
+    names = [line.name for panel in drawn_panels for line in panel.lines]
     right = max(len(words) for name in names for words in name) * style.STRONG_IN + _AIR_IN
-    heights = _heights(found)
+    heights = _heights(drawn_panels)
     top = _TOP_IN + _STRIP_IN * _STRIPS
-    total = top + sum(heights) + _TITLE_IN * len(found) + _FOOT_IN
+    total = top + sum(heights) + _TITLE_IN * len(drawn_panels) + _FOOT_IN
     figure = Figure(figsize=(style.WIDTH_IN, total))
     width = style.WIDTH_IN - _LEFT_IN - right
     strip = _axes(figure, (_LEFT_IN, total - top, width, top - _TOP_IN), x)
     _disks(strip)
     at = total - top
-    for panel, height in zip(found, heights, strict=True):
+    for panel, height in zip(drawn_panels, heights, strict=True):
         at -= _TITLE_IN + height
         axes = _axes(figure, (_LEFT_IN, at, width, height), x)
-        last = panel is found[-1]
+        last = panel is drawn_panels[-1]
         _panel(axes, panel, y)
         axes.tick_params(labelbottom=last)
         axes.set_xlabel("ms an fsync, log scale; emulated above the disk's own" if last else "", labelpad=2)
@@ -197,14 +199,14 @@ def price(found: Sequence[Panel], shown: Measure) -> Figure | None:
     return figure
 
 
-def _heights(found: Sequence[Panel]) -> list[float]:
+def _heights(drawn_panels: Sequence[Panel]) -> list[float]:
     """Return how high each panel is, in inches: as high as its names need, and higher where there is room."""
     least = [
         max(_LEAST_IN, sum(len(line.name) * style.LINE_IN + _GAP_IN for line in panel.lines))
-        for panel in found
+        for panel in drawn_panels
     ]
-    beside = _TOP_IN + _STRIP_IN * _STRIPS + _TITLE_IN * len(found) + _FOOT_IN
-    spare = (_MOST_FIGURE_IN - beside - sum(least)) / len(found)
+    beside = _TOP_IN + _STRIP_IN * _STRIPS + _TITLE_IN * len(drawn_panels) + _FOOT_IN
+    spare = (_MOST_FIGURE_IN - beside - sum(least)) / len(drawn_panels)
     return [max(height, min(_MOST_IN, height + spare)) for height in least]
 
 
@@ -259,17 +261,19 @@ def _panel(axes: Axes, panel: Panel, y: Scale) -> None:
 
 def _colours(panel: Panel) -> list[str]:
     """Return a shade of its system for each line."""
-    found: list[str] = []
+    colours: list[str] = []
     for line in panel.lines:
-        own = [other for other in panel.lines if other.system == line.system]
-        shades = style.look(line.system).shades(len(own))
-        found.append(shades[next(place for place, other in enumerate(own) if other is line)])
-    return found
+        system_lines = [other_line for other_line in panel.lines if other_line.system == line.system]
+        shades = style.look(line.system).shades(len(system_lines))
+        colours.append(
+            shades[next(place for place, other_line in enumerate(system_lines) if other_line is line)]
+        )
+    return colours
 
 
 def _dash(panel: Panel, line: Line) -> object:
-    own = [other for other in panel.lines if other.system == line.system]
-    place = next(number for number, other in enumerate(own) if other is line)
+    system_lines = [other_line for other_line in panel.lines if other_line.system == line.system]
+    place = next(number for number, other_line in enumerate(system_lines) if other_line is line)
     return style.LINES[place % len(style.LINES)]
 
 
@@ -317,8 +321,8 @@ def _name(axes: Axes, panel: Panel, ends: Mapping[int, float], colours: Sequence
     heights = {
         number: (len(panel.lines[number].name) * style.LINE_IN + _GAP_IN) / panel_in for number in ends
     }
-    wanted = {number: float(place.transform((right, y))[1]) for number, y in ends.items()}
-    for number, at in _apart(wanted, heights).items():
+    positions = {number: float(place.transform((right, y))[1]) for number, y in ends.items()}
+    for number, at in _apart(positions, heights).items():
         line, colour = panel.lines[number], colours[number]
         end = line.medians.iloc[-1]
         axes.plot([end["x"], right], [end["y"], end["y"]], color=colour, linewidth=0.6, linestyle=(0, (1, 2)))
@@ -336,13 +340,13 @@ def _name(axes: Axes, panel: Panel, ends: Mapping[int, float], colours: Sequence
         )
 
 
-def _apart(wanted: Mapping[int, float], heights: Mapping[int, float]) -> dict[int, float]:
+def _apart(positions: Mapping[int, float], heights: Mapping[int, float]) -> dict[int, float]:
     """Return the middles of names of these heights, as near as they can be to where they are wanted, within 0 to 1."""
-    order = sorted(wanted, key=wanted.__getitem__)
+    order = sorted(positions, key=positions.__getitem__)
     bottoms: dict[int, float] = {}
     floor = 0.0
     for number in order:
-        bottoms[number] = max(wanted[number] - heights[number] / 2, floor)
+        bottoms[number] = max(positions[number] - heights[number] / 2, floor)
         floor = bottoms[number] + heights[number]
     ceiling = 1.0
     for number in reversed(order):
@@ -351,17 +355,18 @@ def _apart(wanted: Mapping[int, float], heights: Mapping[int, float]) -> dict[in
     return {number: bottoms[number] + heights[number] / 2 for number in order}
 
 
-def in_words(found: Sequence[Panel], shown: Measure) -> str:
+def in_words(drawn_panels: Sequence[Panel], shown: Measure) -> str:
     """Say what the figure shows: each line's first and last median, and where lines cross."""
-    said = []
-    for panel in found:
+    sentences = []
+    for panel in drawn_panels:
         ends = "; ".join(_ends(line, shown) for line in panel.lines)
-        said.append(f"{panel.title}: {ends}.")
-        said += [
-            f"{system_title(one.system)} and {system_title(other.system)} cross at {place.at:.2g} ms an fsync."
-            for one, other, place in panel.crossings
+        sentences.append(f"{panel.title}: {ends}.")
+        sentences += [
+            f"{system_title(first_line.system)} and {system_title(second_line.system)} "
+            f"cross at {place.at:.2g} ms an fsync."
+            for first_line, second_line, place in panel.crossings
         ]
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def _ends(line: Line, shown: Measure) -> str:

@@ -63,8 +63,8 @@ def seconds_of(results: Results, trial: int) -> pd.DataFrame:
 
 def by_role(samples: pd.DataFrame, quantity: Quantity) -> pd.DataFrame:
     """Seconds by role, the servers' roles first; what is left of the machine's CPU belongs to others."""
-    chosen = samples[samples["metric"].isin(quantity.metrics) & (samples["role"] != _MACHINE)]
-    by_node = chosen.groupby(["second", "role", "node", "metric"], as_index=False)["value"].mean()
+    quantity_samples = samples[samples["metric"].isin(quantity.metrics) & (samples["role"] != _MACHINE)]
+    by_node = quantity_samples.groupby(["second", "role", "node", "metric"], as_index=False)["value"].mean()
     table: pd.DataFrame = by_node.pivot_table("value", "second", "role", "sum").fillna(0.0) / quantity.scale
     servers = [role for role in table.columns if role not in _GREYS]
     if quantity.metrics != ("cpu_s",):

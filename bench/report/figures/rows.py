@@ -83,9 +83,9 @@ def _in_heights(band: Sequence[_Panel]) -> Iterator[Sequence[_Panel]]:
     """Split panels that are higher than one drawing may be, into parts of about equal height."""
     most = max(len(panel.cases) for panel in band)
     count = math.ceil(most / math.floor((style.HEIGHT_IN - _HEAD_IN - _FOOT_IN) / _ROW_IN))
-    each = math.ceil(most / count) if count else 1
-    for first in range(0, most, each):
-        cut = (replace(panel, cases=panel.cases[first : first + each]) for panel in band)
+    rows_per_part = math.ceil(most / count) if count else 1
+    for first in range(0, most, rows_per_part):
+        cut = (replace(panel, cases=panel.cases[first : first + rows_per_part]) for panel in band)
         yield [panel for panel in cut if panel.cases]
 
 
@@ -114,7 +114,7 @@ def _figure(bands: Sequence[Sequence[_Panel]], plot: Plot, scale: Scale) -> Figu
     return figure
 
 
-def chosen(part: sweep.Part) -> tuple[int, int]:
+def case_counts(part: sweep.Part) -> tuple[int, int]:
     """How many of a system's cases are drawn, and how many there are."""
     return len(_shown(part)), len(part.cases)
 
@@ -235,8 +235,8 @@ def _settings(
 ) -> None:
     """Write the last case's settings left of its row; values that only repeat the case before are light."""
     side = blended_transform_factory(ax.transAxes, ax.transData)
-    *before, values = (_told(part, case) for case in cases)
-    previous = before[0] if before else ()
+    *earlier_values, values = (_told(part, case) for case in cases)
+    previous = earlier_values[0] if earlier_values else ()
     offset, repeats = -sum(widths), True
     for index, (value, width) in enumerate(zip(values, widths, strict=True)):
         repeats = repeats and bool(previous) and previous[index] == value
@@ -311,8 +311,8 @@ def _line(ax: Axes, row: int, case: pd.Series[Any], quantities: Sequence[Quantit
         ends = [case[quantity.column] * quantity.factor for quantity in (quantities[0], quantities[-1])]
     else:
         (quantity,) = quantities
-        known = not pd.isna(case[f"{quantity.column}_ci_low"])
-        names = ("ci_low", "ci_high") if known else ("low", "high")
+        has_interval = not pd.isna(case[f"{quantity.column}_ci_low"])
+        names = ("ci_low", "ci_high") if has_interval else ("low", "high")
         ends = [case[f"{quantity.column}_{name}"] * quantity.factor for name in names]
     if not any(pd.isna(end) for end in ends):
         ax.plot(ends, [row, row], color=colour, lw=0.8, alpha=0.45, zorder=2)

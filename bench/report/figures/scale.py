@@ -43,10 +43,12 @@ class Scale:
 
 def fitting(values: Iterable[float]) -> Scale | None:
     """The scale that holds all values with some air; None where there is no value."""
-    known = np.array([value for value in values if value is not None and np.isfinite(value)], dtype=float)
-    if not len(known):
+    finite_values = np.array(
+        [value for value in values if value is not None and np.isfinite(value)], dtype=float
+    )
+    if not len(finite_values):
         return None
-    low, high = float(known.min()), float(known.max())
+    low, high = float(finite_values.min()), float(finite_values.max())
     if low > 0 and numbers.spread(low, high) > _LOG_FROM:
         air = (high / low) ** 0.05
         return Scale(low / air, high * air, log=True)

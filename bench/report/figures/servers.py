@@ -81,50 +81,52 @@ TOLD = (
 
 def panels(samples: pd.DataFrame) -> Iterator[tuple[Told, pd.DataFrame]]:
     """Give what there are samples of, with its values over seconds, a column a role."""
-    for told in TOLD:
-        table = over_time(samples, told)
+    for panel in TOLD:
+        table = over_time(samples, panel)
         if table.notna().to_numpy().any():
-            yield told, table
+            yield panel, table
 
 
-def over_time(samples: pd.DataFrame, told: Told) -> pd.DataFrame:
+def over_time(samples: pd.DataFrame, panel: Told) -> pd.DataFrame:
     """Return the values of each role over the seconds since the first send at which servers were asked."""
-    chosen = samples[samples["metric"].isin((told.metric, told.per))].sort_values("at_ns")
-    if told.roles:
-        chosen = chosen[chosen["role"].isin(told.roles)]
-    chosen = chosen.assign(look=(chosen["at_ns"].diff() > _APART_NS).cumsum())
-    table = _by_role(chosen, told.metric, told.across)
-    if told.per:
-        times = _by_role(chosen, told.per, told.across)
+    metric_samples = samples[samples["metric"].isin((panel.metric, panel.per))].sort_values("at_ns")
+    if panel.roles:
+        metric_samples = metric_samples[metric_samples["role"].isin(panel.roles)]
+    metric_samples = metric_samples.assign(look=(metric_samples["at_ns"].diff() > _APART_NS).cumsum())
+    table = _by_role(metric_samples, panel.metric, panel.across)
+    if panel.per:
+        times = _by_role(metric_samples, panel.per, panel.across)
         table = table / times.where(times > 0)
-    table.index = chosen.groupby("look")["at_ns"].max().reindex(table.index) / NANOS
-    return table.dropna(axis="columns", how="all") * told.scale
+    table.index = metric_samples.groupby("look")["at_ns"].max().reindex(table.index) / NANOS
+    return table.dropna(axis="columns", how="all") * panel.scale
 
 
-def _by_role(chosen: pd.DataFrame, metric: str, across: str) -> pd.DataFrame:
+def _by_role(metric_samples: pd.DataFrame, metric: str, across: str) -> pd.DataFrame:
     """Make one value of a role's nodes at each look."""
     by_node = (
-        chosen[chosen["metric"] == metric].groupby(["look", "role", "node"], as_index=False)["value"].mean()
+        metric_samples[metric_samples["metric"] == metric]
+        .groupby(["look", "role", "node"], as_index=False)["value"]
+        .mean()
     )
     table: pd.DataFrame = by_node.pivot_table("value", "look", "role", across)
     return table
 
 
-def lines(axes: Axes, system: str, told: Told, table: pd.DataFrame, start_s: float | None) -> None:
+def lines(axes: Axes, system: str, panel: Told, table: pd.DataFrame, start_s: float | None) -> None:
     """Draw a line a role, named at the right in its colour; its first value is since the window's `start_s`.
 
     Without that the trial was measured in slices, and a value is of one of them, not of the time since the one before.
     """
     for number, (role, colour) in enumerate(resources.colours(system, table).items()):
-        steps = told.since and start_s is not None
+        steps = panel.since and start_s is not None
         course = _steps(table[role], start_s or 0.0) if steps else _levels(table[role])
         axes.plot(*course, color=colour, linewidth=1.0)
         axes.plot(table.index, table[role], ".", color=colour, markersize=3)
         resources.name(axes, role, colour, 0.04 + 0.26 * number)
-    whole = bool((table.fillna(0.0) % 1 == 0).to_numpy().all())
+    integers_only = bool((table.fillna(0.0) % 1 == 0).to_numpy().all())
     top = float(table.max().max()) * 1.08
-    axes.set_ylim(0, max(top, 1.0) if whole else top or 1.0)
-    axes.yaxis.set_major_locator(MaxNLocator(3, integer=whole))
+    axes.set_ylim(0, max(top, 1.0) if integers_only else top or 1.0)
+    axes.yaxis.set_major_locator(MaxNLocator(3, integer=integers_only))
 
 
 def _steps(values: pd.Series[float], start_s: float) -> tuple[Line, Line]:

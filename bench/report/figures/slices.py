@@ -71,8 +71,8 @@ def cluster_starts(results: Results, part: sweep.Part) -> list[ClusterStart]:
     )
     table = table[np.isfinite(table["share"])]
     return [
-        ClusterStart(part.system, f"round {turn + 1}{_settings_of(part, own)}", own)
-        for (turn, _), own in table.groupby(["round", "cluster"])
+        ClusterStart(part.system, f"round {turn + 1}{_settings_of(part, start_slices)}", start_slices)
+        for (turn, _), start_slices in table.groupby(["round", "cluster"])
     ]
 
 
@@ -101,7 +101,7 @@ def slices(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     return figure
 
 
-def chosen(results: Results, part: sweep.Part) -> tuple[int, int]:
+def cluster_start_counts(results: Results, part: sweep.Part) -> tuple[int, int]:
     """Return how many of a system's cluster starts are drawn, and how many there are."""
     return len(_shown(results, part)), len(cluster_starts(results, part))
 
@@ -118,15 +118,15 @@ def _shown(results: Results, part: sweep.Part) -> list[ClusterStart]:
     return sweep.evenly(cluster_starts(results, part), _MOST_PANELS)
 
 
-def _settings_of(part: sweep.Part, own: pd.DataFrame) -> str:
+def _settings_of(part: sweep.Part, start_slices: pd.DataFrame) -> str:
     """Return the swept settings that all cases of a cluster share and others of its system do not."""
-    inside = part.cases[part.cases["case"].isin(own["case"])]
-    said = [
+    inside = part.cases[part.cases["case"].isin(start_slices["case"])]
+    setting_words = [
         f"{name}={numbers.text(inside[name].iloc[0])}"
         for name in part.settings
         if inside[name].nunique(dropna=False) == 1 < part.cases[name].nunique(dropna=False)
     ]
-    return f", {' '.join(said)}" if said and len(inside) > 1 else ""
+    return f", {' '.join(setting_words)}" if setting_words and len(inside) > 1 else ""
 
 
 def _limits(blocks: Sequence[Sequence[ClusterStart]]) -> tuple[float, float]:
@@ -138,11 +138,11 @@ def _limits(blocks: Sequence[Sequence[ClusterStart]]) -> tuple[float, float]:
 
 def _heading(figure: Figure, system: str, top: float, *, paced: bool) -> None:
     across, down = figure.get_size_inches()
-    title, what = system_title(system), "median service time" if paced else "throughput"
+    title, quantity = system_title(system), "median service time" if paced else "throughput"
     y = (top - 0.14) / down
     base = style.look(system).ink
     figure.text(0, y, title, fontsize=style.HEAD_PT, fontweight="semibold", color=base, va="center")
-    words = f"{what} of each slice, % of its case's median, log scale; line: all cases"
+    words = f"{quantity} of each slice, % of its case's median, log scale; line: all cases"
     figure.text((len(title) * 0.1 + 0.12) / across, y, words, color=style.SOFT, va="center")
 
 
@@ -173,8 +173,8 @@ def _panel(axes: Axes, start: ClusterStart, limits: tuple[float, float]) -> None
     look = style.look(start.system)
     cases = list(dict.fromkeys(start.slices["case"]))
     for case, colour in zip(cases, look.shades(len(cases)), strict=True):
-        own = start.slices.loc[start.slices["case"] == case, ["minutes", "share"]]
-        dots(axes, own.assign(share=own["share"].clip(low, high)), colour)
+        case_slices = start.slices.loc[start.slices["case"] == case, ["minutes", "share"]]
+        dots(axes, case_slices.assign(share=case_slices["share"].clip(low, high)), colour)
     line = start.by_cycle
     axes.plot(line["minutes"], line["share"].clip(low, high), color="white", linewidth=2.6, zorder=3)
     axes.plot(line["minutes"], line["share"].clip(low, high), color=look.dark, linewidth=1.4, zorder=4)

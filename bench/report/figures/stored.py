@@ -37,30 +37,30 @@ class Course:
 
 def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Drawing | None:
     """Draw the figure with its words; None where nobody looked at disks."""
-    found = courses(results, parts, labels)
-    if not found:
+    drawn_courses = courses(results, parts, labels)
+    if not drawn_courses:
         return None
     alt = " ".join(
-        f"{system_title(one.system)}, {one.label}: {bytes_text(one.bytes_.max())} at most, "
-        f"{bytes_text(one.bytes_.iloc[-1])} at the end."
-        for one in found
+        f"{system_title(course.system)}, {course.label}: {bytes_text(course.bytes_.max())} at most, "
+        f"{bytes_text(course.bytes_.iloc[-1])} at the end."
+        for course in drawn_courses
     )
     caption = (
         "What the files of all servers hold that keep messages, in the trial of median size. Dark "
         "vertical lines: steps of the scenario. Each copy of a message counts; so do journals and indexes."
     )
-    drawn = draw(stored(found), name="stored", title=TITLE, alt=f"{TITLE}. {alt}", caption=caption)
+    drawn = draw(stored(drawn_courses), name="stored", title=TITLE, alt=f"{TITLE}. {alt}", caption=caption)
     return replace(drawn, legend="All copies, journals and indexes count.")
 
 
 def courses(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> list[Course]:
     """Return the courses of at most five cases a system."""
-    found = []
+    shown_courses = []
     for part in parts:
         cases = [str(case) for case in part.cases[part.cases["rounds"] > 0]["case"]]
-        own = [course for case in cases if (course := _course(results, part, labels, case))]
-        found += sweep.evenly(own, _MOST_LINES)
-    return found
+        system_courses = [course for case in cases if (course := _course(results, part, labels, case))]
+        shown_courses += sweep.evenly(system_courses, _MOST_LINES)
+    return shown_courses
 
 
 def shown_trial(results: Results, case: str) -> int | None:
@@ -73,10 +73,12 @@ def shown_trial(results: Results, case: str) -> int | None:
 def _course(results: Results, part: sweep.Part, labels: Labels, case: str) -> Course | None:
     trial = shown_trial(results, case)
     table = results.telemetry
-    own = table[(table["trial"] == trial) & (table["metric"] == METRIC)] if trial is not None else table[:0]
-    if own.empty:
+    samples = (
+        table[(table["trial"] == trial) & (table["metric"] == METRIC)] if trial is not None else table[:0]
+    )
+    if samples.empty:
         return None
-    sums = own.groupby("at_ns")["value"].sum()
+    sums = samples.groupby("at_ns")["value"].sum()
     sums.index = sums.index / NANOS
     return Course(
         part.system,
@@ -95,20 +97,26 @@ def _steps(results: Results, trial: int) -> list[tuple[str, float]]:
     ]
 
 
-def stored(found: Sequence[Course]) -> Figure:
+def stored(drawn_courses: Sequence[Course]) -> Figure:
     """Draw a panel a system, one below the other along one axis of time."""
-    systems = list(dict.fromkeys(course.system for course in found))
+    systems = list(dict.fromkeys(course.system for course in drawn_courses))
     total = _TOP_IN + _FOOT_IN + len(systems) * (_PANEL_IN + _TITLE_IN)
     figure = Figure(figsize=(style.WIDTH_IN, total))
     width = style.WIDTH_IN - _LEFT_IN - _RIGHT_IN
-    end_s = max(max(course.bytes_.index.max(), *(at_s for _, at_s in course.steps)) for course in found)
+    end_s = max(
+        max(course.bytes_.index.max(), *(at_s for _, at_s in course.steps)) for course in drawn_courses
+    )
     for number, system in enumerate(systems):
         bottom = total - _TOP_IN - (number + 1) * (_PANEL_IN + _TITLE_IN)
         axes = figure.add_axes(
             (_LEFT_IN / style.WIDTH_IN, bottom / total, width / style.WIDTH_IN, _PANEL_IN / total)
         )
         axes.set_xlim(0, end_s)
-        _panel(axes, [course for course in found if course.system == system], last=number == len(systems) - 1)
+        _panel(
+            axes,
+            [course for course in drawn_courses if course.system == system],
+            last=number == len(systems) - 1,
+        )
     return figure
 
 

@@ -161,12 +161,12 @@ def happened(axes: Axes, document: Json, first_ns: int | None) -> None:
 
 def _changes(history: Sequence[Json], of: Callable[[Json], object]) -> Iterator[int]:
     """Give the times at which something of a partition was seen to be otherwise than before."""
-    known: dict[int, object] = {}
+    previous_states: dict[int, object] = {}
     for change in history:
-        for one in change["partitions"]:
-            now = of(one)
-            if known.setdefault(one["partition"], now) != now:
-                known[one["partition"]] = now
+        for partition in change["partitions"]:
+            now = of(partition)
+            if previous_states.setdefault(partition["partition"], now) != now:
+                previous_states[partition["partition"]] = now
                 yield change["at_ns"]
 
 

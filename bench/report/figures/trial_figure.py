@@ -50,26 +50,26 @@ def trial(results: Results, number: int) -> Drawing | None:
     system, base = str(row["system"]), style.look(str(row["system"])).base
     samples = resources.seconds_of(results, number)
     quantities = resources.QUANTITIES if len(samples) else ()
-    told = list(servers.panels(samples))
-    figure, panels = _panels([_PANEL_IN] * (2 + len(quantities)) + [_LOW_IN] * len(told))
+    server_panels = list(servers.panels(samples))
+    figure, panels = _panels([_PANEL_IN] * (2 + len(quantities)) + [_LOW_IN] * len(server_panels))
     _acks(panels[0], course, base)
     _service(panels[1], course, base)
     for axes, quantity in zip(panels[2:], quantities, strict=False):
         resources.stack(axes, system, resources.by_role(samples, quantity), names=True)
         _title(axes, quantity.label)
-    for axes, (one, table) in zip(panels[2 + len(quantities) :], told, strict=True):
-        servers.lines(axes, system, one, table, None if course.sliced else course.start_s)
-        _title(axes, one.title(system))
+    for axes, (panel, table) in zip(panels[2 + len(quantities) :], server_panels, strict=True):
+        servers.lines(axes, system, panel, table, None if course.sliced else course.start_s)
+        _title(axes, panel.title(system))
     faults = results.faults[results.faults["trial"] == number]
     for axes in panels:
         axes.set_xlim(0, course.right_s)
         timeline.broken(axes, faults, int(course.right_s), named=axes is panels[0])
     timeline.happened(panels[0], results.trial_files[number], results.first_send_ns(number))
-    asked = _ASKED_IN_SLICES if course.sliced else _ASKED
+    servers_caption = _ASKED_IN_SLICES if course.sliced else _ASKED
     caption = [
         _SLICES if course.sliced else _CAPTION,
         timeline.MARKS if len(faults) else "",
-        asked if told else "",
+        servers_caption if server_panels else "",
     ]
     *shown, last = ["service time", *(quantity.label.partition(",")[0] for quantity in quantities)]
     return draw(
@@ -79,7 +79,7 @@ def trial(results: Results, number: int) -> Drawing | None:
         alt=f"{', '.join(['Acknowledged messages per second', *shown])} and {last} of {row['case']}: "
         f"{numbers.rate(row['throughput_msgs_per_s'])} messages/s in the measured "
         f"{'slices' if course.sliced else 'window'}."
-        f"{''.join(f' {_said(one.title(system), table)}.' for one, table in told)}",
+        f"{''.join(f' {_said(panel.title(system), table)}.' for panel, table in server_panels)}",
         caption=" ".join(filter(None, caption)),
     )
 
@@ -93,13 +93,17 @@ def _in_seconds(results: Results, number: int) -> _Course | None:
 
 
 def _in_slices(results: Results, number: int) -> _Course | None:
-    own = results.slices[results.slices["trial"] == number].sort_values("slice")
-    if own.empty:
+    trial_slices = results.slices[results.slices["trial"] == number].sort_values("slice")
+    if trial_slices.empty:
         return None
     lead_in_s = float(results.trial_files[number]["load"]["warm_up_s"])
-    start_s = (own["start_ns"] - own["start_ns"].min()) / NANOS + lead_in_s
-    table = own.assign(acked=own["throughput_msgs_per_s"].astype(float)).set_index(start_s.astype(float))
-    return _Course(table, 0.0, float(table.index[-1] + own["length_ns"].iloc[-1] / NANOS), sliced=True)
+    start_s = (trial_slices["start_ns"] - trial_slices["start_ns"].min()) / NANOS + lead_in_s
+    table = trial_slices.assign(acked=trial_slices["throughput_msgs_per_s"].astype(float)).set_index(
+        start_s.astype(float)
+    )
+    return _Course(
+        table, 0.0, float(table.index[-1] + trial_slices["length_ns"].iloc[-1] / NANOS), sliced=True
+    )
 
 
 def _said(label: str, table: pd.DataFrame) -> str:
@@ -112,12 +116,12 @@ def _said(label: str, table: pd.DataFrame) -> str:
 
 def _panels(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
     """Make panels of these heights, in inches, with one time axis below the last."""
-    whole = sum(heights) + len(heights) * _GAP_IN + _FOOT_IN
-    figure = Figure(figsize=(style.WIDTH_IN, whole))
+    total = sum(heights) + len(heights) * _GAP_IN + _FOOT_IN
+    figure = Figure(figsize=(style.WIDTH_IN, total))
     ends = accumulate(height + _GAP_IN for height in heights)
     width = style.WIDTH_IN - _LEFT_IN - _RIGHT_IN
     panels = [
-        figure.add_axes((_LEFT_IN / style.WIDTH_IN, 1 - end / whole, width / style.WIDTH_IN, height / whole))
+        figure.add_axes((_LEFT_IN / style.WIDTH_IN, 1 - end / total, width / style.WIDTH_IN, height / total))
         for height, end in zip(heights, ends, strict=True)
     ]
     for axes in panels:

@@ -32,7 +32,7 @@ class Speed:
     """
 
     key: str
-    what: str
+    work: str
     took: tuple[float | None, float | None]
     most: float = 1.0
 
@@ -45,7 +45,7 @@ class Speed:
     def __str__(self) -> str:
         """Say it in words."""
         took = ", ".join(map(numbers.duration, self.took))
-        return f"{self.what} {numbers.ratio(self.ratio)} ({took})"
+        return f"{self.work} {numbers.ratio(self.ratio)} ({took})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,12 @@ class Comparison:
     @property
     def summary(self) -> str:
         """Say it in a line: worst first."""
-        said = [
+        phrases = [
             f"{self.counts[word]} {word}"
             for word in (Change.WORSE, Change.BETTER, Change.SAME, Change.UNTOLD)
             if self.counts[word]
         ]
-        return f"{numbers.plural(len(self.cases), 'case')} of {self.metric}: {', '.join(said)}."
+        return f"{numbers.plural(len(self.cases), 'case')} of {self.metric}: {', '.join(phrases)}."
 
     @property
     def verdict(self) -> Change:
@@ -87,16 +87,16 @@ class Comparison:
     @property
     def together(self) -> str:
         """Say that verdict, and of how many cases."""
-        alone = self.counts[Change.WORSE] - len(self._proven)
-        said = [
+        unproven_count = self.counts[Change.WORSE] - len(self._proven)
+        phrases = [
             f"{len(self._proven)} worse" if self._proven else "none is worse",
-            f"{alone} worse alone, as so many cases bring by chance" if alone else "",
+            f"{unproven_count} worse alone, as so many cases bring by chance" if unproven_count else "",
             f"{self.counts[Change.UNTOLD]} undecided" if self.counts[Change.UNTOLD] else "",
         ]
-        return f"All cases together: {'; '.join(filter(None, said))}."
+        return f"All cases together: {'; '.join(filter(None, phrases))}."
 
     @property
-    def alone(self) -> str:
+    def missing_cases(self) -> str:
         """Name the cases of the first run that the second never had; empty where there are none."""
         return f"Not in the second run, and not compared: {'; '.join(self.gone)}." if self.gone else ""
 
@@ -104,40 +104,40 @@ class Comparison:
     def doubts(self) -> str:
         """Say of how many of the trials that count something is odd; empty where there are none."""
         runs = (("first", self.first), ("second", self.second))
-        said = [f"of the {which} run's {_doubts(found)}" for which, found in runs if _doubts(found)]
-        return f"These count like others: {'; '.join(said)}." if said else ""
+        phrases = [f"of the {which} run's {_doubts(results)}" for which, results in runs if _doubts(results)]
+        return f"These count like others: {'; '.join(phrases)}." if phrases else ""
 
     @property
     def _proven(self) -> list[Compared]:
         return [case for case in self.cases if case.proven and case.change == Change.WORSE]
 
 
-def _doubts(found: Results) -> str:
-    valid = found.valid
+def _doubts(results: Results) -> str:
+    valid = results.valid
     flags = valid["flags"].fillna("")
     odd = {
         "with a trend": int(flags.str.contains("trend").sum()),
         "with an outlier's speed": int(flags.str.contains("outlier").sum()),
         "beside other work on the machine": len(method.crowded(valid)),
         "in a round that was off as a whole": sum(
-            one["cases"] for one in found.summary.get("rounds_apart") or ()
+            round_apart["cases"] for round_apart in results.summary.get("rounds_apart") or ()
         ),
     }
-    told = [f"{count} {what}" for what, count in odd.items() if count]
-    return f"{numbers.plural(len(valid), 'valid trial')} {', '.join(told)}" if told else ""
+    phrases = [f"{count} {oddity}" for oddity, count in odd.items() if count]
+    return f"{numbers.plural(len(valid), 'valid trial')} {', '.join(phrases)}" if phrases else ""
 
 
 def speeds(first: Results, second: Results) -> list[Speed]:
     """Return what was timed on the machines in either run: one fsync, and medians over trials of what came before."""
-    found = [Speed("fsync_ns", "one fsync", (_fsync(first), _fsync(second)))]
-    for column, what, often in machine_speed.PROBES:
+    run_speeds = [Speed("fsync_ns", "one fsync", (_fsync(first), _fsync(second)))]
+    for column, work, often in machine_speed.PROBES:
         took = machine_speed.median(first.valid, column), machine_speed.median(second.valid, column)
-        found.append(Speed(column.replace("_", ".", 1), what, took, 1.0 if column == _WORK else often))
-    return [speed for speed in found if any(speed.took)]
+        run_speeds.append(Speed(column.replace("_", ".", 1), work, took, 1.0 if column == _WORK else often))
+    return [speed for speed in run_speeds if any(speed.took)]
 
 
-def _fsync(found: Results) -> float | None:
-    return (found.manifest.get("fsync_ns") or {}).get("p50")
+def _fsync(results: Results) -> float | None:
+    return (results.manifest.get("fsync_ns") or {}).get("p50")
 
 
 def table(comparison: Comparison) -> Table:
@@ -206,7 +206,7 @@ def printed(comparison: Comparison) -> RenderableType:
 def _lines(comparison: Comparison) -> list[str]:
     return [
         line
-        for line in (comparison.summary, comparison.together, comparison.alone, comparison.doubts)
+        for line in (comparison.summary, comparison.together, comparison.missing_cases, comparison.doubts)
         if line
     ]
 

@@ -64,7 +64,7 @@ def write_markdown(comparison: Comparison, file: Path) -> None:
         _row(["---"] * len(heads)),
         *(_row([cell.text for cell in row.cells]) for row in shown.rows),
         "",
-        *(f"{line}\n" for line in (comparison.alone, comparison.doubts) if line),
+        *(f"{line}\n" for line in (comparison.missing_cases, comparison.doubts) if line),
     ]
     file.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
 

@@ -17,12 +17,14 @@ from bench.report.results import Results
 _MOST_POINTS = 3
 
 
-def compared_cases(found: Results, presentation: Presentation) -> list[Compared]:
+def compared_cases(results: Results, presentation: Presentation) -> list[Compared]:
     """Return what the figure of a run's answer shows; nothing where something broke, or nothing is compared."""
-    if found.broken or found.valid.empty:
+    if results.broken or results.valid.empty:
         return []
-    cases = Configurations(found, presentation.labels)
-    declared = [one for comparison in presentation.comparisons for one in _declared(cases, comparison)]
+    cases = Configurations(results, presentation.labels)
+    declared = [
+        compared for comparison in presentation.comparisons for compared in _declared(cases, comparison)
+    ]
     return declared or list(_undeclared(cases))
 
 
@@ -71,22 +73,22 @@ def _of_points(cases: Configurations, points: Sequence[Point], metric: str) -> I
     """Give both systems at points of one guarantee, on the unmodified disk."""
     own_disk = guarantees.unmodified(points)
     for point in sweep.evenly(own_disk, _MOST_POINTS):
-        where = _where(cases, point) if len(own_disk) > 1 else ""
-        title = f"Survives {point.survives[0]}{f': {where}' if where else ''}"
+        settings_text = _where(cases, point) if len(own_disk) > 1 else ""
+        title = f"Survives {point.survives[0]}{f': {settings_text}' if settings_text else ''}"
         yield from _measured(cases, title, metric, list(zip(point.systems, point.cases, strict=True)))
 
 
 def _where(cases: Configurations, point: Point) -> str:
     """Name the settings of a point, but for those of the configurations that were chosen."""
-    chosen = set(point.entry.get("chosen") or ())
-    named = {name: value for name, value in point.apart_from_disk.items() if name not in chosen}
+    chosen_settings = set(point.entry.get("chosen") or ())
+    named = {name: value for name, value in point.apart_from_disk.items() if name not in chosen_settings}
     return ", ".join(filter(None, (cases.value(point.systems[0], *setting) for setting in named.items())))
 
 
 def _measured(
-    cases: Configurations, title: str, metric: str, those: Sequence[tuple[str, str]]
+    cases: Configurations, title: str, metric: str, system_cases: Sequence[tuple[str, str]]
 ) -> Iterator[Compared]:
     """Give a comparison where every case has the metric."""
-    if all(not numbers.absent(cases.row(case).get(metric)) for _, case in those):
-        rows = tuple(Row(system, cases.label(case), case) for system, case in those)
+    if all(not numbers.absent(cases.row(case).get(metric)) for _, case in system_cases):
+        rows = tuple(Row(system, cases.label(case), case) for system, case in system_cases)
         yield Compared(title, metric, rows)

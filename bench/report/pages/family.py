@@ -63,21 +63,21 @@ class Entry:
 
     def remarks(self, usual: Mapping[str, str]) -> str:
         """Name what sets the run apart: servers of another version than the usual one, a quick or changed run."""
-        others = [
+        other_versions = [
             f"{system_title(system)} {version}"
             for system, version in self.versions.items()
             if usual[system] != version
         ]
-        return ", ".join(filter(None, (*others, self.about)))
+        return ", ".join(filter(None, (*other_versions, self.about)))
 
     def rows(self, systems: Sequence[str]) -> list[tuple[Line | None, ...]]:
         """Lines side by side, by system: those of one label beside each other where all systems have the same."""
-        every = [list(self.lines.get(system, ())) for system in systems]
-        labels = [sorted(line.label for line in lines) for lines in every]
+        system_lines = [list(self.lines.get(system, ())) for system in systems]
+        labels = [sorted(line.label for line in lines) for lines in system_lines]
         if all(label == labels[0] for label in labels):
-            order = [line.label for line in every[0]]
-            every = [sorted(lines, key=lambda line: order.index(line.label)) for lines in every]
-        return list(zip_longest(*every))
+            order = [line.label for line in system_lines[0]]
+            system_lines = [sorted(lines, key=lambda line: order.index(line.label)) for lines in system_lines]
+        return list(zip_longest(*system_lines))
 
 
 def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]:
@@ -88,20 +88,20 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
     """
     folder = out / f"family-{family}"
     runs = other_runs.latest(out)
-    entries, others = [], []
+    entries, outdated_names = [], []
     for name in scenarios:
         if name not in runs:
             continue
         try:
             entries.append(_entry(results.read(runs[name].path), folder))
         except OutdatedError:
-            others.append(name)
+            outdated_names.append(name)
     if not entries:
         raise ReportError(
             f"{out}: there is no run with results of family {family!r}; run one of its scenarios first."
         )
     missing = [name for name in scenarios if name not in runs]
-    page = render(family, entries, others=others, missing=missing)
+    page = render(family, entries, outdated_names=outdated_names, missing=missing)
     folder.mkdir(parents=True, exist_ok=True)
     on_screen, on_paper = folder / "report.html", folder / "report.pdf"
     pdf.write(page, on_paper)
@@ -109,8 +109,10 @@ def write(family: str, scenarios: Sequence[str], out: Path) -> tuple[Path, Path]
     return on_screen, on_paper
 
 
-def render(family: str, entries: Sequence[Entry], *, others: Sequence[str], missing: Sequence[str]) -> str:
-    """Return the page over these entries; `others` were computed by other rules, `missing` have no run."""
+def render(
+    family: str, entries: Sequence[Entry], *, outdated_names: Sequence[str], missing: Sequence[str]
+) -> str:
+    """Return the page over these entries; `outdated_names` were computed by other rules, `missing` have no run."""
     systems = in_order(system for entry in entries for system in entry.lines)
     usual = _usual(entries)
     return templates.page(
@@ -123,7 +125,7 @@ def render(family: str, entries: Sequence[Entry], *, others: Sequence[str], miss
             "usual": usual,
             "versions": [f"{system_title(system)} {version}" for system, version in usual.items()],
             "looks": {system: style.look(system) for system in systems},
-            "others": others,
+            "others": outdated_names,
             "missing": missing,
         },
     )
@@ -136,40 +138,43 @@ def _by_kind(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
     return [(kind, list(group)) for kind, group in groupby(placed, key=lambda entry: entry.kind)]
 
 
-def _entry(found: Results, folder: Path) -> Entry:
-    manifest = found.manifest
-    beside_it = folder.parent == found.run.parent
-    link = str(Path("..") / found.run.name / "report.html") if beside_it else ""
-    words = presentation(found.run)
-    outcomes = {part.system: _outcomes(found, part, words.labels) for part in sweep.parts(found)}
+def _entry(run_results: Results, folder: Path) -> Entry:
+    manifest = run_results.manifest
+    beside_it = folder.parent == run_results.run.parent
+    link = str(Path("..") / run_results.run.name / "report.html") if beside_it else ""
+    words = presentation(run_results.run)
+    outcomes = {part.system: _outcomes(run_results, part, words.labels) for part in sweep.parts(run_results)}
     return Entry(
         name=str(manifest["scenario"]),
         title=words.title or str(manifest.get("title") or manifest["scenario"]),
-        kind=_kind(found, outcomes),
+        kind=_kind(run_results, outcomes),
         link=link,
-        about=", ".join(_apart(found)),
-        versions=_versions(found),
-        lines={system: [_line(found, one, link) for one in own] for system, own in outcomes.items()},
+        about=", ".join(_apart(run_results)),
+        versions=_versions(run_results),
+        lines={
+            system: [_line(run_results, outcome, link) for outcome in system_outcomes]
+            for system, system_outcomes in outcomes.items()
+        },
     )
 
 
-def _outcomes(found: Results, part: sweep.Part, labels: Labels) -> list[Outcome]:
+def _outcomes(run_results: Results, part: sweep.Part, labels: Labels) -> list[Outcome]:
     """Return the outcomes of a system: configurations with the same one together."""
-    every = fault_outcome.outcomes(found, part, labels)
-    return fault_outcome.joined(found, part, labels, case_groups.grouped(every, _same))
+    case_outcomes = fault_outcome.outcomes(run_results, part, labels)
+    return fault_outcome.joined(run_results, part, labels, case_groups.grouped(case_outcomes, _same))
 
 
-def _same(one: Outcome, other: Outcome) -> bool:
-    repeated = [max(outcome.duplicates, default=0) > 0 for outcome in (one, other)]
+def _same(first: Outcome, second: Outcome) -> bool:
+    repeated = [max(outcome.duplicates, default=0) > 0 for outcome in (first, second)]
     return (
-        one.fate == other.fate
-        and case_groups.same_outage(one.writes, other.writes)
+        first.fate == second.fate
+        and case_groups.same_outage(first.writes, second.writes)
         and repeated[0] == repeated[1]
     )
 
 
-def _line(found: Results, outcome: Outcome, link: str) -> Line:
-    anchored = [f"{link}#{anchor}" if link and found.broken else link for anchor in _ANCHORS]
+def _line(run_results: Results, outcome: Outcome, link: str) -> Line:
+    anchored = [f"{link}#{anchor}" if link and run_results.broken else link for anchor in _ANCHORS]
     cells = (replace(cell, text=_brief(cell.text)) for cell in fault_cells.cells(outcome))
     return Line(outcome.label, tuple(zip(cells, anchored, strict=True)))
 
@@ -179,28 +184,30 @@ def _brief(text: str) -> str:
     return re.sub(r"(\d) (s|min)\b", "\\1\N{NO-BREAK SPACE}\\2", text.replace(" of writes", ""))
 
 
-def _kind(found: Results, outcomes: Mapping[str, Sequence[Outcome]]) -> str:
-    kinds = [kind for outcome in outcomes.values() for one in outcome for kind in one.kinds]
-    return _KINDS[kinds[0]] if found.broken and kinds and kinds[0] in _KINDS else _NOTHING_BROKE
+def _kind(run_results: Results, outcomes: Mapping[str, Sequence[Outcome]]) -> str:
+    kinds = [
+        kind for system_outcomes in outcomes.values() for outcome in system_outcomes for kind in outcome.kinds
+    ]
+    return _KINDS[kinds[0]] if run_results.broken and kinds and kinds[0] in _KINDS else _NOTHING_BROKE
 
 
-def _apart(found: Results) -> Iterator[str]:
+def _apart(run_results: Results) -> Iterator[str]:
     """Name what sets a run apart from one of the scenario of today in its standard profile."""
-    manifest = found.manifest
+    manifest = run_results.manifest
     profile = str(manifest.get("profile") or "standard")
     if profile != "standard":
         yield profile
     if changes := other_runs.changes(manifest):
         yield f"with {changes}"
-    if found.never_run:
-        yield f"cut short, {numbers.plural(found.never_run, 'trial')} never ran"
-    if catalogue.has_changed(found.run / "scenario.yaml", str(manifest["scenario"]), profile):
+    if run_results.never_run:
+        yield f"cut short, {numbers.plural(run_results.never_run, 'trial')} never ran"
+    if catalogue.has_changed(run_results.run / "scenario.yaml", str(manifest["scenario"]), profile):
         yield "the scenario has changed since"
 
 
-def _versions(found: Results) -> dict[str, str]:
-    versions = found.manifest.get("versions") or {}
-    ran = in_order(found.trials["system"])
+def _versions(run_results: Results) -> dict[str, str]:
+    versions = run_results.manifest.get("versions") or {}
+    ran = in_order(run_results.trials["system"])
     return {system: str(versions[system]) for system in ran if versions.get(system)}
 
 

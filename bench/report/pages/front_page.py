@@ -47,18 +47,18 @@ class Room:
 
 
 def context(
-    found: Results, parts: Sequence[sweep.Part], drawings: Mapping[str, Drawing], answer: Answer
+    results: Results, parts: Sequence[sweep.Part], drawings: Mapping[str, Drawing], answer: Answer
 ) -> dict[str, Any]:
     """Return what the first page shows."""
     return {
-        "run": found.manifest.get("run", found.run.name),
-        "manifest": found.manifest,
+        "run": results.manifest.get("run", results.run.name),
+        "manifest": results.manifest,
         "answer": answer,
-        "corrections": corrections(found.manifest, broken=found.broken),
+        "corrections": corrections(results.manifest, broken=results.broken),
         "lead": _lead(answer, drawings),
         "figures": {name: (drawing, Markup(drawing.svg)) for name, drawing in drawings.items()},  # noqa: S704 - our own SVG
         "looks": {part.system: style.look(part.system) for part in parts},
-        "broken": found.broken,
+        "broken": results.broken,
         "systems": [part.title for part in parts],
     }
 
@@ -68,11 +68,13 @@ def fitting(front: Mapping[str, Any]) -> tuple[Room, str]:
 
     `front` is what `context` returns. Raises ReportError.
     """
-    every = [
+    candidates = [
         (room, templates.filled("first_page.html.j2", {**front, "room": room}))
         for room in rooms(front["answer"])
     ]
-    return next((one for one in every if len(pdf.laid_out(one[1]).pages) == 1), every[-1])
+    return next(
+        (candidate for candidate in candidates if len(pdf.laid_out(candidate[1]).pages) == 1), candidates[-1]
+    )
 
 
 def rooms(answer: Answer) -> list[Room]:
@@ -82,7 +84,7 @@ def rooms(answer: Answer) -> list[Room]:
     then expectations, rows of the table, and causes, of which the advice stays longest.
     """
     tables = [(answer.table, None), *([(answer.leading, answer.table)] if answer.leading else [])]
-    every = [
+    candidates = [
         *(
             _room(answer, most, _MOST_CAUSES, *table)
             for table in tables
@@ -91,7 +93,7 @@ def rooms(answer: Answer) -> list[Room]:
         *(_room(answer, 0, most, *tables[-1]) for most in range(_MOST_CAUSES - 1, -1, -1)),
         _room(answer, 0, 0, *tables[-1], advised=False),
     ]
-    return list(dict.fromkeys(every))
+    return list(dict.fromkeys(candidates))
 
 
 def _room(  # noqa: PLR0913 - all that a page may have
@@ -99,7 +101,7 @@ def _room(  # noqa: PLR0913 - all that a page may have
     expectations: int,
     most_causes: int,
     table: Table | None,
-    whole: Table | None,
+    whole_table: Table | None,
     *,
     advised: bool = True,
 ) -> Room:
@@ -125,7 +127,7 @@ def _room(  # noqa: PLR0913 - all that a page may have
         expectations_left=len(answer.expectations) - len(shown),
         glossary=glossary,
         table=table,
-        whole_table=whole,
+        whole_table=whole_table,
     )
 
 
@@ -150,12 +152,12 @@ def _caused(cause: Cause) -> str:
 
 def _unsaid(causes: Sequence[Cause], shown: Sequence[Cause]) -> list[Cause]:
     """Return the causes with an advice of their own that those shown do not give."""
-    said = {"", *(cause.prevention for cause in shown)}
-    found: dict[str, Cause] = {}
+    shown_preventions = {"", *(cause.prevention for cause in shown)}
+    by_prevention: dict[str, Cause] = {}
     for cause in causes:
-        if cause.prevention not in said:
-            found.setdefault(cause.prevention, cause)
-    return list(found.values())
+        if cause.prevention not in shown_preventions:
+            by_prevention.setdefault(cause.prevention, cause)
+    return list(by_prevention.values())
 
 
 def _gravity(entry: ExpectationFinding) -> int:

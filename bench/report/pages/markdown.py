@@ -17,20 +17,20 @@ _ESCAPED = re.compile(r"(?<!\\)([|<>])")
 
 def explain(run: Path) -> str:
     """Return answer, expectations and conditions of a run. Raises ReportError where results are missing or garbled."""
-    found = results.read(run)
-    return render(run_answer(found), found)
+    run_results = results.read(run)
+    return render(run_answer(run_results), run_results)
 
 
-def render(answer: Answer, found: Results) -> str:
+def render(answer: Answer, run_results: Results) -> str:
     """Return an answer as Markdown; the run's name and corrections come from its results."""
     text = templates.filled(
         "explain.md.j2",
         {
             "answer": answer,
-            "corrections": corrections(found.manifest, broken=found.broken).major,
+            "corrections": corrections(run_results.manifest, broken=run_results.broken).major,
             "table": _table(answer.table) if answer.table else [],
-            "run": found.manifest.get("run", found.run.name),
-            "version": found.manifest.get("bench", {}).get("version", ""),
+            "run": run_results.manifest.get("run", run_results.run.name),
+            "version": run_results.manifest.get("bench", {}).get("version", ""),
         },
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"

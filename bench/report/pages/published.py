@@ -84,18 +84,18 @@ class Report:
 
     def finding(self, number: int) -> Finding | None:
         """A finding of the answer by its number, from 1; None where it has no such one."""
-        every = self.answer.findings if self.answer else ()
-        return every[number - 1] if number <= len(every) else None
+        findings = self.answer.findings if self.answer else ()
+        return findings[number - 1] if number <= len(findings) else None
 
     def advice(self, number: int) -> str:
         """What to do about such a finding; where something broke what prevents it: the first cause of each system."""
-        found = self.finding(number)
+        finding = self.finding(number)
         causes = self.answer.causes if self.answer and number == 1 else ()
         by_system: dict[str, str] = {}
         for cause in causes:
             if cause.prevention:
                 by_system.setdefault(cause.system, cause.advised)
-        return " ".join((found.advice if found else ()) or by_system.values())
+        return " ".join((finding.advice if finding else ()) or by_system.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +160,15 @@ def render(folder: Path, families: Mapping[str, Sequence[str]]) -> str:
 def _report(run: Path) -> Report:
     manifest = results.document(run / "manifest.json")
     try:
-        found = results.read(run)
+        run_results = results.read(run)
     except OutdatedError:
-        found = None
+        run_results = None
     trials = pd.read_parquet(run / "results" / "trials.parquet", columns=["system", "verdict"])
     versions = manifest.get("versions") or {}
     return Report(
         folder=run.name,
         manifest=manifest,
-        answer=run_answer(found) if found else None,
+        answer=run_answer(run_results) if run_results else None,
         verdicts=expectations.claims(results.expectations(run)),
         trials=_trials(list(trials["verdict"]), other_runs.never_run(run)),
         changed=catalogue.has_changed(
@@ -183,49 +183,54 @@ def _report(run: Path) -> Report:
 
 def _trials(verdicts: Sequence[str], missing: int) -> str:
     """How many trials count, of how many; `missing` ones were planned and never run."""
-    there = f"{verdicts.count('valid')} of {numbers.plural(len(verdicts), 'trial')} valid"
-    return f"{there}, cut short: {len(verdicts) + missing} planned" if missing else there
+    valid_text = f"{verdicts.count('valid')} of {numbers.plural(len(verdicts), 'trial')} valid"
+    return f"{valid_text}, cut short: {len(verdicts) + missing} planned" if missing else valid_text
 
 
 def _machines(manifests: Iterable[Json]) -> str:
     """Say on how many cores servers and load ran together; empty where no run says so."""
     shared = [manifest for manifest in manifests if manifest.get("backend") != "external"]
-    cores = sorted({int(count) for one in shared if (count := (one.get("machine") or {}).get("cpus"))})
+    cores = sorted(
+        {int(count) for manifest in shared if (count := (manifest.get("machine") or {}).get("cpus"))}
+    )
     return " or ".join(numbers.plural(count, "core") for count in cores)
 
 
 def _topics(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[Topic]:
     """The questions of which a scenario is published; the first that is published answers."""
-    for asked in front.questions:
-        published = [reports[name] for name in asked.scenarios if name in reports]
+    for front_question in front.questions:
+        published = [reports[name] for name in front_question.scenarios if name in reports]
         if published:
-            first, *others = published
-            answers = first.scenario == asked.scenarios[0] and first.finding(asked.finding)
-            number = asked.finding if answers else 1
-            found = first.finding(number)
+            first, *other_reports = published
+            answers = first.scenario == front_question.scenarios[0] and first.finding(front_question.finding)
+            number = front_question.finding if answers else 1
+            finding = first.finding(number)
             yield Topic(
-                question=asked.question,
-                line=found.text if found else "",
-                detail=found.detail if found else "",
+                question=front_question.question,
+                line=finding.text if finding else "",
+                detail=finding.detail if finding else "",
                 advice=first.advice(number),
                 report=first,
-                others=tuple(others),
-                key=asked.key,
+                others=tuple(other_reports),
+                key=front_question.key,
             )
 
 
 def _chapters(
     folder: Path, families: Mapping[str, Sequence[str]], reports: Mapping[str, Report]
 ) -> Iterator[Chapter]:
-    known = {name for names in families.values() for name in names}
+    family_names = {name for names in families.values() for name in names}
     usual = _usual_versions(reports.values())
-    for family, names in {**families, _OTHERS: [name for name in reports if name not in known]}.items():
-        own = [reports[name] for name in names if name in reports]
-        if own:
-            older = [report for report in own if report.changed or not _is_usual(report, usual)]
+    for family, names in {
+        **families,
+        _OTHERS: [name for name in reports if name not in family_names],
+    }.items():
+        family_reports = [reports[name] for name in names if name in reports]
+        if family_reports:
+            older = [report for report in family_reports if report.changed or not _is_usual(report, usual)]
             yield Chapter(
                 family=family,
-                current=tuple(report for report in own if report not in older),
+                current=tuple(report for report in family_reports if report not in older),
                 older=tuple(older),
                 matrix=(folder / f"family-{family}" / "report.html").is_file(),
             )

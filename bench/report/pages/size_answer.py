@@ -71,27 +71,31 @@ class Sizing:
     @property
     def summary(self) -> str:
         """The requirement, in a sentence."""
-        asked, peak = self.asked, self.asked.requirement.peak
+        requirement_file, peak = self.asked, self.asked.requirement.peak
         batches = f", {numbers.rate(peak.batch)} in a batch" if peak.batch > 1 else ""
         carried = (
             f"{numbers.rate(peak.messages_per_s)} messages/s of {numbers.count(peak.message_bytes)} bytes"
         )
-        wanted = (
+        phrases = (
             f"{carried} at the peak{batches}",
-            f"copies of each: {asked.copies}" if asked.copies else "",
-            f"an acknowledged message survives {asked.guarantee.in_nodes}" if asked.guarantee else "",
-            f"99 % of messages acknowledged within {_ms(asked.p99_s)}" if asked.p99_s else "",
+            f"copies of each: {requirement_file.copies}" if requirement_file.copies else "",
+            f"an acknowledged message survives {requirement_file.guarantee.in_nodes}"
+            if requirement_file.guarantee
+            else "",
+            f"99 % of messages acknowledged within {_ms(requirement_file.p99_s)}"
+            if requirement_file.p99_s
+            else "",
             numbers.plural(peak.groups, "consumer group"),
-            f"retention {numbers.seconds(asked.requirement.retention_s)}",
+            f"retention {numbers.seconds(requirement_file.requirement.retention_s)}",
         )
-        spare = numbers.plural(asked.requirement.node_failures, "node")
-        return f"{'; '.join(filter(None, wanted))}; {spare} of each role may be gone."
+        spare = numbers.plural(requirement_file.requirement.node_failures, "node")
+        return f"{'; '.join(filter(None, phrases))}; {spare} of each role may be gone."
 
     @property
     def limits(self) -> str:
         """How much of its nodes a cluster may use, in a sentence."""
         requirement = self.asked.requirement
-        share, filled = (numbers.share(one) for one in (requirement.utilisation, requirement.disk_filled))
+        share, filled = (numbers.share(value) for value in (requirement.utilisation, requirement.disk_filled))
         use = (
             f"as much CPU as the p99 allows and {share} of network and disk writes"
             if self.capacity
@@ -189,9 +193,11 @@ def _promised(cluster: ClusterSize) -> Iterator[str]:
         return
     fsyncs = cluster.fsyncs_per_message
     counted = "" if fsyncs is None else f" ({fsyncs:.2g} fsyncs a message)"
-    when = "synced to disk before the acknowledgement" if promise.power else "acknowledged before any fsync"
+    durability = (
+        "synced to disk before the acknowledgement" if promise.power else "acknowledged before any fsync"
+    )
     copies = numbers.plural(cluster.requirement.mean.copies, "copy").replace("copys", "copies")
-    yield f"{cluster.title} gives this with {copies}, {when}{counted}: {promise.how}."
+    yield f"{cluster.title} gives this with {copies}, {durability}{counted}: {promise.how}."
     failures = cluster.requirement.node_failures
     fixed = describe(cluster.system).spare_of_partition
     if fixed and promise.spare is not None and promise.spare < failures:

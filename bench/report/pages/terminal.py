@@ -53,19 +53,21 @@ def summary(run: Path) -> RenderableType:
 
     Raises ReportError without results.
     """
-    found = results.read(run)
-    parts = sweep.parts(found)
-    answer = run_answer(found)
-    statements = [Text(statement.text, STYLES[statement.tone]) for statement in delivery.statements(found)]
-    about = [effects.baselines(found, parts), precision.interval(found)]
+    run_results = results.read(run)
+    parts = sweep.parts(run_results)
+    answer = run_answer(run_results)
+    statements = [
+        Text(statement.text, STYLES[statement.tone]) for statement in delivery.statements(run_results)
+    ]
+    about = [effects.baselines(run_results, parts), precision.interval(run_results)]
     return Group(
         *_answer(answer),
-        *(_table(found, part) for part in parts),
+        *(_table(run_results, part) for part in parts),
         *(Text(words, "dim") for words in about if words),
         Text(),
         *statements,
         *map(_expectation, answer.expectations),
-        Text(_plain(precision.undecided(found))),
+        Text(_plain(precision.undecided(run_results))),
     )
 
 
@@ -103,31 +105,31 @@ def _plain(text: str) -> str:
     return text.replace("`", "")
 
 
-def _table(found: results.Results, part: sweep.Part) -> RichTable:
-    measured = tables.measured(found, part)
-    there = {(column.group, column.head) for column in measured.columns}
-    chosen = [
+def _table(run_results: results.Results, part: sweep.Part) -> RichTable:
+    measured = tables.measured(run_results, part)
+    column_keys = {(column.group, column.head) for column in measured.columns}
+    shown_columns = [
         (place, head)
         for place, column in enumerate(measured.columns)
-        if _IN_PLACE_OF.get((column.group, column.head)) not in there and (head := _head(column))
+        if _IN_PLACE_OF.get((column.group, column.head)) not in column_keys and (head := _head(column))
     ]
     drawn = RichTable(
         title=f"\n{part.title}", title_justify="left", title_style="bold", box=None, padding=(0, 1, 0, 0)
     )
-    for place, head in chosen:
+    for place, head in shown_columns:
         drawn.add_column(head, justify="right" if measured.columns[place].kind == "number" else "left")
     drawn.add_column("\nlost", justify="right")
     drawn.add_column("valid\ntrials", justify="right")
     trials = next(place for place, column in enumerate(measured.columns) if column.group == "trials")
     for row, lost in zip(measured.rows, part.cases["lost"], strict=True):
-        cells = [row.cells[place] for place, _ in chosen]
+        cells = [row.cells[place] for place, _ in shown_columns]
         drawn.add_row(*map(styled, [*cells, number_cell(lost, tone="bad"), row.cells[trials]]))
     return drawn
 
 
 def _head(column: Column) -> str | None:
-    known = _SHOWN.get((column.group, column.head))
-    return known if known or column.group else "\n".join(sweep.wrapped(column.head))
+    short_head = _SHOWN.get((column.group, column.head))
+    return short_head if short_head or column.group else "\n".join(sweep.wrapped(column.head))
 
 
 def rich_table(table: Table) -> RichTable:
@@ -142,11 +144,11 @@ def rich_table(table: Table) -> RichTable:
         )
     for row in table.rows:
         cells = zip(table.columns, row.cells, strict=True)
-        shown.add_row(*(styled(cell, whole=column.kind == "name") for column, cell in cells))
+        shown.add_row(*(styled(cell, may_wrap=column.kind == "name") for column, cell in cells))
     return shown
 
 
-def styled(cell: Cell, *, whole: bool = False) -> Text:
-    """Write a cell in its tone, intervals and "of" without spaces, so that a line holds more; `whole` ones may wrap."""
+def styled(cell: Cell, *, may_wrap: bool = False) -> Text:
+    """Write a cell in its tone, intervals and "of" without spaces, so that a line holds more, unless it `may_wrap`."""
     tight = cell.text.replace(f" {numbers.NOTHING} ", numbers.NOTHING).replace(" / ", "/")
-    return Text(cell.text if whole else tight, STYLES.get(cell.tone, ""), no_wrap=not whole)
+    return Text(cell.text if may_wrap else tight, STYLES.get(cell.tone, ""), no_wrap=not may_wrap)

@@ -31,8 +31,8 @@ def write(run: Path) -> None:
 
     Raises ReportError where the results are missing or garbled.
     """
-    found = results.read(run)
-    order = sorted(int(trial) for trial in found.trials["trial"])
+    run_results = results.read(run)
+    order = sorted(int(trial) for trial in run_results.trials["trial"])
     fresh = run / f".{PAGES}"
     shutil.rmtree(fresh, ignore_errors=True)
     fresh.mkdir()
@@ -40,21 +40,21 @@ def write(run: Path) -> None:
     (fresh / "style.css").write_text(f"{faces}\n{templates.text('report.css')}{templates.text('trial.css')}")
     with style.drawing():
         for trial in order:
-            row = found.trials[found.trials["trial"] == trial].iloc[0]
-            page = templates.filled("trial.html.j2", _context(found, row, order))
+            row = run_results.trials[run_results.trials["trial"] == trial].iloc[0]
+            page = templates.filled("trial.html.j2", _context(run_results, row, order))
             (fresh / Path(trial_page(trial)).name).write_text(page, encoding="utf-8")
     shutil.rmtree(run / PAGES, ignore_errors=True)
     fresh.rename(run / PAGES)
 
 
-def _context(found: Results, row: pd.Series[Any], order: list[int]) -> dict[str, Any]:
+def _context(run_results: Results, row: pd.Series[Any], order: list[int]) -> dict[str, Any]:
     trial = int(row["trial"])
     place = order.index(trial)
-    document = found.trial_files[trial]
-    drawing = trial_figure.trial(found, trial)
+    document = run_results.trial_files[trial]
+    drawing = trial_figure.trial(run_results, trial)
     return {
-        "run": found.run.name,
-        "title": found.manifest.get("title") or found.manifest.get("scenario"),
+        "run": run_results.run.name,
+        "title": run_results.manifest.get("title") or run_results.manifest.get("scenario"),
         "trial": trial,
         "round": int(row["round"]) + 1,
         "case": row["case"],
@@ -67,12 +67,12 @@ def _context(found: Results, row: pd.Series[Any], order: list[int]) -> dict[str,
         "times": list(_times(row)),
         "points": [point.replace("_", ".") for point in _POINTS],
         "figure": (drawing, Markup(drawing.svg)) if drawing else None,  # noqa: S704 - our own SVG
-        "errors": found.errors[found.errors["trial"] == trial].to_dict("records"),
+        "errors": run_results.errors[run_results.errors["trial"] == trial].to_dict("records"),
         "checks": document.get("verdicts") or (),
         "faults": faults.steps(document),
-        "history": served.in_trial(found, trial),
+        "history": served.in_trial(run_results, trial),
         "settings": _settings(document),
-        "logs": _logs(found.run, document),
+        "logs": _logs(run_results.run, document),
     }
 
 
@@ -108,7 +108,11 @@ def _time(row: pd.Series[Any], name: str) -> str:
 
 def _settings(document: Json) -> list[Fact]:
     """What the case asks for, a line each, swept or not."""
-    return [Fact(*one) for one in _flat(document["case"].get("configuration") or {}) if one[0] != "faults"]
+    return [
+        Fact(*setting)
+        for setting in _flat(document["case"].get("configuration") or {})
+        if setting[0] != "faults"
+    ]
 
 
 def _flat(settings: Json, under: str = "") -> Iterator[tuple[str, str]]:

@@ -25,11 +25,12 @@ def level(results: Results) -> str:
     """Say what a rate must meet to count as sustained; empty where nobody searched."""
     if results.capacities.empty:
         return ""
-    known = results.service_level
+    service_level = results.service_level
     return (
-        f"99 % of the messages acknowledged within {numbers.duration(known.response_p99_ns)} of when they were "
-        f"due, and with a consumer within {numbers.duration(known.end_to_end_p99_ns)}; every due message sent; none "
-        f"failed; no backlog that grows by more than {numbers.share(known.most_backlog_growth)} of the rate"
+        f"99 % of the messages acknowledged within {numbers.duration(service_level.response_p99_ns)} of when they were "
+        f"due, and with a consumer within {numbers.duration(service_level.end_to_end_p99_ns)}; every due message "
+        "sent; none failed; no backlog that grows by more than "
+        f"{numbers.share(service_level.most_backlog_growth)} of the rate"
     )
 
 
@@ -43,7 +44,7 @@ def rates(low: float, high: float) -> str:
 
 
 def _table(results: Results, part: sweep.Part) -> Table:
-    known = results.capacities.set_index("case")
+    capacities = results.capacities.set_index("case")
     columns = (
         Column("passed", "number", "messages/s, median of starts"),
         Column("failed", "number", "messages/s, median of starts"),
@@ -54,26 +55,28 @@ def _table(results: Results, part: sweep.Part) -> Table:
         Column("starts", "number"),
     )
     cells = [
-        _cells(results, case, known.loc[case["case"]] if case["case"] in known.index else None)
+        _cells(results, case, capacities.loc[case["case"]] if case["case"] in capacities.index else None)
         for _, case in part.cases.iterrows()
     ]
     return case_table(part, columns, cells)
 
 
-def _cells(results: Results, case: pd.Series[Any], found: pd.Series[Any] | None) -> list[Cell]:
-    if found is None:
+def _cells(results: Results, case: pd.Series[Any], capacity: pd.Series[Any] | None) -> list[Cell]:
+    if capacity is None:
         return [Cell(numbers.NOTHING, "quiet")] * 7
-    passed, failed = float(found["passed_rate"]), float(found["failed_rate"])
-    interval = not numbers.absent(found["low"])
+    passed, failed = float(capacity["passed_rate"]), float(capacity["failed_rate"])
+    interval = not numbers.absent(capacity["low"])
     closed = float(case["throughput_msgs_per_s"])
     return [
         Cell(numbers.rate(passed), "strong", sort=passed),
         Cell(numbers.rate(failed) if failed < float("inf") else "none", sort=failed),
-        Cell(rates(float(found["low"]), float(found["high"])) if interval else "too few starts", "quiet"),
+        Cell(
+            rates(float(capacity["low"]), float(capacity["high"])) if interval else "too few starts", "quiet"
+        ),
         Cell(numbers.rate(passed * _bytes(results, str(case["case"])) / 1e6)),
         Cell(numbers.share(passed / closed) if closed else numbers.NOTHING),
         Cell(limit(results, str(case["case"]))),
-        Cell(str(int(found["starts"]))),
+        Cell(str(int(capacity["starts"]))),
     ]
 
 

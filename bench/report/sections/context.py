@@ -68,16 +68,16 @@ def _gate(results: Results) -> str:
 
 
 def _warnings(results: Results) -> tuple[str, ...]:
-    others = len(results.trials) - len(results.valid)
+    invalid_count = len(results.trials) - len(results.valid)
     warnings = [statement.text for statement in delivery.statements(results) if statement.tone == "bad"]
-    if others:
+    if invalid_count:
         warnings.append(
-            f"{others} of {numbers.plural(len(results.trials), 'trial')} do not count; see what was left out."
+            f"{invalid_count} of {numbers.plural(len(results.trials), 'trial')} do not count; see what was left out."
         )
     if missing := results.never_run:
         warnings.append(f"The run was cut short: {numbers.plural(missing, 'planned trial')} never ran.")
-    if how := resources.busy(results):
-        warnings.append(how)
+    if busy_warning := resources.busy(results):
+        warnings.append(busy_warning)
     if flagged := precision.flag_counts(results):
         warnings.append(flagged)
     warnings += machine_speed.apart(results)

@@ -56,14 +56,14 @@ class Statement:
 
 def statements(results: Results) -> list[Statement]:
     """What can be said about loss, duplicates, order and live consumers, the gravest first."""
-    every = [
+    all_statements = [
         *_loss(results),
         *_unsaid(results),
         *_log(results),
         *_unconfirmed(results),
         *_consumed_in_order(results),
     ]
-    return sorted(every, key=lambda statement: _TONES.index(statement.tone))
+    return sorted(all_statements, key=lambda statement: _TONES.index(statement.tone))
 
 
 def account(results: Results, part: sweep.Part) -> Table:
@@ -195,10 +195,10 @@ def errors(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     rows = []
     for (name, outcome, error), group in summed:
         text = numbers.text(error)
-        there = group["present"].sum() if "present" in group else None
+        present_count = group["present"].sum() if "present" in group else None
         counts = (
             number_cell(group["count"].sum()),
-            number_cell(there, tone="warn"),
+            number_cell(present_count, tone="warn"),
             number_cell(group["trial"].nunique()),
         )
         rows.append(Row((Cell(str(name)), Cell(str(outcome)), Cell(text), *counts)))
@@ -221,17 +221,21 @@ def _loss(results: Results) -> Iterator[Statement]:
             f"{numbers.plural(trials, 'trial')} of {numbers.plural(cases, 'case')}.",
         )
     elif len(valid) and lost.notna().any():
-        told, whole = int(valid.loc[lost.notna(), "acked"].sum()), int(lost.notna().sum())
-        where = "" if whole == len(valid) else f" in {whole} of {len(valid)} trials, those read to the end"
+        acked_count, complete_count = int(valid.loc[lost.notna(), "acked"].sum()), int(lost.notna().sum())
+        scope = (
+            ""
+            if complete_count == len(valid)
+            else f" in {complete_count} of {len(valid)} trials, those read to the end"
+        )
         yield Statement(
             "good",
-            f"Nothing lost{where}: the full read found all {numbers.count(told)} acknowledged messages of "
-            f"{numbers.plural(whole, 'valid trial')}.",
+            f"Nothing lost{scope}: the full read found all {numbers.count(acked_count)} acknowledged messages of "
+            f"{numbers.plural(complete_count, 'valid trial')}.",
         )
-    others = results.trials[results.trials["verdict"] != "valid"]
-    uncounted = int(pd.to_numeric(others["lost"]).sum())
+    invalid_trials = results.trials[results.trials["verdict"] != "valid"]
+    uncounted = int(pd.to_numeric(invalid_trials["lost"]).sum())
     if uncounted:
-        losing = others.loc[pd.to_numeric(others["lost"]) > 0, "case"].unique()
+        losing = invalid_trials.loc[pd.to_numeric(invalid_trials["lost"]) > 0, "case"].unique()
         broken = any(promise_coverage.breaks_promise(results, str(case)) for case in losing)
         yield Statement(
             "bad" if broken else "warn",
@@ -282,11 +286,11 @@ def _consumed_in_order(results: Results) -> Iterator[Statement]:
     """Say that live consumers saw nothing odd; where they did, the table `consumers` tells what."""
     counts = _consumer_counts(results.valid).dropna(how="all")
     if len(counts) and not counts.sum().any():
-        there = " and is in the full read" if counts["read_then_gone"].notna().all() else ""
+        full_read_words = " and is in the full read" if counts["read_then_gone"].notna().all() else ""
         yield Statement(
             "good",
             "Live consumers read every partition in order and skipped no message, no position held two messages, "
-            f"and every message that they read was acknowledged{there}.",
+            f"and every message that they read was acknowledged{full_read_words}.",
         )
 
 

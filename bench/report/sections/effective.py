@@ -39,7 +39,7 @@ class Effective:
 
 def effective(results: Results, parts: Sequence[sweep.Part]) -> list[Effective]:
     """What was read back, by system; systems that told nothing are left out."""
-    return [found for part in parts if (found := _of(results, part))]
+    return [system_settings for part in parts if (system_settings := _of(results, part))]
 
 
 def _of(results: Results, part: sweep.Part) -> Effective | None:

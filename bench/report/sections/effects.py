@@ -49,13 +49,13 @@ def lead(results: Results, part: sweep.Part) -> Metric | None:
 
     Where consumers are a group, that is what the group consumed.
     """
-    known = _metrics(results, part)
-    return next((one for one in known if one.name == CONSUMED), known[0] if known else None)
+    metrics = _metrics(results, part)
+    return next((metric for metric in metrics if metric.name == CONSUMED), metrics[0] if metrics else None)
 
 
 def words(metric: str) -> str:
     """Return the words for a metric's column; the column where it is not one that cases are compared by."""
-    return next((known.words for known in METRICS if known.name == metric), metric)
+    return next((candidate.words for candidate in METRICS if candidate.name == metric), metric)
 
 
 def baselines(results: Results, parts: Sequence[sweep.Part]) -> str:
@@ -64,10 +64,10 @@ def baselines(results: Results, parts: Sequence[sweep.Part]) -> str:
     if not names:
         return ""
     noun = "baseline is" if len(names) == 1 else "baselines are"
-    said = "; ".join(
+    labels = "; ".join(
         f"{label} ({system})" if len(names) > 1 else f"{label}" for system, label in names.items()
     )
-    return f"The {noun} {said}."
+    return f"The {noun} {labels}."
 
 
 def tables(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
@@ -77,11 +77,11 @@ def tables(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
 
 def cell(results: Results, part: sweep.Part, case: str, metric: Metric) -> Cell:
     """Tell a case's ratio to the baseline with its interval."""
-    own = _rows(results, part, metric)
+    rows = _rows(results, part, metric)
     if case == _baseline(results, part):
         return Cell("baseline", "quiet", sort=1.0)
-    own = own[own["case"] == case]
-    return Cell(numbers.NOTHING, "quiet") if own.empty else _ratio(own.iloc[0], metric, smallest(results))
+    rows = rows[rows["case"] == case]
+    return Cell(numbers.NOTHING, "quiet") if rows.empty else _ratio(rows.iloc[0], metric, smallest(results))
 
 
 def smallest(results: Results) -> float:
@@ -129,8 +129,8 @@ def _ratio(row: pd.Series[Any], metric: Metric, smallest_effect: float) -> Cell:
     low, high = float(row["low"]), float(row["high"])
     matters = 1 + smallest_effect
     if low >= 1 / matters and high <= matters:
-        alike = f"no difference (±{smallest_effect * 100:.3g} %)"
-        return Cell(alike, "neutral", with_interval(ratio, low, high), sort=ratio)
+        no_difference = f"no difference (±{smallest_effect * 100:.3g} %)"
+        return Cell(no_difference, "neutral", with_interval(ratio, low, high), sort=ratio)
     if low <= 1 <= high:
         undecided = "undecided: the interval holds 1"
         return Cell(with_interval(ratio, low, high), "quiet", undecided, sort=ratio)
@@ -140,13 +140,13 @@ def _ratio(row: pd.Series[Any], metric: Metric, smallest_effect: float) -> Cell:
 def _directed(ratio: float, low: float | None, high: float | None, metric: Metric) -> str:
     """Write a factor of 1 or more with the word for its direction: 4.3x lower (2.8 to 4.9)."""
     if ratio >= 1:
-        told, word = with_interval(ratio, low, high), metric.more
+        ratio_words, word = with_interval(ratio, low, high), metric.more
     else:
         ends = (
             [1 / end if end else math.inf for end in (high, low)] if low is not None and high else [None] * 2
         )
-        told, word = with_interval(1 / ratio if ratio else math.inf, *ends), metric.less
-    return told.replace(_TIMES, f"{_TIMES} {word}", 1)
+        ratio_words, word = with_interval(1 / ratio if ratio else math.inf, *ends), metric.less
+    return ratio_words.replace(_TIMES, f"{_TIMES} {word}", 1)
 
 
 def _metrics(results: Results, part: sweep.Part) -> list[Metric]:
@@ -159,10 +159,10 @@ def _rows(results: Results, part: sweep.Part, metric: Metric) -> pd.DataFrame:
 
 
 def _baseline(results: Results, part: sweep.Part) -> str | None:
-    own = results.ratios.loc[results.ratios["system"] == part.system, "baseline"]
-    return None if own.empty else str(own.iloc[0])
+    baseline_cases = results.ratios.loc[results.ratios["system"] == part.system, "baseline"]
+    return None if baseline_cases.empty else str(baseline_cases.iloc[0])
 
 
 def _baseline_label(results: Results, part: sweep.Part) -> str:
-    own = part.cases[part.cases["case"] == _baseline(results, part)]
-    return "" if own.empty else part.label(own.iloc[0])
+    baseline_rows = part.cases[part.cases["case"] == _baseline(results, part)]
+    return "" if baseline_rows.empty else part.label(baseline_rows.iloc[0])

@@ -50,9 +50,9 @@ class Expectation:
 def expectations(results: Results) -> list[Expectation]:
     """All expectations, in the scenario's order."""
     heads = _heads(results)
-    known = results.over_rounds
+    over_rounds = results.over_rounds
     return [
-        _expectation(number, entry if known else {**entry, "smallest_effect": None}, heads)
+        _expectation(number, entry if over_rounds else {**entry, "smallest_effect": None}, heads)
         for number, entry in enumerate(results.expectations, start=1)
     ]
 
@@ -64,15 +64,15 @@ def _heads(results: Results) -> tuple[str, str]:
 
 
 def _expectation(number: int, entry: Json, heads: tuple[str, str]) -> Expectation:
-    comparisons, alike = entry.get("comparisons") or (), _alike(entry)
-    shown = {**entry, "comparisons": ()} if alike else entry
+    comparisons, common_outcome = entry.get("comparisons") or (), _alike(entry)
+    shown = {**entry, "comparisons": ()} if common_outcome else entry
     return Expectation(
         anchor=f"expectation-{number}",
         claim=str(entry.get("claim") or entry.get("id", "")),
         source=str(entry.get("source") or ""),
         system=system_title(str(entry.get("system") or "")),
         verdict=_word(entry.get("verdict")),
-        summary=f"{entry.get('summary') or ''}{alike}",
+        summary=f"{entry.get('summary') or ''}{common_outcome}",
         counted=_counted(entry),
         comparisons=without_empty(_comparisons(shown, heads)),
         bounds=_bounds(comparisons),
@@ -82,14 +82,16 @@ def _expectation(number: int, entry: Json, heads: tuple[str, str]) -> Expectatio
 
 def claims(judged: Iterable[Json]) -> tuple[tuple[str, str], ...]:
     """How many of results/expectations.json have each verdict, in words, with how they look."""
-    counts = Counter(str(one["verdict"]) for one in judged)
+    counts = Counter(str(expectation["verdict"]) for expectation in judged)
     words = (*TONES, "undecided")
     return tuple((f"{counts[word]} {word}", TONES.get(word, "warn")) for word in words if counts[word])
 
 
-def tally(every: list[Expectation]) -> str:
+def tally(judged_expectations: list[Expectation]) -> str:
     """How many held, did not hold, showed no difference and stayed undecided."""
-    return ", ".join(words for words, _ in claims({"verdict": one.verdict} for one in every))
+    return ", ".join(
+        words for words, _ in claims({"verdict": expectation.verdict} for expectation in judged_expectations)
+    )
 
 
 def _counted(entry: Json) -> str:
@@ -99,8 +101,10 @@ def _counted(entry: Json) -> str:
     """
     comparisons, verdict = entry.get("comparisons") or (), _word(entry.get("verdict"))
     if _bounds(comparisons):
-        held, every = (sum(int(one[name]) for one in comparisons) for name in ("rounds_for", "rounds"))
-        return f"held in {held} of {numbers.plural(every, 'trial')}" if held < every else ""
+        held, trial_count = (
+            sum(int(comparison[name]) for comparison in comparisons) for name in ("rounds_for", "rounds")
+        )
+        return f"held in {held} of {numbers.plural(trial_count, 'trial')}" if held < trial_count else ""
     ratios = _effect(entry) or _ratios(comparisons)
     if verdict in TONES or not ratios:
         return ratios
@@ -111,28 +115,32 @@ def _counted(entry: Json) -> str:
 def _effect(entry: Json) -> str:
     """Tell the ratio of the comparison that decides least, with its interval; empty where the run has no such ratio."""
     effect = entry.get("effect")
-    told = [one for one in entry.get("comparisons") or () if one.get("ratio_median") is not None]
-    if effect is None or not told:
+    comparisons = [
+        comparison
+        for comparison in entry.get("comparisons") or ()
+        if comparison.get("ratio_median") is not None
+    ]
+    if effect is None or not comparisons:
         return ""
-    least = min(told, key=lambda one: abs(one["ratio_median"] - effect))
+    least = min(comparisons, key=lambda comparison: abs(comparison["ratio_median"] - effect))
     interval = effects.interval(least["ratio_median"], least.get("ratio_low"), least.get("ratio_high"))
     ratio = f"{effects.factor(least['ratio_median'])}{f', interval {interval}' if interval else ''}"
-    return f"{ratio}; the closest of {len(told)} comparisons" if len(told) > 1 else ratio
+    return f"{ratio}; the closest of {len(comparisons)} comparisons" if len(comparisons) > 1 else ratio
 
 
 def _ratios(comparisons: Sequence[Json]) -> str:
     """Tell the median ratio with its interval, of several comparisons the least and the most; empty without any."""
-    told = [
+    ratios = [
         comparison["ratio_median"] for comparison in comparisons if comparison.get("ratio_median") is not None
     ]
-    if not told:
+    if not ratios:
         return ""
-    if len(told) > 1:
-        return f"median ratios {numbers.ratio(min(told))} to {numbers.ratio(max(told))}"
+    if len(ratios) > 1:
+        return f"median ratios {numbers.ratio(min(ratios))} to {numbers.ratio(max(ratios))}"
     low, high = (comparisons[0].get(end) for end in ("ratio_low", "ratio_high"))
     sure = len(comparisons) == 1 and low is not None and high is not None
     interval = f", {numbers.ratio(low)} to {numbers.ratio(high)}" if sure else ""
-    return f"median ratio {numbers.ratio(told[0])}{interval}"
+    return f"median ratio {numbers.ratio(ratios[0])}{interval}"
 
 
 def _alike(entry: Json) -> str:
@@ -141,13 +149,13 @@ def _alike(entry: Json) -> str:
     if not _bounds(comparisons) or _word(entry.get("verdict")) != "held":
         return ""
     metric = str(entry.get("metric") or "")
-    seen = {_seen(comparison, metric) for comparison in comparisons if comparison["values"]}
-    each = {value for text in seen for value in text.split(", ")}
-    if len(each) != 1:
+    trial_texts = {_seen(comparison, metric) for comparison in comparisons if comparison["values"]}
+    distinct_values = {value for text in trial_texts for value in text.split(", ")}
+    if len(distinct_values) != 1:
         return ""
-    (case, _, bound), *others = (str(one["what"]).partition(": ") for one in comparisons)
-    where = f"{len(comparisons)} cases" if others else case
-    return f" ({bound}): {each.pop()} in every trial of {where}"
+    (case, _, bound), *other_cases = (str(comparison["what"]).partition(": ") for comparison in comparisons)
+    scope = f"{len(comparisons)} cases" if other_cases else case
+    return f" ({bound}): {distinct_values.pop()} in every trial of {scope}"
 
 
 def _bounds(comparisons: Sequence[Json]) -> bool:
@@ -189,8 +197,8 @@ def _comparisons(entry: Json, heads: tuple[str, str]) -> Table:
 def _seen(comparison: Json, metric: str) -> str:
     """Say what each trial came to, where it was held against a bound; a time that had no end is a word."""
     values = comparison.get("values") or ()
-    said = [value if isinstance(value, str) else _figure(value, metric) for value in values]
-    return ", ".join(said) or numbers.NOTHING
+    texts = [value if isinstance(value, str) else _figure(value, metric) for value in values]
+    return ", ".join(texts) or numbers.NOTHING
 
 
 def _figure(value: float | None, metric: str) -> str:

@@ -66,23 +66,27 @@ def tables(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
 
 
 def _table(results: Results, part: sweep.Part) -> Table | None:
-    own = [one for one in results.manifest.get("expectations") or () if one.get("system") == part.system]
+    expectations = [
+        expectation
+        for expectation in results.manifest.get("expectations") or ()
+        if expectation.get("system") == part.system
+    ]
     columns, values = [], []
-    for known, frame, key in (
+    for figures, frame, key in (
         (_OF_TRIALS, results.valid, ""),
         (_OF_FAULTS, results.faults, "fault"),
         (_OF_READINGS, results.readings, "reading"),
     ):
-        for name, figure in known.items():
-            if any(_speaks(one, name, key) for one in own) and name in frame:
+        for name, figure in figures.items():
+            if any(_speaks(expectation, name, key) for expectation in expectations) and name in frame:
                 columns.append(Column(figure.words))
                 values.append((figure, _by_case(results, frame, name)))
     cells = [
         [_cell(figure, by_case.get(str(case["case"]), [])) for figure, by_case in values]
         for _, case in part.cases.iterrows()
     ]
-    found = without_empty(case_table(part, columns, cells)) if columns else None
-    return found if found is not None and found.rows else None
+    table = without_empty(case_table(part, columns, cells)) if columns else None
+    return table if table is not None and table.rows else None
 
 
 def _speaks(expectation: Mapping[str, object], name: str, key: str) -> bool:
@@ -95,11 +99,11 @@ def _speaks(expectation: Mapping[str, object], name: str, key: str) -> bool:
 
 def _by_case(results: Results, frame: pd.DataFrame, name: str) -> dict[str, list[float]]:
     cases = dict(zip(results.valid["trial"], results.valid["case"], strict=True))
-    found: dict[str, list[float]] = {}
+    values_by_case: dict[str, list[float]] = {}
     for trial, value in zip(frame["trial"], frame[name], strict=True):
         if trial in cases and not numbers.absent(value):
-            found.setdefault(str(cases[trial]), []).append(float(value))
-    return found
+            values_by_case.setdefault(str(cases[trial]), []).append(float(value))
+    return values_by_case
 
 
 def _cell(figure: Figure, values: Sequence[float]) -> Cell:

@@ -100,9 +100,9 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
     trials = part.trials[part.trials["case"].isin(set(cases))]
     valid = trials[trials["verdict"] == "valid"]
     tried = [promise_coverage.of_case(results.trial_files.values(), case) for case in cases]
-    judged = {one.judged for one in tried}
-    settles = any(promise_coverage.settles(trial) for one in tried for trial in one.trials)
-    promised = dict.fromkeys(one.promise.survives for one in tried if one.promise)
+    judged = {tried_case.judged for tried_case in tried}
+    settles = any(promise_coverage.settles(trial) for tried_case in tried for trial in tried_case.trials)
+    promised = dict.fromkeys(tried_case.promise.survives for tried_case in tried if tried_case.promise)
     return Outcome(
         system=part.system,
         label=case_groups.name(labels, part, cases),
@@ -113,15 +113,15 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
         reads=outage.reads(results, trials),
         loss=loss.loss(results, trials),
         unread=int(pd.to_numeric(valid["unread"]).sum()),
-        reads_wait=bool(tried) and all(one.reads_wait for one in tried),
+        reads_wait=bool(tried) and all(tried_case.reads_wait for tried_case in tried),
         acked=int(pd.to_numeric(valid["acked"]).sum()),
         duplicates=tuple(map(int, valid["duplicates"].dropna())),
         out_of_order=tuple(map(int, valid["out_of_order"].dropna())),
         unanswered=tuple(map(int, valid[["failed", "unknown"]].sum(axis=1))),
         covered=judged.pop() if len(judged) == 1 and not settles else Covered.OPEN,
         survives=" or ".join(promised),
-        once=bool(tried) and not settles and all(_once(one.trials) for one in tried),
-        resends=bool(tried) and not settles and all(_resends(one.trials) for one in tried),
+        once=bool(tried) and not settles and all(_once(tried_case.trials) for tried_case in tried),
+        resends=bool(tried) and not settles and all(_resends(tried_case.trials) for tried_case in tried),
         kinds=tuple(outage.kinds(results, trials)),
     )
 
@@ -139,7 +139,7 @@ def joined(
     return [
         group[0]
         if len(group) == 1
-        else outcome(results, part, labels, [case for one in group for case in one.cases])
+        else outcome(results, part, labels, [case for case_outcome in group for case in case_outcome.cases])
         for group in groups
     ]
 

@@ -18,10 +18,14 @@ def settings(results: Results, part: sweep.Part, cases: Sequence[str]) -> dict[s
     return shared([_of_case(results, part, case) for case in cases])
 
 
-def shared(every: Sequence[Mapping[str, str]]) -> dict[str, str]:
+def shared(configurations: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Return the settings that all configurations have in common; none without a configuration."""
-    first = every[0] if every else {}
-    return {name: value for name, value in first.items() if all(one.get(name) == value for one in every)}
+    first = configurations[0] if configurations else {}
+    return {
+        name: value
+        for name, value in first.items()
+        if all(configuration.get(name) == value for configuration in configurations)
+    }
 
 
 def without(settings: Mapping[str, str], common: Mapping[str, str]) -> dict[str, str]:

@@ -33,47 +33,51 @@ _TO = "\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}"
 _ENDED = ((HEALING, "till healed"), (RESTART, "till restarted"), (NO_END, "no end"))
 
 
-def tables(found: Results) -> list[Table]:
+def tables(results: Results) -> list[Table]:
     """Return a table a system; none where nothing broke."""
-    return [_table(found, part) for part in sweep.parts(found)] if found.struck else []
+    return [_table(results, part) for part in sweep.parts(results)] if results.struck else []
 
 
-def _table(found: Results, part: sweep.Part) -> Table:
+def _table(results: Results, part: sweep.Part) -> Table:
     columns = (Column(HEADS[0], "name"), *map(Column, HEADS[1:]))
-    rows = tuple(Row(cells) for cells in lines(found, part))
+    rows = tuple(Row(cells) for cells in lines(results, part))
     return Table(part.title, columns, rows, part.system)
 
 
-def lines(found: Results, part: sweep.Part) -> list[tuple[Cell, ...]]:
+def lines(results: Results, part: sweep.Part) -> list[tuple[Cell, ...]]:
     """Return the cells under HEADS of each configuration; a span is the least and the most of its valid trials.
 
     Rates and gaps are of those that other work did not crowd, where there are any: with their number.
     """
-    return [_line(found, part, case) for _, case in part.cases.iterrows()]
+    return [_line(results, part, case) for _, case in part.cases.iterrows()]
 
 
-def _line(found: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell, ...]:
+def _line(results: Results, part: sweep.Part, case: pd.Series[Any]) -> tuple[Cell, ...]:
     trials = part.trials[part.trials["case"] == case["case"]]
     valid = trials[trials["verdict"] == "valid"]
     counted = Cell(f"{len(valid)}/{len(trials)}", "plain" if len(valid) == len(trials) else "warn")
-    alone, of = method.alone(valid)
-    faults = found.faults[found.faults["trial"].isin(alone["trial"])]
-    before = _before(faults)
-    tone = "bad" if promise_coverage.breaks_promise(found, str(case["case"])) else "strong"
-    lost, *others = (_count(valid[name], tone if name == "lost" else "plain") for name in _COUNTS)
+    uncrowded_trials, of = method.uncrowded_trials(valid)
+    faults = results.faults[results.faults["trial"].isin(uncrowded_trials["trial"])]
+    rates_before = _before(faults)
+    tone = "bad" if promise_coverage.breaks_promise(results, str(case["case"])) else "strong"
+    lost, *other_counts = (_count(valid[name], tone if name == "lost" else "plain") for name in _COUNTS)
     if valid["unread"].any():
-        known = "" if lost.text in {"0", numbers.NOTHING} else f"{lost.text}, "
-        broken = promise_coverage.breaks_promise(found, str(case["case"]), unread=not known)
-        lost = Cell(f"{known}{_span(valid['unread'], numbers.count)} unread", "bad" if broken else "strong")
+        lost_words = "" if lost.text in {"0", numbers.NOTHING} else f"{lost.text}, "
+        broken = promise_coverage.breaks_promise(results, str(case["case"]), unread=not lost_words)
+        lost = Cell(
+            f"{lost_words}{_span(valid['unread'], numbers.count)} unread", "bad" if broken else "strong"
+        )
     return (
-        Cell(_label(found, part, case, trials), "plain"),
+        Cell(_label(results, part, case, trials), "plain"),
         counted,
-        Cell(f"{_middle(before, numbers.rate)}{_asked(found, alone, before)}", "plain"),
+        Cell(
+            f"{_middle(rates_before, numbers.rate)}{_asked(results, uncrowded_trials, rates_before)}", "plain"
+        ),
         lost,
-        *others,
+        *other_counts,
         gap(_longest(faults, "ack_gap"), of),
         _back(faults, of),
-        gap(_unread(_longest(faults, "live_gap"), alone), of),
+        gap(_unread(_longest(faults, "live_gap"), uncrowded_trials), of),
     )
 
 
@@ -82,25 +86,27 @@ def _before(faults: pd.DataFrame) -> pd.Series[Any]:
     return faults.sort_values("asked_ns").groupby("trial")["rate_before"].first().dropna()
 
 
-def _asked(found: Results, trials: pd.DataFrame, before: pd.Series[Any]) -> str:
+def _asked(results: Results, trials: pd.DataFrame, rates_before: pd.Series[Any]) -> str:
     """Say what rate an open loop asked for, where much less of it was acknowledged before anything broke."""
-    loads = (found.trial_files.get(int(trial), {}).get("load") or {} for trial in trials["trial"])
+    loads = (results.trial_files.get(int(trial), {}).get("load") or {} for trial in trials["trial"])
     rates = {rate for load in loads for rate in method.rates(load)}
-    if len(rates) != 1 or before.empty:
+    if len(rates) != 1 or rates_before.empty:
         return ""
-    (asked,) = rates
-    return f", of {numbers.rate(asked)} asked for" if before.median() < _KEPT_UP * asked else ""
+    (asked_rate,) = rates
+    return (
+        f", of {numbers.rate(asked_rate)} asked for" if rates_before.median() < _KEPT_UP * asked_rate else ""
+    )
 
 
 def _back(faults: pd.DataFrame, of: str) -> Cell:
     """Say how long after a fault the rate was back, the longest of each trial, and in how many it never was."""
-    told = faults.dropna(subset="rate_before")
-    back = told["back_ns"].astype(float).fillna(math.inf).groupby(told["trial"]).max()
-    known = back[back < math.inf]
-    never = len(back) - len(known)
-    if never and known.empty:
+    faults_with_rate = faults.dropna(subset="rate_before")
+    back = faults_with_rate["back_ns"].astype(float).fillna(math.inf).groupby(faults_with_rate["trial"]).max()
+    finite_back_ns = back[back < math.inf]
+    never = len(back) - len(finite_back_ns)
+    if never and finite_back_ns.empty:
         return Cell(f"not{of}", "plain")
-    return Cell(f"{_seconds(known)}{of}{f', {never} not' if never else ''}", "plain")
+    return Cell(f"{_seconds(finite_back_ns)}{of}{f', {never} not' if never else ''}", "plain")
 
 
 def _seconds(values_ns: pd.Series[Any]) -> str:
@@ -109,14 +115,16 @@ def _seconds(values_ns: pd.Series[Any]) -> str:
 
 def _longest(faults: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return by trial the longest gap after any of its faults (`ns`), and what may have ended it."""
-    known = (
+    longest_gaps = (
         faults.dropna(subset=f"{name}_ns")
         .sort_values(f"{name}_ns")
         .groupby("trial")
         .tail(1)
         .set_index("trial")
     )
-    return pd.DataFrame({"ns": known[f"{name}_ns"].astype(float), "ended": known[f"{name}_ended"]})
+    return pd.DataFrame(
+        {"ns": longest_gaps[f"{name}_ns"].astype(float), "ended": longest_gaps[f"{name}_ended"]}
+    )
 
 
 def _unread(live: pd.DataFrame, valid: pd.DataFrame) -> pd.DataFrame:
@@ -131,17 +139,17 @@ def _unread(live: pd.DataFrame, valid: pd.DataFrame) -> pd.DataFrame:
 def gap(longest: pd.DataFrame, of: str) -> Cell:
     """Say how long, in seconds, `of` how many trials, and in how many of them that was not the system's own time."""
     counts = longest["ended"].value_counts()
-    said = [
-        words if counts[how] == len(longest) else f"{counts[how]} {words}"
-        for how, words in _ENDED
-        if how in counts
+    endings = [
+        words if counts[ending] == len(longest) else f"{counts[ending]} {words}"
+        for ending, words in _ENDED
+        if ending in counts
     ]
-    return Cell(", ".join([f"{_seconds(longest['ns'])}{of}", *said]), "plain")
+    return Cell(", ".join([f"{_seconds(longest['ns'])}{of}", *endings]), "plain")
 
 
-def _label(found: Results, part: sweep.Part, case: pd.Series[Any], trials: pd.DataFrame) -> str:
+def _label(results: Results, part: sweep.Part, case: pd.Series[Any], trials: pd.DataFrame) -> str:
     swept = dict(zip(part.settings, part.values(case), strict=True))
-    document = found.trial_files.get(int(trials["trial"].iloc[0]), {}) if len(trials) else {}
+    document = results.trial_files.get(int(trials["trial"].iloc[0]), {}) if len(trials) else {}
     configuration = document.get("case", {}).get("configuration", {})
     base = {path[-1]: _at(configuration, path) for path in describe(part.system).naming_settings}
     unswept = {name: text(value) for name, value in base.items() if value is not None and name not in swept}
@@ -159,8 +167,8 @@ def _setting(part: sweep.Part, name: str, value: str) -> str:
 
 
 def _count(values: pd.Series[Any], tone: str) -> Cell:
-    known = values.dropna()
-    return Cell(_span(known, numbers.count), tone if known.any() else "quiet")
+    known_values = values.dropna()
+    return Cell(_span(known_values, numbers.count), tone if known_values.any() else "quiet")
 
 
 def _middle(values: pd.Series[Any], word: Any) -> str:  # noqa: ANN401 - a format

@@ -40,54 +40,60 @@ def struck(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
 
 def evidence(results: Results) -> list[Fact]:
     """Return what each step of each case's first trial did and saw; the others are on their trials' pages."""
-    told: dict[str, list[Fact]] = {}
+    facts_by_case: dict[str, list[Fact]] = {}
     for document in results.trial_files.values():
         case = str(document["case"]["name"])
-        if document.get("faults") and case not in told:
-            told[case] = [Fact(f"{case}, {step.term}", step.text) for step in steps(document)]
-    return [one for found in told.values() for one in found]
+        if document.get("faults") and case not in facts_by_case:
+            facts_by_case[case] = [Fact(f"{case}, {step.term}", step.text) for step in steps(document)]
+    return [fact for facts in facts_by_case.values() for fact in facts]
 
 
 def steps(document: Json) -> list[Fact]:
     """Return what each step of a trial did and saw, from its trial.json."""
-    every = document.get("faults") or ()
+    fault_steps = document.get("faults") or ()
     system = str(document["case"]["system"])
-    return [_told(system, step, _after(every[:number], step)) for number, step in enumerate(every)]
+    return [
+        _told(system, step, _after(fault_steps[:number], step)) for number, step in enumerate(fault_steps)
+    ]
 
 
-def _after(before: Sequence[Json], step: Json) -> str:
+def _after(earlier_steps: Sequence[Json], step: Json) -> str:
     """Say how long after the last fault's effect a step came."""
-    struck = [one for one in before if "proven" in one and one.get("effect_ns")]
+    struck = [
+        earlier_step
+        for earlier_step in earlier_steps
+        if "proven" in earlier_step and earlier_step.get("effect_ns")
+    ]
     if not struck or not step.get("asked_ns"):
         return ""
     since_s = (step["asked_ns"] - struck[-1]["effect_ns"]) / 1e9
     return f"{since_s:.1f} s after {struck[-1]['name']} was in force. " if since_s >= 0 else ""
 
 
-def _told(system: str, step: Json, after: str) -> Fact:
+def _told(system: str, step: Json, delay_words: str) -> Fact:
     name = f"{step['name']} ({step.get('when') or step['kind']})"
     if step["kind"] == "read":
-        return Fact(name, f"{after}{_read(system, step)}")
+        return Fact(name, f"{delay_words}{_read(system, step)}")
     if "proven" not in step:
-        return Fact(name, f"{after}{step.get('seen') or ''}".strip())
-    said = [
+        return Fact(name, f"{delay_words}{step.get('seen') or ''}".strip())
+    sentences = [
         step.get("seen") or "Nothing was seen.",
         step.get("unproven"),
         step.get("heal_seen") or "It was not healed.",
     ]
-    return Fact(name, f"{after}{' '.join(filter(None, said))}")
+    return Fact(name, f"{delay_words}{' '.join(filter(None, sentences))}")
 
 
 def _read(system: str, step: Json) -> str:
     """Say where a reader stood still, and how far it came."""
-    said = []
+    clauses = []
     for stall in step.get("stalls") or ():
         seconds = (stall["to_ns"] - stall["from_ns"]) / 1e9
         places = "; ".join(_place(system, at) for at in stall.get("at") or ())
         place = f", the last at {places}" if places else ""
-        said.append(f"{stall['received']:,} messages had come{place}, then nothing for {seconds:.1f} s;")
+        clauses.append(f"{stall['received']:,} messages had come{place}, then nothing for {seconds:.1f} s;")
     end = "the end was reached" if step["complete"] else f"it did not reach the end: {step['reason']}"
-    return " ".join([*said, f"{step['received']:,} came in all, and {end.rstrip('.')}."])
+    return " ".join([*clauses, f"{step['received']:,} came in all, and {end.rstrip('.')}."])
 
 
 def _place(system: str, at: Sequence[int]) -> str:
@@ -97,8 +103,8 @@ def _place(system: str, at: Sequence[int]) -> str:
 
 def _table(results: Results, part: sweep.Part) -> Table | None:
     trials = results.trials[results.trials["system"] == part.system]
-    found = results.faults.merge(trials[["trial", "round", "case", "verdict"]], on="trial")
-    if found.empty:
+    trial_faults = results.faults.merge(trials[["trial", "round", "case", "verdict"]], on="trial")
+    if trial_faults.empty:
         return None
     labels = {str(case["case"]): part.label(case) for _, case in part.cases.iterrows()}
     columns = (
@@ -109,7 +115,7 @@ def _table(results: Results, part: sweep.Part) -> Table | None:
         Column("how", "name", _GROUPS[-1][0]),
     )
     rows: list[Row] = []
-    for case, faults in found.sort_values(["round", "asked_ns"]).groupby("case", sort=False):
+    for case, faults in trial_faults.sort_values(["round", "asked_ns"]).groupby("case", sort=False):
         if len(labels) > 1:
             rows.append(heading(labels[str(case)], opens=bool(rows)))
         rows += [_row(fault) for _, fault in faults.iterrows()]
@@ -118,7 +124,7 @@ def _table(results: Results, part: sweep.Part) -> Table | None:
 
 def by_round(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
     """Return when each step of a case was asked for, round by round; a table a case whose steps do more than strike."""
-    found = []
+    tables = []
     for part in parts:
         for _, case in part.cases.iterrows():
             documents = {
@@ -129,8 +135,8 @@ def by_round(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
             label = ", ".join(part.values(case))
             title = f"{part.title}: {label}" if label else part.title
             if (table := _steps(title, part.system, documents)) is not None:
-                found.append(table)
-    return found
+                tables.append(table)
+    return tables
 
 
 def _steps(title: str, system: str, documents: Mapping[int, tuple[Json, int | None]]) -> Table | None:
@@ -154,7 +160,7 @@ def _done(document: Json, first_ns: int | None, name: str) -> Cell:
         return Cell("did not come", "warn", note=str(step["seen"]))
     at = f"{(step['asked_ns'] - first_ns) / 1e9:.1f}"
     stalls = [(stall["to_ns"] - stall["from_ns"]) / 1e9 for stall in step.get("stalls") or ()]
-    still = f" (still {', '.join(f'{one:.1f}' for one in stalls)})" if stalls else ""
+    still = f" (still {', '.join(f'{stall_s:.1f}' for stall_s in stalls)})" if stalls else ""
     return Cell(f"{at}{still}")
 
 
@@ -186,8 +192,8 @@ def _row(fault: pd.Series[Any]) -> Row:
 def _nodes(names: str) -> str:
     """Name a few nodes; of many how many of each role."""
     roles = Counter(name.rpartition("-")[0] for name in names.split())
-    many = roles.total() > _SHOWN
-    return ", ".join(numbers.plural(count, role) for role, count in roles.items()) if many else names
+    too_many = roles.total() > _SHOWN
+    return ", ".join(numbers.plural(count, role) for role, count in roles.items()) if too_many else names
 
 
 def _seconds(value_ns: float | None) -> str:

@@ -38,11 +38,11 @@ def left_out(results: Results) -> list[LeftOut]:
 
 def not_counted(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     """Trials that failed or are not valid, with the reason; None where every trial counts."""
-    others = results.trials[results.trials["verdict"] != "valid"]
-    if others.empty:
+    invalid_trials = results.trials[results.trials["verdict"] != "valid"]
+    if invalid_trials.empty:
         return None
     columns = (Column("state", "name"), Column("verdict", "name"), Column("reason", "text"))
-    return trial_table("Trials that do not count", parts, others, columns, _verdict)
+    return trial_table("Trials that do not count", parts, invalid_trials, columns, _verdict)
 
 
 def _verdict(trial: pd.Series[Any]) -> tuple[Cell, ...]:

@@ -27,64 +27,77 @@ _IN_RATIOS = (
 
 def facts(results: Results) -> Iterator[Fact]:
     """What was timed of it before the trials."""
-    said = []
-    for name, what, _ in PROBES:
+    sentences = []
+    for name, activity, _ in PROBES:
         probes = probed(results.valid, name)
         if len(probes) > 1:
             low, middle, high = map(numbers.duration, (probes.min(), probes.median(), probes.max()))
-            said.append(f"{what} took {low} to {high}, {middle} in the middle")
-    if said:
-        yield Fact("The machine's own speed", f"before each trial {'; '.join(said)}.")
+            sentences.append(f"{activity} took {low} to {high}, {middle} in the middle")
+    if sentences:
+        yield Fact("The machine's own speed", f"before each trial {'; '.join(sentences)}.")
 
 
 def unsteady(results: Results) -> str | None:
     """Return the warning that the machine itself changed its speed between trials, None where it didn't."""
-    found = []
-    for name, what, most in PROBES:
+    slowdowns = []
+    for name, activity, most in PROBES:
         probes = probed(results.valid, name)
         if len(probes) > 1 and probes.max() >= most * probes.min():
-            found.append(f"{numbers.ratio(probes.max() / probes.min())} for {what}")
-    if not found:
+            slowdowns.append(f"{numbers.ratio(probes.max() / probes.min())} for {activity}")
+    if not slowdowns:
         return None
     return (
         "The machine itself did not run evenly: before one trial it took up to that many times as long as before "
-        f"another: {', '.join(found)}. {_IN_RATIOS if results.sliced else 'Compare within rounds, not across.'}"
+        f"another: {', '.join(slowdowns)}. {_IN_RATIOS if results.sliced else 'Compare within rounds, not across.'}"
     )
 
 
 def apart(results: Results) -> list[str]:
     """Return a warning for each round of a system that was off as a whole, and what the machine showed in it."""
-    what = (
+    widened_intervals = (
         "the intervals of throughputs and times, not of ratios"
         if results.sliced
         else "the intervals of all of them"
     )
-    return [_apart(one, _then(results, one), what) for one in results.summary.get("rounds_apart") or ()]
+    return [
+        _apart(round_apart, _then(results, round_apart), widened_intervals)
+        for round_apart in results.summary.get("rounds_apart") or ()
+    ]
 
 
-def _apart(one: Json, then: str, widened: str) -> str:
-    agree = "in all" if one["agree"] == one["cases"] else f"the same way in {one['agree']}"
+def _apart(round_apart: Json, then: str, widened: str) -> str:
+    agree = (
+        "in all"
+        if round_apart["agree"] == round_apart["cases"]
+        else f"the same way in {round_apart['agree']}"
+    )
     return (
-        f"Round {one['round'] + 1} of {system_title(one['system'])} was off as a whole: its sends took "
-        f"{numbers.ratio(one['ratio'])} as long as in a round in the middle, {agree} of its {one['cases']} cases. "
-        f"{then} It counts, and widens {widened}."
+        f"Round {round_apart['round'] + 1} of {system_title(round_apart['system'])} was off as a whole: its sends took "
+        f"{numbers.ratio(round_apart['ratio'])} as long as in a round in the middle, {agree} of its "
+        f"{round_apart['cases']} cases. {then} It counts, and widens {widened}."
     )
 
 
-def _then(results: Results, one: Json) -> str:
+def _then(results: Results, round_apart: Json) -> str:
     """Say how the machine itself differed, the same way, before a round's trials from before the system's others."""
-    its = results.valid[results.valid["system"] == one["system"]]
-    inside, outside = its[its["round"] == one["round"]], its[its["round"] != one["round"]]
-    seen = []
-    for name, what, most in PROBES:
+    system_trials = results.valid[results.valid["system"] == round_apart["system"]]
+    inside, outside = (
+        system_trials[system_trials["round"] == round_apart["round"]],
+        system_trials[system_trials["round"] != round_apart["round"]],
+    )
+    differences = []
+    for name, activity, most in PROBES:
         took, usual = median(inside, name), median(outside, name)
         ratio = took / usual if took and usual else 1.0
-        if ratio >= most if one["ratio"] > 1 else ratio <= 1 / most:
-            seen.append(f"{what} took {numbers.ratio(ratio)}")
-    if not seen:
+        if ratio >= most if round_apart["ratio"] > 1 else ratio <= 1 / most:
+            differences.append(f"{activity} took {numbers.ratio(ratio)}")
+    if not differences:
         return "What was timed of the machine before its trials does not show why."
-    how = "slower" if one["ratio"] > 1 else "faster"
-    return f"So was the machine, {how} before its trials than before the others: {', '.join(seen)} as long."
+    direction = "slower" if round_apart["ratio"] > 1 else "faster"
+    return (
+        f"So was the machine, {direction} before its trials than before the others: "
+        f"{', '.join(differences)} as long."
+    )
 
 
 def probed(trials: pd.DataFrame, name: str) -> pd.Series[float]:

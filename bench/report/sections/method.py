@@ -110,10 +110,13 @@ def _node_sizes(results: Results) -> Iterator[Fact]:
         for node, measured in size["measured"].items():
             role = node.rpartition("-")[0]
             for name, value in measured.items():
-                asked = str(size["asked"][role][name])
-                got.setdefault((role, name, asked), []).extend(value if isinstance(value, list) else [value])
+                asked_size = str(size["asked"][role][name])
+                got.setdefault((role, name, asked_size), []).extend(
+                    value if isinstance(value, list) else [value]
+                )
     words = [
-        f"{role} {name} {asked}: {_size_span(name, values)}" for (role, name, asked), values in got.items()
+        f"{role} {name} {asked_size}: {_size_span(name, values)}"
+        for (role, name, asked_size), values in got.items()
     ]
     if words:
         yield Fact("Node size (emulated)", f"as measured on each node before the load: {'; '.join(words)}")
@@ -127,33 +130,32 @@ def _size_span(name: str, values: Sequence[float]) -> str:
 
 def _emulated(results: Results) -> str:
     """What an fsync was measured to cost on the servers, by what was asked for; empty where nothing was emulated."""
-    said = [
-        f"{asked}: {_span(costs)}{_in_trials(held)}" for asked, (costs, held) in _on_disks(results).items()
+    cost_words = [
+        f"{emulated_fsync}: {_span(costs)}{_in_trials(held)}"
+        for emulated_fsync, (costs, held) in _on_disks(results).items()
     ]
-    return f"emulated on every server, as measured there: {', '.join(said)}" if said else ""
+    return f"emulated on every server, as measured there: {', '.join(cost_words)}" if cost_words else ""
 
 
 def _on_disks(results: Results) -> dict[str, tuple[list[int], list[Json]]]:
     """Return by what was asked for what an fsync cost in each trial, and for how long servers' own were held."""
-    found: dict[str, tuple[list[int], list[Json]]] = {}
+    costs_by_fsync: dict[str, tuple[list[int], list[Json]]] = {}
     measured = results.trials[results.trials["fsync_ns"].notna()]
     for trial, cost in zip(measured["trial"], measured["fsync_ns"], strict=True):
         disk = results.trial_files[trial]["disk"]
-        costs, held = found.setdefault(str(disk[EMULATED_FSYNC]), ([], []))
+        costs, held = costs_by_fsync.setdefault(str(disk[EMULATED_FSYNC]), ([], []))
         costs.append(int(cost))
         held.extend((disk.get("held") or {}).values())
-    return found
+    return costs_by_fsync
 
 
 def _in_trials(held: Sequence[Json]) -> str:
     """Say for how long servers' own fsyncs were held while the load ran; empty where none was."""
     if not held:
         return ""
-    late = [int(one["p99"]) for one in held if "p99" in one]
+    late = [int(hold["p99"]) for hold in held if "p99" in hold]
     most = f", 99 of 100 for at most {numbers.duration(max(late))}" if late else ""
-    return (
-        f" (in trials their own were held for {_span([int(one['p50']) for one in held])} in the middle{most})"
-    )
+    return f" (in trials their own were held for {_span([int(hold['p50']) for hold in held])} in the middle{most})"
 
 
 def gated_fsync(results: Results) -> str:
@@ -189,10 +191,10 @@ def _loop(load: Json) -> str:
     if steps is None:
         return "pacing unknown"
     if steps == "closed":
-        many, each = numbers.plural(load["producers"], "producer"), load.get("window") or 1
-        return f"closed loop of {many} with {each:,} {'send' if each == 1 else 'sends'} open"
-    asked = rates(load)
-    return f"open loop of {asked[0]:,.0f}/s" if len(asked) == 1 else "open loop"
+        producers, window = numbers.plural(load["producers"], "producer"), load.get("window") or 1
+        return f"closed loop of {producers} with {window:,} {'send' if window == 1 else 'sends'} open"
+    asked_rates = rates(load)
+    return f"open loop of {asked_rates[0]:,.0f}/s" if len(asked_rates) == 1 else "open loop"
 
 
 def rates(load: Json) -> list[float]:
@@ -203,8 +205,8 @@ def rates(load: Json) -> list[float]:
 
 def _run(results: Results) -> str:
     manifest, suite = results.manifest, results.manifest.get("bench", {})
-    taken = manifest.get("timings_s") or {}
-    measuring, total = taken.get("measuring"), taken.get("total")
+    timings_s = manifest.get("timings_s") or {}
+    measuring, total = timings_s.get("measuring"), timings_s.get("total")
     share = (
         f" of {numbers.seconds(total)} ({numbers.percent(measuring / total)})" if measuring and total else ""
     )
@@ -254,14 +256,17 @@ def _pace(pacing: str | list[list[float]] | None) -> str:
 
 def _processor(results: Results) -> Iterator[Fact]:
     files = results.trial_files.values()
-    told = servers.distinct(
-        _processor_words(one) for file in files if (one := servers.configuration(file).get("processor"))
+    processor_words = servers.distinct(
+        _processor_words(processor)
+        for file in files
+        if (processor := servers.configuration(file).get("processor"))
     )
-    if told:
+    if processor_words:
         yield Fact(
             "Application",
-            f"{'; '.join(told)}. It reads the topic and writes another, in a process of its own. Live consumers "
-            "and the full read read what it has written: lost, doubled and out of order are counted behind it.",
+            f"{'; '.join(processor_words)}. It reads the topic and writes another, in a process of its own. Live "
+            "consumers and the full read read what it has written: lost, doubled and out of order are counted behind "
+            "it.",
         )
 
 
@@ -276,8 +281,8 @@ def _windows(results: Results) -> Iterator[Fact]:
     in_slices = servers.distinct(_slice_words(file["load"]) for file in files if file.get("slices"))
     if in_slices:
         counts = [len(file["slices"]) for file in files if file.get("slices")]
-        told = f"{'; '.join(in_slices)}; {_from_to(counts)} slices a trial. {_INTERLEAVED}"
-        yield Fact("Slices", " ".join([told, *_shared(files)]))
+        slice_words = f"{'; '.join(in_slices)}; {_from_to(counts)} slices a trial. {_INTERLEAVED}"
+        yield Fact("Slices", " ".join([slice_words, *_shared(files)]))
     if contiguous or not in_slices:
         yield Fact("Measured window", "; ".join(contiguous) or numbers.NOTHING)
 
@@ -332,11 +337,11 @@ def _client(results: Results) -> str:
 
 def crowded(trials: pd.DataFrame) -> pd.Series[float]:
     """Return the cores that other work took in the trials in which it took enough of them to matter."""
-    others = pd.to_numeric(trials["other_cpu"])
-    return others[others >= CROWDED]
+    other_cores = pd.to_numeric(trials["other_cpu"])
+    return other_cores[other_cores >= CROWDED]
 
 
-def alone(valid: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+def uncrowded_trials(valid: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return the trials that other work did not crowd, all where it crowded each; in words how many, or that it did."""
     quiet = valid.drop(crowded(valid).index)
     if quiet.empty:
@@ -346,14 +351,14 @@ def alone(valid: pd.DataFrame) -> tuple[pd.DataFrame, str]:
 
 def crowding(results: Results) -> str | None:
     """Return the warning that something else took part of the machine while trials ran, None where nothing did."""
-    those = crowded(results.trials)
-    if those.empty:
+    other_cores = crowded(results.trials)
+    if other_cores.empty:
         return None
-    trials = ", ".join(str(trial) for trial in sorted(results.trials.loc[those.index, "trial"]))
+    trials = ", ".join(str(trial) for trial in sorted(results.trials.loc[other_cores.index, "trial"]))
     return (
-        f"Other work took more than {CROWDED:g} of the {cores(results)}, up to {numbers.rate(those.max())}, in "
-        f"{len(those)} of {numbers.plural(len(results.trials), 'trial')} ({trials}): of those read what was counted, "
-        "not rates, latencies and gaps."
+        f"Other work took more than {CROWDED:g} of the {cores(results)}, up to {numbers.rate(other_cores.max())}, in "
+        f"{len(other_cores)} of {numbers.plural(len(results.trials), 'trial')} ({trials}): of those read what was "
+        "counted, not rates, latencies and gaps."
     )
 
 
@@ -361,8 +366,8 @@ def cold(results: Results) -> str | None:
     """Return the warning that servers were not warm when trials began; None where they were."""
     clusters = (results.manifest.get("timings_s") or {}).get("clusters") or ()
     ends = [cluster["warm_up"][-1] for cluster in clusters if cluster.get("warm_up")]
-    those = [end["compilers"] for end in ends if not end.get("rested", True)]
-    if not those:
+    compiler_cores = [end["compilers"] for end in ends if not end.get("rested", True)]
+    if not compiler_cores:
         return None
     if results.broken:
         then = "rates before a fault, and what is held against them, are those of servers that have just started."
@@ -371,8 +376,8 @@ def cold(results: Results) -> str | None:
     else:
         then = "the first trials there may be slower than the later ones."
     return (
-        f"On {len(those)} of {numbers.plural(len(ends), 'cluster start')} the warm-up's time was over while "
-        f"servers still got faster (compilers took up to {max(those):.2f} of a core): {then}"
+        f"On {len(compiler_cores)} of {numbers.plural(len(ends), 'cluster start')} the warm-up's time was over while "
+        f"servers still got faster (compilers took up to {max(compiler_cores):.2f} of a core): {then}"
     )
 
 

@@ -75,8 +75,10 @@ def _as_now(messages: pd.DataFrame) -> pd.DataFrame:
         return messages
     copies = messages["kind"] == "duplicate"
     first = {f"first_{name}": messages[f"previous_{name}"].where(copies) for name in _PLACE}
-    before = {f"previous_{name}": messages[f"previous_{name}"].mask(copies) for name in ("sequence", *_PLACE)}
-    return messages.assign(**first, **before)
+    previous_columns = {
+        f"previous_{name}": messages[f"previous_{name}"].mask(copies) for name in ("sequence", *_PLACE)
+    }
+    return messages.assign(**first, **previous_columns)
 
 
 def _ordered(messages: pd.DataFrame) -> pd.DataFrame:
@@ -91,10 +93,10 @@ def _spans(ordered: pd.DataFrame) -> pd.DataFrame:
 
     Lost ones by their sequence, copies where each was read right after the other.
     """
-    whose, before = ["kind", "trial", "producer", "partition"], ordered["sequence"].shift()
+    whose, previous_sequence = ["kind", "trial", "producer", "partition"], ordered["sequence"].shift()
     same = (ordered[whose] == ordered[whose].shift()).all(axis="columns")
-    lost = (ordered["kind"] == "lost") & (ordered["sequence"] == before + 1)
-    copies = (ordered["kind"] == "duplicate") & (ordered["previous_sequence"] == before)
+    lost = (ordered["kind"] == "lost") & (ordered["sequence"] == previous_sequence + 1)
+    copies = (ordered["kind"] == "duplicate") & (ordered["previous_sequence"] == previous_sequence)
     follows = same & (lost | copies)
     sequences = ordered.groupby((~follows).cumsum())["sequence"]
     return ordered.assign(until=sequences.transform("last"), many=sequences.transform("size"))[~follows]

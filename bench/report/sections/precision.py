@@ -46,9 +46,11 @@ def interval(results: Results) -> str:
         if best < _NOMINAL
         else ""
     )
-    said = f"{max(counts)} rounds: medians with their 95 % bootstrap intervals (BCa) over trials{short}."
+    sentence = f"{max(counts)} rounds: medians with their 95 % bootstrap intervals (BCa) over trials{short}."
     few = numbers.plural(sum(count < ENOUGH_TRIALS for count in counts), "case")
-    return said if few.startswith("0 ") else f"{said} {few} with fewer valid trials: no interval there."
+    return (
+        sentence if few.startswith("0 ") else f"{sentence} {few} with fewer valid trials: no interval there."
+    )
 
 
 def _interval_over_rounds(results: Results, most: int) -> str:
@@ -61,8 +63,8 @@ def _interval_over_rounds(results: Results, most: int) -> str:
         return (
             f"{rounds}: ratios have 95 % intervals over rounds; means have the lowest and the highest trial."
         )
-    what = "means and ratios have" if ratios else "means have"
-    return f"{rounds}: {what} 95 % intervals over rounds."
+    subject = "means and ratios have" if ratios else "means have"
+    return f"{rounds}: {subject} 95 % intervals over rounds."
 
 
 def spans(results: Results) -> str:
@@ -74,7 +76,7 @@ def width(results: Results) -> str:
     """How wide the intervals of throughputs and of ratios are; empty where there is none."""
     name, cases = "throughput_msgs_per_s", results.cases
     halves = ((cases[f"{name}_ci_high"] - cases[f"{name}_ci_low"]) / 2 / cases[name]).dropna()
-    said = [
+    sentences = [
         f"Half of the throughputs' intervals reach at most {halves.median():.1%} of the {results.middle} to either "
         f"side, the widest {halves.max():.1%}."
         if len(halves)
@@ -85,7 +87,7 @@ def width(results: Results) -> str:
             if half is not None
         ),
     ]
-    return " ".join(filter(None, said))
+    return " ".join(filter(None, sentences))
 
 
 def undecided(results: Results) -> str:
@@ -95,8 +97,8 @@ def undecided(results: Results) -> str:
     count = len(_undecided(results).get("expectations") or ())
     if not count:
         return "Every expectation is decided."
-    every = numbers.plural(len(results.expectations), "expectation")
-    return f"{count} of {every} {'is' if count == 1 else 'are'} undecided. {_time_left(results)}"
+    expectations = numbers.plural(len(results.expectations), "expectation")
+    return f"{count} of {expectations} {'is' if count == 1 else 'are'} undecided. {_time_left(results)}"
 
 
 def _time_left(results: Results) -> str:
@@ -144,15 +146,17 @@ def _flag(trial: pd.Series[Any]) -> tuple[Cell, ...]:
 
 def flag_counts(results: Results) -> str:
     """The warning that trials are flagged; empty where none is."""
-    every = results.valid["flags"].dropna().astype(str)
-    said = [f"{count} as {flag}" for flag in _FLAGS if (count := int(every.str.contains(flag).sum()))]
-    if not said:
+    trial_flags = results.valid["flags"].dropna().astype(str)
+    flag_words = [
+        f"{count} as {flag}" for flag in _FLAGS if (count := int(trial_flags.str.contains(flag).sum()))
+    ]
+    if not flag_words:
         return ""
     trials = numbers.plural(len(results.valid), "valid trial")
-    return f"{len(every)} of {trials} flagged ({', '.join(said)}): see Repeatability."
+    return f"{len(trial_flags)} of {trials} flagged ({', '.join(flag_words)}): see Repeatability."
 
 
 def flags(results: Results) -> list[tuple[str, str]]:
     """The flags that occur, with what they mean."""
-    seen = {flag for flags in results.valid["flags"].dropna() for flag in str(flags).split(", ")}
-    return [(flag, words) for flag, words in _FLAGS.items() if flag in seen]
+    occurring_flags = {flag for flags in results.valid["flags"].dropna() for flag in str(flags).split(", ")}
+    return [(flag, words) for flag, words in _FLAGS.items() if flag in occurring_flags]

@@ -28,12 +28,12 @@ def prediction_errors(results: Results) -> dict[str, PredictionError]:
     """Return the error of the predictions by system; those without predictions are not among them."""
     return {
         str(system): PredictionError(
-            count=len(own),
+            count=len(predictions),
             capacities=int((results.capacities["system"] == system).sum()),
-            median=float(np.median(sizes := _errors(own).abs())),
+            median=float(np.median(sizes := _errors(predictions).abs())),
             worst_tenth=float(np.quantile(sizes, 0.9, method="higher")),
         )
-        for system, own in results.predictions.groupby("system", sort=False)
+        for system, predictions in results.predictions.groupby("system", sort=False)
     }
 
 

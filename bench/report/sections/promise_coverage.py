@@ -112,43 +112,56 @@ def promise(trial: Json) -> Guarantee | None:
     return describe(case["system"]).guarantee(case["settings"], case.get("configuration") or {})
 
 
-def promises(found: Results, parts: Iterable[sweep.Part]) -> dict[str, list[Guarantee]]:
+def promises(results: Results, parts: Iterable[sweep.Part]) -> dict[str, list[Guarantee]]:
     """Return what the configurations of each system promise, each promise once, in the scenario's order."""
-    trials = {trial["case"]["name"]: trial for trial in found.trial_files.values()}
-    told = {}
+    trials = {trial["case"]["name"]: trial for trial in results.trial_files.values()}
+    promises_by_system = {}
     for part in parts:
-        every = [promise(trials[name]) for name in part.cases["case"] if name in trials]
-        told[part.system] = list({one.survives: one for one in every if one}.values())
-    return told
+        case_promises = [promise(trials[name]) for name in part.cases["case"] if name in trials]
+        promises_by_system[part.system] = list(
+            {case_promise.survives: case_promise for case_promise in case_promises if case_promise}.values()
+        )
+    return promises_by_system
 
 
-def unlike(found: Results) -> str | None:
+def unlike(results: Results) -> str | None:
     """Warn where no configuration of one system promises what one of the other does; None where any do."""
-    told = [(system, those) for system, those in promises(found, sweep.parts(found)).items() if those]
-    if len(told) != 2 or any(one.same(other) for one in told[0][1] for other in told[1][1]):
+    promises_by_system = [
+        (system, system_promises)
+        for system, system_promises in promises(results, sweep.parts(results)).items()
+        if system_promises
+    ]
+    if len(promises_by_system) != 2 or any(
+        first_promise.same(second_promise)
+        for first_promise in promises_by_system[0][1]
+        for second_promise in promises_by_system[1][1]
+    ):
         return None
-    if any(len(those) > 1 for _, those in told):
+    if any(len(system_promises) > 1 for _, system_promises in promises_by_system):
         return (
             "No configuration of the one system promises of an acknowledged message what one of the other does: each "
             "one's promise stands under Guarantees."
         )
-    said = "; ".join(f"{system_title(system)}: {those[0].survives}" for system, those in told)
-    return f"The two do not promise the same of an acknowledged message. It survives, on {said}."
+    survival_words = "; ".join(
+        f"{system_title(system)}: {system_promises[0].survives}"
+        for system, system_promises in promises_by_system
+    )
+    return f"The two do not promise the same of an acknowledged message. It survives, on {survival_words}."
 
 
 def of_case(files: Iterable[Json], case: str) -> Tried:
     """Return a case's part of a run's trial.json files."""
-    own = [trial for trial in files if trial["case"]["name"] == case]
-    valid = [trial for trial in own if trial["verdict"] == "valid"]
-    return Tried(promise(own[0]) if own else None, own, valid)
+    trials = [trial for trial in files if trial["case"]["name"] == case]
+    valid = [trial for trial in trials if trial["verdict"] == "valid"]
+    return Tried(promise(trials[0]) if trials else None, trials, valid)
 
 
-def breaks_promise(found: Results, case: str, *, unread: bool = False) -> bool:
+def breaks_promise(results: Results, case: str, *, unread: bool = False) -> bool:
     """Whether a case that loses a message breaks its promise by that; with `unread`, one whose full read broke off.
 
     What an application between two topics loses, it loses by when it settles, of which no promise speaks.
     """
-    tried = of_case(found.trial_files.values(), case)
+    tried = of_case(results.trial_files.values(), case)
     if unread and tried.reads_wait:
         return False
     return tried.judged is Covered.WITHIN and not any(settles(trial) for trial in tried.trials)
@@ -166,8 +179,8 @@ def faults(trial: Json) -> list[Json]:
 
 def covered(promise: Guarantee, trials: Iterable[Json]) -> Covered:
     """Judge what broke in the trials of a case; open where they differ, and without any."""
-    said = {_judged(promise, trial) for trial in trials}
-    return said.pop() if len(said) == 1 else Covered.OPEN
+    verdicts = {_judged(promise, trial) for trial in trials}
+    return verdicts.pop() if len(verdicts) == 1 else Covered.OPEN
 
 
 def _judged(promise: Guarantee, trial: Json) -> Covered:
@@ -180,8 +193,8 @@ def _judged(promise: Guarantee, trial: Json) -> Covered:
     lost = [loss for step in struck for loss in _losses(promise, step, trial)]
     if _at_once(lost) > promise.nodes:
         return Covered.BEYOND
-    misled = any(one.to_ns < math.inf for one in lost)  # by one that is back, and has forgotten
-    few = len({one.node for one in lost}) <= promise.nodes
+    misled = any(absence.to_ns < math.inf for absence in lost)  # by one that is back, and has forgotten
+    few = len({absence.node for absence in lost}) <= promise.nodes
     return Covered.WITHIN if few and not misled else Covered.OPEN
 
 
@@ -206,8 +219,8 @@ def _absences(promise: Guarantee, step: Json, trial: Json) -> list[_Absence]:
 def _losses(promise: Guarantee, step: Json, trial: Json) -> list[_Absence]:
     """Return the nodes that lost what they kept: they stayed away, or had not written it when their power went."""
     forgot = step["kind"] == _POWER and not promise.power
-    every = _absences(promise, step, trial)
-    return [one for one in every if forgot or (_away(step) and one.to_ns == math.inf)]
+    absences = _absences(promise, step, trial)
+    return [absence for absence in absences if forgot or (_away(step) and absence.to_ns == math.inf)]
 
 
 def _all_without_power(promise: Guarantee, step: Json, trial: Json) -> bool:
@@ -230,8 +243,14 @@ def _at_once(absent: Sequence[_Absence]) -> int:
     """Count the most nodes that were absent at one time."""
     return max(
         (
-            len({other.node for other in absent if other.from_ns <= one.from_ns < other.to_ns})
-            for one in absent
+            len(
+                {
+                    other_absence.node
+                    for other_absence in absent
+                    if other_absence.from_ns <= absence.from_ns < other_absence.to_ns
+                }
+            )
+            for absence in absent
         ),
         default=0,
     )

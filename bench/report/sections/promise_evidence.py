@@ -33,7 +33,7 @@ _UNTRIED = "No scenario with a fault has tried this here."
 class _Tried(NamedTuple):
     """A case of another run in which something broke."""
 
-    other: Other
+    other_run: Other
     case: pd.Series[Any]
     promise: Guarantee
     tried: promise_coverage.Tried
@@ -55,19 +55,25 @@ class Elsewhere:
 
         Empty where none did within any of these.
         """
-        those = [
-            one
-            for one in self.tried
-            if one.case["system"] == system
-            and one.promise.survives in promises
-            and one.tried.judged is Covered.WITHIN
-            and one.tried.put_to_test
+        tried_cases = [
+            tried_case
+            for tried_case in self.tried
+            if tried_case.case["system"] == system
+            and tried_case.promise.survives in promises
+            and tried_case.tried.judged is Covered.WITHIN
+            and tried_case.tried.put_to_test
         ]
-        if not those:
+        if not tried_cases:
             return ""
-        read = [one for one in those if not _unknown(one)]
-        waiting = [one for one in those if _unknown(one) and one.tried.reads_wait]
-        unread = [one for one in those if _unknown(one) and not one.tried.reads_wait]
+        read = [tried_case for tried_case in tried_cases if not _unknown(tried_case)]
+        waiting = [
+            tried_case for tried_case in tried_cases if _unknown(tried_case) and tried_case.tried.reads_wait
+        ]
+        unread = [
+            tried_case
+            for tried_case in tried_cases
+            if _unknown(tried_case) and not tried_case.tried.reads_wait
+        ]
         lost = [_outcome(read) if read else "lost", _upper_bound(unread) if unread else ""]
         words = [(", and " if read else " ").join(filter(None, lost))] if read or unread else []
         return f"{system_title(system)} {'; it '.join([*words, *([_waits(waiting)] if waiting else [])])}"
@@ -86,15 +92,15 @@ class Elsewhere:
         )
 
 
-def _unknown(one: _Tried) -> bool:
+def _unknown(tried_case: _Tried) -> bool:
     """Whether nobody knows of any message that is lost, nor that none is."""
-    return numbers.absent(one.case["lost"]) and not known_lost(one.case)
+    return numbers.absent(tried_case.case["lost"]) and not known_lost(tried_case.case)
 
 
 def _outcome(tried: Sequence[_Tried]) -> str:
     """State what trials lost that were all read, and how many of them destroyed a copy."""
-    lost = sum(known_lost(one.case) > 0 for one in tried)
-    runs = numbers.plural(len({one.other.path for one in tried}), "scenario")
+    lost = sum(known_lost(tried_case.case) > 0 for tried_case in tried)
+    runs = numbers.plural(len({tried_case.other_run.path for tried_case in tried}), "scenario")
     of = f"lost messages in {lost} of {numbers.plural(len(tried), 'configuration')}"
     trials = numbers.plural(_trials(tried), "trial")
     return f"{of if lost else 'lost nothing'} in {trials} of {runs}, {_how(tried)}"
@@ -102,10 +108,12 @@ def _outcome(tried: Sequence[_Tried]) -> str:
 
 def _how(tried: Sequence[_Tried]) -> str:
     """State in how many trials a node never came back, and all were without power: in the others nodes came back."""
-    gone, cut = (sum(getattr(one.tried, name) for one in tried) for name in ("lost_nodes", "cut_power"))
+    gone, cut = (
+        sum(getattr(tried_case.tried, name) for tried_case in tried) for name in ("lost_nodes", "cut_power")
+    )
     words = (f"{gone} destroyed a copy" if gone else "", f"{cut} cut the power of all nodes" if cut else "")
-    known = " and ".join(filter(None, words))
-    return f"of which {known}" if known else "in all of which nodes came back"
+    details = " and ".join(filter(None, words))
+    return f"of which {details}" if details else "in all of which nodes came back"
 
 
 def _waits(tried: Sequence[_Tried]) -> str:
@@ -119,60 +127,65 @@ def _upper_bound(tried: Sequence[_Tried]) -> str:
 
 
 def _unread(tried: Sequence[_Tried]) -> str:
-    counts = ([one.case.get(name) for one in tried] for name in ("unread", "acked"))
+    counts = ([tried_case.case.get(name) for tried_case in tried] for name in ("unread", "acked"))
     unread, acked = (int(pd.to_numeric(pd.Series(count, dtype=object)).sum()) for count in counts)
-    scenarios = ", ".join(dict.fromkeys(f"`{one.other.manifest.get('scenario')}`" for one in tried))
+    scenarios = ", ".join(
+        dict.fromkeys(f"`{tried_case.other_run.manifest.get('scenario')}`" for tried_case in tried)
+    )
     return f"{unread:,} of {acked:,} messages in {numbers.plural(_trials(tried), 'trial')} of {scenarios}"
 
 
 def _trials(tried: Sequence[_Tried]) -> int:
-    return sum(int(one.case["rounds"]) for one in tried)
+    return sum(int(tried_case.case["rounds"]) for tried_case in tried)
 
 
-def elsewhere(found: Results, parts: Sequence[sweep.Part]) -> Elsewhere | None:
+def elsewhere(results: Results, parts: Sequence[sweep.Part]) -> Elsewhere | None:
     """Look at the latest run of each scenario in the same folder.
 
     None for a run in which something broke itself, and where nothing is promised.
     """
-    promised = promises(found, parts)
-    if found.broken or not any(promised.values()):
+    promised = promises(results, parts)
+    if results.broken or not any(promised.values()):
         return None
-    others = list(other_runs.broken(found.run.resolve().parent))
-    tried = [one for other in others for one in _tried(other) if _alike(found, one)]
-    return Elsewhere(promised, tried, bool(others))
+    runs = list(other_runs.broken(results.run.resolve().parent))
+    tried = [
+        tried_case for other_run in runs for tried_case in _tried(other_run) if _alike(results, tried_case)
+    ]
+    return Elsewhere(promised, tried, bool(runs))
 
 
-def _alike(found: Results, one: _Tried) -> bool:
+def _alike(results: Results, tried_case: _Tried) -> bool:
     """Whether a case of another run is of the same version of its system, as far as both runs tell it."""
-    system = one.case["system"]
-    ours, theirs = (
-        (manifest.get("versions") or {}).get(system) for manifest in (found.manifest, one.other.manifest)
+    system = tried_case.case["system"]
+    version, other_version = (
+        (manifest.get("versions") or {}).get(system)
+        for manifest in (results.manifest, tried_case.other_run.manifest)
     )
-    return ours is None or theirs is None or ours == theirs
+    return version is None or other_version is None or version == other_version
 
 
-def tables(known: Elsewhere, parts: Sequence[sweep.Part]) -> list[Table]:
+def tables(evidence: Elsewhere, parts: Sequence[sweep.Part]) -> list[Table]:
     """Return a table a system: under each promise of this run's cases, what became of it where something broke.
 
     No table where nothing broke in any other run.
     """
     return [
-        _table(part, known.promised[part.system], known.tried)
+        _table(part, evidence.promised[part.system], evidence.tried)
         for part in parts
-        if known.broke and known.promised[part.system]
+        if evidence.broke and evidence.promised[part.system]
     ]
 
 
-def _tried(other: Other) -> Iterator[_Tried]:
+def _tried(other_run: Other) -> Iterator[_Tried]:
     """Give the cases of a run that show something of their promise.
 
     Not those in which nothing broke, nor those with an application in between: what that loses it loses by settling.
     """
-    for _, case in other.cases.iterrows():
-        tried = promise_coverage.of_case(other.trials.values(), case["case"])
+    for _, case in other_run.cases.iterrows():
+        tried = promise_coverage.of_case(other_run.trials.values(), case["case"])
         settles = any((trial["case"].get("configuration") or {}).get("processor") for trial in tried.trials)
         if tried.promise and not settles and any(promise_coverage.faults(trial) for trial in tried.trials):
-            yield _Tried(other, case, tried.promise, tried)
+            yield _Tried(other_run, case, tried.promise, tried)
 
 
 def _table(part: sweep.Part, promises: Sequence[Guarantee], tried: Sequence[_Tried]) -> Table:
@@ -181,46 +194,53 @@ def _table(part: sweep.Part, promises: Sequence[Guarantee], tried: Sequence[_Tri
         words = f"survives {promise.survives}" if promise.nodes is not None else "nothing is promised"
         rows.append(heading(numbers.sentence(words), opens=bool(rows)))
         rows += [
-            _row(one)
-            for one in tried
-            if one.case["system"] == part.system and one.promise.survives == promise.survives
+            _row(tried_case)
+            for tried_case in tried
+            if tried_case.case["system"] == part.system and tried_case.promise.survives == promise.survives
         ] or [Row((Cell(_UNTRIED, "quiet"), *(Cell("") for _ in _COLUMNS[1:])))]
     return Table(part.title, _COLUMNS, tuple(rows), part.system)
 
 
-def _row(one: _Tried) -> Row:
-    case, other, lost = one.case, one.other, fate_cell(one.case)
+def _row(tried_case: _Tried) -> Row:
+    case, other_run, lost = tried_case.case, tried_case.other_run, fate_cell(tried_case.case)
     name = str(case["case"]).removeprefix(str(case["system"])).strip()
-    link = (("report", f"../{other.path.name}/report.html"),)
+    link = (("report", f"../{other_run.path.name}/report.html"),)
     return Row(
         (
-            Cell(f"{other.manifest.get('title')} ({other.manifest.get('profile')}) ", links=link),
+            Cell(f"{other_run.manifest.get('title')} ({other_run.manifest.get('profile')}) ", links=link),
             Cell(name or numbers.NOTHING),
             Cell(f"{case['rounds']} / {case['trials']}"),
             Cell(numbers.count(case["acked"])),
             lost
-            if one.tried.judged is Covered.WITHIN or lost.tone == "quiet"
+            if tried_case.tried.judged is Covered.WITHIN or lost.tone == "quiet"
             else replace(lost, tone="plain"),
-            _unserved(one),
-            Cell(one.tried.judged),
+            _unserved(tried_case),
+            Cell(tried_case.tried.judged),
         )
     )
 
 
-def _unserved(one: _Tried) -> Cell:
+def _unserved(tried_case: _Tried) -> Cell:
     """The longest time without an acknowledgement, the least and the most of the trials; whether writes were to go on.
 
     They are where no more nodes that keep messages were gone at one time than writes go on without; of other nodes a
     promise does not speak.
     """
-    if one.other.measured is None:
+    if tried_case.other_run.measured is None:
         return Cell(numbers.NOTHING, "quiet")
-    own = one.other.measured[one.other.measured["case"] == one.case["case"]]
-    valid = own[own["verdict"] == "valid"].dropna(subset="unavailable_ns").set_index("trial")
-    alone, of = method.alone(valid)
-    gaps = pd.DataFrame({"ns": alone["unavailable_ns"].astype(float), "ended": alone["unavailable_ended"]})
-    told = fault_summary.gap(gaps, of)
-    if one.promise.spare is None or not one.tried.put_to_test or valid.empty:
-        return told
-    goes_on = one.tried.most_away <= one.promise.spare
-    return replace(told, text=f"{told.text}; {'is to go on' if goes_on else 'may stop'}")
+    case_trials = tried_case.other_run.measured[
+        tried_case.other_run.measured["case"] == tried_case.case["case"]
+    ]
+    valid = case_trials[case_trials["verdict"] == "valid"].dropna(subset="unavailable_ns").set_index("trial")
+    uncrowded_trials, of = method.uncrowded_trials(valid)
+    gaps = pd.DataFrame(
+        {
+            "ns": uncrowded_trials["unavailable_ns"].astype(float),
+            "ended": uncrowded_trials["unavailable_ended"],
+        }
+    )
+    gap_cell = fault_summary.gap(gaps, of)
+    if tried_case.promise.spare is None or not tried_case.tried.put_to_test or valid.empty:
+        return gap_cell
+    goes_on = tried_case.tried.most_away <= tried_case.promise.spare
+    return replace(gap_cell, text=f"{gap_cell.text}; {'is to go on' if goes_on else 'may stop'}")

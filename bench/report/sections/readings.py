@@ -24,22 +24,24 @@ def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     named = labels(results, parts)
     rounds = dict(zip(results.trials["trial"], results.trials["round"], strict=True))
     rows = []
-    for _, one in results.readings.iterrows():
-        trial = int(one["trial"])
-        group, reason = ("" if numbers.absent(one[name]) else str(one[name]) for name in ("group", "reason"))
+    for _, reading in results.readings.iterrows():
+        trial = int(reading["trial"])
+        group, reason = (
+            "" if numbers.absent(reading[name]) else str(reading[name]) for name in ("group", "reason")
+        )
         rows.append(
             Row(
                 (
                     Cell(named[trial]),
                     number_cell(rounds[trial] + 1),
-                    Cell(str(one["reading"])),
+                    Cell(str(reading["reading"])),
                     Cell(group),
-                    _seconds(one["asked_ns"]),
-                    number_cell(one["acked"]),
-                    number_cell(one["found"]),
-                    number_cell(one["missing"], tone="strong"),
-                    _seconds(one["missing_first_ns"]),
-                    _seconds(one["missing_last_ns"]),
+                    _seconds(reading["asked_ns"]),
+                    number_cell(reading["acked"]),
+                    number_cell(reading["found"]),
+                    number_cell(reading["missing"], tone="strong"),
+                    _seconds(reading["missing_first_ns"]),
+                    _seconds(reading["missing_last_ns"]),
                     Cell(reason),
                 )
             )

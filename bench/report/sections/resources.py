@@ -39,8 +39,8 @@ def evidence(results: Results, case: str) -> str:
     trials = results.valid[results.valid["case"] == case]
     if trials.empty:
         return ""
-    chosen = trials[trials["trial"] == representative(trials)].iloc[0]
-    return f"{chosen['bottleneck']}: {chosen['bottleneck_evidence']}"
+    median_trial = trials[trials["trial"] == representative(trials)].iloc[0]
+    return f"{median_trial['bottleneck']}: {median_trial['bottleneck_evidence']}"
 
 
 def taken(results: Results, part: sweep.Part) -> Table | None:
@@ -72,13 +72,13 @@ def taken(results: Results, part: sweep.Part) -> Table | None:
 
 def _to_disks(part: sweep.Part, case: pd.Series[Any]) -> Cell:
     """Say the median, and the least and the most beside it where trials differ by more than the half of it."""
-    own = part.trials[(part.trials["case"] == case["case"]) & (part.trials["verdict"] == "valid")]
-    values = pd.to_numeric(own["disk_bytes_per_byte"]).dropna()
-    said = numbers.rate(case["disk_bytes_per_byte"])
+    trials = part.trials[(part.trials["case"] == case["case"]) & (part.trials["verdict"] == "valid")]
+    values = pd.to_numeric(trials["disk_bytes_per_byte"]).dropna()
+    median_words = numbers.rate(case["disk_bytes_per_byte"])
     if values.empty or values.max() - values.min() <= values.median() / 2:
-        return Cell(said)
+        return Cell(median_words)
     span = f"{numbers.rate(values.min())} to {numbers.rate(values.max())}"
-    return Cell(f"{said} ({span})", sort=float(values.median()))
+    return Cell(f"{median_words} ({span})", sort=float(values.median()))
 
 
 def _garbage(part: sweep.Part) -> dict[str, float]:
@@ -90,14 +90,14 @@ def _garbage(part: sweep.Part) -> dict[str, float]:
 
 def limits(results: Results) -> Iterator[str]:
     """The warnings that stand before the figure: what limited the trials, and what that means for their rates."""
-    every = int(results.valid["bottleneck"].notna().sum())
+    trial_count = int(results.valid["bottleneck"].notna().sum())
     bound = _bound(results)
     if bound:
         apart = ", ".join(f"{system_title(system)} {count} of {of}" for system, count, of in bound)
-        each = f" ({apart})" if len(bound) > 1 else ""
+        system_words = f" ({apart})" if len(bound) > 1 else ""
         yield (
-            f"In {sum(count for _, count, _ in bound)} of {numbers.plural(every, 'valid trial')}{each} work on the CPU "
-            "took most of the time of a send, and servers and load share the "
+            f"In {sum(count for _, count, _ in bound)} of {numbers.plural(trial_count, 'valid trial')}{system_words} "
+            "work on the CPU took most of the time of a send, and servers and load share the "
             f"{method.cores(results)}. Such rates compare configurations with each other on a machine like this one; "
             "they are not what brokers on machines of their own would carry."
         )
@@ -107,21 +107,21 @@ def limits(results: Results) -> Iterator[str]:
     loads = int((pd.to_numeric(client["cpu_share"]) >= BUSY).sum())
     if loads:
         yield (
-            f"In {loads} of {numbers.plural(every, 'valid trial')} the load process may have been the limit, not the "
-            "servers: it used nine tenths of a core or more."
+            f"In {loads} of {numbers.plural(trial_count, 'valid trial')} the load process may have been the limit, not "
+            "the servers: it used nine tenths of a core or more."
         )
     if consumers := len(client) - loads:
         yield (
-            f"In {consumers} of {numbers.plural(every, 'valid trial')} the consumers' process used nine tenths of a "
-            "core or more: end-to-end times there may be its own, not the servers'."
+            f"In {consumers} of {numbers.plural(trial_count, 'valid trial')} the consumers' process used nine tenths "
+            "of a core or more: end-to-end times there may be its own, not the servers'."
         )
 
 
 def _bound(results: Results) -> list[tuple[str, int, int]]:
     """Each system, in how many trials the CPU limited it, and of how many: nothing where it was half of none's."""
     bound = [
-        (str(system), int((those == "cpu").sum()), int(those.notna().sum()))
-        for system, those in results.valid.groupby("system", sort=False)["bottleneck"]
+        (str(system), int((bottlenecks == "cpu").sum()), int(bottlenecks.notna().sum()))
+        for system, bottlenecks in results.valid.groupby("system", sort=False)["bottleneck"]
     ]
     return bound if any(count * 2 > of for _, count, of in bound) else []
 
@@ -139,15 +139,15 @@ def busy(results: Results) -> str | None:
         "after the other, for which further cores would be idle": int(turns.sum()),
         "work beside the open sends had further cores busy": int((~full & ~turns).sum()),
     }
-    said = [f"in {numbers.plural(count, 'trial')} {way}" for way, count in ways.items() if count]
-    return f"Of these trials: {', '.join(said)}."
+    clauses = [f"in {numbers.plural(count, 'trial')} {way}" for way, count in ways.items() if count]
+    return f"Of these trials: {', '.join(clauses)}."
 
 
 def told(results: Results) -> str:
     """What limited the trials, all of them, in one sentence; empty without trials."""
     counts = results.valid["bottleneck"].value_counts()
-    said = [f"{_WORDS.get(str(verdict), verdict)} in {count}" for verdict, count in counts.items()]
-    return f"What limited the trials: {', '.join(said)}." if said else ""
+    clauses = [f"{_WORDS.get(str(verdict), verdict)} in {count}" for verdict, count in counts.items()]
+    return f"What limited the trials: {', '.join(clauses)}." if clauses else ""
 
 
 def _microseconds(value_ns: float | None) -> str:

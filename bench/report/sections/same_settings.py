@@ -56,24 +56,26 @@ class _Case:
         """All that is set, as a text that is equal for equal settings."""
         configuration = self.document["case"]["configuration"]
         disk = (configuration.get("disk") or {}).get(EMULATED_FSYNC)
-        known = {name: configuration.get(name) for name in _CONFIGURED}
+        case_settings = {name: configuration.get(name) for name in _CONFIGURED}
         load = {name: self.document["load"].get(name) for name in _LOADED}
         disk_delay = None if disk in _SAME_DISK else disk
-        return json.dumps([self.document["case"]["system"], known, load, disk_delay], sort_keys=True)
+        return json.dumps([self.document["case"]["system"], case_settings, load, disk_delay], sort_keys=True)
 
 
-def table(found: Results, parts: Sequence[sweep.Part]) -> Table | None:
+def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     """Return the cases of this run that other runs in the same folder have, too; None where no other run has any.
 
     Only closed loops in which nothing is broken are compared, by throughput.
     """
-    if found.broken or found.summary.get("figure") == "response":
+    if results.broken or results.summary.get("figure") == "response":
         return None
-    own = list(_cases(found.cases, found.trial_files, parts))
+    cases = list(_cases(results.cases, results.trial_files, parts))
     rows = [
         row
-        for other in other_runs.others(found.run.resolve().parent, str(found.manifest.get("scenario")))
-        for row in _rows(own, other)
+        for other_run in other_runs.others(
+            results.run.resolve().parent, str(results.manifest.get("scenario"))
+        )
+        for row in _rows(cases, other_run)
     ]
     if not rows:
         return None
@@ -109,56 +111,62 @@ def _cases(
 
 def _probes(documents: Sequence[Json]) -> dict[str, float]:
     """Return the median of each probe of the machine before a case's trials."""
-    known: dict[str, list[float]] = {}
+    values_by_probe: dict[str, list[float]] = {}
     for document in documents:
         for name, value in (document.get("machine") or {}).items():
             if value is not None:
-                known.setdefault(name, []).append(float(value))
-    return {name: statistics.median(values) for name, values in known.items()}
+                values_by_probe.setdefault(name, []).append(float(value))
+    return {name: statistics.median(values) for name, values in values_by_probe.items()}
 
 
-def _rows(own: Sequence[_Case], other: other_runs.Other) -> Iterator[Row]:
-    theirs = {case.settings: case for case in _cases(other.cases, other.trials, ())}
-    for case in own:
-        if (there := theirs.get(case.settings)) is not None:
+def _rows(cases: Sequence[_Case], other_run: other_runs.Other) -> Iterator[Row]:
+    cases_there = {case.settings: case for case in _cases(other_run.cases, other_run.trials, ())}
+    for case in cases:
+        if (case_there := cases_there.get(case.settings)) is not None:
             yield Row(
                 (
                     Cell(case.label),
                     Cell(numbers.rate(case.throughput)),
-                    Cell(str(other.manifest.get("scenario"))),
-                    Cell(numbers.rate(there.throughput)),
-                    Cell(numbers.ratio(case.throughput / there.throughput)),
-                    Cell("; ".join(_differences(case, there)) or "the day only"),
+                    Cell(str(other_run.manifest.get("scenario"))),
+                    Cell(numbers.rate(case_there.throughput)),
+                    Cell(numbers.ratio(case.throughput / case_there.throughput)),
+                    Cell("; ".join(_differences(case, case_there)) or "the day only"),
                 )
             )
 
 
-def _differences(here: _Case, there: _Case) -> Iterator[str]:
+def _differences(case_here: _Case, case_there: _Case) -> Iterator[str]:
     """Name what differs between two runs of a case, but for its settings."""
-    one, other = (case.document["case"]["configuration"] for case in (here, there))
-    nodes = one.get("nodes") or {}
+    configuration_here, configuration_there = (
+        case.document["case"]["configuration"] for case in (case_here, case_there)
+    )
+    nodes = configuration_here.get("nodes") or {}
     for role, count in nodes.items():
-        if (their := (other.get("nodes") or {}).get(role)) != count:
+        if (their := (configuration_there.get("nodes") or {}).get(role)) != count:
             yield f"{role}s: {count} here, {their or 'none'} there"
     for name, words in _WORDS.items():
-        if one.get(name) != other.get(name):
-            yield f"{words}: {_short(one.get(name))} here, {_short(other.get(name))} there"
-    if bool(one.get("disk")) != bool(other.get("disk")):
-        yield f"fsyncs are timed one by one {'here' if one.get('disk') else 'there'}"
-    shared = [bool(case.get("groups")) for case in (one, other)]
+        if configuration_here.get(name) != configuration_there.get(name):
+            yield f"{words}: {_short(configuration_here.get(name))} here, {_short(configuration_there.get(name))} there"
+    if bool(configuration_here.get("disk")) != bool(configuration_there.get("disk")):
+        yield f"fsyncs are timed one by one {'here' if configuration_here.get('disk') else 'there'}"
+    shared = [bool(case.get("groups")) for case in (configuration_here, configuration_there)]
     if shared[0] != shared[1]:
         yield f"storage nodes of another group stopped beside it {'here' if shared[0] else 'there'}"
-    sliced = [bool(case.document.get("slices")) for case in (here, there)]
+    sliced = [bool(case.document.get("slices")) for case in (case_here, case_there)]
     if sliced[0] != sliced[1]:
         yield f"measured in slices {'here' if sliced[0] else 'there'}, in a window {'there' if sliced[0] else 'here'}"
-    yield from _slower(here.probes, there.probes)
+    yield from _slower(case_here.probes, case_there.probes)
 
 
-def _slower(here: Mapping[str, float], there: Mapping[str, float]) -> Iterator[str]:
+def _slower(probes_here: Mapping[str, float], probes_there: Mapping[str, float]) -> Iterator[str]:
     for name, words in _PROBES:
-        one, other = here.get(name), there.get(name)
-        if one and other and max(one / other, other / one) >= _PROBES_DIFFER:
-            yield f"{words} {numbers.duration(one)} here, {numbers.duration(other)} there"
+        time_here_ns, time_there_ns = probes_here.get(name), probes_there.get(name)
+        if (
+            time_here_ns
+            and time_there_ns
+            and max(time_here_ns / time_there_ns, time_there_ns / time_here_ns) >= _PROBES_DIFFER
+        ):
+            yield f"{words} {numbers.duration(time_here_ns)} here, {numbers.duration(time_there_ns)} there"
 
 
 def _short(value: Any) -> str:  # noqa: ANN401 - any setting

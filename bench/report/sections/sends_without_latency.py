@@ -48,22 +48,23 @@ def worst(results: Results) -> Worst | None:
         for _, case in results.cases.iterrows()
         if not numbers.absent(case["sent"]) and (due := case["sent"] + _never(case))
     }
-    those = {case: one for case, one in shares.items() if one >= _MUCH}
-    if not those:
+    large_shares = {case: unsent_share for case, unsent_share in shares.items() if unsent_share >= _MUCH}
+    if not large_shares:
         return None
-    case = max(those, key=lambda name: those[name])
-    return Worst(case, those[case], len(those), len(shares))
+    case = max(large_shares, key=lambda name: large_shares[name])
+    return Worst(case, large_shares[case], len(large_shares), len(shares))
 
 
 def warning(results: Results) -> str | None:
     """Say on the first page that much of what was due was never sent, which throughput alone does not show."""
-    found = worst(results)
-    if found is None:
+    worst_case = worst(results)
+    if worst_case is None:
         return None
     return (
-        f"The rate asked for was not reached in {found.cases} of {numbers.plural(found.every, 'configuration')}: "
-        f"{'up to ' if found.cases > 1 else ''}{numbers.share(found.share)} of the sends that were due were never made"
-        f" ({found.case}), as so many were open already. Response times count them as the longest."
+        f"The rate asked for was not reached in {worst_case.cases} of "
+        f"{numbers.plural(worst_case.every, 'configuration')}: {'up to ' if worst_case.cases > 1 else ''}"
+        f"{numbers.share(worst_case.share)} of the sends that were due were never made"
+        f" ({worst_case.case}), as so many were open already. Response times count them as the longest."
     )
 
 

@@ -40,20 +40,24 @@ class _SegmentChange:
         parts = [
             *([f"owner {self.owner}"] if self.owner is not None else []),
             *self._new(),
-            *(self._placed(one, "now on") for one in self.moved[:_SHOWN]),
+            *(self._placed(segment, "now on") for segment in self.moved[:_SHOWN]),
             *_more(len(self.moved) - _SHOWN, self.noun, "now on other nodes"),
             *([f"{numbers.plural(len(self.gone), self.noun)} gone"] if self.gone else []),
         ]
         return f"partition {self.partition}: {'; '.join(parts)}"
 
     def _new(self) -> list[str]:
-        every = [self._placed(one, "on") for one in self.new]
-        many = len(every) > _SHOWN
-        return [f"{len(every)} new {self.noun}s, the last of them {every[-1]}"] if many else every
+        placements = [self._placed(segment, "on") for segment in self.new]
+        too_many = len(placements) > _SHOWN
+        return (
+            [f"{len(placements)} new {self.noun}s, the last of them {placements[-1]}"]
+            if too_many
+            else placements
+        )
 
-    def _placed(self, segment: Segment, where: str) -> str:
+    def _placed(self, segment: Segment, preposition: str) -> str:
         spans = ", ".join(f"{'/'.join(nodes)} from entry {first}" for first, nodes in segment.spans)
-        return f"{self.noun} {segment.number} {where} {spans}"
+        return f"{self.noun} {segment.number} {preposition} {spans}"
 
 
 _Change = _SegmentChange | str
@@ -61,12 +65,12 @@ _Change = _SegmentChange | str
 
 def by_case(results: Results) -> list[Fact]:
     """Return who served and kept the topic, change by change, in each case's first trial with faults."""
-    found: dict[str, list[Fact]] = {}
+    facts_by_case: dict[str, list[Fact]] = {}
     for trial, document in results.trial_files.items():
         case = str(document["case"]["name"])
-        if case not in found and (changes := in_trial(results, trial)):
-            found[case] = [Fact(f"{case}, {change.term}", change.text) for change in changes]
-    return [fact for facts in found.values() for fact in facts]
+        if case not in facts_by_case and (changes := in_trial(results, trial)):
+            facts_by_case[case] = [Fact(f"{case}, {change.term}", change.text) for change in changes]
+    return [fact for facts in facts_by_case.values() for fact in facts]
 
 
 def in_trial(results: Results, trial: int) -> list[Fact]:
@@ -93,31 +97,31 @@ def layout_changes(history: Sequence[Json], first_ns: int, noun: str) -> list[Fa
 
 
 def _changes(history: Sequence[Json], first_ns: int, noun: str) -> Iterator[tuple[float, list[_Change]]]:
-    known: dict[int, PartitionLayout] = {}
+    layouts_by_partition: dict[int, PartitionLayout] = {}
     for entry in history:
-        layouts = [partition_layout(one) for one in entry["partitions"]]
-        changes = [_change(now, known.get(now.partition), noun) for now in layouts]
+        layouts = [partition_layout(partition) for partition in entry["partitions"]]
+        changes = [_change(now, layouts_by_partition.get(now.partition), noun) for now in layouts]
         if changed := [change for change in changes if change is not None]:
             yield (entry["at_ns"] - first_ns) / 1e9, changed
-        known |= {now.partition: now for now in layouts}
+        layouts_by_partition |= {now.partition: now for now in layouts}
 
 
-def _change(now: PartitionLayout, before: PartitionLayout | None, noun: str) -> _Change | None:
+def _change(now: PartitionLayout, previous_layout: PartitionLayout | None, noun: str) -> _Change | None:
     """Return what changed of a partition, None where nothing did; of one that is kept as whole logs how it is now."""
     if now.segments is None:
         return f"partition {now.partition}: {_led(now)}"
-    old = {one.number: one.spans for one in (before and before.segments) or ()}
-    there = {segment.number for segment in now.segments}
-    other = before is None or before.server != now.server
-    found = _SegmentChange(
+    old = {segment.number: segment.spans for segment in (previous_layout and previous_layout.segments) or ()}
+    segment_numbers = {segment.number for segment in now.segments}
+    owner_changed = previous_layout is None or previous_layout.server != now.server
+    change = _SegmentChange(
         now.partition,
         noun,
-        (now.server or "nobody") if other else None,
-        [one for one in now.segments if one.number not in old],
-        [one for one in now.segments if old.get(one.number, one.spans) != one.spans],
-        [number for number in old if number not in there],
+        (now.server or "nobody") if owner_changed else None,
+        [segment for segment in now.segments if segment.number not in old],
+        [segment for segment in now.segments if old.get(segment.number, segment.spans) != segment.spans],
+        [number for number in old if number not in segment_numbers],
     )
-    return None if not found.new and found.rolled else found
+    return None if not change.new and change.rolled else change
 
 
 def _only_rolled(changes: Sequence[_Change]) -> bool:
@@ -127,12 +131,12 @@ def _only_rolled(changes: Sequence[_Change]) -> bool:
 def _together(changes: Sequence[tuple[float, list[_Change]]]) -> Fact:
     """Put changes in a row, in which segments followed each other, into one."""
     merged: dict[int, _SegmentChange] = {}
-    for one in (one for _, all_ in changes for one in all_ if isinstance(one, _SegmentChange)):
-        before = merged.get(one.partition, _SegmentChange(one.partition, one.noun))
-        merged[one.partition] = replace(before, new=[*before.new, *one.new])
+    for change in (change for _, all_ in changes for change in all_ if isinstance(change, _SegmentChange)):
+        earlier_change = merged.get(change.partition, _SegmentChange(change.partition, change.noun))
+        merged[change.partition] = replace(earlier_change, new=[*earlier_change.new, *change.new])
     first_s, last_s = changes[0][0], changes[-1][0]
-    when = _seconds(first_s) if len(changes) == 1 else f"{first_s:.1f} to {_seconds(last_s)}"
-    return Fact(when, _text(list(merged.values())))
+    period = _seconds(first_s) if len(changes) == 1 else f"{first_s:.1f} to {_seconds(last_s)}"
+    return Fact(period, _text(list(merged.values())))
 
 
 def _text(changes: Sequence[_Change]) -> str:
@@ -140,8 +144,8 @@ def _text(changes: Sequence[_Change]) -> str:
     return "; ".join(shown) + "."
 
 
-def _more(count: int, of: str, what: str) -> list[str]:
-    return [f"{numbers.plural(count, f'more {of}')} {what}"] if count > 0 else []
+def _more(count: int, of: str, state: str) -> list[str]:
+    return [f"{numbers.plural(count, f'more {of}')} {state}"] if count > 0 else []
 
 
 def _led(layout: PartitionLayout) -> str:

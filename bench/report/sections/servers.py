@@ -25,11 +25,11 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> Iterator[Fact]:
     if jit(results):
         yield Fact("JVM", "; ".join([jit(results), *jvms(results)]))
     for part in parts:
-        if said := _words(_client, _files(results, part.system)):
-            yield Fact(f"{part.title}'s client", f"{_library(results, part.system)}{said}")
+        if words := _words(_client, _files(results, part.system)):
+            yield Fact(f"{part.title}'s client", f"{_library(results, part.system)}{words}")
     for part in parts:
-        if said := _chosen(_files(results, part.system)):
-            yield Fact(f"{part.title}, set by the scenario", said)
+        if words := _chosen(_files(results, part.system)):
+            yield Fact(f"{part.title}, set by the scenario", words)
 
 
 def jit(results: Results) -> str:
@@ -37,15 +37,19 @@ def jit(results: Results) -> str:
     if results.manifest.get("backend") == "external":
         return ""
     configurations = [configuration(file) for file in results.trial_files.values()]
-    modes = distinct(str(one.get("jit", "default")) for one in configurations if one.get("nodes"))
+    modes = distinct(
+        str(case_configuration.get("jit", "default"))
+        for case_configuration in configurations
+        if case_configuration.get("nodes")
+    )
     return "; ".join(_JITS.get(mode, mode) for mode in modes)
 
 
 def jvms(results: Results) -> list[str]:
     """Which collectors the servers' JVMs had, and heaps of which sizes; nothing where it was not written down."""
-    told = [flags for file in results.trial_files.values() for flags in _flags(file).values()]
-    collectors = {name.removeprefix("Use") for flags in told for name in flags if name.endswith("GC")}
-    heaps = sorted({int(str(flags["Xmx"]).removesuffix("m")) for flags in told if "Xmx" in flags})
+    jvm_flags = [flags for file in results.trial_files.values() for flags in _flags(file).values()]
+    collectors = {name.removeprefix("Use") for flags in jvm_flags for name in flags if name.endswith("GC")}
+    heaps = sorted({int(str(flags["Xmx"]).removesuffix("m")) for flags in jvm_flags if "Xmx" in flags})
     if not heaps:
         return []
     size = f"{heaps[0]} to {heaps[-1]}" if len(heaps) > 1 else f"{heaps[0]}"
@@ -64,25 +68,25 @@ def patience(results: Results) -> str:
 
     By system, where they are not alike.
     """
-    found: dict[str, list[int]] = {}
+    timeouts_ms: dict[str, list[int]] = {}
     for file in results.trial_files.values():
         roles = (file.get("effective") or {}).get("roles") or {}
         system = file["case"]["system"]
         names = describe(system).session_timeouts(roles)
-        found.setdefault(system, []).extend(
+        timeouts_ms.setdefault(system, []).extend(
             int(settings[name]) for settings in roles.values() for name in names if settings.get(name)
         )
-    told = {
+    timeout_words = {
         system: " and ".join(numbers.seconds(ms / 1000) for ms in sorted(set(times)))
-        for system, times in sorted(found.items())
+        for system, times in sorted(timeouts_ms.items())
         if times
     }
-    distinct = set(told.values())
-    if len(told) > 1 and len(distinct) == 1:
-        said = distinct.pop()
+    distinct = set(timeout_words.values())
+    if len(timeout_words) > 1 and len(distinct) == 1:
+        words = distinct.pop()
     else:
-        said = ", ".join(f"{times} ({system_title(system)})" for system, times in told.items())
-    return f"a server is taken for dead after {said}" if told else ""
+        words = ", ".join(f"{times} ({system_title(system)})" for system, times in timeout_words.items())
+    return f"a server is taken for dead after {words}" if timeout_words else ""
 
 
 def delivery_remark(results: Results) -> str:
@@ -131,12 +135,14 @@ def _flags(file: Json) -> Mapping[str, Json]:
 
 
 def _cluster(file: Json) -> str:
-    asked = configuration(file)
-    nodes = ", ".join(numbers.plural(count, role) for role, count in asked.get("nodes", {}).items())
+    case_configuration = configuration(file)
+    nodes = ", ".join(
+        numbers.plural(count, role) for role, count in case_configuration.get("nodes", {}).items()
+    )
     heaps = ", ".join(_memory(role, flags) for role, flags in _flags(file).items())
-    partitions = asked.get("partitions")
+    partitions = case_configuration.get("partitions")
     words = [
-        f"version {asked.get('version') or 'unknown'}",
+        f"version {case_configuration.get('version') or 'unknown'}",
         nodes,
         f"heap: {heaps}" if heaps else "",
         numbers.plural(int(partitions), "partition") if partitions else "",
@@ -151,8 +157,8 @@ def _memory(role: str, flags: Json) -> str:
 
 def _library(results: Results, system: str) -> str:
     versions = results.manifest.get("versions") or {}
-    known = [f"{name} {versions[name]}" for name in describe(system).libraries if name in versions]
-    return f"{', '.join(known)}: " if known else ""
+    libraries = [f"{name} {versions[name]}" for name in describe(system).libraries if name in versions]
+    return f"{', '.join(libraries)}: " if libraries else ""
 
 
 def _client(file: Json) -> str:
@@ -163,18 +169,20 @@ def _client(file: Json) -> str:
 
 def _chosen(files: Sequence[Json]) -> str:
     """What the scenario gave all cases of a system alike; what differs is in their names."""
-    given: dict[str, dict[str, set[str]]] = {}
+    setting_values: dict[str, dict[str, set[str]]] = {}
     for file in files:
-        asked = configuration(file)
+        case_configuration = configuration(file)
         owners = {
-            **{owner: asked.get(owner) or {} for owner in ("topic", "producer", "consumer")},
-            **(asked.get("cluster_settings") or {}),
+            **{owner: case_configuration.get(owner) or {} for owner in ("topic", "producer", "consumer")},
+            **(case_configuration.get("cluster_settings") or {}),
         }
         for owner, settings in owners.items():
             for name, value in settings.items():
-                given.setdefault(owner, {}).setdefault(name, set()).add(text(value))
-    alike = {
+                setting_values.setdefault(owner, {}).setdefault(name, set()).add(text(value))
+    shared_settings = {
         owner: [f"{name}={values.pop()}" for name, values in settings.items() if len(values) == 1]
-        for owner, settings in given.items()
+        for owner, settings in setting_values.items()
     }
-    return "; ".join(f"{owner} {', '.join(those)}" for owner, those in alike.items() if those)
+    return "; ".join(
+        f"{owner} {', '.join(assignments)}" for owner, assignments in shared_settings.items() if assignments
+    )

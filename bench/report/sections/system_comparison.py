@@ -19,19 +19,21 @@ _SHOWN: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 )
 
 
-def sides(found: Results, elsewhere: Elsewhere | None = None) -> Table | None:
+def sides(results: Results, elsewhere: Elsewhere | None = None) -> Table | None:
     """Return medians of both systems and their ratios, a row a point; None where there is no point that both have.
 
     Above the points of one pair of guarantees stands whether these are the same, the settings that all share, and
     whether other runs, in which something broke, showed them to be kept.
     """
-    told = found.summary.get("sides")
-    if not told:
+    comparison = results.summary.get("sides")
+    if not comparison:
         return None
-    names = [system_title(str(system)) for system in told["systems"]]
-    groups = _groups(told, names, elsewhere)
-    apart = [name for name in told["settings"] if any(_varies(name, those) for those in groups.values())]
-    settings = apart or told["settings"]
+    names = [system_title(str(system)) for system in comparison["systems"]]
+    groups = _groups(comparison, names, elsewhere)
+    apart = [
+        name for name in comparison["settings"] if any(_varies(name, points) for points in groups.values())
+    ]
+    settings = apart or comparison["settings"]
     columns = [Column(name, "name") for name in settings]
     for metric, group, _ in _SHOWN:
         heads = (*names, " / ".join(names), "interval")
@@ -41,20 +43,20 @@ def sides(found: Results, elsewhere: Elsewhere | None = None) -> Table | None:
         "As the scenario sweeps other things of each system, they are matched by what an acknowledgement promises: of "
         "each the configuration with that promise that makes the fewest copies, of several the first: nothing that was "
         "measured picks it."
-        if told.get("matched")
+        if comparison.get("matched")
         else "Both systems where the scenario gives them the same: "
-        f"{', '.join(told['settings']) or 'one configuration each'}."
+        f"{', '.join(comparison['settings']) or 'one configuration each'}."
     )
-    limits = dict(zip(found.cases["case"], found.cases["bottleneck"], strict=True))
+    limits = dict(zip(results.cases["case"], results.cases["bottleneck"], strict=True))
     rows = tuple(_rows(groups, settings, limits))
     return without_empty(Table(title, tuple(columns), rows))
 
 
-def _groups(told: Json, names: Sequence[str], elsewhere: Elsewhere | None) -> dict[str, list[Json]]:
+def _groups(comparison: Json, names: Sequence[str], elsewhere: Elsewhere | None) -> dict[str, list[Json]]:
     """Put points together of which the same is to be said, by that."""
     groups: dict[str, list[Json]] = {}
-    for point in told["points"]:
-        words = f"{_promised(point, names)}{_kept(point, told['systems'], elsewhere)}"
+    for point in comparison["points"]:
+        words = f"{_promised(point, names)}{_kept(point, comparison['systems'], elsewhere)}"
         groups.setdefault(words, []).append(point)
     return groups
 
@@ -67,23 +69,27 @@ def _promised(point: Json, names: Sequence[str]) -> str:
     """Say whether both promise the same, what, and whose writes go on with a node gone."""
     if point["same"] is None:
         return "whether the guarantee is the same is not known"
-    one, other = point["survives"]
+    first_promise, second_promise = point["survives"]
     if not point["same"]:
-        return f"not the same guarantee: {names[0]} survives {one}; {names[1]} survives {other}"
-    known = None not in point["go_on"] and len(set(point["go_on"])) > 1
-    only = f"; with one node gone writes go on in {names[point['go_on'].index(True)]} only" if known else ""
-    return f"the same guarantee, survives {one}{only}"
+        return f"not the same guarantee: {names[0]} survives {first_promise}; {names[1]} survives {second_promise}"
+    only_one_goes_on = None not in point["go_on"] and len(set(point["go_on"])) > 1
+    only = (
+        f"; with one node gone writes go on in {names[point['go_on'].index(True)]} only"
+        if only_one_goes_on
+        else ""
+    )
+    return f"the same guarantee, survives {first_promise}{only}"
 
 
 def _kept(point: Json, systems: Sequence[str], elsewhere: Elsewhere | None) -> str:
     """Say whether they were kept where something broke; empty where that is not known of any."""
     if elsewhere is None or point["same"] is None:
         return ""
-    said = [
+    evidence_words = [
         elsewhere.evidence(system, {survives})
         for system, survives in zip(systems, point["survives"], strict=True)
     ]
-    words = ", ".join(filter(None, said))
+    words = ", ".join(filter(None, evidence_words))
     return f"; where such nodes broke: {words}" if words else ""
 
 
@@ -99,13 +105,16 @@ def _rows(
 def _row(point: Json, settings: Sequence[str], limits: Mapping[str, str]) -> Row:
     cells = [Cell(str(point["values"][name])) for name in settings]
     for metric, _, shown in _SHOWN:
-        one = point[metric]
-        cells += [Cell(shown(one["first"])), Cell(shown(one["second"]))]
-        cells += [_ratio(one["ratio"], alike=point["same"]), Cell(numbers.between(one["low"], one["high"]))]
+        metric_values = point[metric]
+        cells += [Cell(shown(metric_values["first"])), Cell(shown(metric_values["second"]))]
+        cells += [
+            _ratio(metric_values["ratio"], same_promise=point["same"]),
+            Cell(numbers.between(metric_values["low"], metric_values["high"])),
+        ]
         cells += [Cell(numbers.side_by_side(map(limits.get, point["cases"])))] if metric == _RATE else []
     return Row(tuple(cells))
 
 
-def _ratio(ratio: float | None, *, alike: bool | None) -> Cell:
+def _ratio(ratio: float | None, *, same_promise: bool | None) -> Cell:
     """A ratio of what is not known to be alike is there, and does not stand out."""
-    return Cell(numbers.ratio(ratio), "strong" if alike else "quiet")
+    return Cell(numbers.ratio(ratio), "strong" if same_promise else "quiet")

@@ -98,8 +98,8 @@ def _price_columns(results: Results) -> tuple[Column, ...]:
 
 def _effect_column(effect: effects.Metric) -> Column:
     """The head of the ratio to the baseline, with what it compares where that is not the throughput beside it."""
-    what = "" if effect.name == _RATE else f"{effect.words}, "
-    return Column(f"{what}{effects.AGAINST}", "number", _THROUGHPUT)
+    effect_words = "" if effect.name == _RATE else f"{effect.words}, "
+    return Column(f"{effect_words}{effects.AGAINST}", "number", _THROUGHPUT)
 
 
 def _one_send_open(results: Results) -> bool:
@@ -160,13 +160,13 @@ def _promised(results: Results, part: sweep.Part, case: pd.Series[Any], *, price
 
 def _times(results: Results) -> dict[str, Column]:
     """The latency columns that this run has, by their name in the cases table."""
-    found = {}
+    columns = {}
     for measure, points in _POINTS.items():
         for point, head in points:
             name = f"{measure}_{point}_ns"
             if name in results.cases.columns and results.cases[name].notna().any():
-                found[name] = Column(head, "number", _HEADS[measure])
-    return found
+                columns[name] = Column(head, "number", _HEADS[measure])
+    return columns
 
 
 def _time_columns(results: Results, name: str, column: Column) -> tuple[Column, ...]:
@@ -185,9 +185,9 @@ def _has_spread(results: Results, name: str) -> bool:
 
 
 def _trials(case: pd.Series[Any]) -> Cell:
-    valid, every = int(case["rounds"]), int(case["trials"])
-    tone = "bad" if valid == 0 else "warn" if valid < every else "plain"
-    return Cell(f"{valid} / {every}", tone, sort=valid)
+    valid, total = int(case["rounds"]), int(case["trials"])
+    tone = "bad" if valid == 0 else "warn" if valid < total else "plain"
+    return Cell(f"{valid} / {total}", tone, sort=valid)
 
 
 def _ends(results: Results, name: str) -> str:
@@ -204,14 +204,15 @@ def _spread(results: Results, case: pd.Series[Any], name: str, shown: Callable[[
     if numbers.absent(low):
         return Cell(numbers.NOTHING)
     interval, trials = (
-        f"{shown(one)} {numbers.NOTHING} {shown(other)}" for one, other in ((ci_low, ci_high), (low, high))
+        f"{shown(lower)} {numbers.NOTHING} {shown(upper)}"
+        for lower, upper in ((ci_low, ci_high), (low, high))
     )
     if not numbers.absent(ci_low):
         return Cell(interval, note=f"trials: {trials}", sort=float(ci_low))
-    alone = case["rounds"] == 1
+    single_trial = case["rounds"] == 1
     if _ends(results, name) == INTERVAL:
-        return Cell("no interval" if alone else f"{trials}\n(no interval)", sort=float(low))
-    return Cell(numbers.NOTHING if alone else trials, sort=float(low))
+        return Cell("no interval" if single_trial else f"{trials}\n(no interval)", sort=float(low))
+    return Cell(numbers.NOTHING if single_trial else trials, sort=float(low))
 
 
 def _time(case: pd.Series[Any], name: str) -> Cell:

@@ -23,19 +23,25 @@ def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     named = labels(results, parts)
     rounds = dict(zip(results.trials["trial"], results.trials["round"], strict=True))
     rows = []
-    for _, one in results.transfers.iterrows():
-        trial = int(one["trial"])
+    for _, transfer in results.transfers.iterrows():
+        trial = int(transfer["trial"])
         rows.append(
             Row(
                 (
                     Cell(named[trial]),
                     number_cell(rounds[trial] + 1),
-                    Cell(str(one["transfer"])),
-                    Cell("" if numbers.absent(one["nodes"]) else str(one["nodes"])),
-                    Cell(numbers.duration(one["done_ns"])),
-                    Cell(numbers.size(one["copied_bytes"])),
-                    *_times(one["send_p99_before_ns"], one["send_p99_during_ns"], one["send_slowdown"]),
-                    *_times(one["e2e_p99_before_ns"], one["e2e_p99_during_ns"], one["e2e_slowdown"]),
+                    Cell(str(transfer["transfer"])),
+                    Cell("" if numbers.absent(transfer["nodes"]) else str(transfer["nodes"])),
+                    Cell(numbers.duration(transfer["done_ns"])),
+                    Cell(numbers.size(transfer["copied_bytes"])),
+                    *_times(
+                        transfer["send_p99_before_ns"],
+                        transfer["send_p99_during_ns"],
+                        transfer["send_slowdown"],
+                    ),
+                    *_times(
+                        transfer["e2e_p99_before_ns"], transfer["e2e_p99_during_ns"], transfer["e2e_slowdown"]
+                    ),
                 )
             )
         )
