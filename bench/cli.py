@@ -14,6 +14,7 @@ from rich.table import Table
 
 from bench import scenario
 from bench.errors import BenchError
+from bench.load.agent import join, read_token
 from bench.model import Change
 from bench.run import (
     external,
@@ -26,6 +27,7 @@ from bench.run import (
     table,
 )
 from bench.run import folder as run_folder
+from bench.run.load_machines import AgentOptions, suite_version
 from bench.scenario.values import budget_s
 from bench.systems.registry import INSTALLED
 
@@ -102,9 +104,24 @@ def run(
     ] = None,
     resume: Annotated[
         str | None,
-        typer.Option(metavar="RUN", help="Go on with this run; only --budget, --out and --web go with it."),
+        typer.Option(
+            metavar="RUN", help="Go on with this run; only --budget, --out, --web and --agents go with it."
+        ),
     ] = None,
     clusters: _Clusters = None,
+    agents: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Load an external cluster from so many machines that join (docs/how-to/load-machines.md).",
+        ),
+    ] = None,
+    listen: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Where agents join, with --agents.")
+    ] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What agents prove that they know, with --agents.")
+    ] = None,
     out: _Out = run_folder.OUT,
     *,
     web: Annotated[bool, typer.Option("--web", help="Show Locust's page at http://127.0.0.1:8089.")] = False,
@@ -121,14 +138,16 @@ def run(
     if (name is None) == (resume is None):
         message = "give a scenario's NAME, or --resume RUN to go on with one"
         raise typer.BadParameter(message)
+    load_machines = _agents(agents, listen, token_file, web=web)
     if resume is not None:
         if dry_run or any(option is not None for option in (profile, overrides, producers, seed, clusters)):
             message = (
                 "--resume goes on as the run was begun: "
-                "of the other options only --budget, --out and --web go with it"
+                "of the other options only --budget, --out, --web and --agents go with it"
             )
             raise typer.BadParameter(message)
-        raise typer.Exit(outside.resume(run_folder.find(resume, out), web=web, budget_s=_seconds(budget)))
+        resumed = run_folder.find(resume, out)
+        raise typer.Exit(outside.resume(resumed, web=web, budget_s=_seconds(budget), agents=load_machines))
     option = {"load.producers": producers, "budget": budget}
     settings = [*(overrides or []), *(f"{key}={value}" for key, value in option.items() if value is not None)]
     seed = 1 if seed is None else seed
@@ -140,7 +159,36 @@ def run(
         return
     if plan.external and not yes:
         _ask("Load this cluster?", "give --yes to load it without asking")
-    raise typer.Exit(outside.start(plan, out, web=web))
+    raise typer.Exit(outside.start(plan, out, web=web, agents=load_machines))
+
+
+def _agents(
+    agents: int | None, listen: str | None, token_file: Path | None, *, web: bool
+) -> AgentOptions | None:
+    """Return what --agents, --listen and --token-file say together. Raises BadParameter where one is missing."""
+    if agents is None and listen is None and token_file is None:
+        return None
+    if agents is None or listen is None or token_file is None:
+        message = "--agents N, --listen HOST:PORT and --token-file FILE go together: give all three"
+        raise typer.BadParameter(message)
+    if web:
+        message = "--web shows the load of this machine: leave it out with --agents"
+        raise typer.BadParameter(message)
+    return AgentOptions(agents, listen, token_file)
+
+
+@app.command(epilog="Example:  bench agent --join 10.0.0.5:7070 --token-file token")
+def agent(
+    address: Annotated[
+        str, typer.Option("--join", metavar="HOST:PORT", help="Where `bench run --agents` listens.")
+    ],
+    token_file: Annotated[Path, typer.Option(metavar="FILE", help="The token that the runner has, too.")],
+) -> None:
+    """Make this machine a load machine of one run on an external cluster, until that run is over.
+
+    It needs the same version of the suite, and what the cluster's file refers to: the same variables and files.
+    """
+    join(address, read_token(token_file), suite_version(), typer.echo)
 
 
 def _ask(question: str, hint: str) -> None:

@@ -218,7 +218,7 @@ class Load:
     With `slices` a trial's load is cut into so many, each with a lead-in of `warm_up_s` and a counted part of
     `duration_s`, between which the other cases of the cluster are loaded. Without, it is one contiguous load. With
     `keys` messages have keys, so many different ones. `most_per_s` limits the messages a second of a closed loop, over
-    all producers; 0 for no limit.
+    all producers; 0 for no limit. `processes` on this machine share the producers, and as many the consumers.
     """
 
     producers: int
@@ -232,6 +232,7 @@ class Load:
     slices: int | None = None
     keys: int = 0
     most_per_s: float = 0.0
+    processes: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,15 @@ class Schedule:
         """Return when hit `hit` (from 0) of `producer` is due, in nanoseconds from the start."""
         return self._overall_ns(hit * self.producers + producer)
 
-    def due_before(self, elapsed_ns: int) -> int:
-        """Return how many hits of all producers together are due before `elapsed_ns`."""
+    def due_before(self, elapsed_ns: int, own: range | None = None) -> int:
+        """Return how many hits are due before `elapsed_ns`: of all producers together, or of its `own`."""
+        due = self._all_due_before(elapsed_ns)
+        if own is None:
+            return due
+        each, more = divmod(due, self.producers)
+        return each * len(own) + len(range(own.start, min(own.stop, more)))
+
+    def _all_due_before(self, elapsed_ns: int) -> int:
         low, high = 0, 1
         while self._overall_ns(high) < elapsed_ns:
             low, high = high, high * 2

@@ -210,6 +210,7 @@ class TrialRecord(_Record):
     faults: list[dict[str, Any]] = Field(default_factory=list)
     history: list[dict[str, Any]] = Field(default_factory=list)
     created_ns: int | None = None
+    clock_error_ns: int = 0
     verdict: Judgement
     verdicts: list[CheckRecord] = Field(default_factory=list)
     client: ClientRecord | None = None

@@ -60,6 +60,7 @@ _TRIAL_TAIL: _Fields = {
     "e2e_messages": _LONG,
     **dict.fromkeys(COUNTERS, _LONG),
     "due_unsent": _LONG,
+    "clock_error_ns": _LONG,
     "account_complete": _BOOL,
     **dict.fromkeys(BROKEN, _LONG),
     "unavailable_ended": _TEXT,

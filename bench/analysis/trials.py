@@ -17,6 +17,9 @@ from bench.model import BUSY, CAPACITY, CONSUMER_COUNTERS, COUNTERS, CREATE_NS, 
 
 Row = dict[str, object]
 
+_CLOCK_ERRORS = 10
+"""A time between two machines is at least so many times as long as their clocks may be off, or it is left out."""
+
 
 @dataclass(frozen=True, slots=True)
 class Counted:
@@ -56,6 +59,7 @@ def trial_row(trial: TrialRecord, settings: Iterable[str], counted: Counted) -> 
         **_latency(trial, counted),
         **account,
         "due_unsent": counted.unsent.get(trial.trial),
+        "clock_error_ns": trial.clock_error_ns,
         "account_complete": trial.verified,
         **(trial.client.model_dump() if trial.client else {}),
         "fsync_ns": trial.disk.typical_ns if trial.disk else None,
@@ -150,11 +154,21 @@ def _latency(trial: TrialRecord, counted: Counted) -> Row:
     row: Row = {}
     for measure in MEASURES:
         distribution = counted.distributions.get((trial.trial, measure))
-        row |= distribution.figures(measure) if distribution else {}
+        if distribution:
+            figures = distribution.figures(measure)
+            row |= _certain(figures, trial.clock_error_ns) if measure == "e2e" else figures
     if trial.trial in counted.logged and trial.load.consumers != 0:
         end_to_end = counted.distributions.get((trial.trial, "e2e"))
         row["e2e_messages"] = end_to_end.timed_count if end_to_end else 0
     return row
+
+
+def _certain(figures: Mapping[str, int | None], clock_error_ns: int) -> Row:
+    """Leave out times between two machines whose clocks are not known to within a tenth of the time."""
+    return {
+        name: None if value is not None and value < _CLOCK_ERRORS * clock_error_ns else value
+        for name, value in figures.items()
+    }
 
 
 def _account(trial: TrialRecord, counted: Counted) -> Row:

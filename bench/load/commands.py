@@ -21,6 +21,9 @@ from bench.model import Load, Pacing, Settings, Topic
 class Produce:
     """Run one trial's load against a topic that exists; sends are recorded below `folder` (<trial>/sends).
 
+    Of the load's producers `count` run here, numbered from `first` on; without a count, all. `load.messages` is how
+    many messages these send.
+
     `grace_s`, or as long as the client itself may take, bounds the wait for sends that are still open when the load
     ends. An extra progress line comes within 20 ms after the number of acknowledged sends has passed each of
     `progress_at_acks`.
@@ -48,6 +51,13 @@ class Produce:
     seed: int
     grace_s: float = 30.0
     progress_at_acks: tuple[int, ...] = ()
+    first: int = 0
+    count: int | None = None
+
+    @property
+    def producers(self) -> int:
+        """How many producers run here."""
+        return self.load.producers if self.count is None else self.count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +73,19 @@ class Open:
     verb: ClassVar[str] = "open"
 
     produce: Produce
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """Run the whole load of an open trial, from `begin_ns` of this process's clock on; 0: at once.
+
+    Progress: as of Produce. Done: what Produce promises, but for what Close does.
+    """
+
+    verb: ClassVar[str] = "run"
+
+    trial: int
+    begin_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +110,8 @@ class Held:
 class RunSlice:
     """Load an open trial for one slice; sends are recorded as of slice `number`.
 
-    With `held` the slice is an open loop of that rate in place of the trial's own load, and when it is done all
-    records so far are on disk.
+    It begins at `begin_ns` of this process's clock; 0: at once. With `held` the slice is an open loop of that rate in
+    place of the trial's own load, and when it is done all records so far are on disk.
 
     Progress: as of Produce, `sent` to `unknown` over all slices so far. Done: slice {slice, begun_ns, start_ns, end_ns}
     (what counts is from start_ns until before end_ns), acked (in this slice), acked_before (in those
@@ -101,6 +124,7 @@ class RunSlice:
     trial: int
     number: int
     held: Held | None = None
+    begin_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +144,8 @@ class Subscribe:
     """Start live consumers, each of the whole topic; done as soon as messages sent from now on are seen.
 
     With `group` (its type, and how long a member takes over a message) they share the topic as members of one group.
-    Those of several trials may run at a time. Consumers that the same trial had before are closed. Receives are
-    recorded below `folder` (<trial>/receives) with stage `live`. Done: {}.
+    Those of several trials may run at a time. Consumers that the same trial had before are closed. They are numbered
+    from `first` on. Receives are recorded below `folder` (<trial>/receives) with stage `live`. Done: {}.
     """
 
     verb: ClassVar[str] = "subscribe"
@@ -135,6 +159,7 @@ class Subscribe:
     run: str
     folder: Path
     group: Settings = field(default_factory=dict)
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,10 +239,11 @@ class ReadGroup:
     silence_s: float
 
 
-Command: TypeAlias = Produce | Open | RunSlice | Close | Subscribe | Drain | Finish | Verify | ReadGroup
+Command: TypeAlias = Produce | Open | Run | RunSlice | Close | Subscribe | Drain | Finish | Verify | ReadGroup
 
 _BY_VERB: dict[str, type[Command]] = {
-    kind.verb: kind for kind in (Produce, Open, RunSlice, Close, Subscribe, Drain, Finish, Verify, ReadGroup)
+    kind.verb: kind
+    for kind in (Produce, Open, Run, RunSlice, Close, Subscribe, Drain, Finish, Verify, ReadGroup)
 }
 
 

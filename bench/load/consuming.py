@@ -109,7 +109,7 @@ class Consumers:
         """Connect all of them; messages sent after the return are seen."""
         spare_collector()
         self._consumers: list[LiveConsumer] = []
-        for number in range(command.consumers):
+        for number in range(command.first, command.first + command.consumers):
             recorder = ReceiveRecorder(command.folder, "live", number, run_hash(command.run), command.trial)
             work_s = membership.work_s(command.group)
             self._consumers.append(LiveConsumer(_connected(system, command), recorder, number, work_s))

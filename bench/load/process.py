@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 from bench.errors import LoadError
 from bench.load.commands import Command, to_line
@@ -27,58 +27,61 @@ _LOG_LINES = 60
 _READ_BYTES = 1 << 16
 
 
-def _ignore(_: dict[str, Any]) -> None:
-    """Take no notice of progress."""
+Listener: TypeAlias = Callable[[dict[str, Any]], None]
+Check: TypeAlias = Callable[[], None]
 
 
-def _no_check() -> None:
-    """Take it that all is well."""
+def no_listener(_: dict[str, Any]) -> None:
+    """Ignore progress."""
 
 
-class WorkerProcess:
-    """A load process. It serves one call at a time, any number of them; a context manager, or close it.
+def no_check() -> None:
+    """Check nothing."""
 
-    After a call has raised, the process may still be busy with what it was asked: close it and start another.
-    """
 
-    def __init__(
-        self, module: str, log: Path, *, arguments: Sequence[str] = (), inherited: Sequence[int] = ()
-    ) -> None:
-        """Start `python -m module`; standard error goes to `log`, descriptors in `inherited` stay open."""
-        self._log = log
-        self._module = module
-        self._broken = False
-        self._unread = b""
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as errors:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", module, *arguments],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                pass_fds=tuple(inherited),
-                process_group=0,
-            )
-
-    def __enter__(self) -> Self:
-        """Return self."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close."""
-        self.close()
-
-    @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._process.pid
+class TakesCommands(Protocol):
+    """What carries out commands: one load process, or several as one (distributed.py)."""
 
     def call(
         self,
         command: Command,
         deadline_s: float,
-        on_progress: Callable[[dict[str, Any]], None] = _ignore,
-        alive: Callable[[], None] = _no_check,
+        on_progress: Listener = no_listener,
+        alive: Check = no_check,
+    ) -> dict[str, Any]:
+        """See CommandChannel.call."""
+
+
+class CommandChannel:
+    """Asks a load process over two descriptors, one call at a time, any number of them.
+
+    After a call has raised, the process may still be busy with what it was asked: close it and start another.
+    """
+
+    def __init__(self, to_process: int, from_process: int) -> None:
+        """Write commands to one descriptor, read answers from the other; whoever opened them closes them."""
+        self._to, self._from = to_process, from_process
+        self._broken = False
+        self._unread = b""
+
+    def describe(self) -> str:
+        """Name the process in messages."""
+        raise NotImplementedError
+
+    def died(self) -> LoadError:
+        """Return the error for a process that closed its end."""
+        return LoadError(f"{self.describe()} ended.")
+
+    def silent(self, deadline_s: float) -> LoadError:
+        """Return the error for a process that says nothing."""
+        return LoadError(f"{self.describe()} said nothing for {deadline_s:g} s.")
+
+    def call(
+        self,
+        command: Command,
+        deadline_s: float,
+        on_progress: Listener = no_listener,
+        alive: Check = no_check,
     ) -> dict[str, Any]:
         """Ask for one thing and return what came of it; `alive` is called at every turn, and may raise.
 
@@ -86,7 +89,7 @@ class WorkerProcess:
         """
         if self._broken:
             raise LoadError(
-                f"{self._name()} is still busy with a call that was given up: close it, start another."
+                f"{self.describe()} is still busy with a call that was given up: close it, start another."
             )
         self._broken = True
         self._write(to_line(command))
@@ -101,6 +104,81 @@ class WorkerProcess:
             done: dict[str, Any] = answer["done"]
             return done
 
+    def _write(self, line: bytes) -> None:
+        try:
+            while line:
+                line = line[os.write(self._to, line) :]
+        except OSError as error:
+            raise self.died() from error
+
+    def _next_answer(self, deadline_s: float, alive: Check) -> dict[str, Any]:
+        deadline = time.monotonic() + deadline_s
+        while (line := self._next_line()) is None:
+            alive()
+            if time.monotonic() > deadline:
+                raise self.silent(deadline_s)
+        try:
+            answer: dict[str, Any] = json.loads(line)
+        except ValueError as error:
+            raise LoadError(f"{self.describe()} answered what is no JSON: {line[:200]!r}.") from error
+        return answer
+
+    def _next_line(self) -> bytes | None:
+        """Return a whole line, or None after a turn without one."""
+        if b"\n" not in self._unread and self._is_readable():
+            try:
+                read = os.read(self._from, _READ_BYTES)
+            except OSError as error:
+                raise self.died() from error
+            if not read:
+                raise self.died()
+            self._unread += read
+        line, newline, unread = self._unread.partition(b"\n")
+        if not newline:
+            return None
+        self._unread = unread
+        return line
+
+    def _is_readable(self) -> bool:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._from, selectors.EVENT_READ)
+            return bool(selector.select(_TURN_S))
+
+
+class WorkerProcess(CommandChannel):
+    """A load process on this machine; a context manager, or close it."""
+
+    def __init__(
+        self, module: str, log: Path, *, arguments: Sequence[str] = (), inherited: Sequence[int] = ()
+    ) -> None:
+        """Start `python -m module`; standard error goes to `log`, descriptors in `inherited` stay open."""
+        self._log = log
+        self._module = module
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as errors:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", module, *arguments],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                pass_fds=tuple(inherited),
+                process_group=0,
+            )
+        super().__init__(self._stdin().fileno(), self._stdout().fileno())
+
+    def __enter__(self) -> Self:
+        """Return self."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
     def close(self) -> None:
         """End the process: close its input, then kill it if it does not end by itself. Does not raise."""
         with suppress(OSError):
@@ -112,59 +190,26 @@ class WorkerProcess:
             self._process.wait()
         self._stdout().close()
 
-    def _write(self, line: bytes) -> None:
-        try:
-            self._stdin().write(line)
-            self._stdin().flush()
-        except OSError as error:
-            raise self._died() from error
-
-    def _next_answer(self, deadline_s: float, alive: Callable[[], None]) -> dict[str, Any]:
-        deadline = time.monotonic() + deadline_s
-        while (line := self._next_line()) is None:
-            alive()
-            if time.monotonic() > deadline:
-                raise self._silent(deadline_s)
-        try:
-            answer: dict[str, Any] = json.loads(line)
-        except ValueError as error:
-            raise LoadError(f"{self._name()} answered what is no JSON: {line[:200]!r}.") from error
-        return answer
-
-    def _next_line(self) -> bytes | None:
-        """Return a whole line, or None after a turn without one."""
-        if b"\n" not in self._unread and self._is_readable():
-            read = os.read(self._stdout().fileno(), _READ_BYTES)
-            if not read:
-                raise self._died()
-            self._unread += read
-        line, newline, unread = self._unread.partition(b"\n")
-        if not newline:
-            return None
-        self._unread = unread
-        return line
-
-    def _is_readable(self) -> bool:
-        with selectors.DefaultSelector() as selector:
-            selector.register(self._stdout(), selectors.EVENT_READ)
-            return bool(selector.select(_TURN_S))
-
-    def _silent(self, deadline_s: float) -> LoadError:
-        """Have it write where each of its threads is to its log, and tell that log's end."""
+    def silent(self, deadline_s: float) -> LoadError:
+        """See CommandChannel. Have it write where each of its threads is to its log, and tell that log's end."""
         self._process.send_signal(WHERE)
         time.sleep(_WHERE_S)
-        return LoadError(f"{self._name()} said nothing for {deadline_s:g} s. {self._end_of_log()}")
+        return LoadError(f"{self.describe()} said nothing for {deadline_s:g} s. {self._end_of_log()}")
 
-    def _died(self) -> LoadError:
+    def died(self) -> LoadError:
+        """See CommandChannel."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_CLOSE_S)
-        return LoadError(f"{self._name()} ended (exit code {self._process.returncode}). {self._end_of_log()}")
+        return LoadError(
+            f"{self.describe()} ended (exit code {self._process.returncode}). {self._end_of_log()}"
+        )
 
     def _end_of_log(self) -> str:
         lines = self._log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
         return f"The end of {self._log}:\n" + "\n".join(lines) if lines else f"{self._log} is empty."
 
-    def _name(self) -> str:
+    def describe(self) -> str:
+        """See CommandChannel."""
         return f"The process {self._module} (pid {self._process.pid})"
 
     def _stdin(self) -> Any:  # noqa: ANN401 - Popen's pipes are optional to its types only

@@ -12,7 +12,7 @@ import gevent
 from gevent.event import Event
 
 from bench.errors import LoadError
-from bench.load.commands import Close, Open, Produce, RunSlice
+from bench.load.commands import Close, Open, Produce, Run, RunSlice
 from bench.load.live import LiveView
 from bench.load.payload import encoder
 from bench.load.progress import Progress
@@ -53,14 +53,16 @@ def produce(environment: LoadEnvironment, system: System, command: Produce, repo
 def _clients(system: System, command: Produce) -> tuple[Producers, Outfit]:
     load = command.load
     window = max(1, load.window)
-    producers = system.producers(command.endpoint, command.topic, command.producer, load.producers, window)
+    producers = system.producers(command.endpoint, command.topic, command.producer, command.producers, window)
     return producers, _outfit(command, window)
 
 
 def _outfit(command: Produce, window: int) -> Outfit:
     load = command.load
     encode = encoder(command.run, command.trial, load.message_bytes, command.seed)
-    recorder = SendRecorder(command.folder, load.message_bytes, load.producers, watched=True)
+    recorder = SendRecorder(
+        command.folder, load.message_bytes, command.producers, watched=True, first=command.first
+    )
     return Outfit(recorder, encode, window)
 
 
@@ -85,6 +87,12 @@ class OpenLoads:
             raise
         self._loads[trial] = load
         return {"producer": load.effective}
+
+    def run(self, command: Run, report: Report) -> dict[str, Any]:
+        """See commands.Run. Raises LoadError."""
+        load = self._load_of(command.trial)
+        load.run_whole(report, command.begin_ns)
+        return load.outcome()
 
     def run_slice(self, command: RunSlice, report: Report) -> dict[str, Any]:
         """See commands.RunSlice. Raises LoadError."""
@@ -112,7 +120,10 @@ class TrialLoad:
         self._command = command
         self._producers = producers
         self._recorder = outfit.recorder
-        self._senders = [Sender(number, producer, outfit) for number, producer in enumerate(producers.each)]
+        self._senders = [
+            Sender(command.first + place, producer, outfit, outfit.recorder.lines[place])
+            for place, producer in enumerate(producers.each)
+        ]
         self._spans = [new_queue() for _ in self._senders]
         self._threads: list[NativeThread] = []
         self._closed = Event()
@@ -156,10 +167,10 @@ class TrialLoad:
         except Exception as error:  # noqa: BLE001 - a thread has nobody to raise it to; `run` does
             self._error = error
 
-    def run_whole(self, report: Report) -> None:
+    def run_whole(self, report: Report, begin_ns: int = 0) -> None:
         """Load once, as the command says. Raises LoadError."""
         load = self._command.load
-        self._run(load, Span(NO_LIMIT if load.messages is None else load.messages), report)
+        self._run(load, Span(NO_LIMIT if load.messages is None else load.messages), report, begin_ns)
 
     def run_slice(self, command: RunSlice, report: Report) -> dict[str, Any]:
         """Load for one slice; return what commands.RunSlice promises. Raises LoadError."""
@@ -167,10 +178,10 @@ class TrialLoad:
             raise LoadError(f"The load of trial {self._command.trial} broke off in an earlier slice.")
         acked, load, span = self._recorder.counts[Outcome.OK], self._command.load, Span(slice=command.number)
         if (held := command.held) is None:
-            self._run(load, span, report)
+            self._run(load, span, report, command.begin_ns)
         else:
             span.overrun_ns = round(held.overrun_s * NANOS)
-            self._run(held.instead_of(load), span, report)
+            self._run(held.instead_of(load), span, report, command.begin_ns)
             self._recorder.flush()
         times = {"begun_ns": span.zero_ns, "start_ns": span.start_ns, "end_ns": span.end_ns}
         return {
@@ -182,9 +193,9 @@ class TrialLoad:
             "stalled": self._stalled_ns is not None,
         }
 
-    def _run(self, load: Load, span: Span, report: Report) -> None:
+    def _run(self, load: Load, span: Span, report: Report, begin_ns: int) -> None:
         """Let all users send from now on until the span is over, and wait for what is still open. Raises LoadError."""
-        self._begin(load, span)
+        self._begin(load, span, begin_ns)
         progress = Progress(
             self._recorder, self._senders, span, self._vitals, self._command.progress_at_acks, report
         )
@@ -198,8 +209,11 @@ class TrialLoad:
         live.update()
         progress.tell()
 
-    def _begin(self, load: Load, span: Span) -> None:
-        """Set the clock, hand every sender the span, and let them start together."""
+    def _begin(self, load: Load, span: Span, begin_ns: int) -> None:
+        """Set the clock, hand every sender the span, and let them start together, at `begin_ns` or now.
+
+        A process that reads the command after `begin_ns` is late for its first sends, and these are late in its log.
+        """
         if load.pacing.closed and load.most_per_s:
             span.stagger_ns = round(NANOS / load.most_per_s)
             span.interval_ns = load.producers * span.stagger_ns
@@ -210,7 +224,7 @@ class TrialLoad:
         for sender, spans in zip(self._senders, self._spans, strict=True):
             sender.finished = False
             spans.put(span)
-        span.zero_ns = time.monotonic_ns()
+        span.zero_ns = begin_ns or time.monotonic_ns()
         span.start_ns = span.zero_ns + round(load.warm_up_s * NANOS)
         span.end_ns = NO_LIMIT if load.duration_s is None else span.start_ns + round(load.duration_s * NANOS)
         span.gate.open()
@@ -256,8 +270,11 @@ class TrialLoad:
 
     def summary(self) -> dict[str, Any]:
         """Return what commands.Produce promises."""
+        return {**self.totals(), **self.outcome()}
+
+    def outcome(self) -> dict[str, Any]:
+        """Return what commands.Run promises."""
         return {
-            **self.totals(),
             "window": {"start_ns": self._span.start_ns, "end_ns": self._window_end_ns()},
             "client": self._client(),
             "producer": self.effective,
@@ -307,10 +324,11 @@ class TrialLoad:
         if span.schedule is None:
             return 0
         sent = self._sent() - self._sent_before
+        own = range(self._command.first, self._command.first + self._command.producers)
         if span.end_ns == NO_LIMIT:
-            due = span.schedule.due_before(span.start_ns - span.zero_ns) + span.messages
+            due = span.schedule.due_before(span.start_ns - span.zero_ns, own) + span.messages
             return due - sent if self._stalled_ns else 0
-        return span.schedule.due_before(span.end_ns - span.zero_ns) - sent
+        return span.schedule.due_before(span.end_ns - span.zero_ns, own) - sent
 
 
 @contextmanager

@@ -42,7 +42,7 @@ class SendRecorder:
     With `watched`, `fresh_rows` gives the records since its last call; unless called, they pile up.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what differs between loads
         self,
         folder: Path,
         message_bytes: int,
@@ -50,11 +50,15 @@ class SendRecorder:
         *,
         watched: bool = False,
         chunk_rows: int = CHUNK_ROWS,
+        first: int = 0,
     ) -> None:
-        """Open a recorder that writes below `folder`, in row groups of about `chunk_rows`; close it."""
+        """Open a recorder that writes below `folder`, in row groups of about `chunk_rows`; close it.
+
+        `first` is the number of its first producer: several processes may write into one folder.
+        """
         self.errors: list[str] = []
         """The names behind the error codes of `fresh_rows`."""
-        self._writer = ParquetWriter(folder, "sends", SENDS, self._table)
+        self._writer = ParquetWriter(folder, f"sends-{first}" if first else "sends", SENDS, self._table)
         self._message_bytes = message_bytes
         self._chunk_rows = chunk_rows
         self._pending: list[NDArray[Any]] = []

@@ -10,7 +10,7 @@ from time import monotonic_ns
 
 from bench.errors import LoadError
 from bench.load.payload import Encode
-from bench.load.recorder import SendRecorder
+from bench.load.recorder import SendLine, SendRecorder
 from bench.model import NANOS, Outcome
 from bench.native import Gate, sleep
 from bench.pacing import Schedule
@@ -101,13 +101,13 @@ class Sender:
     every send ended.
     """
 
-    def __init__(self, number: int, producer: Producer, outfit: Outfit) -> None:
-        """Make producer `number` (from 0)."""
+    def __init__(self, number: int, producer: Producer, outfit: Outfit, line: SendLine) -> None:
+        """Make producer `number` (from 0), whose sends are recorded in a line of its own."""
         self.number = number
         self.sent = 0
         self.finished = False
         self.last_end_ns = 0
-        self._line = outfit.recorder.lines[number]
+        self._line = line
         self.record = self._line.record
         self._producer = producer
         self._encode = outfit.encode
@@ -127,6 +127,7 @@ class Sender:
         It may be given one span after another; each begins with no send open.
         """
         span.gate.passes()
+        _sleep_until(span.zero_ns)
         self._line.slice = span.slice
         self._sent_before = self.sent
         if span.schedule is not None:
@@ -218,3 +219,9 @@ class Sender:
         slot.sent_ns = now_ns
         self.sent = sequence + 1
         self._producer.send(self._encode(self.number, sequence, now_ns), slot.done)
+
+
+def _sleep_until(begin_ns: int) -> None:
+    """Wait for a time that all processes of a load begin at; nothing to wait for where one begins at once."""
+    while (left_ns := begin_ns - monotonic_ns()) > 0:
+        sleep(left_ns / NANOS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import json
 import os
+import select
 import signal
 import sys
 import traceback
@@ -47,4 +48,9 @@ class Answers:
     def _write(self, answer: dict[str, Any]) -> None:
         line = json.dumps(answer).encode() + b"\n"
         while line:
-            line = line[os.write(self._descriptor, line) :]
+            try:
+                line = line[os.write(self._descriptor, line) :]
+            except (
+                BlockingIOError
+            ):  # on a load machine one socket is input and output, and gevent made it non-blocking
+                select.select([], [self._descriptor], [])

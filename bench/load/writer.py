@@ -115,7 +115,7 @@ class ParquetWriter:
         if table is None:
             return
         if self._file is None:
-            self._file = self._open(self._path(hidden=True))
+            self._file = open_file(self._path(hidden=True), self._schema)
         self._file.write_table(table)
         self._tables_in_file += 1
         if self._tables_in_file == _TABLES_PER_FILE:
@@ -137,13 +137,15 @@ class ParquetWriter:
     def _path(self, *, hidden: bool) -> Path:
         return self._folder / f"{'.' if hidden else ''}{self._stem}-{self._files:04d}.parquet"
 
-    def _open(self, path: Path) -> pq.ParquetWriter:
-        delta = [name for name in _DELTA if name in self._schema.names]
-        return pq.ParquetWriter(
-            path,
-            self._schema,
-            compression=_COMPRESSION,
-            use_dictionary=[name for name in self._schema.names if name not in delta],
-            column_encoding=dict.fromkeys(delta, "DELTA_BINARY_PACKED"),
-            store_schema=False,
-        )
+
+def open_file(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
+    """Open a file of the event log, to be closed."""
+    delta = [name for name in _DELTA if name in schema.names]
+    return pq.ParquetWriter(
+        path,
+        schema,
+        compression=_COMPRESSION,
+        use_dictionary=[name for name in schema.names if name not in delta],
+        column_encoding=dict.fromkeys(delta, "DELTA_BINARY_PACKED"),
+        store_schema=False,
+    )

@@ -200,6 +200,11 @@ class Results:
         return records(self.trials)
 
     @property
+    def clock_error_ns(self) -> int:
+        """The most by which a time between two load machines may be off in any trial; 0 where all share one clock."""
+        return max((int(file.get("clock_error_ns") or 0) for file in self.trial_files.values()), default=0)
+
+    @property
     def valid(self) -> pd.DataFrame:
         """The trials that enter statistics."""
         return self.trials[self.trials["verdict"] == "valid"]

@@ -19,7 +19,6 @@ from bench.backends.external import ExternalBackend
 from bench.backends.process import ProcessBackend
 from bench.errors import ClusterError, FaultError
 from bench.load import member, processor
-from bench.load.process import CONSUMER_MODULE, PRODUCER_MODULE, WorkerProcess
 from bench.model import MEMBER, Cluster, Node
 from bench.run.emulated_disks import EmulatedDisks
 from bench.run.external import access_to
@@ -66,14 +65,6 @@ class LiveCluster:
     def alive(self) -> None:
         """Raise NodeDiedError if a node is gone that nobody ended."""
         self.backend.alive()
-
-
-@dataclass(frozen=True, slots=True)
-class LoadProcesses:
-    """The two processes that outlive trials on one cluster: Locust's, and the consumers'."""
-
-    producing: WorkerProcess
-    consuming: WorkerProcess
 
 
 def nodes(spec: Cluster, folder: Path) -> list[Node]:
@@ -158,21 +149,6 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
 def _no_gates() -> NoReturn:
     message = "Fsyncs of a cluster that somebody else runs cannot be held."
     raise FaultError(message)
-
-
-@contextmanager
-def load_processes(logs: Path, web_fd: int | None = None) -> Iterator[LoadProcesses]:
-    """Start the load processes; they need no cluster yet, so they start beside it."""
-    web = [] if web_fd is None else ["--web-fd", str(web_fd)]
-    logs.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        producing = WorkerProcess(
-            PRODUCER_MODULE, logs / "load.log", arguments=web, inherited=() if web_fd is None else (web_fd,)
-        )
-        stack.callback(producing.close)
-        consuming = WorkerProcess(CONSUMER_MODULE, logs / "consumers.log")
-        stack.callback(consuming.close)
-        yield LoadProcesses(producing, consuming)
 
 
 def _keep_logs(nodes: list[Node], logs: Path) -> None:

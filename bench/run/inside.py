@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -13,13 +14,16 @@ from typing import Any
 
 from bench.backends import sandbox
 from bench.errors import BenchError
+from bench.load.agent import read_token
+from bench.load.joined_agents import Invitation
 from bench.model import Cluster, Trial
 from bench.run import record
-from bench.run.cluster import cluster_folder, load_processes, running
+from bench.run.cluster import cluster_folder, running
 from bench.run.cluster_warm_up import warm_up
 from bench.run.external import delete_topics, own_topics
 from bench.run.folder import RunFolder
 from bench.run.interleaved import Interleaved
+from bench.run.load_machines import LoadPlan, suite_version
 from bench.run.plan import Plan, Start, cluster_key, longer, planned
 from bench.run.progress import Progress
 from bench.run.rig import Rig
@@ -38,7 +42,7 @@ class Runner:
     seed: int
     warm_up_s: float
     progress: Progress
-    web_fd: int | None = None
+    load: LoadPlan
     clusters: list[dict[str, object]] = field(default_factory=list)
 
     def run(self, starts: Sequence[Sequence[Start]]) -> None:
@@ -73,7 +77,8 @@ class Runner:
         clusters = {cluster_key(trial.case.cluster): trial.case.cluster for trial in left}
         try:
             with ExitStack() as stack:
-                rigs = dict(self._started(cluster, stack) for cluster in clusters.values())
+                processes = left[0].case.load.processes
+                rigs = dict(self._started(cluster, processes, stack) for cluster in clusters.values())
                 if left[0].case.load.slices is not None:
                     return self._interleaved(rigs, left)
                 ((logs, rig),) = rigs.items()
@@ -94,7 +99,7 @@ class Runner:
                 bench.clear(trial)
         return None
 
-    def _started(self, cluster: Cluster, stack: ExitStack) -> tuple[str, Rig]:
+    def _started(self, cluster: Cluster, processes: int, stack: ExitStack) -> tuple[str, Rig]:
         """Start a cluster and its load processes; return the name of its folder of logs, and its rig."""
         number = len(list(self.folder.logs.glob("[0-9]*")))
         where, logs = cluster_folder(self.folder, number, cluster)
@@ -103,7 +108,7 @@ class Runner:
         if cluster.external:
             self._delete_topics(cluster)  # those of a run that was killed
             stack.callback(self._delete_topics, cluster)
-        load = stack.enter_context(load_processes(logs, self.web_fd))
+        load = stack.enter_context(self.load.started(logs, processes))
         live = stack.enter_context(running(cluster, where, logs))
         return logs.name, Rig(live, load, self.folder, self.seed)
 
@@ -151,6 +156,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path)
     parser.add_argument("--web-fd", type=int)
+    parser.add_argument("--agents", type=int, default=0)
+    parser.add_argument("--agents-fd", type=int)
+    parser.add_argument("--token-file", type=Path)
     parser.add_argument("--budget-s", type=float, help="for how long rounds are added until all is decided")
     return parser.parse_args()
 
@@ -162,7 +170,8 @@ def main() -> None:
     sys.setswitchinterval(_SWITCH_S)
     try:
         sandbox.enter()
-        _run(folder, arguments.web_fd, arguments.budget_s)
+        load = LoadPlan(_invitation(arguments), arguments.web_fd)
+        _run(folder, load, arguments.budget_s)
     except BenchError as error:
         sys.exit(f"error: {error}")
     except OSError as error:
@@ -171,11 +180,19 @@ def main() -> None:
         sys.exit(130)
 
 
-def _run(folder: RunFolder, web_fd: int | None, budget_s: float | None) -> None:
+def _invitation(arguments: argparse.Namespace) -> Invitation | None:
+    """Return where agents join, by the listener that the outer half made; None where the load is made here."""
+    if arguments.agents_fd is None:
+        return None
+    listener = socket.socket(fileno=arguments.agents_fd)
+    return Invitation(listener, arguments.agents, read_token(arguments.token_file), suite_version())
+
+
+def _run(folder: RunFolder, load: LoadPlan, budget_s: float | None) -> None:
     plan = planned(folder)
     begun = time.monotonic()
     with Progress(plan, folder.done()) as progress, _swept(folder):
-        runner = Runner(folder, plan.seed, plan.loaded.scenario.warm_up.cluster, progress, web_fd)
+        runner = Runner(folder, plan.seed, plan.loaded.scenario.warm_up.cluster, progress, load)
         try:
             if budget_s is None:
                 runner.run(plan.starts(_missing(folder, plan)))

@@ -290,6 +290,7 @@ class Interleaved:
         document = one.document | {"machine": self._machine}
         document |= record.finished(sent, read, one.effective, kept)
         document["holds"] = one.search and one.search.holds
+        document["clock_error_ns"] = rig.load.correct_log(one.working, trial.case.load.producers)
         rig.folder.close_trial(trial.number, document)
         return document
 

@@ -21,7 +21,7 @@ _CHECKOUT = Path(__file__).resolve().parents[2]
 _LIBRARIES = ("locust", "pyspark", "gevent", "pyarrow")
 
 
-def manifest(folder: RunFolder, plan: Plan) -> dict[str, Any]:
+def manifest(folder: RunFolder, plan: Plan, agents: int = 0) -> dict[str, Any]:
     """Build manifest.json (docs/event-log.md); measures what one fsync costs below the run folder."""
     scenario = plan.loaded.scenario
     return {
@@ -42,7 +42,7 @@ def manifest(folder: RunFolder, plan: Plan) -> dict[str, Any]:
         "looks": 0,
         "started_utc": now_utc(),
         "ended_utc": None,
-        **ran_on(folder, plan),
+        **ran_on(folder, plan, agents),
         "fsync_ns": disks.fsync_cost(folder.path),
         "timings_s": {},
         "expectations": [
@@ -53,12 +53,13 @@ def manifest(folder: RunFolder, plan: Plan) -> dict[str, Any]:
     }
 
 
-def ran_on(folder: RunFolder, plan: Plan) -> dict[str, Any]:
+def ran_on(folder: RunFolder, plan: Plan, agents: int = 0) -> dict[str, Any]:
     """Return the ground that all trials of a run share: the suite, the machine, and every version."""
     return {
         "bench": suite(),
         "backend": "external" if plan.external else "process",
         **({"clusters": _clusters(plan)} if plan.external else {}),
+        **({"load": {"machines": agents}} if agents else {}),
         "machine": machine(folder.path),
         "versions": versions(_servers(plan)),
     }

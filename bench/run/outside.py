@@ -6,6 +6,7 @@ import shutil
 import socket
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -17,6 +18,7 @@ from bench.model import Verdict
 from bench.run import estimate, external, fault_check, machine_lock, preflight
 from bench.run import folder as run_folder
 from bench.run.folder import RunFolder, now_utc
+from bench.run.load_machines import AgentOptions
 from bench.run.manifest import differences, manifest, ran_on
 from bench.run.plan import Plan, plan, planned
 from bench.run.shared_clusters import side_by_side
@@ -43,20 +45,23 @@ def prepare(
     return plan(loaded, seed)
 
 
-def start(chosen: Plan, out: Path, *, web: bool) -> int:
+def start(chosen: Plan, out: Path, *, web: bool, agents: AgentOptions | None = None) -> int:
     """Run a plan from its beginning; return the exit status."""
+    _check_agents(chosen, agents)
     loaded = chosen.loaded
-    with _machine(chosen):
+    with _machine(chosen), _listener(agents) as listener:
         _check(chosen, out)
         folder = run_folder.create(out, loaded.scenario.name, loaded.profile)
         shutil.copyfile(loaded.file, folder.path / "scenario.yaml")
         external.keep(folder, chosen.external)
         folder.write("plan.json", chosen.document())
-        folder.write("manifest.json", manifest(folder, chosen))
-        return _run(folder, chosen, loaded.scenario.budget, web=web)
+        folder.write("manifest.json", manifest(folder, chosen, agents.agents if agents else 0))
+        return _run(folder, chosen, loaded.scenario.budget, web=web, agents=_arguments(agents, listener))
 
 
-def resume(folder: RunFolder, *, web: bool, budget_s: float | None = None) -> int:
+def resume(
+    folder: RunFolder, *, web: bool, budget_s: float | None = None, agents: AgentOptions | None = None
+) -> int:
     """Go on with a run where it stopped; return the exit status.
 
     With `budget_s` rounds are added for so long, also to a run that is finished; without it what its own budget left.
@@ -64,16 +69,19 @@ def resume(folder: RunFolder, *, web: bool, budget_s: float | None = None) -> in
     Raises EventLogError where the suite, its libraries or the machine are others now: one run is of one kind.
     """
     chosen = planned(folder)
-    with _machine(chosen):
+    _check_agents(chosen, agents)
+    with _machine(chosen), _listener(agents) as listener:
         _check(chosen, folder.path.parent)
-        unlike = differences(folder.read("manifest.json"), ran_on(folder, chosen))
+        unlike = differences(
+            folder.read("manifest.json"), ran_on(folder, chosen, agents.agents if agents else 0)
+        )
         if unlike := [*unlike, *external.changes(chosen.external)]:
             raise EventLogError(
                 f"{folder.path / 'manifest.json'}: this run was begun on other ground: {'; '.join(unlike)}. Its trials "
                 "would not be alike: go on with what the manifest names, or start a new run."
             )
         budget_s = _left_s(folder, chosen) if budget_s is None else budget_s
-        return _run(folder, chosen, budget_s, web=web)
+        return _run(folder, chosen, budget_s, web=web, agents=_arguments(agents, listener))
 
 
 def _left_s(folder: RunFolder, chosen: Plan) -> float | None:
@@ -97,17 +105,75 @@ def _check(chosen: Plan, out: Path) -> None:
     preflight.check(side_by_side(cases), out, written_bytes)
 
 
-def _run(folder: RunFolder, chosen: Plan, budget_s: float | None, *, web: bool) -> int:
+def _check_agents(chosen: Plan, agents: AgentOptions | None) -> None:
+    """Refuse what load machines cannot do. Raises SetupError."""
+    if agents is None:
+        return
+    cases = [trial.case for trial in chosen.trials]
+    reasons = {
+        "the servers of this run are reached from this machine only: add --cluster FILE": not chosen.external,
+        "a search for capacity reads the event log meanwhile, so its load runs on this machine": any(
+            case.capacity for case in cases
+        ),
+        "load.processes counts on this machine: start several agents on a machine instead": any(
+            case.load.processes > 1 for case in cases
+        ),
+        f"the load has fewer producers than --agents {agents.agents}": any(
+            case.load.producers < agents.agents for case in cases
+        ),
+    }
+    for reason, applies in reasons.items():
+        if applies:
+            message = f"--agents: {reason}"
+            raise SetupError(message)
+
+
+def _listener(agents: AgentOptions | None) -> AbstractContextManager[socket.socket | None]:
+    """Listen for agents, if the load is made by any, before there is a run folder."""
+    return nullcontext() if agents is None else agents.listen()
+
+
+def _arguments(agents: AgentOptions | None, listener: socket.socket | None) -> _Inside:
+    """Return what the inner half needs to have agents join."""
+    if agents is None or listener is None:
+        return _Inside()
+    descriptor = listener.fileno()
+    return _Inside(
+        (
+            "--agents",
+            str(agents.agents),
+            "--agents-fd",
+            str(descriptor),
+            "--token-file",
+            str(agents.token_file),
+        ),
+        (descriptor,),
+        f"waiting for {numbers.plural(agents.agents, 'agent')} at {agents.address}",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Inside:
+    """What the inner half is given: arguments, open descriptors; `notice` is for the user."""
+
+    arguments: Sequence[str] = ()
+    descriptors: Sequence[int] = ()
+    notice: str = ""
+
+
+def _run(folder: RunFolder, chosen: Plan, budget_s: float | None, *, web: bool, agents: _Inside) -> int:
     console = Console(stderr=True)
-    arguments = [str(folder.path)]
+    arguments = [str(folder.path), *agents.arguments]
     if budget_s is not None:
         arguments += ["--budget-s", str(max(0.0, budget_s - estimate.ANALYSIS_S))]
+    if agents.notice:
+        console.print(agents.notice, highlight=False, soft_wrap=True)
     with socket.socket() as listener:
-        keep: list[int] = []
+        keep = list(agents.descriptors)
         if web:
             _listen(listener)
             console.print(f"live view: http://{_WEB[0]}:{_WEB[1]}")
-            keep, arguments = [listener.fileno()], [*arguments, "--web-fd", str(listener.fileno())]
+            keep, arguments = [*keep, listener.fileno()], [*arguments, "--web-fd", str(listener.fileno())]
         with machine_lock.on_folder(folder):
             status = sandbox.run("bench.run.inside", arguments, keep, network=not chosen.external)
     if status:

@@ -92,6 +92,7 @@ def _load(load: Load) -> dict[str, Any]:
         "messages": load.messages,
         **({"keys": load.keys} if load.keys else {}),
         **({"most_per_s": load.most_per_s} if load.most_per_s else {}),
+        **({"processes": load.processes} if load.processes > 1 else {}),
     }
 
 

@@ -25,12 +25,13 @@ from bench.load.commands import (
     Verify,
 )
 from bench.model import Case, Topic, Trial
-from bench.run.cluster import LiveCluster, LoadProcesses
+from bench.run.cluster import LiveCluster
 from bench.run.external import own_topics
 from bench.run.folder import RunFolder
+from bench.run.load_machines import LoadProcesses
 from bench.systems import endpoint as endpoints
 from bench.systems.registry import describe
-from bench.telemetry import CONSUMERS, PRODUCERS, Sampler, SliceSampler, Watched
+from bench.telemetry import Sampler, SliceSampler, Watched
 
 _SILENCE_S = 90.0
 _SUBSCRIBE_S = 60.0
@@ -80,14 +81,14 @@ class Rig:
 
     def pids(self) -> list[int]:
         """Return the process ids of servers and load processes."""
-        return [*self.cluster.backend.pids().values(), self.load.producing.pid, self.load.consuming.pid]
+        return [*self.cluster.backend.pids().values(), *self.load.pids.values()]
 
     def _watched(self, beside: Sequence[Rig] = ()) -> Watched:
         return Watched(
             servers=self.cluster.nodes,
             pids=self.cluster.backend.pids,
             scrapes=self.cluster.scrapes,
-            clients={PRODUCERS: self.load.producing.pid, CONSUMERS: self.load.consuming.pid},
+            clients=self.load.pids,
             folder=self.folder.path,
             neighbours=lambda: [pid for rig in beside for pid in rig.pids()],
         )

@@ -66,6 +66,7 @@ class Bench:
             document["node_size"] = self.rig.cluster.sizes.become(trial.case.node_size)
             document |= self._measured(trial, working, live, document)
             document["machine"]["line_after_ns"] = line_ns()
+            document["clock_error_ns"] = self.rig.load.correct_log(working, trial.case.load.producers)
         except BenchError as error:
             document |= record.failed(str(error))
         self.rig.folder.close_trial(trial.number, document)

@@ -171,6 +171,7 @@ def _load(scenario: Scenario, load_settings: Settings, *, interleaved: bool) -> 
         duration_s=scenario.duration,
         messages=scenario.messages,
         keys=scenario.load.keys or 0,
+        processes=scenario.load.processes,
     )
     if not interleaved or scenario.duration is None:
         return trial_load

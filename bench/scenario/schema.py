@@ -64,6 +64,10 @@ class LoadSpec(Strict):
             "An open loop: so many sends a second, of all producers together, each due in time; a list is swept."
         ),
     ] = None
+    processes: Annotated[
+        Count,
+        about("How many processes share the producers, and as many the consumers; all on this machine."),
+    ] = 1
     keys: Annotated[
         Count | None,
         about(
@@ -74,6 +78,14 @@ class LoadSpec(Strict):
         Annotated[list[Step], Field(min_length=1)] | None,
         about("An open loop of several rates, one after the other; the last one stays."),
     ] = None
+
+    @model_validator(mode="after")
+    def _producer_for_each_process(self) -> LoadSpec:
+        fewest = min(self.producers) if isinstance(self.producers, list) else self.producers
+        if self.processes > fewest:
+            message = f"processes: {self.processes} needs as many producers at least, and there are {fewest}"
+            raise ValueError(message)
+        return self
 
     @model_validator(mode="after")
     def _one_pacing(self) -> LoadSpec:

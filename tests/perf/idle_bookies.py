@@ -31,8 +31,9 @@ from bench.backends import sandbox
 from bench.model import Case, Topic, Trial
 from bench.run import folder as run_folder
 from bench.run import plan
-from bench.run.cluster import cluster_folder, load_processes, running
+from bench.run.cluster import cluster_folder, running
 from bench.run.cluster_warm_up import warm_up
+from bench.run.load_machines import LoadPlan
 from bench.run.rig import Rig, unheard
 from bench.scenario import find
 from bench.scenario import load as read_scenario
@@ -117,7 +118,7 @@ def main() -> None:
         folder = run_folder.create(Path(made), "idle-bookies", "standard")
         where, logs = cluster_folder(folder, 0, chosen[0].cluster)
         logs.mkdir(parents=True)
-        with load_processes(logs) as load, running(chosen[0].cluster, where, logs) as live:
+        with LoadPlan().started(logs, 1) as load, running(chosen[0].cluster, where, logs) as live:
             rig = Rig(live, load, folder, 1)
             alone = [replace(case, load=replace(case.load, consumers=0)) for case in chosen]
             warm_up(rig, alone, options.warm_up_s, where / ".warm-up")

@@ -29,9 +29,10 @@ from bench.backends import sandbox
 from bench.model import Case, Load, Pacing, Topic, Trial
 from bench.run import folder as run_folder
 from bench.run import plan
-from bench.run.cluster import cluster_folder, load_processes, running
+from bench.run.cluster import cluster_folder, running
 from bench.run.cluster_warm_up import warm_up
 from bench.run.compilers import Compilers
+from bench.run.load_machines import LoadPlan
 from bench.run.rig import Rig, unheard
 from bench.scenario import find
 from bench.scenario import load as read_scenario
@@ -161,7 +162,7 @@ def main() -> None:
         folder = run_folder.create(Path(made), "slice-length", "standard")
         where, logs = cluster_folder(folder, 0, case.cluster)
         logs.mkdir(parents=True)
-        with load_processes(logs) as load, running(case.cluster, where, logs) as live:
+        with LoadPlan().started(logs, 1) as load, running(case.cluster, where, logs) as live:
             rig = Rig(live, load, folder, 1)
             alone = replace(case, load=replace(case.load, consumers=0))
             warm_up(rig, [alone], options.warm_up_s, where / ".warm-up")

@@ -1,7 +1,7 @@
 """Which cluster a trial runs on, and what becomes of those that a cluster leaves behind."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -82,6 +82,13 @@ def folder(tmp_path: Path) -> RunFolder:
     return create(tmp_path, "test", "quick")
 
 
+class NoLoad:
+    """Takes the place of the load processes: nothing is sent here."""
+
+    def started(self, *_: object) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
 @pytest.fixture
 def make(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> Make:
     def make(
@@ -91,12 +98,12 @@ def make(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> Make:
         warm_up_s: float = 1.0,
     ) -> tuple[Runner, Clusters]:
         clusters, progress = Clusters(no_start, failing, lasting), Told()
-        monkeypatch.setattr(inside, "load_processes", lambda *_: nullcontext())
         monkeypatch.setattr(inside, "running", clusters.running)
         monkeypatch.setattr(inside, "warm_up", clusters.warm_up)
         monkeypatch.setattr(inside, "Bench", clusters.bench)
         as_progress: Any = progress
-        return Runner(folder, 1, warm_up_s, as_progress), clusters
+        load: Any = NoLoad()
+        return Runner(folder, 1, warm_up_s, as_progress, load), clusters
 
     return make
 

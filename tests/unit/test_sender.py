@@ -64,7 +64,10 @@ class Bench:
         self.recorder = SendRecorder(folder, 40, count, chunk_rows=100 * count)
         outfit = Outfit(self.recorder, encoder("r", 0, 40, 1), window)
         self.producers = [FakeProducer(number) for number in range(count)]
-        self.senders = [Sender(number, one, outfit) for number, one in enumerate(self.producers)]
+        self.senders = [
+            Sender(number, one, outfit, self.recorder.lines[number])
+            for number, one in enumerate(self.producers)
+        ]
         self.span = Span(schedule=schedule)
         self.threads: list[NativeThread] = []
 
@@ -196,7 +199,7 @@ def test_a_sender_has_as_many_sends_open_as_its_window(bench: Make, window: int)
 
 def test_a_producer_may_end_its_sends_at_once(tmp_path: Path) -> None:
     recorder = SendRecorder(tmp_path, 40)
-    sender = Sender(0, SyncProducer(), Outfit(recorder, encoder("r", 0, 40, 1), 1))
+    sender = Sender(0, SyncProducer(), Outfit(recorder, encoder("r", 0, 40, 1), 1), recorder.lines[0])
     span = Span(messages=1000)
     span.gate.open()
 

@@ -61,7 +61,7 @@ def usage(
         "servers_cpu": cpu,
         "keepers_cpu": _sum(keepers, "cpu_s"),
         "client_cpu": client_cpu,
-        "consumers_cpu": _sum((row for row in client if row.node == _CONSUMERS), "cpu_s"),
+        "consumers_cpu": _sum((row for row in client if row.node.split("-")[0] == _CONSUMERS), "cpu_s"),
         "suite_cpu": suite_cpu,
         "other_cpu": None
         if busy is None

@@ -52,6 +52,9 @@ def _servers(results: Results, system: str) -> str:
 
 def _machine(results: Results) -> str:
     if results.manifest.get("backend") == "external":
+        machines = (results.manifest.get("load") or {}).get("machines")
+        if machines:
+            return f"servers of their own, load from {numbers.plural(machines, 'machine')} of their own"
         return f"servers of their own, load from one machine with {method.cores(results)}"
     return f"one machine with {method.cores(results)} for servers and load"
 

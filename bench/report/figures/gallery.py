@@ -152,6 +152,8 @@ def _latency(results: Results, parts: Sequence[sweep.Part], measure: str, words:
     bars = f"; bars are their {middles} over trials, written at the right." if results.rounds > 1 else "."
     crosses = _crosses(results, quantities[0].column)
     caption = f"Filled marks are a trial's p50, hollow marks its p99{bars}{crosses}{_chosen(parts)}"
+    if measure == "e2e" and results.clock_error_ns:
+        caption += f" The machines' clocks may make them wrong by {numbers.duration(results.clock_error_ns)}."
     return _drawn(figure, measure, f"{words.capitalize()} of every case", alt, caption)
 
 

@@ -128,7 +128,7 @@ def _table(run_results: results.Results, part: sweep.Part) -> RichTable:
 
 
 def _head(column: Column) -> str | None:
-    short_head = _SHOWN.get((column.group, column.head))
+    short_head = _SHOWN.get((column.group.split(tables.CLOCK_ERROR)[0], column.head))
     return short_head if short_head or column.group else "\n".join(sweep.wrapped(column.head))
 
 

@@ -382,6 +382,12 @@ def cold(results: Results) -> str | None:
 
 
 def _clock(results: Results) -> Iterator[Fact]:
-    error = max((int(file.get("clock_error_ns") or 0) for file in results.trial_files.values()), default=0)
-    several = f"several hosts; end-to-end times are off by up to {numbers.duration(error)}."
-    yield Fact("Clock", several if error else "one monotonic clock for producers and consumers.")
+    if not results.clock_error_ns:
+        yield Fact("Clock", "one monotonic clock for producers and consumers.")
+        return
+    error = numbers.duration(results.clock_error_ns)
+    yield Fact(
+        "Clock",
+        f"one on each load machine, compared with the runner's four times a second. Times between two machines may be "
+        f"off by up to {error}; where that is more than a tenth of an end-to-end time, it is not shown.",
+    )

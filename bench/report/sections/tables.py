@@ -43,6 +43,8 @@ _HEADS = {
     "queue": "queue, ms",
     "e2e": "end to end, ms",
 }
+CLOCK_ERROR = " ± "
+"""Comes before the error of times between machines, in the head of their columns."""
 _LONGEST = sys.float_info.max
 _RATE, _TAIL, _SEND = "throughput_msgs_per_s", "service_p99_ns", "service_mean_ns"
 _THROUGHPUT = "throughput, messages/s"
@@ -165,8 +167,15 @@ def _times(results: Results) -> dict[str, Column]:
         for point, head in points:
             name = f"{measure}_{point}_ns"
             if name in results.cases.columns and results.cases[name].notna().any():
-                columns[name] = Column(head, "number", _HEADS[measure])
+                columns[name] = Column(head, "number", _HEADS[measure] + _clock_error(results, measure))
     return columns
+
+
+def _clock_error(results: Results, measure: str) -> str:
+    """Say beside end-to-end times by how much the machines' clocks may make them wrong."""
+    if measure != "e2e" or not results.clock_error_ns:
+        return ""
+    return f"{CLOCK_ERROR}{numbers.ms(results.clock_error_ns)}"
 
 
 def _time_columns(results: Results, name: str, column: Column) -> tuple[Column, ...]:

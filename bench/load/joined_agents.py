@@ -1,0 +1,238 @@
+"""The runner's side of load machines: agents join, their processes take commands, their files are fetched."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench.errors import LoadError
+from bench.load.agent import CONSUMING, CONTROL, PRODUCING, Wire, clock_name, keep_alive, proof
+from bench.load.clocks import Exchange, RemoteClock
+from bench.load.process import CommandChannel
+
+_HANDSHAKE_S = 10.0
+_ANSWER_S = 30.0
+_CLOCK_EVERY_S = 0.25
+_FIRST_EXCHANGES = 20
+_LONGEST_ACCEPT_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """Where agents join: a listening socket, how many are needed, the token and the suite's version that they prove.
+
+    They may take `deadline_s`.
+    """
+
+    listener: socket.socket
+    agents: int
+    token: str
+    suite: str
+    deadline_s: float = 120.0
+
+
+class RemoteProcess(CommandChannel):
+    """A load process on an agent's machine."""
+
+    def __init__(self, connection: socket.socket, host: str) -> None:
+        """Send commands over a connection, which this closes."""
+        super().__init__(connection.fileno(), connection.fileno())
+        self._connection = connection
+        self._host = host
+
+    def describe(self) -> str:
+        """See CommandChannel."""
+        return f"The load process on {self._host}"
+
+    def close(self) -> None:
+        """End the process, by closing its standard input."""
+        _close(self._connection)
+
+
+def _close(connection: socket.socket) -> None:
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
+    connection.close()
+
+
+@dataclass(slots=True)
+class Agent:
+    """A load machine that has joined: its two load processes, its clock, its files."""
+
+    name: str
+    host: str
+    producing: RemoteProcess
+    consuming: RemoteProcess
+    control: Wire
+    shares_clock: bool
+    clock: RemoteClock = field(default_factory=RemoteClock)
+    failure: LoadError | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def check(self) -> None:
+        """Raise LoadError once the agent has stopped answering."""
+        if self.failure is not None:
+            raise self.failure
+
+    def measure_clock(self) -> None:
+        """Exchange times with it once. Raises LoadError where it does not answer."""
+        with self._lock:
+            asked_ns = time.monotonic_ns()
+            answer = self._ask({"ask": "clock"})
+            self.clock.add(Exchange(asked_ns, int(answer["clock"]), time.monotonic_ns()))
+
+    def watch_clock(self, over: threading.Event) -> None:
+        """Exchange times until `over`, or until the agent stops answering, which `check` raises."""
+        while not over.wait(_CLOCK_EVERY_S):
+            try:
+                self.measure_clock()
+            except LoadError as error:
+                self.failure = error
+                return
+
+    def fetch(self, remote: Path, to: Path) -> None:
+        """Move the event log's files from a folder of the agent to one here; their times are those of its clock."""
+        to.mkdir(parents=True, exist_ok=True)
+        with self._lock:
+            files = self._ask({"ask": "list", "folder": str(remote)})["files"]
+        for name in map(Path, files):
+            with self._lock:
+                content = self._content(self._ask({"ask": "fetch", "folder": str(remote), "file": name.name}))
+            (to / name.name).write_bytes(content)
+
+    def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
+        try:
+            self.control.write(question)
+            return self.control.read()
+        except (OSError, LoadError) as error:
+            raise self._lost(error) from error
+
+    def _content(self, answer: dict[str, Any]) -> bytes:
+        try:
+            return self.control.content(answer)
+        except (OSError, LoadError) as error:
+            raise self._lost(error) from error
+
+    def _lost(self, error: Exception) -> LoadError:
+        return LoadError(f"The agent on {self.host} does not answer: {error}")
+
+    def close(self) -> None:
+        """Close its connections; the agent then waits for the next start of a cluster."""
+        self.producing.close()
+        self.consuming.close()
+        _close(self.control.connection)
+
+
+@contextmanager
+def joined(invitation: Invitation) -> Iterator[list[Agent]]:
+    """Wait until all agents have joined, and measure their clocks until the block ends. Raises LoadError."""
+    over = threading.Event()
+    with ExitStack() as stack:
+        agents = _await_agents(invitation, stack)
+        for agent in agents:
+            for _ in range(_FIRST_EXCHANGES):
+                agent.measure_clock()
+        watchers = [
+            threading.Thread(target=agent.watch_clock, args=(over,), name=f"clock {agent.host}", daemon=True)
+            for agent in agents
+        ]
+        for watcher in watchers:
+            watcher.start()
+        try:
+            yield agents
+        finally:
+            over.set()
+            for watcher in watchers:
+                watcher.join()
+
+
+_Connections = dict[str, tuple[socket.socket, Wire, dict[str, Any]]]
+
+
+def _await_agents(invitation: Invitation, stack: ExitStack) -> list[Agent]:
+    """Accept connections until each agent has all of its own. Raises LoadError once the time is over."""
+    deadline = time.monotonic() + invitation.deadline_s
+    connections: dict[str, _Connections] = {}
+    agents: list[Agent] = []
+    refusals: list[str] = []
+    while len(agents) < invitation.agents:
+        if time.monotonic() > deadline:
+            raise LoadError(_too_few(len(agents), invitation, refusals))
+        if (connection := _accept(invitation.listener)) is None:
+            continue
+        stack.callback(_close, connection)
+        try:
+            connection.settimeout(_HANDSHAKE_S)
+            wire = Wire(connection)
+            about = _receive(wire, invitation)
+            keep_alive(connection)
+        except (LoadError, OSError) as error:
+            refusals.append(str(error))
+            connection.close()
+            continue
+        own = connections.setdefault(str(about["agent"]), {})
+        own[str(about["role"])] = (connection, wire, about)
+        if own.keys() == {PRODUCING, CONSUMING, CONTROL}:
+            agents.append(_agent(own))
+            stack.callback(agents[-1].close)
+    return agents
+
+
+def _too_few(joined_agents: int, invitation: Invitation, refusals: list[str]) -> str:
+    message = (
+        f"{joined_agents} of {invitation.agents} agents joined within {invitation.deadline_s:g} s: "
+        "start `bench agent --join` on each load machine."
+    )
+    return f"{message} Refused last: {refusals[-1]}" if refusals else message
+
+
+def _accept(listener: socket.socket) -> socket.socket | None:
+    listener.settimeout(_LONGEST_ACCEPT_S)
+    try:
+        return listener.accept()[0]
+    except TimeoutError:
+        return None
+
+
+def _receive(wire: Wire, invitation: Invitation) -> dict[str, Any]:
+    """Check that an agent knows the token and is of this version, and prove the same; return its introduction.
+
+    Raises LoadError for one that is refused, OSError.
+    """
+    challenge = secrets.token_hex(16)
+    wire.write({"challenge": challenge})
+    about = wire.read()
+    refused = ""
+    if not hmac.compare_digest(str(about.get("proof")), proof(invitation.token, "agent", challenge)):
+        refused = "it does not know the token"
+    elif about.get("suite") != invitation.suite:
+        refused = f"it is version {about.get('suite')} of the suite, and the runner is {invitation.suite}"
+    elif about.get("role") not in {PRODUCING, CONSUMING, CONTROL} or not about.get("agent"):
+        refused = "its introduction is incomplete"
+    if refused:
+        wire.write({"refused": f"{refused}."})
+        raise LoadError(f"an agent, because {refused}.")
+    wire.write({"proof": proof(invitation.token, "runner", str(about.get("challenge")))})
+    return about
+
+
+def _agent(connections: _Connections) -> Agent:
+    connection, control, about = connections[CONTROL]
+    connection.settimeout(_ANSWER_S)
+    host = str(about.get("host"))
+    return Agent(
+        name=str(about["agent"]),
+        host=host,
+        producing=RemoteProcess(connections[PRODUCING][0], host),
+        consuming=RemoteProcess(connections[CONSUMING][0], host),
+        control=control,
+        shares_clock=about.get("clock") == clock_name(),
+    )
