@@ -15,8 +15,9 @@ from rich.table import Table
 from bench import scenario
 from bench.errors import BenchError
 from bench.load.agent import join, read_token
-from bench.model import Change
+from bench.model import DOCKER, PROCESS, Change
 from bench.run import (
+    containers,
     external,
     external_table,
     outside,
@@ -109,6 +110,10 @@ def run(
         ),
     ] = None,
     clusters: _Clusters = None,
+    backend: Annotated[
+        str | None,
+        typer.Option(help="How servers run: process (without it) or docker (docs/how-to/docker.md)."),
+    ] = None,
     agents: Annotated[
         int | None,
         typer.Option(
@@ -140,7 +145,9 @@ def run(
         raise typer.BadParameter(message)
     load_machines = _agents(agents, listen, token_file, web=web)
     if resume is not None:
-        if dry_run or any(option is not None for option in (profile, overrides, producers, seed, clusters)):
+        if dry_run or any(
+            option is not None for option in (profile, overrides, producers, seed, clusters, backend)
+        ):
             message = (
                 "--resume goes on as the run was begun: "
                 "of the other options only --budget, --out, --web and --agents go with it"
@@ -151,7 +158,11 @@ def run(
     option = {"load.producers": producers, "budget": budget}
     settings = [*(overrides or []), *(f"{key}={value}" for key, value in option.items() if value is not None)]
     seed = 1 if seed is None else seed
-    plan = outside.prepare(str(name), profile or "standard", settings, seed, clusters or ())
+    if backend not in {None, PROCESS, DOCKER} or (backend and clusters):
+        message = f"--backend {backend}: give {PROCESS} or {DOCKER}, and none with --cluster"
+        raise typer.BadParameter(message)
+    profile_name = profile or "standard"
+    plan = outside.prepare(str(name), profile_name, settings, seed, clusters or (), backend or PROCESS)
     Console().print(table.plan_table(plan) if dry_run else table.plan_line(plan), highlight=False)
     for line in external_table.lines(plan):
         typer.echo(line)
@@ -436,16 +447,22 @@ def doctor(
 def clean(
     clusters: _Clusters = None,
     *,
+    docker: Annotated[
+        bool, typer.Option("--docker", help="Remove the containers and networks of killed runs.")
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list the topics that would be deleted.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Delete without asking.")] = False,
 ) -> None:
-    """Delete the topics that runs of the suite left on external clusters, by the prefix of their names."""
-    if not clusters:
-        message = "give --cluster FILE: a cluster of the suite's own leaves nothing behind"
+    """Delete what killed runs left: topics on external clusters, by the prefix of their names; containers, by label."""
+    if not clusters and not docker:
+        message = "give --cluster FILE or --docker: servers that are processes leave nothing behind"
         raise typer.BadParameter(message)
-    for cluster in external.connect(clusters).values():
+    if docker:
+        for name in containers.clean():
+            typer.echo(f"removed {name}")
+    for cluster in external.connect(clusters or ()).values():
         names = external.left_topics(cluster)
         for name in names:
             typer.echo(name)

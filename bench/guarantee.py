@@ -28,7 +28,7 @@ class Guarantee:
     is promised at all. Sentences call them `noun`. With a `condition` the loss of one is survived too, where that
     holds, with `power` a power cut of all nodes. Writes go on with `spare` of them gone, whichever; None where that is
     not known, or depends. `reads_wait`: while one of them is gone, what was acknowledged last may be unreadable without
-    being lost. `how` says who has a message when it is acknowledged, and where; `sentence` says all of it.
+    being lost. `holders` says who has a message when it is acknowledged, and where; `sentence` says all of it.
     """
 
     keeper: str
@@ -37,19 +37,19 @@ class Guarantee:
     power: bool = False
     spare: int | None = None
     reads_wait: bool = False
-    how: str = ""
+    holders: str = ""
     sentence: str = ""
     noun: str = "node"
 
     @property
     def survives(self) -> str:
-        """What an acknowledged message survives, without how."""
+        """What an acknowledged message survives, without its `holders`."""
         return "nothing" if self.nodes is None else _survives(self)
 
-    def same(self, other: Guarantee) -> bool:
+    def same(self, other_guarantee: Guarantee) -> bool:
         """Whether the other promises the same of an acknowledged message; whether writes go on is another matter."""
         own_promise, other_promise = (
-            (promise.nodes, promise.condition, promise.power) for promise in (self, other)
+            (promise.nodes, promise.condition, promise.power) for promise in (self, other_guarantee)
         )
         return self.nodes is not None and own_promise == other_promise
 
@@ -90,7 +90,7 @@ def named(words: str) -> Guarantee | None:
     return LEVELS.get(words) or by_words.get(words)
 
 
-def chosen(settings: Settings, configuration: Configuration) -> dict[str, str]:
+def all_settings(settings: Settings, configuration: Configuration) -> dict[str, str]:
     """Lay disk, topic, client and swept settings over those of the servers; a swept name may carry its owner.
 
     By their own names, as text.
@@ -108,15 +108,15 @@ def own_name(name: str, owners: tuple[str, ...]) -> str:
     return name_alone if owner in owners else name
 
 
-def nothing(keeper: str, why: str, what: str = "nothing") -> Guarantee:
+def nothing(keeper: str, why: str, outcome: str = "nothing") -> Guarantee:
     """Return the promise of a configuration that promises nothing."""
-    return Guarantee(keeper, sentence=f"{what}: {why}")
+    return Guarantee(keeper, sentence=f"{outcome}: {why}")
 
 
-def stated(how: str, promise: Guarantee, writes: str) -> Guarantee:
+def stated(holders: str, promise: Guarantee, writes: str) -> Guarantee:
     """Put a promise into words."""
-    sentence = f"{how}: survives {promise.survives}"
-    return replace(promise, how=how, sentence=f"{sentence}; {writes}" if writes else sentence)
+    sentence = f"{holders}: survives {promise.survives}"
+    return replace(promise, holders=holders, sentence=f"{sentence}; {writes}" if writes else sentence)
 
 
 def counted(number: int, noun: str) -> str:

@@ -126,6 +126,10 @@ class Jit(StrEnum):
     C1 = "c1"
 
 
+PROCESS, DOCKER = "process", "docker"
+"""How servers of the suite's own run (Cluster.backend)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """Everything that needs other server processes when it changes. Cases with equal clusters share one.
@@ -142,7 +146,7 @@ class Cluster:
 
     With `external` it is a cluster that somebody else runs, at that endpoint (bench/systems/endpoint.py): the suite
     starts no node, and `version`, `nodes` and `settings` are what the cluster says. `topic_prefix` begins the names of
-    topics there.
+    topics there. `backend` is how its servers run otherwise: PROCESS, or DOCKER.
     """
 
     system: str
@@ -160,6 +164,7 @@ class Cluster:
     groups: Mapping[str, Mapping[str, Settings]] = field(default_factory=dict)
     external: str = ""
     topic_prefix: str = ""
+    backend: str = PROCESS
 
     @property
     def starts_servers(self) -> bool:
@@ -438,7 +443,7 @@ STEP_NS = "step_ns"
 """The same: the time from one step of a trial's faults to a later one."""
 SLOWED = ("send", "e2e")
 SLOWDOWNS = (
-    *(f"{name}_p99_{when}_ns" for name in SLOWED for when in ("before", "during")),
+    *(f"{name}_p99_{phase}_ns" for name in SLOWED for phase in ("before", "during")),
     *(f"{name}_slowdown" for name in SLOWED),
 )
 """What something beside the load does to sends and to live consumers."""

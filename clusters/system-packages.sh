@@ -41,6 +41,8 @@ need fonts-jetbrains-mono font 'JetBrains Mono'
 need poppler-utils have pdftoppm
 # Reports as a reader's browser shows them.
 [ "${1:-}" != tests ] || need chromium have chromium
+# Servers in containers.
+[ "${1:-}" != tests ] || need docker.io have dockerd
 
 [ -n "$missing" ] || exit 0
 missing=$(printf '%s\n' $missing | sort -u | paste -sd' ' -)

@@ -8,5 +8,5 @@ def of_the_usual_versions() -> list[str]:
     return [
         name
         for name in sorted(names())
-        if not any(spec.version for spec in load(find(name)).scenario.systems.chosen().values())
+        if not any(spec.version for spec in load(find(name)).scenario.systems.specs().values())
     ]

@@ -63,6 +63,26 @@ def in_sandbox(pytestconfig: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
+def docker_daemon(in_sandbox: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Docker daemon of the tests' own, with a base image; tests are skipped where it cannot be had."""
+    from tests import containers  # noqa: PLC0415 - the Docker client loads only where containers run
+
+    if (reason := containers.why_no_daemon()) is not None:
+        pytest.skip(f"no containers: {reason}")
+    folder = tmp_path_factory.mktemp("docker")
+    try:
+        daemon = containers.daemon(folder)
+        host = daemon.__enter__()
+    except RuntimeError as error:
+        pytest.skip(f"no containers: {error}")
+    try:
+        containers.make_base(folder)
+        yield host
+    finally:
+        daemon.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """One small session for all tests; an analysis that finds it active uses it."""
     from bench.analysis import spark_session  # noqa: PLC0415 - Spark loads only where something is analysed

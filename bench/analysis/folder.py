@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from bench.errors import EventLogError
-from bench.guarantee import Guarantee, chosen
+from bench.guarantee import Guarantee, all_settings
 from bench.model import FEW_FSYNCS, MOVING, NANOS, READING, SLOWING, WAITING, Pacing, Scalar, text
 from bench.pacing import Schedule
 from bench.systems.description import Description
@@ -92,7 +92,7 @@ class CaseRecord(_Record):
     @property
     def all_settings(self) -> dict[str, str]:
         """Every setting that it asks for, swept or not, by its own name, as text."""
-        return chosen(self.settings, self.configuration)
+        return all_settings(self.settings, self.configuration)
 
     @property
     def guarantee(self) -> Guarantee | None:

@@ -46,9 +46,9 @@ _RELEASED_S = 5.0
 _KNOWN_S = 1.0
 
 
-def command(there: socket.socket, *inner: str) -> list[str]:
-    """Return the command that puts another behind a gate; it needs the descriptor of `there`, as its number."""
-    return [sys.executable, "-m", "bench.backends.fsync_gate", str(there.fileno()), *inner]
+def command(child_end: socket.socket, *inner: str) -> list[str]:
+    """Return the command that puts another behind a gate; it needs the descriptor of `child_end`, as its number."""
+    return [sys.executable, "-m", "bench.backends.fsync_gate", str(child_end.fileno()), *inner]
 
 
 @cache
@@ -189,22 +189,24 @@ class FsyncGate:
             if not any(event & select.POLLIN for _, event in asking.poll(0)):
                 self._over.wait(max(0.0, turn_s))  # hung up: nobody is left who could ask
                 continue
-            asked = self._question()
-            if asked is None:
+            new_question = self._question()
+            if new_question is None:
                 continue
-            if not self._writes(asked):
-                self._answer(asked.id)
+            if not self._writes(new_question):
+                self._answer(new_question.id)
                 continue
             came_ns = time.monotonic_ns()
             due_ns = came_ns + self.delay_ns
             self.holding += due_ns > came_ns
-            heapq.heappush(waiting, (due_ns, came_ns, asked.id))
+            heapq.heappush(waiting, (due_ns, came_ns, new_question.id))
 
-    def _writes(self, asked: Question) -> bool:
+    def _writes(self, question: Question) -> bool:
         """Whether a call has anything to write, as far as can be told."""
-        if asked.call not in _MSYNC:
+        if question.call not in _MSYNC:
             return True
-        return bool(asked.flags & _MS_SYNC) and self._files.changed(asked.pid, asked.address, asked.length)
+        return bool(question.flags & _MS_SYNC) and self._files.changed(
+            question.pid, question.address, question.length
+        )
 
     def _question(self) -> Question | None:
         """Return the next question, of which there must be one; None when whoever asked is gone.

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import sys
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -41,9 +42,9 @@ class Packets:
         """All that were dropped or doubled."""
         return self.came_in + self.went_out
 
-    def __add__(self, other: Packets) -> Packets:
+    def __add__(self, addend: Packets) -> Packets:
         """Return both together."""
-        return Packets(self.met + other.met, self.came_in + other.came_in, self.went_out + other.went_out)
+        return Packets(self.met + addend.met, self.came_in + addend.came_in, self.went_out + addend.went_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,44 +120,23 @@ def why_no_rules() -> str | None:
         PacketRules("doubled", (), address, share=0.5, double=True),
     )
     script = "\n".join(rules.script() for rules in tried)
-    reason = sandbox.why_fails("ip link add eth0 type veth; nft -f -", told=script)
+    reason = sandbox.why_fails("ip link add eth0 type veth; nft -f -", input_text=script)
     return f"the kernel's packet filter refuses a rule: {reason}" if reason else None
 
 
-class Network:
-    """The bridge that a cluster's nodes and the load processes share; `client` is the address of the latter."""
+class NodeNetwork(ABC):
+    """The addresses of a cluster's nodes, and what hinders their packets; `client` is the load processes' address."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
-        """Lay the bridge and every node's namespace. Raises SetupError with what `ip` said."""
+        """Hinder nobody yet."""
         self._nodes = list(nodes)
         self._in_force: dict[str, set[str]] = defaultdict(set)
         self._delayed: dict[str, DelayedNode] = {}
-        self._narrow: set[str] = set()
-        prefix = self._nodes[0].address.rpartition(".")[0]
-        self.client = f"{prefix}.{_CLIENT_HOST}"
-        self._bridge = f"br{prefix.rpartition('.')[2]}"
-        lines = [
-            f"link add {self._bridge} type bridge",
-            f"addr add {self.client}/24 dev {self._bridge}",
-            f"link set {self._bridge} up",
-        ]
-        for index, node in enumerate(self._nodes):
-            lines += [
-                f"netns add {node.address}",
-                f"link add {self._bridge}v{index} type veth peer name eth0 netns {node.address}",
-                f"link set {self._bridge}v{index} master {self._bridge} up",
-            ]
-        _ip(lines)
-        for node in self._nodes:
-            _ip(["link set lo up", f"addr add {node.address}/24 dev eth0", "link set eth0 up"], node.address)
+        self.client = f"{_prefix(self._nodes)}.{_CLIENT_HOST}"
 
+    @abstractmethod
     def enter(self, node: Node) -> list[str]:
-        """Return the command prefix that starts a process in the node's namespace.
-
-        A namespace is named by the node's address, as nodes of two systems may have the same name. nsenter, not `ip
-        netns exec`: that one would pin the mount table in a namespace of its own.
-        """
-        return ["nsenter", f"--net=/run/netns/{node.address}", "--"]
+        """Return the command prefix that starts a process in the network namespace of a node."""
 
     def cut(self, node: Node, rules: PacketRules) -> None:
         """Put rules in force in the node's own namespace, as a table of their own."""
@@ -174,23 +154,6 @@ class Network:
             )
         self._delayed[node.name] = DelayedNode(self.enter(node), node.name, sources, targets, link)
         return self._delayed[node.name]
-
-    def narrow(self, node: Node, bytes_per_s: float | None) -> None:
-        """Let a node's link carry so many bytes a second in each direction; None: as many as it can."""
-        if self.is_narrow(node) or bytes_per_s is not None:
-            link_rate.narrow(self.enter(node), "eth0", bytes_per_s)
-            link_rate.narrow([], f"{self._bridge}v{self._nodes.index(node)}", bytes_per_s)
-        self._narrow.discard(node.name)
-        if bytes_per_s is not None:
-            self._narrow.add(node.name)
-
-    def is_narrow(self, node: Node) -> bool:
-        """Whether a node's link is narrower than it could be."""
-        return node.name in self._narrow
-
-    def rates(self, node: Node) -> tuple[float, float]:
-        """Return how many bytes a second pass from the clients' address to a node, and back."""
-        return link_rate.measured(self.enter(node), self.client)
 
     def struck(self, node: Node, rules: PacketRules) -> Packets:
         """Return how many packets these rules have met, and dropped or doubled."""
@@ -225,6 +188,60 @@ class Network:
         if done.returncode:
             raise FaultError(f"Changing the packet filter of {node.name} failed: {done.stderr.strip()}.")
         return done.stdout
+
+
+def _prefix(nodes: Sequence[Node]) -> str:
+    """Return what the addresses of nodes have in common."""
+    return nodes[0].address.rpartition(".")[0]
+
+
+class Network(NodeNetwork):
+    """A bridge that a cluster's nodes and the load processes share, and a namespace for each node."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        """Lay the bridge and every node's namespace. Raises SetupError with what `ip` said."""
+        super().__init__(nodes)
+        self._narrow: set[str] = set()
+        self._bridge = f"br{_prefix(self._nodes).rpartition('.')[2]}"
+        lines = [
+            f"link add {self._bridge} type bridge",
+            f"addr add {self.client}/24 dev {self._bridge}",
+            f"link set {self._bridge} up",
+        ]
+        for index, node in enumerate(self._nodes):
+            lines += [
+                f"netns add {node.address}",
+                f"link add {self._bridge}v{index} type veth peer name eth0 netns {node.address}",
+                f"link set {self._bridge}v{index} master {self._bridge} up",
+            ]
+        _ip(lines)
+        for node in self._nodes:
+            _ip(["link set lo up", f"addr add {node.address}/24 dev eth0", "link set eth0 up"], node.address)
+
+    def enter(self, node: Node) -> list[str]:
+        """Return the command prefix that starts a process in the node's namespace.
+
+        A namespace is named by the node's address, as nodes of two systems may have the same name. nsenter, not `ip
+        netns exec`: that one would pin the mount table in a namespace of its own.
+        """
+        return ["nsenter", f"--net=/run/netns/{node.address}", "--"]
+
+    def narrow(self, node: Node, bytes_per_s: float | None) -> None:
+        """Let a node's link carry so many bytes a second in each direction; None: as many as it can."""
+        if self.is_narrow(node) or bytes_per_s is not None:
+            link_rate.narrow(self.enter(node), "eth0", bytes_per_s)
+            link_rate.narrow([], f"{self._bridge}v{self._nodes.index(node)}", bytes_per_s)
+        self._narrow.discard(node.name)
+        if bytes_per_s is not None:
+            self._narrow.add(node.name)
+
+    def is_narrow(self, node: Node) -> bool:
+        """Whether a node's link is narrower than it could be."""
+        return node.name in self._narrow
+
+    def rates(self, node: Node) -> tuple[float, float]:
+        """Return how many bytes a second pass from the clients' address to a node, and back."""
+        return link_rate.measured(self.enter(node), self.client)
 
     def close(self) -> None:
         """Take the namespaces and the bridge away."""

@@ -106,7 +106,7 @@ class Link:
         took_ns = now_ns - packet.run_ns - (self.delay_ns - self.jitter_ns)
         self._runs[packet.run_ns] = run_bytes + packet.length, took_ns
 
-    def told(self) -> dict[str, int]:
+    def figures(self) -> dict[str, int]:
         """Return what it did; what still waits is not counted, as it was not held for its time."""
         busy = [run for run in self._runs.values() if run[0] >= _RUN_LEAST_S * self.bytes_per_s]
         held_ns = sorted(self.held_ns) or [0]
@@ -236,7 +236,7 @@ def main() -> None:
         if link.waiting:
             queues.let_go(queue, link.waiting[-1].number)
     figures = {
-        name: {**link.told(), "overruns": queues.overruns}
+        name: {**link.figures(), "overruns": queues.overruns}
         for name, link in zip(_DIRECTIONS, links, strict=True)
     }
     _say(json.dumps(figures))

@@ -7,13 +7,13 @@ acknowledge 50 ms after their disks were off what was not on them. Without power
 from __future__ import annotations
 
 import signal
-import subprocess
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from bench.backends.disks import Disk
+from bench.backends.node_backend import NodeProcess
 from bench.errors import FaultError
 
 _FROZEN_S = 2.0
@@ -22,7 +22,7 @@ _AT_REST = frozenset("TDZX")
 """Stopped; in a call that ends in a stop (D: an fsync under way); dead. Such a thread does nothing more by itself."""
 
 
-def freeze(processes: Mapping[str, subprocess.Popen[bytes]]) -> int:
+def freeze(processes: Mapping[str, NodeProcess]) -> int:
     """Stop every thread of some processes; return how many nanoseconds that took. Raises FaultError."""
     begun_ns = time.monotonic_ns()
     for process in processes.values():
@@ -52,7 +52,7 @@ def shut_down(disks: Mapping[str, Disk]) -> int:
     return time.monotonic_ns() - begun_ns
 
 
-def kill(processes: Mapping[str, subprocess.Popen[bytes]]) -> None:
+def kill(processes: Mapping[str, NodeProcess]) -> None:
     """End processes that stand still."""
     for process in processes.values():
         process.send_signal(signal.SIGKILL)

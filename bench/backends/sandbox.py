@@ -16,6 +16,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from enum import StrEnum
 from types import FrameType
 from typing import NoReturn
 
@@ -27,21 +28,29 @@ PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"
 """Where programs are looked for: an ordinary user's PATH often lacks the folder that holds `ip`."""
 
 _LIFELINE = "BENCH_LIFELINE"
-_NETWORK = "--net"
-_NAMESPACES = (_NETWORK, "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
-_SHARED_NETWORK = "BENCH_SHARED_NETWORK"
+_NAMESPACES = ("--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+_SHARED = "BENCH_SHARED"
 _INTERRUPTED = 130
 _GRACE_S = 60.0
 _TRIED_S = 20.0
 
 
-def command(inner: Sequence[str], *, network: bool = True) -> list[str]:
-    """Return the command line that runs `inner` in a sandbox, for the user that this process is.
+class Shared(StrEnum):
+    """What of the machine's namespaces a sandbox shares."""
 
-    Without a `network` of its own it shares the machine's.
-    """
-    namespaces = _NAMESPACES if network else [flag for flag in _NAMESPACES if flag != _NETWORK]
-    return _unshare(namespaces, inner)
+    NOTHING = "nothing"
+    NETWORK = "network"
+    """Clusters that somebody else runs are reached by it."""
+    EVERYTHING = "everything"
+    """Containers of the machine's Docker daemon are processes there."""
+
+
+def command(inner: Sequence[str], shared: Shared = Shared.NOTHING) -> list[str]:
+    """Return the command line that runs `inner` in a sandbox, for the user that this process is."""
+    if shared is Shared.EVERYTHING:
+        return list(inner)
+    left_out = {"--net"} if shared is Shared.NETWORK else set[str]()
+    return _unshare([flag for flag in _NAMESPACES if flag not in left_out], inner)
 
 
 def _unshare(namespaces: Sequence[str], inner: Sequence[str]) -> list[str]:
@@ -54,20 +63,21 @@ def possible() -> str | None:
     return _why_fails(command(["true"]))
 
 
-def why_fails(script: str, *arguments: str, told: str = "") -> str | None:
+def why_fails(script: str, *arguments: str, input_text: str = "") -> str | None:
     """Try a shell script in a network and a mount namespace that end with it; return why it fails, None where it works.
 
-    It works inside a sandbox and outside. /run is a file system of its own there. `told` is what the script can read.
+    It works inside a sandbox and outside. /run is a file system of its own there. `input_text` is what the script can
+    read.
     """
     inner = ["sh", "-ec", f"mount -t tmpfs tmpfs /run; {script}", "sh", *arguments]
-    return _why_fails(_unshare(("--net", "--mount"), inner), told)
+    return _why_fails(_unshare(("--net", "--mount"), inner), input_text)
 
 
-def _why_fails(tried_command: Sequence[str], told: str = "") -> str | None:
+def _why_fails(tried_command: Sequence[str], input_text: str = "") -> str | None:
     try:
         tried = subprocess.run(
             tried_command,
-            input=told,
+            input=input_text,
             env={**os.environ, "PATH": PATH},
             capture_output=True,
             text=True,
@@ -83,22 +93,28 @@ def _why_fails(tried_command: Sequence[str], told: str = "") -> str | None:
     return tried.stderr.strip().rpartition("\n")[2] or f"trying it ended with status {tried.returncode}"
 
 
-def run(module: str, arguments: Sequence[str], keep_fds: Sequence[int] = (), *, network: bool = True) -> int:
+def run(
+    module: str, arguments: Sequence[str], keep_fds: Sequence[int] = (), shared: Shared = Shared.NOTHING
+) -> int:
     """Run `python -m module arguments` in a sandbox until it ends; return its exit status.
 
-    Without a `network` of its own it shares the machine's, as clusters that somebody else runs are reached by that.
     Ctrl-C (or SIGTERM) asks it to end in order, a second one ends it at once. Where that can be had, the machine's
     cores are kept awake meanwhile.
     """
     keep_awake()
     reading, writing = os.pipe()
-    inner = command([sys.executable, "-m", module, *arguments], network=network)
-    shared = {} if network else {_SHARED_NETWORK: "1"}
+    inner = command([sys.executable, "-m", module, *arguments], shared)
     with (
         control_groups.sweeper() as (groups, holding),
         subprocess.Popen(
             inner,
-            env={**os.environ, _LIFELINE: str(reading), control_groups.NAME: groups, "PATH": PATH, **shared},
+            env={
+                **os.environ,
+                _LIFELINE: str(reading),
+                control_groups.NAME: groups,
+                "PATH": PATH,
+                _SHARED: shared,
+            },
             pass_fds=(reading, holding, *keep_fds),
             start_new_session=True,
         ) as process,
@@ -135,14 +151,14 @@ def enter() -> None:
 
     Raises SetupError when called outside a sandbox.
     """
-    lifeline = os.environ.pop(_LIFELINE, None)
-    if lifeline is None or os.getpid() != 1:
+    lifeline, shared = os.environ.pop(_LIFELINE, None), os.environ.pop(_SHARED, None)
+    if lifeline is None or (shared != Shared.EVERYTHING and os.getpid() != 1):
         message = "this part of the suite runs only inside the sandbox that `bench run` and `bench up` make"
         raise SetupError(message)
     os.set_inheritable(int(lifeline), False)  # noqa: FBT003 - the function takes nothing else
     threading.Thread(target=_watch, args=(int(lifeline),), daemon=True).start()
     signal.signal(signal.SIGTERM, _as_interrupt)
-    if os.environ.pop(_SHARED_NETWORK, None):  # /run stays, too: names of hosts may be looked up by it
+    if shared != Shared.NOTHING:  # /run stays, too: names of hosts may be looked up by it
         return
     for place in ("/run", "/dev/shm"):  # noqa: S108 - ours alone from here on
         _do("mount", "-t", "tmpfs", "tmpfs", place)

@@ -51,7 +51,7 @@ class Site:
 
 @dataclass(slots=True)
 class Timeline:
-    """The steps of one trial. `told` the load's figures while it runs, `finish` after it.
+    """The steps of one trial. `take_progress` takes the load's figures while it runs, `finish` after it.
 
     Without steps it does nothing and has no thread: one that looks every 5 ms has no place beside a measurement.
     `records` is what trial.json keeps (docs/event-log.md); whatever happens, `finish` undoes what can be undone.
@@ -86,7 +86,7 @@ class Timeline:
         """Whether nothing that was struck is left as it is."""
         return all(struck.healed for struck in self._struck)
 
-    def told(self, figures: Mapping[str, Any]) -> None:
+    def take_progress(self, figures: Mapping[str, Any]) -> None:
         """Take the load's figures; the first ones start the clock, and with its window the load is over."""
         if not self.steps:
             return

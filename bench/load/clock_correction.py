@@ -86,9 +86,9 @@ def _by_producer(table: pa.Table, sources: Sequence[LogSource]) -> pa.Table:
     producers, times_ns = table["producer"].to_numpy(), table["sent_ns"].to_numpy().copy()
     for source in sources:
         first, count = source.producers
-        own = (producers >= first) & (producers < first + count)
-        if source.clock is not None and own.any():
-            times_ns[own] = source.clock.local(times_ns[own])
+        is_own = (producers >= first) & (producers < first + count)
+        if source.clock is not None and is_own.any():
+            times_ns[is_own] = source.clock.local(times_ns[is_own])
     return _with(table, "sent_ns", times_ns, np.zeros(len(times_ns), bool))
 
 

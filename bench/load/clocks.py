@@ -70,8 +70,10 @@ class RemoteClock:
         """
         exchanges = self._exchanges()
         uneven_ns = [
-            abs(middle.offset_ns - _interpolated(before, after, middle.other_ns))
-            for before, middle, after in zip(exchanges, exchanges[1:], exchanges[2:], strict=False)
+            abs(middle.offset_ns - _interpolated(earlier_exchange, later_exchange, middle.other_ns))
+            for earlier_exchange, middle, later_exchange in zip(
+                exchanges, exchanges[1:], exchanges[2:], strict=False
+            )
         ]
         longest_ns = max(exchange.round_trip_ns for exchange in exchanges)
         return round(longest_ns / 2 + max(uneven_ns, default=0.0))
@@ -98,6 +100,8 @@ class RemoteClock:
         return self._shortest
 
 
-def _interpolated(before: Exchange, after: Exchange, other_ns: int) -> float:
-    share = (other_ns - before.other_ns) / max(1, after.other_ns - before.other_ns)
-    return before.offset_ns + share * (after.offset_ns - before.offset_ns)
+def _interpolated(earlier_exchange: Exchange, later_exchange: Exchange, other_ns: int) -> float:
+    share = (other_ns - earlier_exchange.other_ns) / max(
+        1, later_exchange.other_ns - earlier_exchange.other_ns
+    )
+    return earlier_exchange.offset_ns + share * (later_exchange.offset_ns - earlier_exchange.offset_ns)

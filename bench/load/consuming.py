@@ -134,7 +134,7 @@ class Consumers:
         if command.to_disk:
             for consumer in self._consumers:
                 consumer.flush()
-        return {"received": min((one.recorder.received for one in self._consumers), default=0)}
+        return {"received": min((consumer.recorder.received for consumer in self._consumers), default=0)}
 
     def close(self) -> None:
         """Leave. Raises LoadError when a consumer broke off or a record could not be written."""

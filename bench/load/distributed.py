@@ -168,7 +168,7 @@ class DistributedProducers:
         """Connect the producers of a trial, each process its part."""
         shares = self._shares.add(load.trial, load.load.producers, load.folder)
         commands = [Open(produce=share.process.with_own_folder(_part(load, share))) for share in shares]
-        return call.each(shares, commands)[0]
+        return call.send_commands(shares, commands)[0]
 
     def _run(self, call: _Call, command: Run | RunSlice) -> list[Answer]:
         """Have all processes begin at one moment; times of their answers are converted to the runner's clock."""
@@ -176,7 +176,7 @@ class DistributedProducers:
         shifts_ns = [share.process.clock_shift_ns for share in shares]
         begin_ns = time.monotonic_ns() + _START_MARGIN_NS
         commands = [replace(command, begin_ns=begin_ns + shift_ns) for shift_ns in shifts_ns]
-        answers = call.each(shares, commands, shifts_ns)
+        answers = call.send_commands(shares, commands, shifts_ns)
         for answer, shift_ns in zip(answers, shifts_ns, strict=True):
             for name in {"window", "slice"} & answer.keys():
                 answer[name] = _shifted(answer[name], shift_ns)
@@ -184,7 +184,7 @@ class DistributedProducers:
 
     def _close(self, call: _Call, trial: int) -> Answer:
         shares = self._shares.by_trial[trial]
-        answers = call.each(shares, [Close(trial=trial)] * len(shares))
+        answers = call.send_commands(shares, [Close(trial=trial)] * len(shares))
         self._shares.fetch(trial)
         return {name: sum(answer[name] for answer in answers) for name in answers[0]}
 
@@ -221,12 +221,12 @@ class DistributedConsumers:
             share.process.with_own_folder(replace(command, first=share.first, consumers=share.count))
             for share in shares
         ]
-        call.each(shares, commands)
+        call.send_commands(shares, commands)
         return {}
 
     def _receive(self, call: _Call, command: Drain | Finish) -> Answer:
         shares = self._shares.by_trial[command.trial]
-        answers = call.each(shares, [command] * len(shares))
+        answers = call.send_commands(shares, [command] * len(shares))
         fewest = {name: min(answer[name] for answer in answers) for name in answers[0]}
         if isinstance(command, Drain):
             return fewest
@@ -258,7 +258,7 @@ class _Call:
     on_progress: Listener
     alive: Check
 
-    def each(
+    def send_commands(
         self, shares: Sequence[_Share], commands: Sequence[Command], shifts_ns: Sequence[int] = ()
     ) -> list[Answer]:
         """Send each process its command; return their answers. Raises LoadError as soon as one of them fails."""

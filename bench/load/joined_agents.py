@@ -178,10 +178,10 @@ def _await_agents(invitation: Invitation, stack: ExitStack) -> list[Agent]:
             refusals.append(str(error))
             connection.close()
             continue
-        own = connections.setdefault(str(about["agent"]), {})
-        own[str(about["role"])] = (connection, wire, about)
-        if own.keys() == {PRODUCING, CONSUMING, CONTROL}:
-            agents.append(_agent(own))
+        agent_connections = connections.setdefault(str(about["agent"]), {})
+        agent_connections[str(about["role"])] = (connection, wire, about)
+        if agent_connections.keys() == {PRODUCING, CONSUMING, CONTROL}:
+            agents.append(_agent(agent_connections))
             stack.callback(agents[-1].close)
     return agents
 

@@ -324,11 +324,11 @@ class TrialLoad:
         if span.schedule is None:
             return 0
         sent = self._sent() - self._sent_before
-        own = range(self._command.first, self._command.first + self._command.producers)
+        own_producers = range(self._command.first, self._command.first + self._command.producers)
         if span.end_ns == NO_LIMIT:
-            due = span.schedule.due_before(span.start_ns - span.zero_ns, own) + span.messages
+            due = span.schedule.due_before(span.start_ns - span.zero_ns, own_producers) + span.messages
             return due - sent if self._stalled_ns else 0
-        return span.schedule.due_before(span.end_ns - span.zero_ns, own) - sent
+        return span.schedule.due_before(span.end_ns - span.zero_ns, own_producers) - sent
 
 
 @contextmanager

@@ -280,8 +280,8 @@ class ReceiveRecorder:
         self._parts.append(columns)
         self._rows += len(columns["sequence"])
 
-    def _columns(self, joined: bytes, rest: list[tuple[int, ...]]) -> Columns:
-        received_ns, partition, ledger, entry, batch_index = rest
+    def _columns(self, joined: bytes, columns: list[tuple[int, ...]]) -> Columns:
+        received_ns, partition, ledger, entry, batch_index = columns
         headers = split_headers(joined)
         is_own = of_trial(headers, self._run, self._trial)
         return {

@@ -92,7 +92,7 @@ def broken(out: Path) -> Iterator[Other]:
     yield from _latest(out, broken=True)
 
 
-def others(out: Path, scenario: str) -> Iterator[Other]:
+def runs_of_other_scenarios(out: Path, scenario: str) -> Iterator[Other]:
     """Give the latest run of each other scenario in which nothing broke, by the scenarios' names."""
     runs = _latest(out, broken=False)
     yield from (run for run in runs if run.manifest.get("scenario") != scenario)

@@ -25,10 +25,10 @@ _MOST_ROWS, _LINE_CHARACTERS = 14, 60
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """Rows that belong together. `whole`: they take so little room that a page need not break between them."""
+    """Rows that belong together. `keep_together`: they take so little room that a page need not break between them."""
 
     rows: tuple[Row, ...]
-    whole: bool
+    keep_together: bool
 
 
 def fitted(table: Table, width_pt: float = PAGE_PT) -> tuple[Table, ...]:
@@ -183,4 +183,4 @@ def _group(rows: Sequence[Row]) -> RowGroup:
     lines = sum(
         1 + max((len(cell.text) for cell in row.cells), default=0) // _LINE_CHARACTERS for row in rows
     )
-    return RowGroup(tuple(rows), whole=lines <= 2 * _MOST_ROWS)
+    return RowGroup(tuple(rows), keep_together=lines <= 2 * _MOST_ROWS)

@@ -32,8 +32,8 @@ def _starts(run: Path) -> Iterator[HeldStart]:
         trial = TrialRecord.model_validate(document)
         promise = trial.case.guarantee
         if trial.trial in valid and trial.holds and promise is not None:
-            own = [row for row in holds if row["trial"] == trial.trial]
-            rate, shares = highest_passed(own, trial.case.description.work)
+            trial_holds = [row for row in holds if row["trial"] == trial.trial]
+            rate, shares = highest_passed(trial_holds, trial.case.description.work)
             yield HeldStart(
                 system=trial.case.system,
                 case=trial.case.name,
@@ -43,6 +43,6 @@ def _starts(run: Path) -> Iterator[HeldStart]:
                 rate=rate,
                 cpu_shares=shares,
                 bounded=any(
-                    row["verdict"] == HoldVerdict.FAILED and row["rate"] > (rate or 0) for row in own
+                    row["verdict"] == HoldVerdict.FAILED and row["rate"] > (rate or 0) for row in trial_holds
                 ),
             )

@@ -29,40 +29,40 @@ class CapacitySearch:
     @property
     def request(self) -> Held | None:
         """The rate to hold next; None once the search is over."""
-        wanted = self.search.request
+        hold_request = self.search.request
         return (
             None
-            if wanted is None
+            if hold_request is None
             else Held(
-                rate=wanted.rate,
-                lead_in_s=wanted.settle_seconds,
-                seconds=wanted.seconds,
+                rate=hold_request.rate,
+                lead_in_s=hold_request.settle_seconds,
+                seconds=hold_request.seconds,
                 overrun_s=self.level.response_p99_ns / NANOS,
             )
         )
 
     def add(self, done: Mapping[str, Any]) -> None:
         """Take what the load process said of the hold asked for, whose log is on disk. Raises EventLogError."""
-        wanted = self.search.request
-        if wanted is None:
+        hold_request = self.search.request
+        if hold_request is None:
             raise ValueError("the search is over")
-        self.search.add(self._hold(done, wanted))
+        self.search.add(self._hold(done, hold_request))
         self.holds.append(
             {
                 **done["slice"],
-                "rate": wanted.rate,
-                "confirms": wanted.confirms,
+                "rate": hold_request.rate,
+                "confirms": hold_request.confirms,
                 "client_cpu_share": done["client"]["cpu_share"],
                 "verdict": self.search.judgement.verdict,
                 "reason": self.search.judgement.reason,
             }
         )
 
-    def _hold(self, done: Mapping[str, Any], wanted: HoldRequest) -> Hold:
+    def _hold(self, done: Mapping[str, Any], hold_request: HoldRequest) -> Hold:
         span = done["slice"]
         held = HeldSlice(
             number=span["slice"],
-            rate=wanted.rate,
+            rate=hold_request.rate,
             producers=self.trial.case.load.producers,
             begun_ns=span["begun_ns"],
             start_ns=span["start_ns"],
@@ -74,15 +74,15 @@ class CapacitySearch:
 
 def search_of(trial: Trial, working: Path, slices: Sequence[Document]) -> CapacitySearch | None:
     """Return a trial's search, which begins at what its slices acknowledged; None where its case asks for none."""
-    wanted = trial.case.capacity
-    if not wanted:
+    capacity_settings = trial.case.capacity
+    if not capacity_settings:
         return None
-    level = service_level(wanted)
+    level = service_level(capacity_settings)
     acked = sum(done["acked"] for done in slices)
     seconds = sum(done["slice"]["end_ns"] - done["slice"]["begun_ns"] for done in slices) / NANOS
     plan = SearchPlan(
-        search_seconds=float(wanted["search_s"]),
-        confirm_seconds=float(wanted["confirm_s"]),
-        settle_seconds=float(wanted["settle_s"]),
+        search_seconds=float(capacity_settings["search_s"]),
+        confirm_seconds=float(capacity_settings["confirm_s"]),
+        settle_seconds=float(capacity_settings["settle_s"]),
     )
     return CapacitySearch(trial, working, Search(acked / seconds, level, plan), level)

@@ -41,33 +41,37 @@ def _no_case(scenario: Scenario, cases: Sequence[Case]) -> Iterator[tuple[tuple[
     """Yield the sides of the answer's comparisons that are points of the sweep which cannot exist."""
     for number, comparison in enumerate(scenario.answer):
         for side, settings in (("of", comparison.of), ("to", comparison.to)):
-            own = [case for case in cases if case.system == comparison.system]
-            if settings and not any(has(case, settings) for case in own):
+            system_cases = [case for case in cases if case.system == comparison.system]
+            if settings and not any(has(case, settings) for case in system_cases):
                 point = ", ".join(f"{name}={text(value)}" for name, value in settings.items())
                 yield ("answer", number, side), f"{comparison.system} cannot have a case with {point}"
 
 
 def _misnamed(expectation: Expectation, scenario: Scenario) -> Iterator[str]:
     """Say which system or step is not there, and which step cannot be what is asked of it."""
-    if [one.id for one in scenario.expectations].count(expectation.id) > 1:
+    if [scenario_expectation.id for scenario_expectation in scenario.expectations].count(expectation.id) > 1:
         yield "is the id of two expectations: give each its own"
-    systems = scenario.systems.chosen()
+    systems = scenario.systems.specs()
     for system in sorted(expectation.systems - systems.keys()):
         yield f"speaks of {system}, which this scenario does not run: add it below `systems`, or take the claim out"
     for system in sorted(expectation.systems & systems.keys()) if expectation.steps else ():
-        steps = {name: list(those) for name, those in _by_name(read_steps(systems[system].faults))}
+        steps = {
+            name: list(entry_steps) for name, entry_steps in _by_name(read_steps(systems[system].faults))
+        }
         several = {expectation.fault, expectation.reading, expectation.transfer}
         for name in expectation.steps:
             if name not in steps:
                 yield f"speaks of a step {name!r}, which {system} does not have; one of {', '.join(steps)}"
             elif name == expectation.fault and steps[name][0].fault is None:
-                strikes = [known for known, those in steps.items() if those[0].fault is not None]
+                strikes = [
+                    step_name for step_name, entry_steps in steps.items() if entry_steps[0].fault is not None
+                ]
                 yield f"speaks of the fault {name!r}, a step that strikes nothing; one of {', '.join(strikes)}"
             elif name == expectation.reading and not _reads(steps[name][0]):
-                reading = [known for known, those in steps.items() if _reads(those[0])]
+                reading = [step_name for step_name, entry_steps in steps.items() if _reads(entry_steps[0])]
                 yield f"speaks of the reading {name!r}, a step that does not read; one of {', '.join(reading)}"
             elif name == expectation.transfer and not _moves(steps[name][0]):
-                moving = [known for known, those in steps.items() if _moves(those[0])]
+                moving = [step_name for step_name, entry_steps in steps.items() if _moves(entry_steps[0])]
                 yield f"speaks of the transfer {name!r}, a step that moves nothing; one of {', '.join(moving)}"
             elif name not in several and (len(steps[name]) > 1 or steps[name][0].always):
                 yield f"counts from or to the step {name!r}, which comes several times: give it steps of their own"
@@ -89,21 +93,21 @@ def _wrong(expectation: Expectation, cases: Sequence[Case]) -> Iterator[str]:
         yield from _along(str(expectation.system), name, values, cases)
 
 
-def _side(system: str, where: Mapping[str, Any], metric: str, cases: Sequence[Case]) -> Iterator[str]:
-    own = [case for case in cases if case.system == system]
-    for name, values in where.items():
-        known = _values(own, name)
-        if not known:
-            yield f"speaks of {name!r}, which {system} does not sweep{_swept(own)}"
-        elif known.isdisjoint(texts(values)):
-            yield f"speaks of {name}={', '.join(texts(values))}, and {system} has {', '.join(sorted(known))}"
-    if metric.startswith(_NEEDS_OPEN_LOOP) and all(case.load.pacing.closed for case in own):
+def _side(system: str, settings: Mapping[str, Any], metric: str, cases: Sequence[Case]) -> Iterator[str]:
+    system_cases = [case for case in cases if case.system == system]
+    for name, values in settings.items():
+        swept_values = _values(system_cases, name)
+        if not swept_values:
+            yield f"speaks of {name!r}, which {system} does not sweep{_swept(system_cases)}"
+        elif swept_values.isdisjoint(texts(values)):
+            yield f"speaks of {name}={', '.join(texts(values))}, and {system} has {', '.join(sorted(swept_values))}"
+    if metric.startswith(_NEEDS_OPEN_LOOP) and all(case.load.pacing.closed for case in system_cases):
         yield f"speaks of {metric}, which a closed loop does not have: give load.rate"
-    if metric.startswith(_NEEDS_CONSUMERS) and not any(case.load.consumers for case in own):
+    if metric.startswith(_NEEDS_CONSUMERS) and not any(case.load.consumers for case in system_cases):
         yield f"speaks of {metric}, and there are no consumers"
-    if metric in BROKEN and not any(case.faults for case in own):
+    if metric in BROKEN and not any(case.faults for case in system_cases):
         yield f"speaks of {metric}, and {system} has no faults"
-    elif metric.startswith(_NEEDS_READER) and not any(_has_reader(case) for case in own):
+    elif metric.startswith(_NEEDS_READER) and not any(_has_reader(case) for case in system_cases):
         yield f"speaks of {metric}, and no step of {system} reads: give one `read: earliest`"
 
 
@@ -120,12 +124,12 @@ def _has_reader(case: Case) -> bool:
 
 
 def _along(system: str, name: str, values: Sequence[Any], cases: Sequence[Case]) -> Iterator[str]:
-    own = [case for case in cases if case.system == system]
-    known = _values(own, name)
-    if not known:
-        yield f"goes along {name!r}, which {system} does not sweep{_swept(own)}"
-    elif len(known.intersection(texts(values))) < 2:
-        yield f"goes along {name}={', '.join(texts(values))}, and {system} has {', '.join(sorted(known))}"
+    system_cases = [case for case in cases if case.system == system]
+    swept_values = _values(system_cases, name)
+    if not swept_values:
+        yield f"goes along {name!r}, which {system} does not sweep{_swept(system_cases)}"
+    elif len(swept_values.intersection(texts(values))) < 2:
+        yield f"goes along {name}={', '.join(texts(values))}, and {system} has {', '.join(sorted(swept_values))}"
 
 
 def _values(cases: Sequence[Case], name: str) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +15,14 @@ from typing import NoReturn
 from bench.backends import ports
 from bench.backends.abilities import Killable
 from bench.backends.backend import Backend
+from bench.backends.docker import DockerBackend
+from bench.backends.docker_images import Images
 from bench.backends.external import ExternalBackend
+from bench.backends.node_backend import NodeBackend
 from bench.backends.process import ProcessBackend
 from bench.errors import ClusterError, FaultError
 from bench.load import member, processor
-from bench.model import MEMBER, Cluster, Node
+from bench.model import DOCKER, MEMBER, Cluster, Node
 from bench.run.emulated_disks import EmulatedDisks
 from bench.run.external import access_to
 from bench.run.folder import RunFolder
@@ -52,7 +55,7 @@ class LiveCluster:
     @property
     def jvms(self) -> dict[str, dict[str, str | bool]]:
         """The JVM flags of each role's servers."""
-        return {node.role: told for node in self.nodes if (told := java.flags(node.command))}
+        return {node.role: jvm_flags for node in self.nodes if (jvm_flags := java.flags(node.command))}
 
     @property
     def killable(self) -> Killable:
@@ -69,14 +72,14 @@ class LiveCluster:
 
 def nodes(spec: Cluster, folder: Path) -> list[Node]:
     """Lay out the nodes of a cluster below `folder`: the system's own, then an application's and a group's members'."""
-    own = [] if spec.external else system(spec.system).nodes(spec, folder)
-    network = own[0].address.rpartition(".")[0] if own else ""
+    system_nodes = [] if spec.external else system(spec.system).nodes(spec, folder)
+    network = system_nodes[0].address.rpartition(".")[0] if system_nodes else ""
     applications = [_client(PROCESSOR, PROCESSOR, processor, folder, f"{network}.{_PROCESSOR_HOST}")]
     members = [
         _client(f"{MEMBER}-{number}", MEMBER, member, folder, f"{network}.{_FIRST_MEMBER_HOST + number}")
         for number in range(1, spec.members + 1)
     ]
-    return [*own, *(applications if spec.processor else ()), *members]
+    return [*system_nodes, *(applications if spec.processor else ()), *members]
 
 
 def _client(name: str, role: str, module: ModuleType, folder: Path, address: str) -> Node:
@@ -118,36 +121,58 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
                 start_s=0.0,
             )
         return
-    every = nodes(spec, folder)
-    servers = [node for node in every if node.role not in {PROCESSOR, MEMBER}]
+    all_nodes = nodes(spec, folder)
+    servers = [node for node in all_nodes if node.role not in {PROCESSOR, MEMBER}]
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        stack.callback(_keep_logs, every, logs)
-        disks = [side.data_folder(node) for node in servers] if spec.own_disks else []
-        backend = ProcessBackend(every, disks, gated=spec.fsync_gates, memory_groups=spec.memory_groups)
+        stack.callback(_keep_logs, all_nodes, logs)
+        folders = {node.name: side.data_folder(node) for node in servers}
+        backend, emulated, sizes = _backend(spec, all_nodes, servers, folders)
         stack.callback(backend.close)
-        ports.check_free(every)
         begun = time.monotonic()
         side.prepare(spec, servers)
         first = spec.first(servers)
         backend.start(side.start_order(first))
         side.await_ready(spec, first, backend.alive)
-        taken = time.monotonic() - begun
-        backend.sync_disks()
+        start_s = time.monotonic() - begun
+        if isinstance(backend, ProcessBackend):
+            backend.sync_disks()
         admin = side.admin(spec, servers)
         stack.callback(admin.close)
-        folders = {node.name: side.data_folder(node) for node in servers}
-        emulated = EmulatedDisks(lambda: backend.gates, [(node, folders[node.name]) for node in servers])
-        sizes = NodeSizes(BackendLimits(backend, folders), servers)
         scrapes = {node.name: scrape for node in servers if (scrape := side.scrape(node))}
         yield LiveCluster(
-            spec, side, every, side.endpoint(first), admin, backend, emulated, sizes, scrapes, taken
+            spec, side, all_nodes, side.endpoint(first), admin, backend, emulated, sizes, scrapes, start_s
         )
 
 
+def _backend(
+    spec: Cluster, all_nodes: Sequence[Node], servers: Sequence[Node], folders: Mapping[str, Path]
+) -> tuple[NodeBackend, EmulatedDisks, NodeSizes]:
+    """Return what runs a cluster's nodes, and what it can do to their disks and their size."""
+    if spec.backend == DOCKER:
+        folder = all_nodes[0].directory.parent
+        containers = DockerBackend(
+            all_nodes, Images(spec.system, spec.version), f"{folder.parent.parent.name}-{folder.name}"
+        )
+        return containers, EmulatedDisks(_no_gates, []), NodeSizes(NoLimits(), [])
+    backend = ProcessBackend(
+        all_nodes,
+        [*folders.values()] if spec.own_disks else [],
+        gated=spec.fsync_gates,
+        memory_groups=spec.memory_groups,
+    )
+    try:
+        ports.check_free(all_nodes)
+    except BaseException:
+        backend.close()
+        raise
+    emulated = EmulatedDisks(lambda: backend.gates, [(node, folders[node.name]) for node in servers])
+    return backend, emulated, NodeSizes(BackendLimits(backend, folders), servers)
+
+
 def _no_gates() -> NoReturn:
-    message = "Fsyncs of a cluster that somebody else runs cannot be held."
+    message = "Fsyncs of this cluster cannot be held: its servers are containers, or somebody else's."
     raise FaultError(message)
 
 

@@ -63,8 +63,8 @@ def in_rounds(turns: Sequence[Callable[[], int]], compilers: Compilers, most_s: 
             acks.append(turn())
             longest_s = max(longest_s, time.monotonic() - turn_begun_s)
         share = compilers.took_s() / (time.monotonic() - begun_s)
-        before = rounds[-1]["acks"] if rounds else 0
-        steady = len(acks) == len(turns) and sum(acks) < GROWTH * before
+        last_acks = rounds[-1]["acks"] if rounds else 0
+        steady = len(acks) == len(turns) and sum(acks) < GROWTH * last_acks
         rounds.append(round_summary(acks, share, steady=steady))
     return rounds
 
@@ -108,7 +108,7 @@ def _connected(rig: Rig, loads: Sequence[_WarmUpLoad], working: Path) -> Iterato
         def turn(load: _WarmUpLoad) -> int:
             scraped = load is loads[0] and load.trial.case.telemetry
             if scraped:  # a server's first scrapes take it ten times the CPU
-                sampler.before(load.trial.number, load.slices, scraped=True)
+                sampler.look_before(load.trial.number, load.slices, scraped=True)
             acks: int = rig.load_slice(load.trial, load.slices, unheard)["acked"]
             load.slices += 1
             return acks
@@ -137,11 +137,11 @@ def _load(case: Case, cases: int) -> Load:
 
 def _alike_once(cases: Sequence[Case]) -> list[Case]:
     """Return the cases that differ in more than what they are called and what their disk costs; the first of each."""
-    found: list[Case] = []
-    known: list[Case] = []
+    distinct_cases: list[Case] = []
+    plain_cases: list[Case] = []
     for case in cases:
         plain = replace(case, name="", swept={}, disk={}, node_size={})
-        if plain not in known:
-            known.append(plain)
-            found.append(case)
-    return found
+        if plain not in plain_cases:
+            plain_cases.append(plain)
+            distinct_cases.append(case)
+    return distinct_cases

@@ -25,7 +25,7 @@ class Compilers:
         A thread that ended meanwhile (a JVM has fewer compilers when there is less to do) takes nothing away.
         """
         now_s = self._worked_s()
-        took_s = sum(max(0.0, taken - self._before_s.get(task, 0.0)) for task, taken in now_s.items())
+        took_s = sum(max(0.0, cpu_s - self._before_s.get(task, 0.0)) for task, cpu_s in now_s.items())
         self._before_s = now_s
         return took_s
 
@@ -41,16 +41,16 @@ class Compilers:
 
     def _worked_s(self) -> dict[Path, float]:
         tasks = (task for pid in self._pids() for task in Path(f"/proc/{pid}/task").glob("*"))
-        return {task: taken for task in tasks if (taken := _thread_s(task)) is not None}
+        return {task: cpu_s for task in tasks if (cpu_s := _thread_s(task)) is not None}
 
 
 def _thread_s(task: Path) -> float | None:
     """Return the CPU time of a compiler's thread; None for any other, and for one that has ended."""
     try:
-        name, _, rest = (task / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")
+        name, _, fields = (task / "stat").read_text(encoding="ascii", errors="replace").rpartition(")")
     except OSError:
         return None
     if not name.partition("(")[2].startswith(_THREADS):
         return None
-    user, system = rest.split()[11:13]
+    user, system = fields.split()[11:13]
     return (int(user) + int(system)) / _TICKS

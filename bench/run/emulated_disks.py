@@ -29,14 +29,14 @@ class EmulatedDisks:
         """
         if not disk:
             return None
-        asked, seconds = disk.get(EMULATED_FSYNC, AS_IS), self.change(disk)
-        if asked not in self._measured:
-            self._measured[asked] = {
+        fsync_delay, seconds = disk.get(EMULATED_FSYNC, AS_IS), self.change(disk)
+        if fsync_delay not in self._measured:
+            self._measured[fsync_delay] = {
                 node.name: gates.fsync_cost(node, folder, seconds)
                 for node, folder in self.servers
                 if folder.is_dir()
             }
-        return {EMULATED_FSYNC: asked, "fsync_ns": self._measured[asked]}
+        return {EMULATED_FSYNC: fsync_delay, "fsync_ns": self._measured[fsync_delay]}
 
     def change(self, disk: Settings) -> float:
         """Let every fsync take as much longer as a case's `disk` says, from now on; return how much, in seconds.

@@ -177,7 +177,7 @@ def changes(clusters: External) -> list[str]:
     return differences
 
 
-def kept(folder: RunFolder) -> External:
+def read_clusters(folder: RunFolder) -> External:
     """Return a run's external clusters."""
     file = folder.path / FILE
     return _KEPT.validate_json(file.read_bytes()) if file.is_file() else {}

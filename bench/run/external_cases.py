@@ -91,12 +91,12 @@ def _of_servers(case: Case) -> dict[_Setting, Scalar]:
 
 def _other_value(cluster: ExternalCluster, case: Case, role: str, name: str) -> Iterator[str]:
     """Say why a case's value of something that differs between cases is not the cluster's."""
-    label, wanted = ".".join(filter(None, (role, name))), _of_servers(case).get((role, name))
+    label, case_value = ".".join(filter(None, (role, name))), _of_servers(case).get((role, name))
     live = _live_values(cluster).get((role, name))
     if live is None:
         state = f"; state it in {cluster.file} below `settings`" if role in _roles(cluster) else ""
         yield f"What {label} is there cannot be read{state}."
-    elif wanted is None or not same(text(wanted), text(live)):
+    elif case_value is None or not same(text(case_value), text(live)):
         yield f"{label} is {text(live)} there."
 
 
@@ -121,15 +121,15 @@ def not_applied(cluster: ExternalCluster, cases: Sequence[Case]) -> list[str]:
     """List what the scenario sets of its own servers and this cluster does not have, as far as is known."""
     system_cases = [case for case in cases if case.system == cluster.system]
     live, varied = _live_values(cluster), _varied(system_cases)
-    asked: dict[_Setting, Scalar] = {}
+    scenario_settings: dict[_Setting, Scalar] = {}
     for case in system_cases:
-        asked |= {
+        scenario_settings |= {
             key: value
             for key, value in _of_servers(case).items()
             if key not in varied and (key in live or key[0] in _roles(cluster) or key[0] == "node_size")
         }
     return [
         f"{role}.{name}={text(value)}"
-        for (role, name), value in asked.items()
+        for (role, name), value in scenario_settings.items()
         if not ((role, name) in live and same(text(value), text(live[role, name])))
     ]

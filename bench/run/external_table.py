@@ -51,7 +51,7 @@ def lines(plan: Plan) -> Iterator[str]:
         )
         if cluster.facts.unreadable:
             yield f"  Not readable there: {' '.join(cluster.facts.unreadable)}"
-        if not_applied := external_cases.not_applied(cluster, plan.asked):
+        if not_applied := external_cases.not_applied(cluster, plan.scenario_cases):
             yield f"  Set by the scenario and not there, as far as is known: {', '.join(not_applied)}"
 
 
@@ -68,7 +68,7 @@ def _written(plan: Plan, cluster: ExternalCluster, cases: list[Case]) -> str:
 
 def _most_messages(case: Case, most_per_s: float) -> float | None:
     """Return how many messages a trial sends at most; None where nothing limits it."""
-    known = case.load.messages if sends(case.load) is None else sends(case.load)
-    if known is not None:
-        return known
+    load_messages = case.load.messages if sends(case.load) is None else sends(case.load)
+    if load_messages is not None:
+        return load_messages
     return estimate.trial_s(case) * most_per_s or None

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bench.backends import fsync_gate
+from bench.backends.docker import DockerBackend
 from bench.backends.process import ProcessBackend
 from bench.errors import ScenarioError, SetupError
 from bench.faults import Step, read_steps, targets
@@ -15,7 +16,7 @@ from bench.faults.drain import Drain
 from bench.faults.fault import Fault
 from bench.faults.kinds.start import Start
 from bench.faults.step import StepError
-from bench.model import MEMBER, Case, Node
+from bench.model import DOCKER, MEMBER, Case, Node
 from bench.pacing import sends
 from bench.run import node_sizes, wiring
 from bench.run.cluster import nodes
@@ -42,15 +43,12 @@ def checked(loaded: Loaded, case: Case) -> Case:
     )
     if not case.faults:
         return case
-    try:
-        steps = read_steps(case.faults)
-    except StepError as refusal:
-        raise _error(loaded, case, refusal.path, str(refusal)) from None
-    every = nodes(case.cluster, Path("/nodes"))
-    _check_spare(loaded, case, steps, every)
+    steps = steps_of(loaded, case)
+    all_nodes = nodes(case.cluster, Path("/nodes"))
+    _check_spare(loaded, case, steps, all_nodes)
     for step in steps:
-        _check_targets(loaded, case, step, every)
-        _check_drained(loaded, case, step, every)
+        _check_targets(loaded, case, step, all_nodes)
+        _check_drained(loaded, case, step, all_nodes)
         _check_state(loaded, case, step, wiring.system(case.system).states)
     _check_times(loaded, case, steps)
     faults = [step.fault for step in steps if step.fault is not None]
@@ -64,9 +62,17 @@ def checked(loaded: Loaded, case: Case) -> Case:
     return replace(case, cluster=cluster)
 
 
-def _check_spare(loaded: Loaded, case: Case, steps: Sequence[Step], every: Sequence[Node]) -> None:
+def steps_of(loaded: Loaded, case: Case) -> Sequence[Step]:
+    """Return a case's steps. Raises ScenarioError naming the place in the file for what is none."""
+    try:
+        return read_steps(case.faults)
+    except StepError as refusal:
+        raise _error(loaded, case, refusal.path, str(refusal)) from None
+
+
+def _check_spare(loaded: Loaded, case: Case, steps: Sequence[Step], all_nodes: Sequence[Node]) -> None:
     """Refuse to start what is no spare node, to strike one by chance or by its role, and to limit its size."""
-    spare = {node.name for node in every} - {node.name for node in case.cluster.first(every)}
+    spare = {node.name for node in all_nodes} - {node.name for node in case.cluster.first(all_nodes)}
     for step in steps:
         for name in step.fault.names() if step.fault is not None else ():
             started = isinstance(step.fault, Start)
@@ -84,26 +90,28 @@ def _check_spare(loaded: Loaded, case: Case, steps: Sequence[Step], every: Seque
         )
 
 
-def _check_targets(loaded: Loaded, case: Case, step: Step, every: Sequence[Node]) -> None:
+def _check_targets(loaded: Loaded, case: Case, step: Step, all_nodes: Sequence[Node]) -> None:
     if step.fault is None:
         return
     parts = wiring.system(case.system).parts(case)
-    stored = [node for node in every if node.role not in {PROCESSOR, MEMBER}]
-    allowed = targets.allowed(stored if step.fault.needs_disks else every, parts.every)
+    stored = [node for node in all_nodes if node.role not in {PROCESSOR, MEMBER}]
+    allowed = targets.allowed(stored if step.fault.needs_disks else all_nodes, parts.every)
     for name in step.fault.names():
         wrong = _wrong(name, allowed, parts, case.partitions)
         if wrong is not None:
-            what = f"no target {name!r}{' with a disk of its own' if step.fault.needs_disks else ''}"
-            raise _error(loaded, case, (step.number,), f"{case.system} has {what}{wrong}")
+            target_words = f"no target {name!r}{' with a disk of its own' if step.fault.needs_disks else ''}"
+            raise _error(loaded, case, (step.number,), f"{case.system} has {target_words}{wrong}")
 
 
-def _check_drained(loaded: Loaded, case: Case, step: Step, every: Sequence[Node]) -> None:
+def _check_drained(loaded: Loaded, case: Case, step: Step, all_nodes: Sequence[Node]) -> None:
     """Refuse to drain what keeps no messages."""
     if not isinstance(step.action, Drain):
         return
-    known = [node.name for node in every if node.role == describe(case.system).storage_role]
-    if step.action.node not in known:
-        message = f"{case.system} has no {step.action.node!r} to drain; one of {', '.join(known) or 'none'}"
+    storage_names = [node.name for node in all_nodes if node.role == describe(case.system).storage_role]
+    if step.action.node not in storage_names:
+        message = (
+            f"{case.system} has no {step.action.node!r} to drain; one of {', '.join(storage_names) or 'none'}"
+        )
         raise _error(loaded, case, (step.number, DRAIN), message)
 
 
@@ -140,10 +148,12 @@ def _wrong(target: str, allowed: Sequence[str], parts: Parts, partitions: int) -
     return f"{hint}; one of {', '.join(allowed)}"
 
 
-def _check_state(loaded: Loaded, case: Case, step: Step, known: Sequence[str]) -> None:
+def _check_state(loaded: Loaded, case: Case, step: Step, system_states: Sequence[str]) -> None:
     for name in step.when.states:
-        if name not in known:
-            message = f"{case.system} tells no such state; a step may wait for {', '.join(known) or 'none'}"
+        if name not in system_states:
+            message = (
+                f"{case.system} tells no such state; a step may wait for {', '.join(system_states) or 'none'}"
+            )
             raise _error(loaded, case, (step.number, "when", name), message)
 
 
@@ -155,12 +165,13 @@ def require(cases: Iterable[Case]) -> None:
         if case.node_size and (reason := node_sizes.why_not(case.node_size)) is not None:
             raise SetupError(f"node_size can't be had here: {reason}.")
         for step in read_steps(case.faults):
-            if step.fault is not None and (reason := _why_not(step.fault)) is not None:
+            if step.fault is not None and (reason := _why_not(step.fault, case.cluster.backend)) is not None:
                 raise SetupError(f"step {step.name!r} ({step.fault.key}) can't be done here: {reason}.")
 
 
-def _why_not(fault: Fault) -> str | None:
-    lacking = [ability.__name__ for ability in fault.needs if not issubclass(ProcessBackend, ability)]
+def _why_not(fault: Fault, backend: str) -> str | None:
+    kind = DockerBackend if backend == DOCKER else ProcessBackend
+    lacking = [ability.__name__ for ability in fault.needs if not issubclass(kind, ability)]
     return f"the backend is not {', '.join(lacking)}" if lacking else fault.why_not()
 
 

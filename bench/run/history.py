@@ -53,11 +53,17 @@ class History:
         """Look, and keep what changed; return when that began: a look takes as long as somebody is silent."""
         now_ns = time.monotonic_ns()
         try:
-            found = self._look()
+            layout = self._look()
         except Exception:  # noqa: BLE001 - nobody tells, in whatever way a client library says so
             return now_ns
-        known = {one["partition"]: one for change in self.changes for one in change["partitions"]}
-        fresh = [one for one in found if _kept(one) != _kept(known.get(one["partition"], {}))]
+        last_states = {
+            partition["partition"]: partition for change in self.changes for partition in change["partitions"]
+        }
+        fresh = [
+            partition
+            for partition in layout
+            if _kept(partition) != _kept(last_states.get(partition["partition"], {}))
+        ]
         if fresh:
             self.changes.append({"at_ns": now_ns, "partitions": fresh})
         return now_ns

@@ -66,9 +66,9 @@ class Runner:
     def _until_done(self, left: list[Trial]) -> str | None:
         """Run trials on fresh clusters until none is left; return why a start of them ran none, if one did."""
         while left:
-            before = len(left)
+            trial_count = len(left)
             failure = self._on_fresh_clusters(left)
-            if failure is not None and len(left) == before:
+            if failure is not None and len(left) == trial_count:
                 return failure
         return None
 
@@ -102,14 +102,14 @@ class Runner:
     def _started(self, cluster: Cluster, processes: int, stack: ExitStack) -> tuple[str, Rig]:
         """Start a cluster and its load processes; return the name of its folder of logs, and its rig."""
         number = len(list(self.folder.logs.glob("[0-9]*")))
-        where, logs = cluster_folder(self.folder, number, cluster)
+        nodes_folder, logs = cluster_folder(self.folder, number, cluster)
         logs.mkdir(parents=True)
         self.progress.cluster(cluster.system)
         if cluster.external:
             self._delete_topics(cluster)  # those of a run that was killed
             stack.callback(self._delete_topics, cluster)
         load = stack.enter_context(self.load.started(logs, processes))
-        live = stack.enter_context(running(cluster, where, logs))
+        live = stack.enter_context(running(cluster, nodes_folder, logs))
         return logs.name, Rig(live, load, self.folder, self.seed)
 
     def _delete_topics(self, cluster: Cluster) -> None:
@@ -231,13 +231,13 @@ def _go_on(folder: RunFolder, plan: Plan, runner: Runner, budget: Budget) -> Non
 
 
 def _note_timings(folder: RunFolder, runner: Runner, seconds: float, measuring_s: float) -> None:
-    before = folder.read("manifest.json").get("timings_s") or {}
+    old_timings = folder.read("manifest.json").get("timings_s") or {}
     folder.amend(
         "manifest.json",
         timings_s={
-            "clusters": [*before.get("clusters", []), *runner.clusters],
-            "total": round(before.get("total", 0.0) + seconds, 1),
-            "measuring": round(before.get("measuring", 0.0) + measuring_s, 1),
+            "clusters": [*old_timings.get("clusters", []), *runner.clusters],
+            "total": round(old_timings.get("total", 0.0) + seconds, 1),
+            "measuring": round(old_timings.get("measuring", 0.0) + measuring_s, 1),
         },
     )
 

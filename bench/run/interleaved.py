@@ -65,14 +65,16 @@ class _OpenTrial:
         return not (self.slices and self.slices[-1]["stalled"])
 
 
-def growth(before: Mapping[int, int], after: Mapping[int, int]) -> float:
+def growth(earlier_acks: Mapping[int, int], later_acks: Mapping[int, int]) -> float:
     """Return how many times as many acknowledgements trials had after as before: the geometric mean over trials.
 
     Infinite where a trial had none before, or nobody looked, so that no growth can be told.
     """
-    if not before or not all(before.values()):
+    if not earlier_acks or not all(earlier_acks.values()):
         return math.inf
-    return statistics.geometric_mean(max(1, after[trial]) / count for trial, count in before.items())
+    return statistics.geometric_mean(
+        max(1, later_acks[trial]) / count for trial, count in earlier_acks.items()
+    )
 
 
 class Interleaved:
@@ -104,7 +106,9 @@ class Interleaved:
             with ExitStack() as stack:
                 samplers = {
                     logs: stack.enter_context(
-                        rig.slice_sampler([other for other in self._rigs.values() if other is not rig])
+                        rig.slice_sampler(
+                            [other_rig for other_rig in self._rigs.values() if other_rig is not rig]
+                        )
                     )
                     for logs, rig in self._rigs.items()
                 }
@@ -113,10 +117,10 @@ class Interleaved:
                 self._measure(opened, live)
                 self._search(opened, live)
             self._machine["line_after_ns"] = line_ns()
-            for one in opened:
-                document = self._close(one)
-                left.remove(one.trial)
-                finished(one.trial, document)
+            for open_trial in opened:
+                document = self._close(open_trial)
+                left.remove(open_trial.trial)
+                finished(open_trial.trial, document)
         except BenchError as error:
             failed = self._current
             left.remove(failed)
@@ -155,31 +159,33 @@ class Interleaved:
         for their figures before each slice, as around slices that count. Nodes have no limits yet, which would slow
         their compilers down. Ends where the time is over, too. Raises LoadError where a load breaks off.
         """
-        begun_s, before = time.monotonic(), dict[int, int]()
+        begun_s, last_acks = time.monotonic(), dict[int, int]()
         compilers = Compilers(self._server_pids)
         for cycle in count(1):
             cycle_begun_s, acks = time.monotonic(), dict[int, int]()
-            for one in self._shuffled(opened, f"settling {cycle}"):
-                self._current = one.trial
-                one.rig.cluster.disks.change(one.trial.case.disk)
-                one.rig.cluster.sizes.change({})
-                if one.trial.case.telemetry and cycle == 1:
-                    one.sampler.rehearse()
-                with self._alone(one):
-                    done = one.rig.run_slice(one.trial, SETTLING_SLICE, live(one.trial))
+            for open_trial in self._shuffled(opened, f"settling {cycle}"):
+                self._current = open_trial.trial
+                open_trial.rig.cluster.disks.change(open_trial.trial.case.disk)
+                open_trial.rig.cluster.sizes.change({})
+                if open_trial.trial.case.telemetry and cycle == 1:
+                    open_trial.sampler.rehearse()
+                with self._alone(open_trial):
+                    done = open_trial.rig.run_slice(open_trial.trial, SETTLING_SLICE, live(open_trial.trial))
                 if done["stalled"]:
                     raise LoadError(
                         "The load broke off while it settled: nothing came back from the brokers."
                     )
-                acks[one.trial.number] = done["acked"]
+                acks[open_trial.trial.number] = done["acked"]
             now_s = time.monotonic()
             share = compilers.took_s() / (now_s - cycle_begun_s)
-            self.settled.append(round_summary([*acks.values()], share, steady=growth(before, acks) < GROWTH))
+            self.settled.append(
+                round_summary([*acks.values()], share, steady=growth(last_acks, acks) < GROWTH)
+            )
             self.settled_s = now_s - begun_s
             late = self.settled_s + now_s - cycle_begun_s > self._settling_s
             if cycle >= _FEWEST_CYCLES and (late or self.settled[-1]["rested"]):
                 return
-            before = acks
+            last_acks = acks
 
     def _shuffled(self, trials: Sequence[_OpenTrial], cycle: str) -> list[_OpenTrial]:
         """Return the trials in the order of a cycle, by the run's seed."""
@@ -188,16 +194,16 @@ class Interleaved:
         return shuffled
 
     @contextmanager
-    def _alone(self, one: _OpenTrial) -> Iterator[None]:
+    def _alone(self, open_trial: _OpenTrial) -> Iterator[None]:
         """Stop the servers that a trial does not use while it is loaded: idle ones would take a part of the CPU.
 
         Between slices all go on, so that none loses its session, however long its turn is in coming.
         """
         with ExitStack() as stack:
             for rig in self._rigs.values():
-                others = one.unused_nodes if rig is one.rig else rig.cluster.nodes
-                stack.callback(rig.cluster.backend.resume_all, others)
-                rig.cluster.backend.pause_all(others)
+                unused_nodes = open_trial.unused_nodes if rig is open_trial.rig else rig.cluster.nodes
+                stack.callback(rig.cluster.backend.resume_all, unused_nodes)
+                rig.cluster.backend.pause_all(unused_nodes)
             yield
 
     def _measure(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
@@ -206,55 +212,59 @@ class Interleaved:
         Compilers are not done by then, and must not take the cores from whoever is measured.
         """
         compilers = Compilers(self._server_pids)
-        slices = {one.trial.number: one.trial.case.load.slices or 0 for one in opened}
+        slices = {open_trial.trial.number: open_trial.trial.case.load.slices or 0 for open_trial in opened}
         for cycle in range(max(slices.values())):
-            going = [one for one in opened if one.goes_on and cycle < slices[one.trial.number]]
+            going = [
+                open_trial
+                for open_trial in opened
+                if open_trial.goes_on and cycle < slices[open_trial.trial.number]
+            ]
             compilers.use_idle_cores()
-            for one in self._shuffled(going, str(cycle)):
-                self._slice(one, cycle, live(one.trial))
+            for open_trial in self._shuffled(going, str(cycle)):
+                self._slice(open_trial, cycle, live(open_trial.trial))
 
     def _search(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
         """Hold rates for the trials that search for their capacity, one a cycle each, until all have found it."""
-        for one in opened:
-            one.search = search_of(one.trial, one.working, one.slices)
+        for open_trial in opened:
+            open_trial.search = search_of(open_trial.trial, open_trial.working, open_trial.slices)
         for cycle in count():
-            asking = [one for one in opened if one.search and one.search.request]
+            asking = [open_trial for open_trial in opened if open_trial.search and open_trial.search.request]
             if not asking:
                 return
-            for one in self._shuffled(asking, f"hold {cycle}"):
-                self._hold(one, live(one.trial))
+            for open_trial in self._shuffled(asking, f"hold {cycle}"):
+                self._hold(open_trial, live(open_trial.trial))
 
-    def _hold(self, one: _OpenTrial, live: Live) -> None:
+    def _hold(self, open_trial: _OpenTrial, live: Live) -> None:
         """Hold the rate that a trial's search asks for. Raises LoadError where the load broke off."""
-        self._current = trial = one.trial
-        if one.search is None or one.search.request is None:
+        self._current = trial = open_trial.trial
+        if open_trial.search is None or open_trial.search.request is None:
             return
-        number = len(one.slices) + len(one.search.holds)
-        one.rig.cluster.disks.change(trial.case.disk)
-        one.rig.cluster.sizes.change(trial.case.node_size)
+        number = len(open_trial.slices) + len(open_trial.search.holds)
+        open_trial.rig.cluster.disks.change(trial.case.disk)
+        open_trial.rig.cluster.sizes.change(trial.case.node_size)
         if trial.case.telemetry:
-            one.sampler.before(trial.number, number, scraped=False)
-        with self._alone(one):
-            done = one.rig.hold(trial, number, one.search.request, live)
+            open_trial.sampler.look_before(trial.number, number, scraped=False)
+        with self._alone(open_trial):
+            done = open_trial.rig.hold(trial, number, open_trial.search.request, live)
         if trial.case.telemetry:
-            one.sampler.after(trial.number, number, scraped=False)
+            open_trial.sampler.look_after(trial.number, number, scraped=False)
         if done["stalled"]:
-            rate = numbers.rate(one.search.request.rate)
+            rate = numbers.rate(open_trial.search.request.rate)
             raise LoadError(f"The load broke off at {rate} messages/s: nothing came back from the brokers.")
-        one.search.add(done)
+        open_trial.search.add(done)
 
     def _server_pids(self) -> Iterator[int]:
         for rig in self._rigs.values():
             yield from rig.cluster.backend.pids().values()
 
-    def _slice(self, one: _OpenTrial, cycle: int, live: Live) -> None:
+    def _slice(self, open_trial: _OpenTrial, cycle: int, live: Live) -> None:
         """Load a trial for one slice, with its own disk, and look at everybody just before and just after."""
-        self._current = trial = one.trial
-        disks, case, number = one.rig.cluster.disks, trial.case, len(one.slices)
-        sampler = one.sampler
+        self._current = trial = open_trial.trial
+        disks, case, number = open_trial.rig.cluster.disks, trial.case, len(open_trial.slices)
+        sampler = open_trial.sampler
         scraped = cycle % SCRAPED_CYCLES == 0
         disks.change(case.disk)
-        one.rig.cluster.sizes.change(case.node_size)
+        open_trial.rig.cluster.sizes.change(case.node_size)
         fsyncs = disks.count(case.disk)
 
         def take(figures: Mapping[str, Any]) -> None:
@@ -263,34 +273,43 @@ class Interleaved:
                 sampler.take_progress(trial.number, number, figures)
 
         if case.telemetry:
-            sampler.before(trial.number, number, scraped=scraped)
-        with self._alone(one):
-            done = one.rig.run_slice(trial, number, take)
+            sampler.look_before(trial.number, number, scraped=scraped)
+        with self._alone(open_trial):
+            done = open_trial.rig.run_slice(trial, number, take)
         if case.telemetry:
-            sampler.after(trial.number, number, scraped=scraped)
+            sampler.look_after(trial.number, number, scraped=scraped)
         for name, held_ns in disks.held_since(fsyncs).items():
-            one.held_ns.setdefault(name, []).extend(held_ns)
+            open_trial.held_ns.setdefault(name, []).extend(held_ns)
         done["slice"]["cycle"] = cycle
-        one.slices.append(done)
+        open_trial.slices.append(done)
 
-    def _close(self, one: _OpenTrial) -> Document:
+    def _close(self, open_trial: _OpenTrial) -> Document:
         """Disconnect a trial, read its topic whole, store it; return its trial.json."""
-        self._current = trial = one.trial
-        rig = one.rig
-        others = {node.name for node in one.unused_nodes}
-        one.sampler.write(trial.number, one.working / "telemetry" / "samples.parquet", others)
-        sent = record.in_slices(one.opened, one.slices, rig.close(trial))
+        self._current = trial = open_trial.trial
+        rig = open_trial.rig
+        unused_nodes = {node.name for node in open_trial.unused_nodes}
+        open_trial.sampler.write(
+            trial.number, open_trial.working / "telemetry" / "samples.parquet", unused_nodes
+        )
+        sent = record.in_slices(open_trial.opened, open_trial.slices, rig.close(trial))
         if trial.case.load.consumers:
             rig.catch_up(trial.number, sent["sent"])
-        reading = rig.reading(trial, one.topic, one.working / "receives")
+        reading = rig.reading(trial, open_trial.topic, open_trial.working / "receives")
         verify = Verify(**reading, deadline_s=SILENCE_S, expected=sent["acked"])
-        read = rig.read_all(verify, one.topic, READ_S)
-        disk = one.document["disk"] and one.document["disk"] | {"held": held_figures(one.held_ns)}
-        kept = {"faults": [], "disk": disk, "node_size": one.document["node_size"], "unsettled": None}
-        document = one.document | {"machine": self._machine}
-        document |= record.finished(sent, read, one.effective, kept)
-        document["holds"] = one.search and one.search.holds
-        document["clock_error_ns"] = rig.load.correct_log(one.working, trial.case.load.producers)
+        read = rig.read_all(verify, open_trial.topic, READ_S)
+        disk = open_trial.document["disk"] and open_trial.document["disk"] | {
+            "held": held_figures(open_trial.held_ns)
+        }
+        trial_notes = {
+            "faults": [],
+            "disk": disk,
+            "node_size": open_trial.document["node_size"],
+            "unsettled": None,
+        }
+        document = open_trial.document | {"machine": self._machine}
+        document |= record.finished(sent, read, open_trial.effective, trial_notes)
+        document["holds"] = open_trial.search and open_trial.search.holds
+        document["clock_error_ns"] = rig.load.correct_log(open_trial.working, trial.case.load.producers)
         rig.folder.close_trial(trial.number, document)
         return document
 

@@ -21,7 +21,9 @@ _CHECKOUT = Path(__file__).resolve().parents[2]
 _LIBRARIES = ("locust", "pyspark", "gevent", "pyarrow")
 
 
-def manifest(folder: RunFolder, plan: Plan, agents: int = 0) -> dict[str, Any]:
+def manifest(
+    folder: RunFolder, plan: Plan, agents: int = 0, images: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Build manifest.json (docs/event-log.md); measures what one fsync costs below the run folder."""
     scenario = plan.loaded.scenario
     return {
@@ -42,7 +44,7 @@ def manifest(folder: RunFolder, plan: Plan, agents: int = 0) -> dict[str, Any]:
         "looks": 0,
         "started_utc": now_utc(),
         "ended_utc": None,
-        **ran_on(folder, plan, agents),
+        **ran_on(folder, plan, agents, images),
         "fsync_ns": disks.fsync_cost(folder.path),
         "timings_s": {},
         "expectations": [
@@ -53,13 +55,16 @@ def manifest(folder: RunFolder, plan: Plan, agents: int = 0) -> dict[str, Any]:
     }
 
 
-def ran_on(folder: RunFolder, plan: Plan, agents: int = 0) -> dict[str, Any]:
+def ran_on(
+    folder: RunFolder, plan: Plan, agents: int = 0, images: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Return the ground that all trials of a run share: the suite, the machine, and every version."""
     return {
         "bench": suite(),
-        "backend": "external" if plan.external else "process",
+        "backend": "external" if plan.external else plan.backend,
         **({"clusters": _clusters(plan)} if plan.external else {}),
         **({"load": {"machines": agents}} if agents else {}),
+        **({"images": dict(images)} if images else {}),
         "machine": machine(folder.path),
         "versions": versions(_servers(plan)),
     }
@@ -67,10 +72,13 @@ def ran_on(folder: RunFolder, plan: Plan, agents: int = 0) -> dict[str, Any]:
 
 def _servers(plan: Plan) -> dict[str, str]:
     """Return the servers' version of each system; of several the oldest comes first."""
-    found: dict[str, set[str]] = {}
+    versions_by_system: dict[str, set[str]] = {}
     for trial in plan.trials:
-        found.setdefault(trial.case.system, set()).add(trial.case.cluster.version or "unknown")
-    return {system: ", ".join(sorted(those, key=_version_key)) for system, those in found.items()}
+        versions_by_system.setdefault(trial.case.system, set()).add(trial.case.cluster.version or "unknown")
+    return {
+        system: ", ".join(sorted(server_versions, key=_version_key))
+        for system, server_versions in versions_by_system.items()
+    }
 
 
 def _version_key(version: str) -> list[int]:
@@ -82,14 +90,14 @@ def _clusters(plan: Plan) -> dict[str, str]:
     return {system: parse(cluster.endpoint).shown for system, cluster in plan.external.items()}
 
 
-def differences(kept: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def differences(manifest_ground: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """Say in what the ground differs from that in a manifest, key by key."""
     return [
-        f"{key} {name} was {kept.get(key, {}).get(name)} and is {value}"
-        for key, those in now.items()
-        if isinstance(those, Mapping)
-        for name, value in those.items()
-        if kept.get(key, {}).get(name) != value
+        f"{key} {name} was {manifest_ground.get(key, {}).get(name)} and is {value}"
+        for key, values in now.items()
+        if isinstance(values, Mapping)
+        for name, value in values.items()
+        if manifest_ground.get(key, {}).get(name) != value
     ]
 
 
@@ -112,8 +120,8 @@ def _git(*arguments: str) -> str | None:
 
 def versions(servers: Mapping[str, str]) -> dict[str, str]:
     """Return the versions of Python, Java, the libraries that touch a message, and the servers."""
-    found = {"python": platform.python_version(), "java": java_version()}
-    found |= {name: metadata.version(name) for name in _LIBRARIES}
+    version_by_name = {"python": platform.python_version(), "java": java_version()}
+    version_by_name |= {name: metadata.version(name) for name in _LIBRARIES}
     for system in servers:
-        found |= describe(system).client_versions()
-    return found | dict(servers)
+        version_by_name |= describe(system).client_versions()
+    return version_by_name | dict(servers)

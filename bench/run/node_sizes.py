@@ -94,7 +94,9 @@ class NoLimits:
 
     def set(self, node: Node, name: str, value: float | None) -> None:  # noqa: ARG002
         """See Limits. Raises SetupError."""
-        raise SetupError(f"The {name} of {node.name} cannot be limited: somebody else runs it.")
+        raise SetupError(
+            f"The {name} of {node.name} cannot be limited: it is a container, or somebody else's."
+        )
 
     def measured(self, node: Node, name: str, value: float) -> Measured:
         """See Limits. Raises SetupError."""

@@ -13,9 +13,10 @@ from rich.console import Console
 
 from bench import numbers
 from bench.backends import sandbox
+from bench.backends.sandbox import Shared
 from bench.errors import BenchError, EventLogError, SetupError
-from bench.model import Verdict
-from bench.run import estimate, external, fault_check, machine_lock, preflight
+from bench.model import DOCKER, PROCESS, Verdict
+from bench.run import containers, estimate, external, fault_check, machine_lock, preflight
 from bench.run import folder as run_folder
 from bench.run.folder import RunFolder, now_utc
 from bench.run.load_machines import AgentOptions
@@ -27,8 +28,13 @@ from bench.scenario import families, find, load
 _WEB = ("127.0.0.1", 8089)
 
 
-def prepare(
-    name: str, profile: str, overrides: Sequence[str], seed: int, clusters: Sequence[Path] = ()
+def prepare(  # noqa: PLR0913, PLR0917 - what a user may choose
+    name: str,
+    profile: str,
+    overrides: Sequence[str],
+    seed: int,
+    clusters: Sequence[Path] = (),
+    backend: str = PROCESS,
 ) -> Plan:
     """Read, check and plan a scenario; fetches server versions that it names and that are not there.
 
@@ -39,24 +45,25 @@ def prepare(
         return plan(loaded, seed, external=external.connect(clusters))
     preflight.fetch_missing(
         (system, version)
-        for system, spec in loaded.scenario.systems.chosen().items()
+        for system, spec in loaded.scenario.systems.specs().items()
         for version in spec.versions()
     )
-    return plan(loaded, seed)
+    return plan(loaded, seed, backend=backend)
 
 
-def start(chosen: Plan, out: Path, *, web: bool, agents: AgentOptions | None = None) -> int:
+def start(run_plan: Plan, out: Path, *, web: bool, agents: AgentOptions | None = None) -> int:
     """Run a plan from its beginning; return the exit status."""
-    _check_agents(chosen, agents)
-    loaded = chosen.loaded
-    with _machine(chosen), _listener(agents) as listener:
-        _check(chosen, out)
+    _check_agents(run_plan, agents)
+    loaded = run_plan.loaded
+    with _machine(run_plan), _listener(agents) as listener:
+        _check(run_plan, out)
+        images = containers.prepare(run_plan)
         folder = run_folder.create(out, loaded.scenario.name, loaded.profile)
         shutil.copyfile(loaded.file, folder.path / "scenario.yaml")
-        external.keep(folder, chosen.external)
-        folder.write("plan.json", chosen.document())
-        folder.write("manifest.json", manifest(folder, chosen, agents.agents if agents else 0))
-        return _run(folder, chosen, loaded.scenario.budget, web=web, agents=_arguments(agents, listener))
+        external.keep(folder, run_plan.external)
+        folder.write("plan.json", run_plan.document())
+        folder.write("manifest.json", manifest(folder, run_plan, agents.agents if agents else 0, images))
+        return _run(folder, run_plan, loaded.scenario.budget, web=web, agents=_arguments(agents, listener))
 
 
 def resume(
@@ -68,50 +75,49 @@ def resume(
 
     Raises EventLogError where the suite, its libraries or the machine are others now: one run is of one kind.
     """
-    chosen = planned(folder)
-    _check_agents(chosen, agents)
-    with _machine(chosen), _listener(agents) as listener:
-        _check(chosen, folder.path.parent)
-        unlike = differences(
-            folder.read("manifest.json"), ran_on(folder, chosen, agents.agents if agents else 0)
-        )
-        if unlike := [*unlike, *external.changes(chosen.external)]:
+    run_plan = planned(folder)
+    _check_agents(run_plan, agents)
+    with _machine(run_plan), _listener(agents) as listener:
+        _check(run_plan, folder.path.parent)
+        ground = ran_on(folder, run_plan, agents.agents if agents else 0, containers.prepare(run_plan))
+        unlike = differences(folder.read("manifest.json"), ground)
+        if unlike := [*unlike, *external.changes(run_plan.external)]:
             raise EventLogError(
                 f"{folder.path / 'manifest.json'}: this run was begun on other ground: {'; '.join(unlike)}. Its trials "
                 "would not be alike: go on with what the manifest names, or start a new run."
             )
-        budget_s = _left_s(folder, chosen) if budget_s is None else budget_s
-        return _run(folder, chosen, budget_s, web=web, agents=_arguments(agents, listener))
+        budget_s = _left_s(folder, run_plan) if budget_s is None else budget_s
+        return _run(folder, run_plan, budget_s, web=web, agents=_arguments(agents, listener))
 
 
-def _left_s(folder: RunFolder, chosen: Plan) -> float | None:
+def _left_s(folder: RunFolder, run_plan: Plan) -> float | None:
     """Return how much of its budget a run has left; None where it has none."""
-    budget_s = chosen.loaded.scenario.budget
+    budget_s = run_plan.loaded.scenario.budget
     spent_s = (folder.read("manifest.json").get("timings_s") or {}).get("total", 0.0)
     return None if budget_s is None else max(0.0, budget_s - spent_s)
 
 
-def _machine(chosen: Plan) -> AbstractContextManager[None]:
+def _machine(run_plan: Plan) -> AbstractContextManager[None]:
     """Hold the machine where a plan has servers: before the folder is made, whose files another run would measure."""
-    servers = any(trial.case.cluster.nodes for trial in chosen.trials)
-    return machine_lock.on_machine(chosen.loaded.scenario.name) if servers else nullcontext()
+    servers = any(trial.case.cluster.nodes for trial in run_plan.trials)
+    return machine_lock.on_machine(run_plan.loaded.scenario.name) if servers else nullcontext()
 
 
-def _check(chosen: Plan, out: Path) -> None:
+def _check(run_plan: Plan, out: Path) -> None:
     """Refuse what this machine cannot do before anything starts."""
-    fault_check.require(trial.case for trial in chosen.trials)
-    cases = [trial.case for trial in chosen.trials]
+    fault_check.require(trial.case for trial in run_plan.trials)
+    cases = [trial.case for trial in run_plan.trials]
     written_bytes = max(map(preflight.written, cases), default=0)
     preflight.check(side_by_side(cases), out, written_bytes)
 
 
-def _check_agents(chosen: Plan, agents: AgentOptions | None) -> None:
+def _check_agents(run_plan: Plan, agents: AgentOptions | None) -> None:
     """Refuse what load machines cannot do. Raises SetupError."""
     if agents is None:
         return
-    cases = [trial.case for trial in chosen.trials]
+    cases = [trial.case for trial in run_plan.trials]
     reasons = {
-        "the servers of this run are reached from this machine only: add --cluster FILE": not chosen.external,
+        "the servers of this run are reached from this machine only: add --cluster FILE": not run_plan.external,
         "a search for capacity reads the event log meanwhile, so its load runs on this machine": any(
             case.capacity for case in cases
         ),
@@ -161,7 +167,7 @@ class _Inside:
     notice: str = ""
 
 
-def _run(folder: RunFolder, chosen: Plan, budget_s: float | None, *, web: bool, agents: _Inside) -> int:
+def _run(folder: RunFolder, run_plan: Plan, budget_s: float | None, *, web: bool, agents: _Inside) -> int:
     console = Console(stderr=True)
     arguments = [str(folder.path), *agents.arguments]
     if budget_s is not None:
@@ -175,10 +181,10 @@ def _run(folder: RunFolder, chosen: Plan, budget_s: float | None, *, web: bool, 
             console.print(f"live view: http://{_WEB[0]}:{_WEB[1]}")
             keep, arguments = [*keep, listener.fileno()], [*arguments, "--web-fd", str(listener.fileno())]
         with machine_lock.on_folder(folder):
-            status = sandbox.run("bench.run.inside", arguments, keep, network=not chosen.external)
+            status = sandbox.run("bench.run.inside", arguments, keep, _shared(run_plan))
     if status:
-        done, every = len(folder.done()), len(folder.read("plan.json")["trials"])
-        console.print(f"stopped after {done} of {every} trials, which are kept. Go on with:")
+        done, trial_count = len(folder.done()), len(folder.read("plan.json")["trials"])
+        console.print(f"stopped after {done} of {trial_count} trials, which are kept. Go on with:")
         console.print(f"  bench run --resume {folder.path}", soft_wrap=True)
         return status
     folder.amend("manifest.json", ended_utc=now_utc())
@@ -192,6 +198,12 @@ def _run(folder: RunFolder, chosen: Plan, budget_s: float | None, *, web: bool, 
         console.print(f"no trial of {', '.join(without)} is valid: the report says why", soft_wrap=True)
         return 1
     return 0
+
+
+def _shared(run_plan: Plan) -> Shared:
+    if run_plan.backend == DOCKER:
+        return Shared.EVERYTHING
+    return Shared.NETWORK if run_plan.external else Shared.NOTHING
 
 
 def _without_valid_trial(folder: RunFolder) -> list[str]:
@@ -256,8 +268,8 @@ def export(folder: RunFolder, to: Path | None) -> None:
     _require_log(folder, "there is nothing to export but its results/trials.csv")
     console = Console(stderr=True)
     with console.status("reading the event log"):
-        tidy, periods, *others = write(folder.path, to or folder.path / "export")
-    if left_out := len(folder.done()) - len(others):
+        tidy, periods, *trial_files = write(folder.path, to or folder.path / "export")
+    if left_out := len(folder.done()) - len(trial_files):
         console.print(f"{numbers.plural(left_out, 'trial')} not valid: in {tidy.name} only")
     _show(tidy, periods.parent)
 
@@ -267,9 +279,9 @@ def read_in(folder: Path, out: Path) -> None:
     from bench.analysis.exchange import omb_files  # noqa: PLC0415 - as above
 
     files = omb_files.files_in(folder)
-    found = omb_files.read(files)
+    omb_runs = omb_files.read(files)
     made = run_folder.create(out, folder.resolve().name, "omb")
-    omb_files.write(found, made.path)
+    omb_files.write(omb_runs, made.path)
     made.write(
         "manifest.json",
         {
@@ -290,11 +302,11 @@ def report_family(family: str, out: Path) -> None:
     """Write a family's page from the latest run of each of its scenarios, and print its paths."""
     from bench.report.pages import family as page  # noqa: PLC0415 - as above
 
-    known = families()
-    if family not in known:
-        message = f"there is no family {family!r}; one of {', '.join(known)}"
+    scenarios_by_family = families()
+    if family not in scenarios_by_family:
+        message = f"there is no family {family!r}; one of {', '.join(scenarios_by_family)}"
         raise BenchError(message)
-    _show(*page.write(family, known[family], out))
+    _show(*page.write(family, scenarios_by_family[family], out))
 
 
 def _show(*paths: Path) -> None:

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import chain, groupby
 from typing import Any, TypeAlias
 
 from bench.errors import EventLogError, ScenarioError
-from bench.model import Case, Cluster, Settings, Trial, text
-from bench.run import claims, estimate, external_cases, fault_check, wiring
+from bench.model import DOCKER, PROCESS, Case, Cluster, Settings, Trial, text
+from bench.run import claims, container_cases, estimate, external_cases, fault_check, wiring
 from bench.run import external as external_clusters
 from bench.run.external import External
 from bench.run.folder import RunFolder
@@ -45,8 +45,9 @@ class LeftOut:
 class Plan:
     """The trials of so many rounds in the order they run; `cases` are their cases' names as the scenario has them.
 
-    `external` has the clusters that somebody else runs, on which all of them run; empty for the suite's own. `asked`
-    are the cases as they would run on clusters of the suite, all that the scenario has for these systems.
+    `external` has the clusters that somebody else runs, on which all of them run; empty for the suite's own.
+    `scenario_cases` are the cases as they would run on clusters of the suite, all that the scenario has for these
+    systems. `backend` is how servers of the suite's own run.
     """
 
     loaded: Loaded
@@ -57,7 +58,8 @@ class Plan:
     swept: Mapping[str, list[str]]
     cases: tuple[str, ...]
     external: External = field(default_factory=dict)
-    asked: tuple[Case, ...] = ()
+    scenario_cases: tuple[Case, ...] = ()
+    backend: str = PROCESS
 
     def starts(self, trials: list[Trial] | None = None) -> list[list[Start]]:
         """Group consecutive clusters of a round that run side by side, each with its trials."""
@@ -67,13 +69,13 @@ class Plan:
             for cluster in clusters
         }
         started = self.clusters(trials)
-        alone = iter(range(len(started)))
+        start_numbers = iter(range(len(started)))
         grouped = groupby(
             started,
             key=lambda start: (
                 start[1][0].round,
                 place[cluster_key(start[0])],
-                next(alone) if start[1][0].case.load.slices is None else -1,
+                next(start_numbers) if start[1][0].case.load.slices is None else -1,
             ),
         )
         return [list(members) for _, members in grouped]
@@ -83,9 +85,9 @@ class Plan:
 
         What broke a cluster may have left something behind: a trial with faults has a cluster of its own.
         """
-        chosen = list(self.trials) if trials is None else trials
+        cluster_trials = list(self.trials) if trials is None else trials
         grouped = groupby(
-            chosen,
+            cluster_trials,
             key=lambda trial: (
                 trial.round,
                 cluster_key(trial.case.cluster),
@@ -103,12 +105,16 @@ class Plan:
     def baselines(self) -> dict[str, str]:
         """Return the name of each system's baseline case: the one that the scenario names, else its first."""
         ordered = self._ordered_cases()
-        wanted = self.loaded.scenario.baseline
-        named = [case for case in ordered if case.system in wanted and has(case, wanted[case.system])]
-        found: dict[str, str] = {}
+        baseline_settings = self.loaded.scenario.baseline
+        named = [
+            case
+            for case in ordered
+            if case.system in baseline_settings and has(case, baseline_settings[case.system])
+        ]
+        baseline_names: dict[str, str] = {}
         for case in (*named, *ordered):
-            found.setdefault(case.system, case.name)
-        return found
+            baseline_names.setdefault(case.system, case.name)
+        return baseline_names
 
     def _ordered_cases(self) -> list[Case]:
         """Return the cases in the scenario's order."""
@@ -130,23 +136,30 @@ class Plan:
         }
 
 
-def plan(loaded: Loaded, seed: int, rounds: int | None = None, external: External | None = None) -> Plan:
+def plan(
+    loaded: Loaded,
+    seed: int,
+    rounds: int | None = None,
+    external: External | None = None,
+    backend: str = PROCESS,
+) -> Plan:
     """Plan so many rounds of a run; without them all that it has, or the first of those that a budget allows.
 
-    With `external` clusters only cases of their systems are planned, and of these only what can run there.
+    With `external` clusters only cases of their systems are planned, and of these only what can run there. Otherwise
+    servers run by `backend`, and only what that can do is planned.
 
     Raises ScenarioError for unknown settings, for a value or a system with no point that can exist, and for what no
     case can decide.
     """
     clusters = external or {}
-    every = [
+    scenario_cases = [
         case for case in cases(loaded.scenario, wiring.version) if not clusters or case.system in clusters
     ]
-    possible, left_out = _sorted_out(loaded, every, wiring.system, clusters)
+    possible, left_out = _sorted_out(loaded, scenario_cases, clusters, backend)
     possible = [fault_check.checked(loaded, case) for case in possible]
-    claims.check(loaded, possible, narrowed=bool(loaded.overrides or clusters))
+    claims.check(loaded, possible, narrowed=bool(loaded.overrides or clusters or backend != PROCESS))
     possible = on_shared_clusters(possible)
-    swept = {case.system: list(case.swept) for case in every}
+    swept = {case.system: list(case.swept) for case in scenario_cases}
     count = rounds or (loaded.scenario.repeats if loaded.scenario.budget is None else 1)
     trials = tuple(_ordered(possible, count, seed))
     return Plan(
@@ -158,45 +171,51 @@ def plan(loaded: Loaded, seed: int, rounds: int | None = None, external: Externa
         swept=swept,
         cases=tuple(case.name for case in possible),
         external=clusters,
-        asked=tuple(every),
+        scenario_cases=tuple(scenario_cases),
+        backend=backend,
     )
 
 
-def longer(chosen: Plan, rounds: int) -> Plan:
+def longer(run_plan: Plan, rounds: int) -> Plan:
     """Return a plan of so many rounds that begins with the trials of the one given."""
-    return plan(chosen.loaded, chosen.seed, rounds, chosen.external)
+    return plan(run_plan.loaded, run_plan.seed, rounds, run_plan.external, run_plan.backend)
 
 
 def planned(folder: RunFolder) -> Plan:
     """Plan again what a run folder was made for. Raises EventLogError where the plan is another now."""
-    manifest, kept = folder.read("manifest.json"), folder.read("plan.json")
+    manifest, plan_document = folder.read("manifest.json"), folder.read("plan.json")
     loaded = load(folder.path / "scenario.yaml", manifest["profile"], manifest["overrides"])
-    again = plan(loaded, manifest["seed"], kept["rounds"], external_clusters.kept(folder))
-    if json.loads(json.dumps(again.document()))["trials"] != kept["trials"]:
+    clusters = external_clusters.read_clusters(folder)
+    backend = PROCESS if clusters else manifest.get("backend", PROCESS)
+    new_plan = plan(loaded, manifest["seed"], plan_document["rounds"], clusters, backend)
+    if json.loads(json.dumps(new_plan.document()))["trials"] != plan_document["trials"]:
         message = (
             f"{folder.path / 'plan.json'}: the suite now plans other trials from the same scenario; "
             "go on with the version that the manifest names, or start a new run"
         )
         raise EventLogError(message)
-    return again
+    return new_plan
 
 
 def _sorted_out(
-    loaded: Loaded, every: list[Case], system: Callable[[str], System], clusters: External
+    loaded: Loaded, scenario_cases: list[Case], clusters: External, backend: str
 ) -> tuple[list[Case], list[LeftOut]]:
     possible: list[Case] = []
     left_out: list[LeftOut] = []
-    _refuse_empty(loaded, every)
-    for case in every:
-        _refuse_unknown(loaded, system(case.system), case)
-    for case, refusals in _placed(clusters, every):
-        reasons = _omitted(loaded, case) or refusals or system(case.system).check(case)
+    _refuse_empty(loaded, scenario_cases)
+    for case in scenario_cases:
+        _refuse_unknown(loaded, wiring.system(case.system), case)
+        fault_check.steps_of(loaded, case)
+    for case, refusals in _placed(clusters, backend, scenario_cases):
+        reasons = _omitted(loaded, case) or refusals or wiring.system(case.system).check(case)
         if reasons:
             left_out.append(LeftOut(case.system, dict(case.swept), " ".join(reasons)))
         else:
             possible.append(case)
     if clusters:
         _refuse_none(loaded, clusters, possible, left_out)
+    elif backend != PROCESS:
+        _refuse_nothing(loaded, backend, possible, left_out)
     else:
         _refuse_impossible(loaded, possible, left_out)
     return possible, left_out
@@ -204,20 +223,20 @@ def _sorted_out(
 
 def _refuse_impossible(loaded: Loaded, possible: Sequence[Case], left_out: Sequence[LeftOut]) -> None:
     """Refuse a system without a case, and a value that none can have: but for one that `without` leaves out."""
-    meant = {
+    omission_reasons = {
         (system, omission.because)
-        for system, spec in loaded.scenario.systems.chosen().items()
+        for system, spec in loaded.scenario.systems.specs().items()
         for omission in spec.without
     }
     for point in left_out:
-        rest = [case for case in possible if case.system == point.system]
-        if not rest:
+        system_cases = [case for case in possible if case.system == point.system]
+        if not system_cases:
             path = loaded.path_of(point.system, point.reason)
             raise loaded.error(path, f"this cannot exist: {point.reason}")
-        if (point.system, point.reason) in meant:
+        if (point.system, point.reason) in omission_reasons:
             continue
         for name, value in point.settings.items():
-            if not any(case.swept[name] == value for case in rest):
+            if not any(case.swept[name] == value for case in system_cases):
                 path = loaded.path_of(point.system, name)
                 message = (
                     f"no case with {name}={text(value)} can exist: {point.reason} Take it out of the sweep"
@@ -225,14 +244,18 @@ def _refuse_impossible(loaded: Loaded, possible: Sequence[Case], left_out: Seque
                 raise loaded.error(path, message)
 
 
-def _placed(clusters: External, every: list[Case]) -> list[tuple[Case, list[str]]]:
-    """Return each case where it runs, with the reasons why an external cluster cannot run it."""
+def _placed(clusters: External, backend: str, scenario_cases: list[Case]) -> list[tuple[Case, list[str]]]:
+    """Return each case where it runs, with the reasons why it cannot run there."""
+    if backend == DOCKER:
+        return container_cases.placed(scenario_cases)
     if not clusters:
-        return [(case, []) for case in every]
+        return [(case, []) for case in scenario_cases]
     return [
         placed
         for system, cluster in clusters.items()
-        for placed in external_cases.placed(cluster, [case for case in every if case.system == system])
+        for placed in external_cases.placed(
+            cluster, [case for case in scenario_cases if case.system == system]
+        )
     ]
 
 
@@ -249,18 +272,29 @@ def _refuse_none(
         raise ScenarioError(message)
 
 
+def _refuse_nothing(
+    loaded: Loaded, backend: str, possible: Sequence[Case], left_out: Sequence[LeftOut]
+) -> None:
+    """Raise ScenarioError where a backend can run no case of the scenario."""
+    if possible:
+        return
+    why = " ".join(dict.fromkeys(point.reason for point in left_out))
+    message = f"{loaded.scenario.name}: nothing of it can run with --backend {backend}: {why}"
+    raise ScenarioError(message)
+
+
 def _omitted(loaded: Loaded, case: Case) -> list[str]:
     """Return why the scenario leaves a case out; empty where it does not."""
-    spec = loaded.scenario.systems.chosen()[case.system]
+    spec = loaded.scenario.systems.specs()[case.system]
     return [omission.because for omission in spec.without if omits(omission, case)]
 
 
-def _refuse_empty(loaded: Loaded, every: list[Case]) -> None:
+def _refuse_empty(loaded: Loaded, scenario_cases: list[Case]) -> None:
     """Refuse an entry of `without` that leaves nothing out."""
-    planned_systems = {case.system for case in every}
-    for system, spec in loaded.scenario.systems.chosen().items():
+    planned_systems = {case.system for case in scenario_cases}
+    for system, spec in loaded.scenario.systems.specs().items():
         for number, omission in enumerate(spec.without if system in planned_systems else ()):
-            if not any(case.system == system and omits(omission, case) for case in every):
+            if not any(case.system == system and omits(omission, case) for case in scenario_cases):
                 message = "no point of the sweep has these values: name swept settings and values of theirs"
                 raise loaded.error(("systems", system, "without", number, "where"), message)
 

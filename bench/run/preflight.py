@@ -15,7 +15,7 @@ from bench.backends.cpu_wakefulness import keep_awake
 from bench.backends.machine import java_version
 from bench.errors import BenchError, SetupError
 from bench.faults.kinds import kinds
-from bench.guarantee import chosen
+from bench.guarantee import all_settings
 from bench.model import Case, Cluster, Node
 from bench.pacing import sends
 from bench.run.cluster import nodes
@@ -40,8 +40,8 @@ _COMMANDS = {
 class Finding:
     """One thing `bench doctor` looked at. `problem` is None where all is well."""
 
-    what: str
-    seen: str
+    subject: str
+    observation: str
     problem: str | None = None
 
 
@@ -51,13 +51,13 @@ def check(groups: Iterable[Sequence[Cluster]], out: Path, written_bytes: int = 0
     The clusters of one of the `groups` run side by side. `written_bytes` is what the largest trial writes to the
     servers' disks, as far as that is known (`written`).
     """
-    every = list(groups)
+    cluster_groups = list(groups)
     out.mkdir(parents=True, exist_ok=True)
     disks.check_space(out, _DISK_BYTES + written_bytes)
     _require(_sandbox())
-    for clusters in every:
+    for clusters in cluster_groups:
         _check_memory(servers(clusters))
-    if any(cluster.starts_servers for clusters in every for cluster in clusters):
+    if any(cluster.starts_servers for clusters in cluster_groups for cluster in clusters):
         for finding in (_java(), *(_command(name) for name in ("nsenter", "ip"))):
             _require(finding)
 
@@ -69,10 +69,10 @@ def written(case: Case) -> int:
     load = case.load
     messages = load.messages or sends(load) or 0
     configuration = {"topic": case.topic, "cluster_settings": case.cluster.settings_of(case.group)}
-    told = chosen(case.swept, configuration)
+    case_settings = all_settings(case.swept, configuration)
     system = describe(case.system)
-    each = system.copies(told, case.cluster.nodes) * system.writes_per_copy
-    return messages * load.message_bytes * each
+    writes_per_message = system.copies(case_settings, case.cluster.nodes) * system.writes_per_copy
+    return messages * load.message_bytes * writes_per_message
 
 
 def servers(clusters: Iterable[Cluster]) -> list[Node]:
@@ -80,18 +80,18 @@ def servers(clusters: Iterable[Cluster]) -> list[Node]:
     return [node for cluster in clusters for node in nodes(cluster, Path("/nodes"))]
 
 
-def memory_bytes(every: Iterable[Node]) -> int:
+def memory_bytes(server_nodes: Iterable[Node]) -> int:
     """Return what nodes and their load may take."""
-    return sum(node.memory_bytes for node in every) + _LOAD_BYTES
+    return sum(node.memory_bytes for node in server_nodes) + _LOAD_BYTES
 
 
-def _check_memory(every: Sequence[Node]) -> None:
+def _check_memory(server_nodes: Sequence[Node]) -> None:
     """Raise SetupError when the machine's free memory doesn't hold nodes and their load."""
-    needed = memory_bytes(every)
+    needed = memory_bytes(server_nodes)
     free = psutil.virtual_memory().available
     if needed > free:
         message = (
-            f"{len(every)} nodes and their load need {needed / 2**30:.1f} GiB of memory, "
+            f"{len(server_nodes)} nodes and their load need {needed / 2**30:.1f} GiB of memory, "
             f"{free / 2**30:.1f} GiB are free: close other programs, use fewer nodes "
             "(--set systems.<system>.nodes.<role>=n) or smaller heaps "
             "(--set systems.<system>.heap_mib.<role>=n)"
@@ -123,23 +123,23 @@ def findings(folder: Path) -> list[Finding]:
 
 def _require(finding: Finding) -> None:
     if finding.problem:
-        message = f"{finding.what}: {finding.seen}. {finding.problem}"
+        message = f"{finding.subject}: {finding.observation}. {finding.problem}"
         raise SetupError(message)
 
 
 def _memory() -> Finding:
     free = psutil.virtual_memory().available
-    seen = f"{free / 2**30:.1f} GiB free, {psutil.cpu_count()} cores"
+    observation = f"{free / 2**30:.1f} GiB free, {psutil.cpu_count()} cores"
     mend = (
         f"Most scenarios need {_MEMORY_BYTES / 2**30:.0f} GiB: end something, or run with smaller clusters."
     )
-    return Finding("memory", seen, mend if free < _MEMORY_BYTES else None)
+    return Finding("memory", observation, mend if free < _MEMORY_BYTES else None)
 
 
 def _disk(folder: Path) -> Finding:
-    seen = f"{shutil.disk_usage(folder).free / 2**30:.1f} GiB free, {disks.file_system(folder)}"
+    observation = f"{shutil.disk_usage(folder).free / 2**30:.1f} GiB free, {disks.file_system(folder)}"
     lacking = disks.no_space(folder, _DISK_BYTES)
-    return Finding("disk", seen, f"It has {lacking}: make room." if lacking else None)
+    return Finding("disk", observation, f"It has {lacking}: make room." if lacking else None)
 
 
 def _java() -> Finding:
@@ -155,9 +155,11 @@ def _java() -> Finding:
 
 
 def _command(name: str) -> Finding:
-    found = shutil.which(name, path=sandbox.PATH)
+    command_path = shutil.which(name, path=sandbox.PATH)
     return Finding(
-        name, found or "not found", None if found else f"{_COMMANDS[name]}; `make setup` installs it."
+        name,
+        command_path or "not found",
+        None if command_path else f"{_COMMANDS[name]}; `make setup` installs it.",
     )
 
 
@@ -178,24 +180,26 @@ def _faults() -> Finding:
 
 def _idle() -> Finding:
     refused = keep_awake()
-    seen = "can be kept awake during a run"
-    return Finding("idle cores", seen if refused is None else f"go to sleep between messages: {refused}")
+    observation = "can be kept awake during a run"
+    return Finding(
+        "idle cores", observation if refused is None else f"go to sleep between messages: {refused}"
+    )
 
 
 def _fsync(folder: Path) -> Finding:
     cost = disks.fsync_cost(folder)
-    seen = (
+    observation = (
         f"p50 {cost['p50'] / 1e6:.3f} ms, p99 {cost['p99'] / 1e6:.3f} ms ({cost['calls']} x 4 KiB, fdatasync)"
     )
-    return Finding("one fsync", seen)
+    return Finding("one fsync", observation)
 
 
 def _server(name: str) -> Finding:
     return _try(f"{name} server", lambda: str(artifacts.server_home(name)))
 
 
-def _try(what: str, look: Callable[[], str]) -> Finding:
+def _try(subject: str, look: Callable[[], str]) -> Finding:
     try:
-        return Finding(what, look())
+        return Finding(subject, look())
     except BenchError as error:
-        return Finding(what, "missing", str(error))
+        return Finding(subject, "missing", str(error))

@@ -61,9 +61,9 @@ class Progress:
 
     def outlook(self, rounds: int, outlook: Outlook) -> None:
         """Say what is decided after so many rounds, what is not, and how much longer that would take."""
-        said = [f"after {numbers.plural(rounds, 'round')}: {outlook_words(outlook)}"]
-        said += [f"  undecided: {identifier}: {words}" for identifier, words in outlook.undecided]
-        for line in said:
+        lines = [f"after {numbers.plural(rounds, 'round')}: {outlook_words(outlook)}"]
+        lines += [f"  undecided: {identifier}: {words}" for identifier, words in outlook.undecided]
+        for line in lines:
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def cluster(self, system: str) -> None:

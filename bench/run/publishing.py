@@ -44,11 +44,11 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
         for path in showing:
             with suppress(OutdatedError):
                 _write_report(path)
-    known = families()
-    for name, scenarios in known.items():
+    scenarios_by_family = families()
+    for name, scenarios in scenarios_by_family.items():
         if (to / f"family-{name}").is_dir():
             family.write(name, scenarios, to)
-    return published.write(to, known)
+    return published.write(to, scenarios_by_family)
 
 
 def _publish(run: Path, to: Path) -> Path:
@@ -63,7 +63,7 @@ def _publish(run: Path, to: Path) -> Path:
     shutil.rmtree(fresh, ignore_errors=True)
     try:
         compact_run.copy(run, fresh)
-        run_verdicts.again(fresh)
+        run_verdicts.rederive(fresh)
         compact_run.compact(fresh)
         _write_report(fresh)
         _check_size(fresh, run)
@@ -87,12 +87,12 @@ def _size(folder: Path) -> int:
 
 def _replaced(published: Path, fresh: Path) -> Path:
     """Put a run where it is read; what was there goes only once the new one is in its place."""
-    before = published.with_name(f".{published.name}.before")
-    shutil.rmtree(before, ignore_errors=True)
+    old_folder = published.with_name(f".{published.name}.before")
+    shutil.rmtree(old_folder, ignore_errors=True)
     if published.exists():
-        published.rename(before)
+        published.rename(old_folder)
     fresh.rename(published)
-    shutil.rmtree(before, ignore_errors=True)
+    shutil.rmtree(old_folder, ignore_errors=True)
     return published
 
 

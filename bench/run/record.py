@@ -110,23 +110,27 @@ def finished(
     sent: Mapping[str, Any],
     read: Mapping[str, Any],
     effective: Mapping[str, object],
-    kept: Mapping[str, Any],
+    trial_notes: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return what changes in trial.json once a trial is over, with the checks that judge it.
 
-    `sent` and `read` are what the load processes said (commands.Produce, or `in_slices`; Verify). `kept` is what the
-    trial wrote down itself: its `faults`, the `disk` that was emulated and the `node_size` that was set, each null for
-    none. Its `unsettled` says what did not come about after the faults, which leaves open what a later read would
+    `sent` and `read` are what the load processes said (commands.Produce, or `in_slices`; Verify). `trial_notes` is what
+    the trial wrote down itself: its `faults`, the `disk` that was emulated and the `node_size` that was set, each null
+    for none. Its `unsettled` says what did not come about after the faults, which leaves open what a later read would
     return; it is null where all did.
     """
-    faults, disk = kept["faults"], kept["disk"]
-    if kept["unsettled"] is not None:
-        read = {**read, "complete": False, "reason": f"What it ended at need not be all. {kept['unsettled']}"}
+    faults, disk = trial_notes["faults"], trial_notes["disk"]
+    if trial_notes["unsettled"] is not None:
+        read = {
+            **read,
+            "complete": False,
+            "reason": f"What it ended at need not be all. {trial_notes['unsettled']}",
+        }
     checks = [
         _recorder(sent),
         _load_went_on(sent, faults),
         *_disk(disk),
-        *_node_size(kept["node_size"]),
+        *_node_size(trial_notes["node_size"]),
         *_faults(faults, sent),
         *_readers(faults),
         _account(read, faults),
@@ -151,7 +155,7 @@ def in_slices(
 ) -> dict[str, Any]:
     """Return what `finished` takes as `sent`, of a trial that was loaded in slices (commands.Open, RunSlice, Close)."""
     spans = [slice_["slice"] for slice_ in slices]
-    clients = [told["client"] for told in slices]
+    clients = [slice_answer["client"] for slice_answer in slices]
     shares = [client["cpu_share"] for client in clients]
     return {
         **closed,
@@ -165,14 +169,14 @@ def in_slices(
             },
         },
         "producer": opened["producer"],
-        "due_unsent": sum(told["due_unsent"] for told in slices),
-        "stalled": any(told["stalled"] for told in slices),
+        "due_unsent": sum(slice_answer["due_unsent"] for slice_answer in slices),
+        "stalled": any(slice_answer["stalled"] for slice_answer in slices),
     }
 
 
 def _worst(checks: list[dict[str, str]]) -> Verdict:
-    seen = {check["verdict"] for check in checks}
-    return next((v for v in (Verdict.INVALID, Verdict.UNKNOWN) if v in seen), Verdict.VALID)
+    verdicts = {check["verdict"] for check in checks}
+    return next((v for v in (Verdict.INVALID, Verdict.UNKNOWN) if v in verdicts), Verdict.VALID)
 
 
 def _check(name: str, verdict: Verdict, reason: str) -> dict[str, str]:
@@ -208,8 +212,8 @@ def _faults(faults: Sequence[Mapping[str, Any]], sent: Mapping[str, Any]) -> lis
             return [_check("faults", Verdict.INVALID, reason)]
     if not struck:
         return []
-    said = "; ".join(f"{fault['name']}: {fault['seen']}" for fault in struck)
-    return [_check("faults", Verdict.VALID, said)]
+    evidence = "; ".join(f"{fault['name']}: {fault['seen']}" for fault in struck)
+    return [_check("faults", Verdict.VALID, evidence)]
 
 
 def _readers(faults: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
@@ -250,46 +254,53 @@ def _disk(disk: Mapping[str, Any] | None) -> list[dict[str, str]]:
     added_ns = round(added_fsync_s(disk[EMULATED_FSYNC]) * NANOS) if disk else 0
     if disk is None or not added_ns:
         return []
-    other = [
-        f"{told['p50'] / 1e6:.2f} ms on {node} {when}"
-        for name, when, most_ns in (
+    deviations = [
+        f"{figures['p50'] / 1e6:.2f} ms on {node} {phase}"
+        for name, phase, most_ns in (
             ("fsync_ns", "before the load", math.inf),
             ("held", "in it", added_ns + max(_LATE * added_ns, _LATE_NS)),
         )
-        for node, told in disk[name].items()
-        if told["calls"] >= FEW_FSYNCS and not added_ns <= told["p50"] < most_ns
+        for node, figures in disk[name].items()
+        if figures["calls"] >= FEW_FSYNCS and not added_ns <= figures["p50"] < most_ns
     ]
-    asked = f"fsyncs were to take {disk[EMULATED_FSYNC]} longer"
-    if other:
-        return [_check("disk", Verdict.INVALID, f"{numbers.sentence(asked)} and took {', '.join(other)}.")]
-    return [_check("disk", Verdict.VALID, f"{asked}, and did on {len(disk['fsync_ns'])} disks")]
+    delay_words = f"fsyncs were to take {disk[EMULATED_FSYNC]} longer"
+    if deviations:
+        return [
+            _check(
+                "disk", Verdict.INVALID, f"{numbers.sentence(delay_words)} and took {', '.join(deviations)}."
+            )
+        ]
+    return [_check("disk", Verdict.VALID, f"{delay_words}, and did on {len(disk['fsync_ns'])} disks")]
 
 
 def _node_size(size: Mapping[str, Any] | None) -> list[dict[str, str]]:
     """Hold what each node got against what was asked for its role."""
     if size is None:
         return []
-    other = [
+    deviations = [
         f"{node} got {_words(name, got)} instead of {size['asked'][node.rpartition('-')[0]][name]}"
         for node, measured in size["measured"].items()
         for name, got in measured.items()
         if not _near(name, got, size["asked"][node.rpartition("-")[0]][name])
     ]
-    asked = "; ".join(
+    size_words = "; ".join(
         f"{role} {', '.join(f'{name} {value}' for name, value in values.items())}"
         for role, values in size["asked"].items()
     )
-    if other:
-        reason = f"The size of nodes was not as asked ({asked}): {'; '.join(other)}."
+    if deviations:
+        reason = f"The size of nodes was not as asked ({size_words}): {'; '.join(deviations)}."
         return [_check("node_size", Verdict.INVALID, reason)]
-    return [_check("node_size", Verdict.VALID, f"asked: {asked}; {len(size['measured'])} nodes got that")]
+    return [
+        _check("node_size", Verdict.VALID, f"asked: {size_words}; {len(size['measured'])} nodes got that")
+    ]
 
 
-def _near(name: str, got: float | Sequence[float], asked: float | str) -> bool:
+def _near(name: str, got: float | Sequence[float], limit: float | str) -> bool:
     """Whether a limit that was measured is the one asked for, within a fifth."""
-    wanted = node_sizes.number(name, asked)
+    limit_number = node_sizes.number(name, limit)
     return all(
-        _LEAST_SIZE <= one / wanted <= _MOST_SIZE for one in ([got] if isinstance(got, float) else got)
+        _LEAST_SIZE <= number / limit_number <= _MOST_SIZE
+        for number in ([got] if isinstance(got, float) else got)
     )
 
 
@@ -303,7 +314,8 @@ def _words(name: str, got: float | Sequence[float]) -> str:
         }[name]
         return f"{got * factor:.3g} {unit}"
     return " and ".join(
-        f"{one * 8 / 1e6:.3g} Mbit/s {way}" for one, way in zip(got, ("in", "out"), strict=True)
+        f"{bytes_per_s * 8 / 1e6:.3g} Mbit/s {way}"
+        for bytes_per_s, way in zip(got, ("in", "out"), strict=True)
     )
 
 

@@ -69,11 +69,11 @@ class Rig:
         file = working / "telemetry" / "samples.parquet"
         system = self.cluster.system
         role = describe(case.system).storage_role
-        kept = [node for node in self.cluster.nodes if node.role == role and case.only_waits]
-        data = {node.name: system.data_folder(node) for node in kept}
+        storage_nodes = [node for node in self.cluster.nodes if node.role == role and case.only_waits]
+        data = {node.name: system.data_folder(node) for node in storage_nodes}
         watched = replace(self._watched(), data=data)
         with Sampler(watched, file, often=not stands(read_steps(case.faults))) as sampler:
-            yield sampler.told
+            yield sampler.take_progress
 
     def slice_sampler(self, beside: Sequence[Rig] = ()) -> SliceSampler:
         """Return what looks at everybody around the slices of this cluster's trials, with other clusters beside it."""

@@ -74,27 +74,31 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
     from bench.report.pages import compare as page  # noqa: PLC0415 - as above
 
     if rule.metric not in (*RATES, *TIMES):
-        known = ", ".join((*RATES, *TIMES))
-        raise UnlikeError(f"--metric {rule.metric}: there is no such figure; one of {known}")
-    one = results.read(first)
-    other = _matched(one, results.read(second), rule.match)
-    _require(rule.metric, one, other)
-    speeds = page.speeds(one, other)
-    unlike = differences(one.manifest, other.manifest, (one.trial_files, other.trial_files))
+        metric_names = ", ".join((*RATES, *TIMES))
+        raise UnlikeError(f"--metric {rule.metric}: there is no such figure; one of {metric_names}")
+    first_results = results.read(first)
+    second_results = _matched(first_results, results.read(second), rule.match)
+    _require(rule.metric, first_results, second_results)
+    speeds = page.speeds(first_results, second_results)
+    unlike = differences(
+        first_results.manifest,
+        second_results.manifest,
+        (first_results.trial_files, second_results.trial_files),
+    )
     unlike += apart(speeds, rule.threshold)
     _refuse([difference for difference in unlike if not accepted(difference, rule.accept)])
-    had, has = {*one.trials["case"]}, {*other.trials["case"]}
+    had, has = {*first_results.trials["case"]}, {*second_results.trials["case"]}
     if not had & has:
         raise UnlikeError(
             f"no case is in both runs: the first has {_some(had)}, the second {_some(has)}; where two are the same: "
             '--match "CASE OF THE FIRST = CASE OF THE SECOND"'
         )
-    gone = had - has - {trial["name"] for trial in other.plan.get("trials", ())}
-    rows = [row for row in one.trial_rows if row["case"] not in gone]
-    cases = comparison.compare(rows, other.trial_rows, rule.metric, rule.threshold)
+    gone = had - has - {trial["name"] for trial in second_results.plan.get("trials", ())}
+    rows = [row for row in first_results.trial_rows if row["case"] not in gone]
+    cases = comparison.compare(rows, second_results.trial_rows, rule.metric, rule.threshold)
     return page.Comparison(
-        first=one,
-        second=other,
+        first=first_results,
+        second=second_results,
         metric=rule.metric,
         threshold=rule.threshold,
         cases=cases,
@@ -107,12 +111,13 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
 
 def _require(metric: str, first: Results, second: Results) -> None:
     """Refuse a figure that one of the runs has in no trial; of one in which nothing was acknowledged none is asked."""
-    for which, found in (("first", first), ("second", second)):
-        trials = [row for row in found.trial_rows if row["verdict"] == "valid" and row[RATES[0]] != 0]
+    for which, run_results in (("first", first), ("second", second)):
+        trials = [row for row in run_results.trial_rows if row["verdict"] == "valid" and row[RATES[0]] != 0]
         if trials and not _has(metric, trials):
-            known = ", ".join(name for name in (*RATES, *TIMES) if _has(name, trials))
+            metric_names = ", ".join(name for name in (*RATES, *TIMES) if _has(name, trials))
             raise UnlikeError(
-                f"--metric {metric}: no trial of the {which} run, {found.run.name}, has it; they have {known}"
+                f"--metric {metric}: no trial of the {which} run, {run_results.run.name}, has it; "
+                f"they have {metric_names}"
             )
 
 
@@ -124,16 +129,16 @@ def _matched(first: Results, second: Results, match: Mapping[str, str]) -> Resul
     """Give cases of the second run the names, and the systems, of those of the first that they are taken for."""
     systems = dict(zip(first.cases["case"], first.cases["system"], strict=True))
     has = {*second.cases["case"]}
-    for theirs, times in Counter(match.values()).items():
+    for second_name, times in Counter(match.values()).items():
         if times > 1:
-            raise UnlikeError(f"--match: case {theirs!r} of the second run can be one of the first only")
-    for mine, theirs in match.items():
-        for run, cases, name in (("first", systems.keys(), mine), ("second", has, theirs)):
+            raise UnlikeError(f"--match: case {second_name!r} of the second run can be one of the first only")
+    for first_name, second_name in match.items():
+        for run, cases, name in (("first", systems.keys(), first_name), ("second", has, second_name)):
             if name not in cases:
                 raise UnlikeError(f"--match: the {run} run has no case {name!r}; it has {_some(cases)}")
-        if mine in has:
-            raise UnlikeError(f"--match: the second run has a case {mine!r} of its own")
-    names = {theirs: mine for mine, theirs in match.items()}
+        if first_name in has:
+            raise UnlikeError(f"--match: the second run has a case {first_name!r} of its own")
+    names = {second_name: first_name for first_name, second_name in match.items()}
 
     def named(table: pd.DataFrame) -> pd.DataFrame:
         case = table["case"].replace(names)
@@ -174,16 +179,20 @@ def _some(cases: Iterable[str]) -> str:
 
 def _refuse(unlike: Sequence[Difference]) -> None:
     if unlike:
-        said = "".join(f"\n  {one.key}: {one.first} and {one.second}" for one in unlike)
-        keys = " ".join(f"--accept {key}" for key in _together(one.key for one in unlike))
-        raise UnlikeError(f"the runs are not alike:{said}\nWhere that is meant: {keys}")
+        difference_lines = "".join(
+            f"\n  {difference.key}: {difference.first} and {difference.second}" for difference in unlike
+        )
+        keys = " ".join(f"--accept {key}" for key in _together(difference.key for difference in unlike))
+        raise UnlikeError(f"the runs are not alike:{difference_lines}\nWhere that is meant: {keys}")
 
 
 def _together(keys: Iterable[str]) -> list[str]:
     """Name what many keys lie under instead of each of them."""
-    every = list(dict.fromkeys(keys))
-    heads = Counter(key.partition(".")[0] for key in every)
-    return list(dict.fromkeys(head if heads[head := key.partition(".")[0]] > _MANY else key for key in every))
+    unique_keys = list(dict.fromkeys(keys))
+    heads = Counter(key.partition(".")[0] for key in unique_keys)
+    return list(
+        dict.fromkeys(head if heads[head := key.partition(".")[0]] > _MANY else key for key in unique_keys)
+    )
 
 
 def differences(
@@ -193,16 +202,16 @@ def differences(
 
     `trials` holds trial.json by number, of either run; where a run has none, only the manifests count.
     """
-    found = list(_unlike(_plain(first), _plain(second), ""))
-    one, other = (_cases(documents) for documents in trials)
-    of_manifests = {known.key for known in found}
-    for case in (name for name in one if name in other):
-        found += [
+    run_differences = list(_unlike(_plain(first), _plain(second), ""))
+    first_cases, second_cases = (_cases(documents) for documents in trials)
+    of_manifests = {difference.key for difference in run_differences}
+    for case in (name for name in first_cases if name in second_cases):
+        run_differences += [
             difference
-            for difference in _of_case(one[case], other[case])
-            if difference.key not in of_manifests and difference not in found
+            for difference in _of_case(first_cases[case], second_cases[case])
+            if difference.key not in of_manifests and difference not in run_differences
         ]
-    return found
+    return run_differences
 
 
 def apart(speeds: Iterable[Speed], threshold: float) -> list[Difference]:
@@ -223,12 +232,12 @@ def _plain(manifest: Document) -> Document:
     return {name: value for name, value in manifest.items() if name not in _OF_THE_RUN | _MEASURED}
 
 
-def _of_case(one: Document, other: Document) -> Iterator[Difference]:
+def _of_case(first_case: Document, second_case: Document) -> Iterator[Difference]:
     for name in ("configuration", "load", "effective"):
         if name != "effective" or (
-            one[name] and other[name]
+            first_case[name] and second_case[name]
         ):  # a run that was read in knows of no live settings
-            yield from _unlike(one[name], other[name], f"case.{name}.")
+            yield from _unlike(first_case[name], second_case[name], f"case.{name}.")
 
 
 def _cases(documents: Mapping[int, Document]) -> dict[str, Document]:

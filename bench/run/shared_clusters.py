@@ -70,8 +70,8 @@ def _fits(clusters: Iterable[Cluster]) -> bool:
 
 
 def _placed(case: Case, places: Sequence[_Place]) -> Case:
-    for own, shared, group in places:
-        if own == case.cluster:
+    for own_cluster, shared, group in places:
+        if own_cluster == case.cluster:
             return replace(case, cluster=shared, group=group)
     return case
 
@@ -86,21 +86,23 @@ def _shared(system: str, cases: Sequence[Case]) -> Iterator[_Place]:
         else:
             fitting.append(cluster)
     for members in together:
-        found = wiring.system(system).shared(members) if len(members) > 1 else None
-        if found is not None:
-            shared, groups = found
-            yield from ((own, shared, group) for own, group in zip(members, groups, strict=True))
+        shared_layout = wiring.system(system).shared(members) if len(members) > 1 else None
+        if shared_layout is not None:
+            shared, groups = shared_layout
+            yield from (
+                (own_cluster, shared, group) for own_cluster, group in zip(members, groups, strict=True)
+            )
 
 
 def _can_share(system: str, clusters: Sequence[Cluster]) -> bool:
-    found = wiring.system(system).shared(clusters)
-    return found is not None and _fits([found[0]])
+    shared_layout = wiring.system(system).shared(clusters)
+    return shared_layout is not None and _fits([shared_layout[0]])
 
 
 def _once(values: Iterable[_Value]) -> list[_Value]:
     """Return each value once, in order; clusters hold mappings and have no hash."""
-    found: list[_Value] = []
+    distinct_values: list[_Value] = []
     for value in values:
-        if value not in found:
-            found.append(value)
-    return found
+        if value not in distinct_values:
+            distinct_values.append(value)
+    return distinct_values

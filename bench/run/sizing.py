@@ -61,15 +61,15 @@ def sizing(run: Path, file: Path, *, extrapolate: bool, capacity: Path | None = 
     the runs do not tell what is asked on any system, or where no number of nodes is enough; unless `extrapolate`, also
     where the requirement lies far from what was measured.
     """
-    asked = read_requirement(file)
-    starts = _held(asked, run, capacity)
+    requirement_file = read_requirement(file)
+    starts = _held(requirement_file, run, capacity)
     measured = _measured(run)
-    _check_roles(asked, measured)
-    tasks, refused = _tasks(asked, measured, starts, capacity)
+    _check_roles(requirement_file, measured)
+    tasks, refused = _tasks(requirement_file, measured, starts, capacity)
     if not tasks:
         raise BenchError("\n".join(refused))
-    clusters = [_cluster(task, asked, measured) for task in tasks]
-    sized = Sizing(run.name, asked, clusters, capacity.name if capacity else None, refused)
+    clusters = [_cluster(task, requirement_file, measured) for task in tasks]
+    sized = Sizing(run.name, requirement_file, clusters, capacity.name if capacity else None, refused)
     if sized.warnings and not extrapolate:
         warnings = "\n  ".join(sized.warnings)
         raise BenchError(
@@ -79,18 +79,19 @@ def sizing(run: Path, file: Path, *, extrapolate: bool, capacity: Path | None = 
     return sized
 
 
-def _held(asked: RequirementFile, run: Path, capacity: Path | None) -> Sequence[HeldStart]:
+def _held(requirement_file: RequirementFile, run: Path, capacity: Path | None) -> Sequence[HeldStart]:
     """Return the searches of the run that says how busy nodes may be; none where no p99 is asked."""
-    if asked.p99_s is None:
+    if requirement_file.p99_s is None:
         if capacity is not None:
             raise BenchError(
-                f"{asked.file}: p99 is missing: --capacity is for it. Add p99: 50ms, or leave it out"
+                f"{requirement_file.file}: p99 is missing: --capacity is for it. Add p99: 50ms, or leave it out"
             )
         return []
     if capacity is None:
         raise BenchError(
-            f"{asked.file}: p99: which CPU use keeps it takes a run that searched for capacities. Make one with "
-            f"`{_capacity_run(asked.p99_s)}`, then `bench size {run.name} {asked.file} --capacity RUN`"
+            f"{requirement_file.file}: p99: which CPU use keeps it takes a run that searched for capacities. "
+            f"Make one with `{_capacity_run(requirement_file.p99_s)}`, "
+            f"then `bench size {run.name} {requirement_file.file} --capacity RUN`"
         )
     return held_starts(capacity)
 
@@ -99,12 +100,12 @@ def _capacity_run(p99_s: float) -> str:
     return f"bench run capacity --set capacity.response_p99={p99_s * 1_000:g}ms"
 
 
-def _check_roles(asked: RequirementFile, measured: _Costs) -> None:
+def _check_roles(requirement_file: RequirementFile, measured: _Costs) -> None:
     for system in dict.fromkeys(system for system, _ in measured.models):
-        for role in [role for role in _roles(system) if role not in asked.nodes]:
+        for role in [role for role in _roles(system) if role not in requirement_file.nodes]:
             raise BenchError(
-                f"{asked.file}: nodes.{role} is missing: {measured.run.name} measured {system}, which has nodes of "
-                "this role"
+                f"{requirement_file.file}: nodes.{role} is missing: {measured.run.name} measured {system}, which has "
+                "nodes of this role"
             )
 
 
@@ -118,11 +119,14 @@ def _measured(run: Path) -> _Costs:
     rows, use = (results.records(results.table(run, name)) for name in ("trials", "use"))
     measured = measured_trials(trials, rows, use)
     fitted, refused = costs(measured, use, lambda system: describe(system).work)
-    demands = {(one.system, one.configuration, one.role, one.resource): one.demand for one in fitted}
-    reasons = {(one.system, one.configuration, one.role, one.resource): one.reason for one in refused}
+    demands = {(fit.system, fit.configuration, fit.role, fit.resource): fit.demand for fit in fitted}
+    reasons = {
+        (refusal.system, refusal.configuration, refusal.role, refusal.resource): refusal.reason
+        for refusal in refused
+    }
     needed = [
         (system, configuration, role, resource)
-        for system, configuration in dict.fromkeys((one.system, one.configuration) for one in measured)
+        for system, configuration in dict.fromkeys((trial.system, trial.configuration) for trial in measured)
         for role in _roles(system)
         for resource in LIMITED
     ]
@@ -150,81 +154,97 @@ def _measured(run: Path) -> _Costs:
 
 
 def _tasks(
-    asked: RequirementFile, measured: _Costs, starts: Sequence[HeldStart], capacity: Path | None
+    requirement_file: RequirementFile, measured: _Costs, starts: Sequence[HeldStart], capacity: Path | None
 ) -> tuple[list[_Task], list[str]]:
     """Return what is to be sized, and a sentence for each system that cannot be."""
-    wanted = asked.guarantee
-    if wanted is None:
-        return [_Task(key, asked.requirement) for key in measured.models], []
+    guarantee = requirement_file.guarantee
+    if guarantee is None:
+        return [_Task(key, requirement_file.requirement) for key in measured.models], []
     tasks: list[_Task] = []
     refused: list[str] = []
-    chosen = choices(measured.trials, wanted)
+    guarantee_choices = choices(measured.trials, guarantee)
     for system in dict.fromkeys(system for system, _ in measured.models):
-        of_system = [choice for choice in chosen if choice.system == system]
+        of_system = [choice for choice in guarantee_choices if choice.system == system]
         if not of_system:
-            refused.append(_unmeasured(asked, measured, system, wanted))
+            refused.append(_unmeasured(requirement_file, measured, system, guarantee))
             continue
         try:
-            busy = _busy(asked, starts, system)
+            busy = _busy(requirement_file, starts, system)
         except BusyShareError as error:
-            refused.append(_not_held(asked, capacity, system, error))
+            refused.append(_not_held(requirement_file, capacity, system, error))
             continue
         for choice in of_system:
-            if asked.copies not in {None, choice.copies}:
+            if requirement_file.copies not in {None, choice.copies}:
                 refused.append(
-                    f"{asked.file}: copies: {system_title(system)} gives the guarantee with {choice.copies} copies in "
-                    f"{measured.run.name}, not with {asked.copies}. Leave copies out, or measure such a configuration"
+                    f"{requirement_file.file}: copies: {system_title(system)} gives the guarantee with {choice.copies} "
+                    f"copies in {measured.run.name}, not with {requirement_file.copies}. Leave copies out, or measure "
+                    "such a configuration"
                 )
                 continue
-            requirement = asked.requirement
+            requirement = requirement_file.requirement
             mean = replace(requirement.mean, copies=choice.copies)
             limited = replace(requirement, mean=mean, cpu_limit=busy.limit if busy else None)
             tasks.append(_Task((system, choice.configuration), limited, choice.guarantee, busy))
     return tasks, refused
 
 
-def _busy(asked: RequirementFile, starts: Sequence[HeldStart], system: str) -> BusyShare | None:
-    if asked.p99_s is None or asked.guarantee is None:
+def _busy(requirement_file: RequirementFile, starts: Sequence[HeldStart], system: str) -> BusyShare | None:
+    if requirement_file.p99_s is None or requirement_file.guarantee is None:
         return None
-    return busy_share(starts, system, asked.guarantee, asked.p99_s, int(asked.requirement.mean.message_bytes))
+    return busy_share(
+        starts,
+        system,
+        requirement_file.guarantee,
+        requirement_file.p99_s,
+        int(requirement_file.requirement.mean.message_bytes),
+    )
 
 
-def _unmeasured(asked: RequirementFile, measured: _Costs, system: str, wanted: Guarantee) -> str:
-    known = "; ".join(measured_guarantees(measured.trials, system)) or "nothing that the suite knows of"
-    suite_level = any(level.same(wanted) for level in LEVELS.values())
-    command = _cost_run(measured, wanted, suite_level=suite_level)
+def _unmeasured(
+    requirement_file: RequirementFile, measured: _Costs, system: str, guarantee: Guarantee
+) -> str:
+    guarantee_words = (
+        "; ".join(measured_guarantees(measured.trials, system)) or "nothing that the suite knows of"
+    )
+    suite_level = any(level.same(guarantee) for level in LEVELS.values())
+    command = _cost_run(measured, guarantee, suite_level=suite_level)
     return (
-        f"{asked.file}: guarantee: {measured.run.name} measured no configuration of {system_title(system)} that "
-        f"survives {wanted.in_nodes}. It measured what survives: {known}. Ask for one of these, or "
+        f"{requirement_file.file}: guarantee: {measured.run.name} measured no configuration of {system_title(system)} "
+        f"that survives {guarantee.in_nodes}. It measured what survives: {guarantee_words}. Ask for one of these, or "
         f"measure such a configuration with `{command}`"
     )
 
 
-def _cost_run(measured: _Costs, wanted: Guarantee, *, suite_level: bool) -> str:
+def _cost_run(measured: _Costs, guarantee: Guarantee, *, suite_level: bool) -> str:
     """Return the command that measures a guarantee; of one that is none of the suite's own, what is to be filled in."""
     systems = [describe(system) for system in dict.fromkeys(system for system, _ in measured.models)]
     if not suite_level:
         keys = [f"{system.name}.topic=…" for system in systems]
     else:
-        keys = [f"{system.name}.{system.fsync_setting}" for system in systems if wanted.power]
+        keys = [f"{system.name}.{system.fsync_setting}" for system in systems if guarantee.power]
     return " ".join([_COST_RUN, *(f"--set systems.{key}" for key in keys)])
 
 
-def _not_held(asked: RequirementFile, capacity: Path | None, system: str, error: BusyShareError) -> str:
+def _not_held(
+    requirement_file: RequirementFile, capacity: Path | None, system: str, error: BusyShareError
+) -> str:
     return (
-        f"{asked.file}: p99: {capacity and capacity.name} does not say how busy nodes of {system_title(system)} may "
-        f"be: {error}. Measure it with `{_capacity_run(asked.p99_s or 0)}`"
+        f"{requirement_file.file}: p99: {capacity and capacity.name} does not say how busy nodes of "
+        f"{system_title(system)} may be: {error}. Measure it with `{_capacity_run(requirement_file.p99_s or 0)}`"
     )
 
 
-def _cluster(task: _Task, asked: RequirementFile, measured: _Costs) -> ClusterSize:
+def _cluster(task: _Task, requirement_file: RequirementFile, measured: _Costs) -> ClusterSize:
     system, configuration = task.key
     demands = measured.models[task.key]
     try:
-        roles = [_size(system, role, of_role, task.requirement, asked) for role, of_role in demands.items()]
+        roles = [
+            _size(system, role, of_role, task.requirement, requirement_file)
+            for role, of_role in demands.items()
+        ]
     except SizeError as error:
         raise BenchError(
-            f"{asked.file}: {system}: {error.nodes:,} nodes of the role {error.role} would still use "
+            f"{requirement_file.file}: {system}: {error.nodes:,} nodes of the role {error.role} would still use "
             f"{error.share:.0%} of their {NAMES[error.resource]}"
         ) from error
     used = [demand for of_role in demands.values() for demand in of_role.values() if demand.costs]
@@ -234,7 +254,7 @@ def _cluster(task: _Task, asked: RequirementFile, measured: _Costs) -> ClusterSi
         requirement=task.requirement,
         roles=roles,
         variations={
-            words: {role: _changed(system, role, demands, changed, asked) for role in demands}
+            words: {role: _changed(system, role, demands, changed, requirement_file) for role in demands}
             for words, changed in task.requirement.variations()
         },
         errors=[error for demand in used for error in demand.errors],
@@ -255,16 +275,20 @@ def _fsyncs(task: _Task, measured: _Costs, roles: Sequence[RoleSize]) -> float |
 
 
 def _changed(
-    system: str, role: str, demands: _Demands, requirement: Requirement, asked: RequirementFile
+    system: str, role: str, demands: _Demands, requirement: Requirement, requirement_file: RequirementFile
 ) -> RoleSize | None:
     try:
-        return _size(system, role, demands[role], requirement, asked)
+        return _size(system, role, demands[role], requirement, requirement_file)
     except SizeError:
         return None
 
 
 def _size(
-    system: str, role: str, demands: Mapping[str, Demand], requirement: Requirement, asked: RequirementFile
+    system: str,
+    role: str,
+    demands: Mapping[str, Demand],
+    requirement: Requirement,
+    requirement_file: RequirementFile,
 ) -> RoleSize:
     stores = role == describe(system).storage_role
-    return size(role, demands, requirement, asked.nodes[role], stores=stores)
+    return size(role, demands, requirement, requirement_file.nodes[role], stores=stores)

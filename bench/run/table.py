@@ -68,11 +68,14 @@ def _memory(plan: Plan) -> int:
     return max(preflight.memory_bytes(preflight.servers(clusters)) for clusters in groups)
 
 
-def findings_table(found: Iterable[Finding]) -> Table:
+def findings_table(findings: Iterable[Finding]) -> Table:
     """Show what `bench doctor` found; a problem with what it costs and what to do."""
     shown = Table("", "what", "seen", "what to do")
-    for finding in found:
+    for finding in findings:
         shown.add_row(
-            "ok" if finding.problem is None else "[red]!![/red]", finding.what, finding.seen, finding.problem
+            "ok" if finding.problem is None else "[red]!![/red]",
+            finding.subject,
+            finding.observation,
+            finding.problem,
         )
     return shown

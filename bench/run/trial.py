@@ -38,11 +38,11 @@ _READER_S = 60.0
 
 
 def _each(*listeners: Live) -> Live:
-    def told(figures: Mapping[str, Any]) -> None:
+    def tell_all(figures: Mapping[str, Any]) -> None:
         for listener in listeners:
             listener(figures)
 
-    return told
+    return tell_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ class Bench:
         topics = self.rig.topics_of(trial)
         topic, processed = topics[0], topics[-1]
         begun_ns = time.monotonic_ns()
-        for one in topics:
-            self.rig.cluster.admin.create_topic(one)
+        for trial_topic in topics:
+            self.rig.cluster.admin.create_topic(trial_topic)
         document["created_ns"] = time.monotonic_ns() - begun_ns
         if trial.case.processor:
             application.start(self.rig.cluster, trial.case, topic, processed)
@@ -96,10 +96,10 @@ class Bench:
             yield
             return
 
-        def note(name: str, kind: str, seen: str) -> None:
+        def note(name: str, kind: str, evidence: str) -> None:
             now_ns = time.monotonic_ns()
-            what = {"name": f"{name} {kind}", "kind": kind, "nodes": [name], "seen": seen}
-            records.append({**what, "asked_ns": now_ns, "effect_ns": now_ns})
+            entry = {"name": f"{name} {kind}", "kind": kind, "nodes": [name], "seen": evidence}
+            records.append({**entry, "asked_ns": now_ns, "effect_ns": now_ns})
 
         def ended(name: str, status: int) -> None:
             note(
@@ -132,13 +132,13 @@ class Bench:
             document["history"] = history.changes
             history.start()
         try:
-            with rig.telemetry(trial.case, working) as told:
+            with rig.telemetry(trial.case, working) as telemetry_listener:
                 sent = rig.produce(
                     trial.case,
                     topic,
                     trial.number,
                     working / "sends",
-                    _each(live, told, timeline.told),
+                    _each(live, telemetry_listener, timeline.take_progress),
                     timeline,
                 )
                 timeline.finish()
@@ -163,13 +163,13 @@ class Bench:
         read = rig.read_all(verify, topic, READ_S)
         held = held_figures(cluster.disks.held_since(fsyncs))
         disk = document["disk"] and document["disk"] | {"held": held}
-        kept = {
+        trial_notes = {
             "faults": document["faults"],
             "disk": disk,
             "node_size": document["node_size"],
             "unsettled": unsettled,
         }
-        return record.finished(sent, read, effective, kept)
+        return record.finished(sent, read, effective, trial_notes)
 
     def _unsettled(self, case: Case, topic: Topic, timeline: Timeline) -> str | None:
         """Wait for all copies and for the application after healed faults; say what did not come about, if anything.
@@ -191,27 +191,29 @@ class Bench:
     def _timeline(self, trial: Trial, topic: Topic, working: Path, faults: list[Document]) -> Timeline:
         rig, cluster = self.rig, self.rig.cluster
 
-        def asked(command: Command, given_up: Callable[[], bool], tell: Live = unheard) -> Mapping[str, Any]:
+        def run_reader(
+            command: Command, given_up: Callable[[], bool], tell: Live = unheard
+        ) -> Mapping[str, Any]:
             """Have a process of its own read; it is ended once it is given up."""
 
-            def wanted() -> None:
+            def check_given_up() -> None:
                 if given_up():
                     raise LoadError("It was given up.")
 
             with WorkerProcess(CONSUMER_MODULE, rig.folder.logs / "readers.log") as reader:
-                return reader.call(command, READ_S, tell, wanted)
+                return reader.call(command, READ_S, tell, check_given_up)
 
         def read_all(step: str, tell: Live, given_up: threading.Event) -> Mapping[str, Any]:
             folder = working / reads_folder(step)
             folder.mkdir(parents=True)
             # While a load runs there is no last message to wait for.
             command = Verify(**rig.reading(trial, topic, folder), deadline_s=_READER_S, expected=0)
-            return asked(command, given_up.is_set, tell)
+            return run_reader(command, given_up.is_set, tell)
 
         def read_group(step: str, action: AsGroup, given_up: Callable[[], bool]) -> Mapping[str, Any]:
             reading = rig.reading(trial, topic, working / reads_folder(step))
             silence_s = _GROUP_SILENCE_S if action.reads else 0.0
-            return asked(ReadGroup(**reading, group=action.group, silence_s=silence_s), given_up)
+            return run_reader(ReadGroup(**reading, group=action.group, silence_s=silence_s), given_up)
 
         site = Site(
             backend=cluster.backend,

@@ -26,7 +26,7 @@ def cases(scenario: Scenario, version: Callable[[str], str]) -> list[Case]:
     `version` gives a system's default version, where the scenario names none.
     """
     sweep_cases: list[Case] = []
-    for system, spec in scenario.systems.chosen().items():
+    for system, spec in scenario.systems.specs().items():
         variants = spec.named_variants()
         levels: dict[Key, Scalar | list[Scalar]] = {
             (_VARIANT, name): [*variants_by_value] for name, variants_by_value in variants.items()

@@ -55,7 +55,7 @@ def _comparison(
 def _change(
     path: Path_, comparison: Comparison, system: str, scenario: Scenario, swept: Sequence[Case]
 ) -> Iterator[Mistake]:
-    if system not in scenario.systems.chosen():
+    if system not in scenario.systems.specs():
         yield (*path, "system"), _no_system(system, scenario)
         return
     system_cases = [case for case in swept if case.system == system]
@@ -121,7 +121,7 @@ def _promise(case: Case) -> Guarantee | None:
 
 
 def _cause(path: Path_, cause: Cause, scenario: Scenario, swept: Sequence[Case]) -> Iterator[Mistake]:
-    if cause.system not in scenario.systems.chosen():
+    if cause.system not in scenario.systems.specs():
         yield (*path, "system"), _no_system(cause.system, scenario)
         return
     system_cases = [case for case in swept if case.system == cause.system]
@@ -160,4 +160,4 @@ def _sweep(swept: Sequence[Case]) -> str:
 
 
 def _no_system(system: str, scenario: Scenario) -> str:
-    return f"this scenario does not run {system}; it runs {', '.join(scenario.systems.chosen())}"
+    return f"this scenario does not run {system}; it runs {', '.join(scenario.systems.specs())}"

@@ -217,7 +217,7 @@ class Scenario(Strict):
         if self.capacity is None:
             return self
         open_loop = self.load.rate is not None or self.load.schedule is not None
-        broken = not all(self.interleaved(system) for system in self.systems.chosen().values())
+        broken = not all(self.interleaved(system) for system in self.systems.specs().values())
         counts = self.consumers if isinstance(self.consumers, list) else [self.consumers]
         for wrong, message in (
             (open_loop, "capacity finds the rate itself: leave load.rate and load.schedule out"),

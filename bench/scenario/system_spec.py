@@ -269,12 +269,12 @@ class AnySystems(Strict):
 
     @model_validator(mode="after")
     def _any(self) -> AnySystems:
-        if not self.chosen():
+        if not self.specs():
             message = f"name at least one system: {', '.join(NAMES)}"
             raise ValueError(message)
         return self
 
-    def chosen(self) -> dict[str, SystemSpec]:
+    def specs(self) -> dict[str, SystemSpec]:
         """Return the systems that are there, by name."""
         spec_by_system: dict[str, SystemSpec | None] = {name: getattr(self, name) for name in NAMES}
         return {name: spec for name, spec in spec_by_system.items() if spec is not None}

@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from bench.guarantee import Configuration, Guarantee, chosen
+from bench.guarantee import Configuration, Guarantee, all_settings
 from bench.model import Settings
 from bench.sizing.published_rules import RuleSize
 from bench.sizing.requirement import NodeType, Requirement
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bench.systems.servers import Servers
 
 Chosen = Mapping[str, str]
-"""Settings of a case by their own names, as text (bench.guarantee.chosen)."""
+"""Settings of a case by their own names, as text (bench.guarantee.all_settings)."""
 Nodes = Mapping[str, int]
 """How many servers there are, by role."""
 
@@ -92,6 +92,13 @@ class GlossaryTerm(NamedTuple):
     meaning: str
 
 
+class Image(NamedTuple):
+    """The image that a system's makers publish, and where its jars are, as Java's class path has it."""
+
+    name: str
+    class_path: str
+
+
 class Installation(NamedTuple):
     """The smallest cluster that loads all classes of its servers, and its topic's settings (run/install.py)."""
 
@@ -124,6 +131,8 @@ class Description:
     """How often a server writes each copy; 0 where it writes none to a disk."""
     installation: ClassVar[Installation | None] = None
     """None for a system that has no servers to install."""
+    image: ClassVar[Image | None] = None
+    """None for a system that does not run in containers here."""
     address_key: ClassVar[str] = ""
     """What a file of an external cluster calls the address that clients connect to; empty where there is no such file.
     """
@@ -182,33 +191,33 @@ class Description:
 
         `settings` are the swept ones, `configuration` the whole (trial.json, `case`); the swept ones go first.
         """
-        return self.promise(chosen(settings, configuration), configuration.get("nodes", {}))
+        return self.promise(all_settings(settings, configuration), configuration.get("nodes", {}))
 
     def copies_of(self, settings: Settings, configuration: Configuration) -> int:
         """Return how many copies of a message a case makes, by its part of a trial.json."""
-        return self.copies(chosen(settings, configuration), configuration.get("nodes", {}))
+        return self.copies(all_settings(settings, configuration), configuration.get("nodes", {}))
 
-    def promise(self, chosen: Chosen, nodes: Nodes) -> Guarantee | None:  # noqa: ARG002
+    def promise(self, case_settings: Chosen, nodes: Nodes) -> Guarantee | None:  # noqa: ARG002
         """State what an acknowledgement promises; None where no promise is known."""
         return None
 
-    def copies(self, chosen: Chosen, nodes: Nodes) -> int:  # noqa: ARG002
+    def copies(self, case_settings: Chosen, nodes: Nodes) -> int:  # noqa: ARG002
         """Return how many copies of a message are written; 1 where that is not said."""
         return 1
 
-    def copies_in_turn(self, chosen: Chosen) -> int:  # noqa: ARG002
+    def copies_in_turn(self, case_settings: Chosen) -> int:  # noqa: ARG002
         """Return how many copies are made one after the other before a send is acknowledged."""
         return 1
 
-    def waits(self, chosen: Chosen) -> bool:  # noqa: ARG002
+    def waits(self, case_settings: Chosen) -> bool:  # noqa: ARG002
         """Whether a send is over only when a server has acknowledged it."""
         return True
 
-    def synced_logs(self, chosen: Chosen, partitions: int, nodes: Nodes) -> int | None:  # noqa: ARG002
+    def synced_logs(self, case_settings: Chosen, partitions: int, nodes: Nodes) -> int | None:  # noqa: ARG002
         """Return how many logs of a topic a server syncs one by one, at most; None where all go through one journal."""
         return None
 
-    def deduplicates(self, chosen: Chosen, producer: Mapping[str, Any]) -> bool:  # noqa: ARG002
+    def deduplicates(self, case_settings: Chosen, producer: Mapping[str, Any]) -> bool:  # noqa: ARG002
         """Whether a configuration promises that no message is written twice; `producer`: its properties in force."""
         return False
 

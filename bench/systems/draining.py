@@ -12,10 +12,10 @@ DRAIN = "drain"
 
 
 class Drained(NamedTuple):
-    """When a node held nothing any more, by the monotonic clock, and what shows it, in full sentences."""
+    """When a node held nothing any more, by the monotonic clock, and the `evidence` of it, in full sentences."""
 
     done_ns: int
-    seen: str
+    evidence: str
 
 
 def drains(case: Case) -> bool:

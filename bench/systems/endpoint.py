@@ -58,7 +58,7 @@ def resolved(text: str) -> Endpoint:
 
 def _resolved(value: Any) -> Any:  # noqa: ANN401 - what YAML holds
     if isinstance(value, Mapping):
-        return {name: _resolved(one) for name, one in value.items()}
+        return {name: _resolved(element) for name, element in value.items()}
     return _REFERENCE.sub(_referred, value) if isinstance(value, str) else value
 
 

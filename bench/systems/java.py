@@ -77,19 +77,21 @@ def archiving(command: Sequence[str], archive: Path) -> tuple[str, ...]:
 
     Use it for one server of each role that has started and taken a request; the archive holds what it loaded.
     """
-    java, *rest = command
-    kept = [word for word in rest if word != _SHARES and not word.startswith((_USES, _MAKES, _AGENT))]
-    return (java, f"{_MAKES}{archive}", _QUIET, *kept)
+    java, *arguments = command
+    kept_arguments = [
+        word for word in arguments if word != _SHARES and not word.startswith((_USES, _MAKES, _AGENT))
+    ]
+    return (java, f"{_MAKES}{archive}", _QUIET, *kept_arguments)
 
 
 def flags(command: Sequence[str]) -> dict[str, str | bool]:
     """Return what a server's JVM was told, by HotSpot's names (Xmx, UseSerialGC …); nothing for what is no JVM."""
-    told: dict[str, str | bool] = {}
+    flag_values: dict[str, str | bool] = {}
     for word in command[1 : command.index("-cp")] if command[0] == "java" else ():
         if size := _SIZE.fullmatch(word):
-            told[size[1]] = size[2]
+            flag_values[size[1]] = size[2]
         elif switch := _SWITCH.fullmatch(word):
-            told[switch[2]] = switch[1] == "+"
+            flag_values[switch[2]] = switch[1] == "+"
         elif (value := _VALUE.fullmatch(word)) and not word.startswith((_USES, _MAKES)):
-            told[value[1]] = value[2]
-    return told
+            flag_values[value[1]] = value[2]
+    return flag_values

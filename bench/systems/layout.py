@@ -38,8 +38,8 @@ def partition_layout(record: Mapping[str, Any]) -> PartitionLayout:
         server=record.get("leader", record.get("owner")),
         in_sync=record.get("in_sync"),
         segments=[
-            Segment(one["ledger"], [(first, nodes) for first, nodes in one["segments"]])
-            for one in record["ledgers"]
+            Segment(ledger["ledger"], [(first, nodes) for first, nodes in ledger["segments"]])
+            for ledger in record["ledgers"]
         ]
         if "ledgers" in record
         else None,

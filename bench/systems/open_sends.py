@@ -39,7 +39,7 @@ class OpenSends:
         for _ in range(waiting):
             self._end(*over.get_nowait())
 
-    def _end(self, number: int, *told: Any) -> None:  # noqa: ANN401 - each client's own
+    def _end(self, number: int, *report: Any) -> None:  # noqa: ANN401 - each client's own
         """Take what the client told of a send's end out of the queue, and pass it on."""
         raise NotImplementedError
 

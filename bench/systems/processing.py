@@ -34,23 +34,26 @@ class Processing:
     work_s: float
 
 
-def names(how: str) -> frozenset[str]:
-    """Return the names that a scenario's `processor` may have settings under; `how` is the system's for `settle`."""
-    return frozenset({how, *_SHARED})
+def names(settle_name: str) -> frozenset[str]:
+    """Return the names that a scenario's `processor` may have settings under.
+
+    `settle_name` is the system's for `settle`.
+    """
+    return frozenset({settle_name, *_SHARED})
 
 
-def read(settings: Settings, how: str) -> Processing:
+def read(settings: Settings, settle_name: str) -> Processing:
     """Read a scenario's `processor`, once `why_wrong` found nothing."""
     batch, work_ms = settings.get("batch", _BATCH), settings.get("work_ms", _WORK_MS)
-    return Processing(str(settings[how]), int(batch), float(work_ms) / 1000)
+    return Processing(str(settings[settle_name]), int(batch), float(work_ms) / 1000)
 
 
-def why_wrong(settings: Settings, how: str, ways: Collection[str]) -> Iterator[str]:
+def why_wrong(settings: Settings, settle_name: str, ways: Collection[str]) -> Iterator[str]:
     """Say in full sentences what is wrong with a scenario's `processor`; nothing where there is none."""
     if not settings:
         return
-    if settings.get(how) not in ways:
-        yield f"A processor needs {how}, one of {', '.join(ways)}, not {settings.get(how)}."
+    if settings.get(settle_name) not in ways:
+        yield f"A processor needs {settle_name}, one of {', '.join(ways)}, not {settings.get(settle_name)}."
     batch = settings.get("batch", _BATCH)
     if not isinstance(batch, int) or isinstance(batch, bool) or batch < 1:
         yield f"The processor's batch is a whole number from 1 on, not {batch}."

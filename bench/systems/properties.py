@@ -31,13 +31,13 @@ def unknown(owned: Iterable[tuple[str, Settings, Collection[str]]]) -> list[tupl
     ]
 
 
-def misvalued(owner: str, settings: Settings, known: Mapping[str, str]) -> Iterator[str]:
+def misvalued(owner: str, settings: Settings, kinds: Mapping[str, str]) -> Iterator[str]:
     """Say in full sentences which settings have values that are not of their property's type."""
     for name, value in settings.items():
-        kind = known.get(name, "")
-        wanted = _wanted(kind, text(value))
-        if wanted:
-            yield f"{name} of the {owner} is {wanted}, not {text(value)}."
+        kind = kinds.get(name, "")
+        valid_form = _wanted(kind, text(value))
+        if valid_form:
+            yield f"{name} of the {owner} is {valid_form}, not {text(value)}."
 
 
 def is_whole(value: object) -> bool:
@@ -66,38 +66,41 @@ def _is_number(value: str) -> bool:
 
 def live(
     nodes: Sequence[Node],
-    asked: Settings,
-    told: Iterable[str],
+    scenario_settings: Settings,
+    shown_names: Iterable[str],
     read: Callable[[Node], Mapping[str, str | None]],
 ) -> dict[str, str | None]:
-    """Return what the first of some nodes has of what was `asked` for and of what is `told` in any case.
+    """Return what the first of some nodes has of what `scenario_settings` ask for, and of `shown_names` in any case.
 
     Raises ClusterError where any of them does not have what was asked for.
     """
-    found = {node.name: read(node) for node in nodes}
-    for name, settings in found.items():
-        require(name, asked, settings)
-    first = found[nodes[0].name]
-    return {name: first.get(name) for name in sorted({*asked, *told})}
+    settings_by_node = {node.name: read(node) for node in nodes}
+    for name, settings in settings_by_node.items():
+        require(name, scenario_settings, settings)
+    first = settings_by_node[nodes[0].name]
+    return {name: first.get(name) for name in sorted({*scenario_settings, *shown_names})}
 
 
-def require(owner: str, asked: Settings, found: Mapping[str, object]) -> None:
+def require(owner: str, scenario_settings: Settings, live_settings: Mapping[str, object]) -> None:
     """Raise ClusterError when a live value is not the one asked for; secrets, which nobody tells, pass."""
     wrong = [
-        f"{name} was asked to be {text(value)} and is {text(found.get(name, 'not there'))}"
-        for name, value in asked.items()
-        if not (name in found and (found[name] is None or same(text(value), text(found[name]))))
+        f"{name} was asked to be {text(value)} and is {text(live_settings.get(name, 'not there'))}"
+        for name, value in scenario_settings.items()
+        if not (
+            name in live_settings
+            and (live_settings[name] is None or same(text(value), text(live_settings[name])))
+        )
     ]
     if wrong:
         raise ClusterError(f"The live settings of {owner} are not the scenario's: {'; '.join(wrong)}.")
 
 
-def same(asked: str, found: str) -> bool:
+def same(value: str, other_value: str) -> bool:
     """Compare two values as Java reads them: 0.50 is 0.5, `a, b` is `a,b`, ON is on."""
     try:
-        return float(asked) == float(found)
+        return float(value) == float(other_value)
     except ValueError:
-        return _words(asked) == _words(found)
+        return _words(value) == _words(other_value)
 
 
 def _words(value: str) -> list[str]:

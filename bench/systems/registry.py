@@ -16,8 +16,8 @@ from bench.systems.pulsar.description import PulsarDescription
 from bench.systems.servers import Servers
 
 DESCRIPTIONS: Mapping[str, Description] = {
-    one.name: one
-    for one in (
+    description.name: description
+    for description in (
         KafkaDescription("kafka"),
         PulsarDescription("pulsar"),
         NatsDescription("nats"),
@@ -26,10 +26,14 @@ DESCRIPTIONS: Mapping[str, Description] = {
 }
 """In the order in which reports show them."""
 NAMES = tuple(DESCRIPTIONS)
-INSTALLED = tuple(name for name, one in DESCRIPTIONS.items() if one.installation)
+INSTALLED = tuple(name for name, description in DESCRIPTIONS.items() if description.installation)
 """Those that have servers to install and start."""
-STORAGE_ROLES = frozenset(one.storage_role for one in DESCRIPTIONS.values() if one.storage_role)
-WORKING_ROLES = tuple(dict.fromkeys(role for one in DESCRIPTIONS.values() for role in one.work))
+STORAGE_ROLES = frozenset(
+    description.storage_role for description in DESCRIPTIONS.values() if description.storage_role
+)
+WORKING_ROLES = tuple(
+    dict.fromkeys(role for description in DESCRIPTIONS.values() for role in description.work)
+)
 """Roles whose servers have to do with messages."""
 
 

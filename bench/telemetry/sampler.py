@@ -23,9 +23,10 @@ _SCRAPE_TAKES_S = 0.6
 class Sampler:
     """Looks from `with` to its end, then writes what it saw to a file, in the columns of SAMPLES.
 
-    It looks at the window's start and shortly before its end, once `told` of them, and in its rhythm between; so every
-    window has two samples, however short. Servers are asked for their figures likewise with `often`, for what changes
-    within the window; else shortly before it and once it is over, where that disturbs nothing that is measured.
+    It looks at the window's start and shortly before its end, once `take_progress` has given them, and in its rhythm
+    between; so every window has two samples, however short. Servers are asked for their figures likewise with `often`,
+    for what changes within the window; else shortly before it and once it is over, where that disturbs nothing that is
+    measured.
     """
 
     def __init__(self, watched: Watched, file: Path, *, often: bool) -> None:
@@ -59,7 +60,7 @@ class Sampler:
         self._observer.__exit__()
         write_samples(self._file, ((sample, 0) for sample in self._rows))
 
-    def told(self, figures: Mapping[str, Any]) -> None:
+    def take_progress(self, figures: Mapping[str, Any]) -> None:
         """Take what the load process tells of itself, and when its window is."""
         start_ns, end_ns = figures["start_ns"], figures["end_ns"]
         if not self._looks.knows(start_ns):

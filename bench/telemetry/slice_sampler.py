@@ -43,14 +43,14 @@ class SliceSampler:
         with self._lock:
             self._fresh = []
 
-    def before(self, trial: int, number: int, *, scraped: bool) -> None:
+    def look_before(self, trial: int, number: int, *, scraped: bool) -> None:
         """Look just before slice `number` of a trial; with `scraped` servers are asked, too, and before that."""
         if scraped:
             self._observer.ask_and_wait()
         self._observer.look()
         self._file_under(trial, number)
 
-    def after(self, trial: int, number: int, *, scraped: bool) -> None:
+    def look_after(self, trial: int, number: int, *, scraped: bool) -> None:
         """Look just after a slice; with `scraped` servers are asked, too, and after that: it costs them CPU."""
         self._observer.look()
         if scraped:

@@ -59,7 +59,7 @@ def test_a_drained_node_keeps_nothing_and_no_message_is_lost(draining: Draining)
     drained = draining.live.admin.drain(draining.node, topic, None)
 
     assert begun_ns < drained.done_ns <= time.monotonic_ns()
-    assert drained.seen.startswith(draining.node)
+    assert drained.evidence.startswith(draining.node)
     more = send_sync(draining.live, topic, 50)
     assert not is_named(draining, topic)
     assert len(read_all(draining.live, topic)) == len(first.done) + len(more.done) == 100
@@ -76,8 +76,8 @@ def test_a_throttle_is_read_back_and_lifted(draining: Draining) -> None:
 
     drained = draining.live.admin.drain(draining.node, topic, 5_000_000)
 
-    assert "follower.replication.throttled.rate were 5,000,000 meanwhile" in drained.seen
-    assert "neither brokers nor topics have any throttle left" in drained.seen
+    assert "follower.replication.throttled.rate were 5,000,000 meanwhile" in drained.evidence
+    assert "neither brokers nor topics have any throttle left" in drained.evidence
     assert not is_named(draining, topic)
 
 

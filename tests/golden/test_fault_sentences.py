@@ -18,7 +18,7 @@ TWO_OF_THREE = {"topic": {"quorums": "3-3-2"}}
 
 
 def texts(found: Results) -> list[str]:
-    return [finding.whole for finding in findings(struck(found, Labels()))]
+    return [finding.full_text for finding in findings(struck(found, Labels()))]
 
 
 def boxed(found: Results, note: str = "") -> tuple[str, ...]:

@@ -252,6 +252,6 @@ def refused(file: Path, said: str) -> None:
 
 
 def test_a_run_shares_the_network_of_the_machine(in_sandbox: None) -> None:
-    command = sandbox.command(["readlink", "/proc/self/ns/net"], network=False)
+    command = sandbox.command(["readlink", "/proc/self/ns/net"], sandbox.Shared.NETWORK)
 
     assert str(Path("/proc/self/ns/net").readlink()) in os.popen(" ".join(command)).read()  # noqa: S605

@@ -167,7 +167,7 @@ def test_where_each_system_is_ahead_at_one_guarantee_the_headline_names_both(fou
     )
     assert "Kafka was 2.5 times as fast as Pulsar" in both.detail
     assert "Pulsar was 2.0 times as fast as Kafka" in both.detail
-    assert told.line == both.whole
+    assert told.line == both.full_text
     assert told.advice == ("Choose Kafka.", "Choose Pulsar.")
     assert lost.text.startswith("Without faults")
     assert not alike.findings[0].detail

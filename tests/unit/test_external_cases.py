@@ -142,4 +142,4 @@ def test_without_a_limit_nobody_knows_how_much_a_closed_loop_writes(tmp_path: Pa
 def test_settings_that_all_cases_share_are_no_reason(tmp_path: Path) -> None:
     chosen = planned(tmp_path, CLOSED, cluster())
 
-    assert external_cases.not_applied(cluster(), chosen.asked) == ["broker.num.network.threads=2"]
+    assert external_cases.not_applied(cluster(), chosen.scenario_cases) == ["broker.num.network.threads=2"]

@@ -206,7 +206,7 @@ def test_a_consumer_group_begins_and_reads() -> None:
         {"name": "begins", "when": {"acks": 1}, "subscribe": "away"},
         {"name": "comes back", "when": {"load": "over"}, "consume": "away"},
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     line.finish()
 
     begins, back = line.records
@@ -224,7 +224,7 @@ def test_a_consumer_group_begins_and_reads() -> None:
 )
 def test_a_drain_is_over_when_the_node_holds_nothing(drain: object, said: str) -> None:
     line = timeline(Recorder(), {"name": "drained", "when": {"acks": 1}, "drain": drain})
-    line.told(figures(1))
+    line.take_progress(figures(1))
     line.finish()
 
     (record,) = line.records
@@ -256,7 +256,7 @@ def test_why_a_group_could_not_read_is_told_and_the_steps_go_on() -> None:
         {"name": "later", "when": {"load": "over"}, "mark": True},
     ]
     line = timeline(Recorder(), *steps, group=refused)
-    line.told(figures(1))
+    line.take_progress(figures(1))
     line.finish()
 
     assert line.records[0]["reason"] == "reads: there is no such topic for first."
@@ -285,10 +285,10 @@ def test_a_step_strikes_at_its_acks_and_heals_with_the_load() -> None:
     line = timeline(backend, {"name": "dies", "when": {"acks": 100}, "kill": "leader"})
     assert line.acks == (100,)
 
-    line.told(figures(99))
+    line.take_progress(figures(99))
     time.sleep(0.05)
     assert backend.asked == []
-    line.told(figures(100))
+    line.take_progress(figures(100))
     until(lambda: backend.asked == ["kill broker-2"])
     line.finish()
 
@@ -308,7 +308,7 @@ def test_steps_come_one_after_the_other_and_undo_by_name() -> None:
         {"when": {"after": "20ms"}, "stop": ["broker-2", "followers"]},
         {"when": {"load": "over"}, "undo": "one"},
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: len(backend.asked) == 4)
     line.finish()
 
@@ -329,7 +329,7 @@ def test_a_timed_heal_does_not_wait_for_the_load() -> None:
             "heal": {"after": "50ms"},
         },
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: "mend broker-2" in backend.asked)
     line.finish()
 
@@ -348,7 +348,7 @@ def test_an_unstable_network_loses_a_share_or_flaps_and_is_whole_afterwards() ->
         {"when": {"acks": 1}, "unstable-network": {"target": "leader", "loss": 0.05}},
         {"when": {"acks": 1}, "unstable-network": {"target": "broker-1", "down": "10ms", "up": "10ms"}},
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: backend.asked.count("cut broker-1 4 4 1") >= 3)
     line.finish()
 
@@ -367,7 +367,7 @@ def test_one_of_several_nodes_is_undone_and_struck_again() -> None:
         {"name": "other back", "when": {"after": "1ms"}, "undo": "node 2 of both"},
         {"when": {"after": "1ms"}, "kill": "node 2 of both", "heal": "never"},
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     line.finish()
 
     assert sorted(backend.asked[:2]) == ["kill broker-1", "kill broker-3"]
@@ -385,7 +385,7 @@ def test_a_fault_that_was_undone_in_part_is_undone_whole_in_the_end() -> None:
         {"name": "both", "when": {"acks": 1}, "pause": "followers"},
         {"when": {"after": "1ms"}, "undo": "node 2 of both"},
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     line.finish()
 
     assert backend.asked[2:] == ["resume broker-3", "resume broker-1"]
@@ -401,7 +401,7 @@ def test_a_step_waits_for_what_the_system_says() -> None:
         {"when": {"in_sync": {"at_most": 1}, "topic": "available"}, "pause": "leader"},
         state=lambda: now[0],
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     time.sleep(0.1)
     assert line.records == []
     now[0] = TopicState(available=False, copies_missing=True, in_sync=1)
@@ -426,7 +426,7 @@ def test_steps_follow_a_reader_that_blocks() -> None:
         {"name": "back", "when": {"reader": {"blocked": "1200ms"}}, "undo": "dead"},
         reads=reads,
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     finishing = threading.Thread(target=line.finish, daemon=True)
     finishing.start()
     reads.get(10)
@@ -442,7 +442,7 @@ def test_steps_follow_a_reader_that_blocks() -> None:
 
 def test_abandoning_gives_the_reader_up() -> None:
     line = timeline(Recorder(), {"when": {"acks": 1}, "read": "earliest"})
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: bool(line.records))
     line.abandon()
 
@@ -461,7 +461,7 @@ def test_a_step_of_several_times_comes_as_often_with_jitter() -> None:
             "heal": {"after": "1ms"},
         },
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: len(backend.asked) == 6)
     line.finish()
 
@@ -478,7 +478,7 @@ def test_a_step_of_several_times_comes_as_often_with_jitter() -> None:
 def done(backend: Recorder, step: dict[str, Any]) -> dict[str, Any]:
     """The record of one step, struck at once and healed with the load."""
     line = timeline(backend, {"when": {"acks": 1}, **step})
-    line.told(figures(1))
+    line.take_progress(figures(1))
     line.finish()
     return line.records[0]
 
@@ -652,7 +652,7 @@ def test_a_link_that_is_only_narrow_is_shown_by_a_node_that_fills_it(idle: Held)
 def test_a_slow_disk_is_proven_by_every_node(second: tuple[int, float], proven: bool) -> None:
     backend = Recorder()
     line = timeline(backend, {"when": {"acks": 1}, "slow-disk": {"target": "followers", "fsync": "5ms"}})
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: bool(line.records) and line.records[0]["effect_ns"])
     backend.fsyncs = {"broker-1": (2, 5.1e6), "broker-3": second}
     line.finish()
@@ -681,7 +681,7 @@ def test_a_disk_that_got_room_meanwhile_was_not_full_to_the_end() -> None:
     assert full["seen"].endswith("broker-1 was still full. broker-3 was still full.")
 
     line = timeline(backend, {"when": {"acks": 1}, "full-disk": "followers"})
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: bool(line.records) and line.records[0]["effect_ns"])
     backend.full.discard("broker-3")
     line.finish()
@@ -786,7 +786,7 @@ def test_a_heal_that_fails_at_two_nodes_is_tried_at_all_and_tells_both(
 def test_what_is_never_healed_stays_and_is_proven_all_the_same() -> None:
     backend = Recorder()
     line = timeline(backend, {"when": {"acks": 1}, "kill": "leader", "heal": "never"})
-    line.told(figures(1))
+    line.take_progress(figures(1))
     line.finish()
 
     assert backend.asked == ["kill broker-2"]
@@ -798,9 +798,9 @@ def test_what_is_never_healed_stays_and_is_proven_all_the_same() -> None:
 def test_a_load_of_known_length_is_over_before_its_last_send_has_ended() -> None:
     backend = Recorder()
     line = timeline(backend, {"when": {"acks": 1}, "kill": "leader"})
-    line.told(figures(1, at_ns=4_999_999_999, end_ns=5_000_000_000))
+    line.take_progress(figures(1, at_ns=4_999_999_999, end_ns=5_000_000_000))
     until(lambda: backend.asked == ["kill broker-2"])
-    line.told(figures(1, at_ns=5_000_000_000, end_ns=5_000_000_000))
+    line.take_progress(figures(1, at_ns=5_000_000_000, end_ns=5_000_000_000))
     until(lambda: backend.asked == ["kill broker-2", "start broker-2"])
     line.finish()
 
@@ -813,7 +813,7 @@ def test_a_step_that_has_its_time_and_does_not_come_is_told_and_is_no_error() ->
         {"name": "late", "when": {"acks": 100, "within": "200ms"}, "mark": True},
         {"name": "later", "when": {"after": "10ms"}, "mark": True},
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: len(line.records) == 2)
     line.finish()
 
@@ -828,8 +828,8 @@ def test_a_step_that_has_its_time_and_does_not_come_is_told_and_is_no_error() ->
 
 def test_a_step_that_comes_in_its_time_is_done() -> None:
     line = timeline(Recorder(), {"name": "mark", "when": {"acks": 2, "within": "10s"}, "mark": True})
-    line.told(figures(1))
-    line.told(figures(2))
+    line.take_progress(figures(1))
+    line.take_progress(figures(2))
     until(lambda: len(line.records) == 1)
     line.finish()
 
@@ -843,7 +843,7 @@ def test_a_time_alone_is_nothing_to_wait_for() -> None:
 
 def test_a_step_that_never_comes_is_an_error() -> None:
     line = timeline(Recorder(), {"name": "late", "when": {"acks": 100}, "kill": "leader"})
-    line.told(figures(99))
+    line.take_progress(figures(99))
 
     with pytest.raises(FaultError, match="These steps were never due: late"):
         line.finish()
@@ -857,7 +857,7 @@ def test_a_fault_without_effect_is_an_error_and_what_came_before_is_undone() -> 
         {"when": {"after": "1ms"}, "kill": "leader"},
     )
     backend.up = True
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: "resume broker-1" in backend.asked)
 
     with pytest.raises(FaultError, match="broker-2 still took connections"):
@@ -870,7 +870,7 @@ def test_abandoning_undoes_what_is_in_force() -> None:
     line = timeline(
         backend, {"when": {"acks": 1}, "pause": "all broker"}, {"when": {"after": "1h"}, "kill": "leader"}
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: len(backend.asked) == 3)
 
     line.abandon()
@@ -881,7 +881,7 @@ def test_abandoning_undoes_what_is_in_force() -> None:
 def test_a_timeline_without_steps_has_no_thread() -> None:
     before = threading.active_count()
     line = timeline(Recorder())
-    line.told(figures(1))
+    line.take_progress(figures(1))
 
     assert threading.active_count() == before
     line.finish()
@@ -899,7 +899,7 @@ def test_parts_that_change_while_they_are_asked_for_are_asked_for_again() -> Non
 
     backend = Recorder()
     line = timeline(backend, {"when": {"after": "1ms"}, "pause": ["bookie 1", "bookie 2"]}, ask=ask)
-    line.told(figures(0))
+    line.take_progress(figures(0))
     until(lambda: len(backend.asked) == 2)
     line.abandon()
 
@@ -909,7 +909,7 @@ def test_parts_that_change_while_they_are_asked_for_are_asked_for_again() -> Non
 
 def test_nobody_playing_a_part_is_an_error() -> None:
     line = timeline(Recorder(), {"when": {"acks": 1}, "kill": "nobody"})
-    line.told(figures(1))
+    line.take_progress(figures(1))
 
     with pytest.raises(FaultError, match="Nobody is nobody now"):
         line.finish()
@@ -975,7 +975,7 @@ def test_what_struck_nodes_send_each_other_is_struck_once_where_it_leaves() -> N
         {"when": {"acks": 1}, "unstable-network": {"target": "all broker", "loss": 0.1}},
         {"when": {"acks": 1}, "isolate": {"target": "all broker", "from": ["all broker", "all controller"]}},
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: len(backend.asked) == 6)
     line.finish()
 
@@ -987,7 +987,7 @@ def test_what_struck_nodes_send_each_other_is_struck_once_where_it_leaves() -> N
 
 def test_a_cut_from_nobody_is_an_error() -> None:
     line = timeline(Recorder(), {"when": {"acks": 1}, "isolate": {"target": "leader", "from": "leader"}})
-    line.told(figures(1))
+    line.take_progress(figures(1))
 
     with pytest.raises(FaultError, match="There is nobody between whom and broker-2"):
         line.finish()
@@ -1006,7 +1006,7 @@ def test_a_step_that_comes_always_comes_until_the_load_is_over() -> None:
         },
     )
     backend.up = False
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: sum(one.startswith("kill") for one in backend.asked) >= 3)
     line.finish()
 
@@ -1020,7 +1020,7 @@ def test_a_step_that_comes_always_ends_with_the_window_whenever_the_load_tells()
         backend, {"name": "dies", "when": {"after": "40ms"}, "times": "always", "kill": "any broker"}
     )
     now_ns = time.monotonic_ns()
-    line.told(figures(1, at_ns=now_ns, end_ns=now_ns + 10_000_000))
+    line.take_progress(figures(1, at_ns=now_ns, end_ns=now_ns + 10_000_000))
     time.sleep(0.15)  # the load's next figures would come after half a second
     line.abandon()
 
@@ -1049,7 +1049,7 @@ def test_a_look_up_goes_round_who_is_struck_now() -> None:
         {"name": "frozen", "when": {"acks": 1}, "pause": "leader"},
         {"name": "asks", "when": {"after": "1ms"}, "look-up": "topic"},
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: len(line.records) == 2)
     line.finish()
 
@@ -1091,7 +1091,7 @@ def test_a_failure_of_a_client_library_is_the_trials_failure() -> None:
         raise RuntimeError("no broker")
 
     line = timeline(Recorder(), {"when": {"topic": "available"}, "mark": True}, state=fails)
-    line.told(figures(1))
+    line.take_progress(figures(1))
 
     with pytest.raises(FaultError, match="A step failed: RuntimeError"):
         line.finish()
@@ -1105,7 +1105,7 @@ def test_a_timed_heal_goes_on_for_the_nodes_that_were_not_undone() -> None:
         {"when": {"after": "1ms"}, "undo": "node 1 of both"},
         {"when": {"after": "1h"}, "kill": "leader"},
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: "resume broker-3" in backend.asked)
     line.abandon()
 
@@ -1287,7 +1287,7 @@ def test_a_timed_heal_does_not_wait_for_a_step_that_asks_somebody() -> None:
         {"when": {"after": "1ms"}, "look-up": "topic"},
         look_up=look_up,
     )
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: "resume broker-2" in backend.asked)
     healed.set()
     line.finish()
@@ -1300,7 +1300,7 @@ def test_a_look_up_that_finds_nobody_is_an_answer() -> None:
         raise ClusterError("Looking up t: none answered.")
 
     line = timeline(Recorder(), {"when": {"acks": 1}, "look-up": "topic"}, look_up=look_up)
-    line.told(figures(1))
+    line.take_progress(figures(1))
     line.finish()
 
     assert line.records[0]["seen"] == "It found nobody: Looking up t: none answered."
@@ -1315,7 +1315,7 @@ def test_a_timed_heal_that_fails_is_the_trials_failure() -> None:
 
     backend.resume_node = refuse  # type: ignore[method-assign]
     line = timeline(backend, {"when": {"acks": 1}, "pause": "leader", "heal": {"after": "1ms"}})
-    line.told(figures(1))
+    line.take_progress(figures(1))
     until(lambda: line._given_up)
 
     with pytest.raises(FaultError, match="broker-2 stays frozen"):

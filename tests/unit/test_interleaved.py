@@ -45,10 +45,10 @@ class Looks:
     def __exit__(self, *_: object) -> None:
         """End."""
 
-    def before(self, trial: int, number: int, *, scraped: bool) -> None:
+    def look_before(self, trial: int, number: int, *, scraped: bool) -> None:
         self.seen.append(("before", trial, number, scraped))
 
-    def after(self, trial: int, number: int, *, scraped: bool) -> None:
+    def look_after(self, trial: int, number: int, *, scraped: bool) -> None:
         self.seen.append(("after", trial, number, scraped))
 
     def rehearse(self) -> None:
@@ -82,6 +82,7 @@ class Servers:
         self.seen: list[set[str]] = []
         self.beside: list[Servers] = []
         self._fails, self._stalls, self._settling_acks = fails, stalls, settling_acks
+        self.load = SimpleNamespace(correct_log=lambda *_: 0)
         self.cluster = SimpleNamespace(
             admin=SimpleNamespace(effective=lambda topic: {}),
             jvms={},

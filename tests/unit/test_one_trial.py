@@ -77,7 +77,7 @@ class Steps:
     def __init__(self, *_: object) -> None:
         """Nothing is broken here."""
 
-    def told(self, _: object) -> None:
+    def take_progress(self, _: object) -> None:
         """It has no steps left."""
 
     def finish(self) -> None:
@@ -100,7 +100,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, *, makes: bool = True) ->
         system=SimpleNamespace(pause_s=lambda _: 0.0),
         alive=lambda: None,
     )
-    load: Any = SimpleNamespace(producing=Worker(), consuming=Worker())
+    load: Any = SimpleNamespace(producing=Worker(), consuming=Worker(), correct_log=lambda *_: 0)
     monkeypatch.setattr(trial, "Timeline", Steps)
     monkeypatch.setattr(trial, "probe", dict)
     monkeypatch.setattr(trial, "read_steps", lambda _: ())

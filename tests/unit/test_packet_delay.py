@@ -30,15 +30,15 @@ def test_each_packet_waits_its_delay() -> None:
     one = link(delay_ms=20)
 
     assert serve(one, [0, 1, 7]) == [20 * MS, 21 * MS, 27 * MS]
-    assert one.told()["packets"] == 3
-    assert one.told()["p50_ns"] == one.told()["delayed_p50_ns"] == 20 * MS
+    assert one.figures()["packets"] == 3
+    assert one.figures()["p50_ns"] == one.figures()["delayed_p50_ns"] == 20 * MS
 
 
 def test_packets_wait_behind_each_other_on_a_narrow_link() -> None:
     one = link(bytes_per_s=1e6)
 
     assert serve(one, [0, 0, 0, 10]) == [1 * MS, 2 * MS, 3 * MS, 11 * MS]
-    told = one.told()
+    told = one.figures()
     assert (told["busy_bytes"], told["busy_ns"]) == (0, 0)  # no 5 ms in a row
     assert told["p50_ns"] == 1 * MS
     assert told["delayed_p50_ns"] == 0
@@ -52,14 +52,14 @@ def test_a_rate_is_told_by_all_packets_in_a_row_that_take_the_link_five_millisec
         one.add(number, 1000, 200 * MS)
     one.due(208 * MS)
 
-    assert (one.told()["busy_bytes"], one.told()["busy_ns"]) == (11_000, 11.5 * MS)
+    assert (one.figures()["busy_bytes"], one.figures()["busy_ns"]) == (11_000, 11.5 * MS)
 
 
 def test_the_wait_for_the_link_is_no_delay() -> None:
     one = link(delay_ms=20, bytes_per_s=1e6)
     serve(one, [0] * 100, late_ms=0.5)
 
-    told = one.told()
+    told = one.figures()
     assert told["delayed_p50_ns"] == 20.5 * MS
     assert told["p99_ns"] == 119.5 * MS
     assert (told["busy_bytes"], told["busy_ns"]) == (100_000, 100.5 * MS)
@@ -72,7 +72,7 @@ def test_a_link_that_goes_at_another_rate_than_its_packets_were_due_at_is_told()
         one.add(number, 1000, 0)
     one.due(600 * MS)
 
-    assert (one.told()["busy_bytes"], one.told()["busy_ns"]) == (100_000, 600 * MS)
+    assert (one.figures()["busy_bytes"], one.figures()["busy_ns"]) == (100_000, 600 * MS)
 
 
 @pytest.mark.parametrize("jitter_ms", [5, 20])
@@ -81,7 +81,7 @@ def test_jitter_keeps_the_order_and_no_run_is_faster_than_the_link(jitter_ms: in
     went = serve(one, [number / 2 for number in range(200)])
 
     assert all(earlier <= later for earlier, later in pairwise(went))
-    told = one.told()
+    told = one.figures()
     assert told["busy_bytes"] / told["busy_ns"] * 1e9 <= 1e6
 
 
@@ -92,9 +92,9 @@ def test_what_still_waits_in_the_end_is_not_counted() -> None:
 
     assert one.due(21 * MS) == 1
     assert one.due(21 * MS) is None
-    assert one.told()["packets"] == 2
-    assert one.told()["bytes"] == 200
+    assert one.figures()["packets"] == 2
+    assert one.figures()["bytes"] == 200
 
 
 def test_a_link_through_which_nothing_came_tells_nothing() -> None:
-    assert set(link(delay_ms=20).told().values()) == {0}
+    assert set(link(delay_ms=20).figures().values()) == {0}

@@ -31,7 +31,7 @@ def test_an_answer_fits_on_a_first_page(run: Path) -> None:
     given = answered(run)
 
     assert 1 <= len(given.findings) <= 4
-    assert sum(len(finding.whole.split()) for finding in given.findings) <= 150
+    assert sum(len(finding.full_text.split()) for finding in given.findings) <= 150
     assert all(finding.text.endswith(".") for finding in given.findings)
     assert len(given.advice) <= 2
     assert len(given.notices) <= 4

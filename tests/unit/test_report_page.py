@@ -367,7 +367,7 @@ def test_the_time_in_garbage_collection_is_a_cases_median(tmp_path: Path) -> Non
         sweep.parts(replace(found, trials=found.trials.assign(gc_share=shares))),
     )
 
-    made, other = resources.taken(found, part), resources.taken(found, without)
+    made, other = resources.usage_table(found, part), resources.usage_table(found, without)
 
     assert made is not None
     assert other is not None
@@ -384,7 +384,7 @@ def test_bytes_to_disks_stand_with_their_range_where_trials_differ_much(tmp_path
         cases = found.cases.assign(disk_bytes_per_byte=sorted(values)[1])
         trials = found.trials.assign(disk_bytes_per_byte=bytes_)
         (part,) = sweep.parts(replace(found, trials=trials, cases=cases))
-        made = resources.taken(found, part)
+        made = resources.usage_table(found, part)
         assert made is not None
         return made.rows[0].cells[[column.head for column in made.columns].index("to disks")]
 

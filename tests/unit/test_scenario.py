@@ -83,7 +83,7 @@ def test_an_unknown_key_deep_down_is_refused_with_what_is_allowed_there(tmp_path
     said = complaint(tmp_path, MINIMAL + "load: {producer: 3}\n")
 
     assert ":10: load.producer: there is no such key; did you mean 'producers'?" in said
-    assert "allowed here: producers, message_bytes, window, rate, keys, schedule" in said
+    assert "allowed here: producers, message_bytes, window, rate, processes, keys, schedule" in said
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_an_override_reaches_names_with_dots_of_their_own(tmp_path: Path) -> Non
 
     loaded = load(file, overrides=["systems.kafka.topic.min.insync.replicas=2", "load.producers=10"])
 
-    assert loaded.scenario.systems.chosen()["kafka"].topic["min.insync.replicas"] == 2
+    assert loaded.scenario.systems.specs()["kafka"].topic["min.insync.replicas"] == 2
     assert loaded.scenario.load.producers == 10
 
 

@@ -68,7 +68,7 @@ def test_a_group_begins_at_a_heading_and_where_a_line_is_drawn() -> None:
     groups = row_groups([plain, plain, opening, plain, named, opening])
 
     assert [len(group.rows) for group in groups] == [2, 2, 2]
-    assert all(group.whole for group in groups)
+    assert all(group.keep_together for group in groups)
 
 
 def test_a_long_group_is_broken_into_parts_of_about_one_size() -> None:
@@ -80,7 +80,7 @@ def test_a_long_group_is_broken_into_parts_of_about_one_size() -> None:
 def test_rows_of_much_text_may_be_broken_anywhere() -> None:
     (group,) = row_groups([Row((Cell("evidence " * 100),))] * 10)
 
-    assert not group.whole
+    assert not group.keep_together
 
 
 def test_a_long_cell_of_a_number_is_broken_between_words() -> None:

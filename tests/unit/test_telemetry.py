@@ -197,7 +197,7 @@ def test_a_sampler_writes_what_processes_machine_and_client_did(tmp_path: Path) 
 
     begun_s = time.process_time()
     with Sampler(watched, file, often=False) as sampler:
-        sampler.told(told)
+        sampler.take_progress(told)
         until = time.monotonic() + 1.2
         while time.monotonic() < until or time.process_time() < begun_s + 0.3:
             hashlib.sha256(block)  # works without the interpreter's lock: the sampler is not held up
@@ -298,7 +298,7 @@ def test_servers_are_scraped_at_the_windows_start_and_before_its_end(
 
     with Sampler(watched, tmp_path / "samples.parquet", often=True) as sampler:
         await_scrapes(sampler, 1)
-        sampler.told(told | window)
+        sampler.take_progress(told | window)
         for times, at_s in ((2, 10.0), (3, 11.6)):
             clock.now_ns = round(at_s * NANOS)
             sampler._changed.set()
@@ -394,7 +394,7 @@ def test_servers_that_do_not_change_are_asked_around_the_window_only(
     for end_s, looks in ((12.0, [9.4, 12.0]), (None, [9.4])):
         clock.now_ns = 0
         with Sampler(watched, tmp_path / "samples.parquet", often=False) as sampler:
-            sampler.told(told | {"start_ns": 10 * NANOS, "end_ns": end_s and round(end_s * NANOS)})
+            sampler.take_progress(told | {"start_ns": 10 * NANOS, "end_ns": end_s and round(end_s * NANOS)})
             for times, at_s in enumerate(looks, 1):
                 clock.now_ns = round(at_s * NANOS)
                 sampler._changed.set()
@@ -508,10 +508,10 @@ def test_a_slice_sampler_keeps_the_looks_of_each_trial_and_slice_apart(
         sampler.rehearse()
         for place, (trial, number, scraped) in enumerate(slices):
             clock.now_ns = 10 * place
-            sampler.before(trial, number, scraped=scraped)
+            sampler.look_before(trial, number, scraped=scraped)
             sampler.take_progress(trial, number, progress | {"at_ns": 10 * place + 1})
             clock.now_ns = 10 * place + 2
-            sampler.after(trial, number, scraped=scraped)
+            sampler.look_after(trial, number, scraped=scraped)
         for trial in (0, 1, 2):
             sampler.write(trial, tmp_path / str(trial) / "samples.parquet", ())
 

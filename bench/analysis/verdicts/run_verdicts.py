@@ -88,7 +88,7 @@ def _undecided(folder: RunFolder, verdicts: Sequence[Row], baseline_ratios: Sequ
     }
 
 
-def again(run: Path) -> None:
+def rederive(run: Path) -> None:
     """Derive anew, by today's rules, what follows from the tables of <run>/results: cases, verdicts, both systems.
 
     Its event log may be gone. Raises EventLogError for a folder that is no run.

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.guarantee import Guarantee, chosen
+from bench.guarantee import Guarantee, all_settings
 from bench.model import CAPACITY, CONSUMED, EMULATED_FSYNC, NANOS, TIMES
 from bench.report import sweep
 from bench.report.answer.effect import Effect
@@ -152,7 +152,7 @@ class Configurations:
         document = self._documents.get(case)
         if not document:
             return {}
-        return chosen(document["case"]["settings"], document["case"].get("configuration") or {})
+        return all_settings(document["case"]["settings"], document["case"].get("configuration") or {})
 
     def load(self, case: str) -> Json:
         """Return the load of a case."""

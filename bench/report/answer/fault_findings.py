@@ -106,7 +106,7 @@ def findings(run: Struck) -> tuple[Finding, ...]:
     shown: list[Finding] = []
     count = 0
     for finding in _every(run):
-        count += len(finding.whole.split())
+        count += len(finding.full_text.split())
         if len(shown) == MOST_FINDINGS or (shown and count > _MOST_WORDS):
             break
         shown.append(finding)

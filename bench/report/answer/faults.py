@@ -33,7 +33,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     )
     amber, red = notices(run, presentation.note), tuple(alarms(run))
     causes = tuple(agreed(results, presentation))
-    texts = [*(finding.whole for finding in run_findings), *amber, *red, *_texts(shown)]
+    texts = [*(finding.full_text for finding in run_findings), *amber, *red, *_texts(shown)]
     texts += [f"{cause.text} {cause.prevention}" for cause in causes]
     return Answer(
         title=presentation.title or str(manifest.get("title") or results.run.name),

@@ -22,7 +22,7 @@ class Finding:
     detail: str = ""
 
     @property
-    def whole(self) -> str:
+    def full_text(self) -> str:
         """The sentence with its numbers."""
         return f"{self.text} {self.detail}".rstrip()
 
@@ -88,4 +88,4 @@ class Answer:
     @property
     def line(self) -> str:
         """The answer in one line: its first finding, with its numbers."""
-        return self.findings[0].whole if self.findings else ""
+        return self.findings[0].full_text if self.findings else ""

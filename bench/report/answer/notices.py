@@ -121,7 +121,7 @@ def _rate_not_reached(cases: Configurations) -> Iterator[str]:
             "name": cases.named(worst.case),
             "share": numbers.share(worst.share),
             "cases": worst.cases,
-            "every": numbers.plural(worst.every, "configuration"),
+            "every": numbers.plural(worst.all_cases, "configuration"),
         }
         yield sentence("notice-rate", slots)
 

@@ -33,7 +33,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     shown = table(cases, metric)
     leading = table(cases, metric, presentation.comparisons) if presentation.comparisons else None
     amber, red = notices(cases, presentation.note), tuple(alarms(cases))
-    page = " ".join((*(finding.whole for finding in findings), *_texts(shown), *amber, *red))
+    page = " ".join((*(finding.full_text for finding in findings), *_texts(shown), *amber, *red))
     return Answer(
         title=presentation.title or str(results.manifest.get("title") or results.run.name),
         question=presentation.question or str(results.manifest.get("question") or ""),
@@ -92,7 +92,7 @@ def _within(findings: Sequence[Finding], most: int, words: int) -> list[Finding]
 
 def _words(finding: Finding) -> int:
     """Count the words of a finding; a sign such as % is none."""
-    return sum(any(map(str.isalnum, word)) for word in finding.whole.split())
+    return sum(any(map(str.isalnum, word)) for word in finding.full_text.split())
 
 
 def _texts(shown: Table | None) -> Iterable[str]:

@@ -33,7 +33,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     causes = tuple(agreed(results, presentation))
     amber = tuple(_notices(results, presentation.note))
     texts = [
-        *(finding.whole for finding in findings),
+        *(finding.full_text for finding in findings),
         *amber,
         *(f"{cause.text} {cause.prevention}" for cause in causes),
     ]

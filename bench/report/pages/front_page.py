@@ -167,7 +167,7 @@ def _gravity(entry: ExpectationFinding) -> int:
 def _texts(answer: Answer) -> Iterator[str]:
     """Give the sentences of an answer: not its title, table and conditions, nor its causes, expectations and terms."""
     yield answer.question
-    yield from (finding.whole for finding in answer.findings)
+    yield from (finding.full_text for finding in answer.findings)
     yield from (*answer.advice, *answer.notices, *answer.alarms)
 
 

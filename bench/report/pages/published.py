@@ -110,7 +110,7 @@ class Topic:
     detail: str
     advice: str
     report: Report
-    others: tuple[Report, ...]
+    other_reports: tuple[Report, ...]
     key: bool
 
 
@@ -211,7 +211,7 @@ def _topics(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[Topic]:
                 detail=finding.detail if finding else "",
                 advice=first.advice(number),
                 report=first,
-                others=tuple(other_reports),
+                other_reports=tuple(other_reports),
                 key=front_question.key,
             )
 

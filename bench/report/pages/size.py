@@ -102,7 +102,7 @@ def rules(sizing: Sizing) -> list[Table]:
     clusters = [
         (cluster.system, cluster.title, cluster.requirement, cluster.roles) for cluster in sizing.clusters
     ]
-    return rules_tables(clusters, sizing.asked.nodes)
+    return rules_tables(clusters, sizing.requirement_file.nodes)
 
 
 def write(sizing: Sizing) -> tuple[Path, Path]:
@@ -115,7 +115,7 @@ def write(sizing: Sizing) -> tuple[Path, Path]:
     tables = [*of_clusters, *rules(sizing)]
     looks = {cluster.system: style.look(cluster.system) for cluster in sizing.clusters}
     html = templates.page("size.html.j2", {"sizing": sizing, "tables": tables, "looks": looks})
-    page, paper = (sizing.asked.file.with_suffix(end) for end in (".html", ".pdf"))
+    page, paper = (sizing.requirement_file.file.with_suffix(end) for end in (".html", ".pdf"))
     page.write_text(html, encoding="utf-8")
     pdf.write(html, paper)
     return page, paper

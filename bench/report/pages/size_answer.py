@@ -63,7 +63,7 @@ class Sizing:
     """
 
     run: str
-    asked: RequirementFile
+    requirement_file: RequirementFile
     clusters: Sequence[ClusterSize]
     capacity: str | None = None
     refused: Sequence[str] = ()
@@ -71,7 +71,7 @@ class Sizing:
     @property
     def summary(self) -> str:
         """The requirement, in a sentence."""
-        requirement_file, peak = self.asked, self.asked.requirement.peak
+        requirement_file, peak = self.requirement_file, self.requirement_file.requirement.peak
         batches = f", {numbers.rate(peak.batch)} in a batch" if peak.batch > 1 else ""
         carried = (
             f"{numbers.rate(peak.messages_per_s)} messages/s of {numbers.count(peak.message_bytes)} bytes"
@@ -94,7 +94,7 @@ class Sizing:
     @property
     def limits(self) -> str:
         """How much of its nodes a cluster may use, in a sentence."""
-        requirement = self.asked.requirement
+        requirement = self.requirement_file.requirement
         share, filled = (numbers.share(value) for value in (requirement.utilisation, requirement.disk_filled))
         use = (
             f"as much CPU as the p99 allows and {share} of network and disk writes"
@@ -115,9 +115,9 @@ class Sizing:
     @property
     def partitions(self) -> str:
         """How many partitions Confluent's rule asks for; empty where the file does not say what one carries."""
-        if self.asked.partition_rates is None:
+        if self.requirement_file.partition_rates is None:
             return ""
-        number = partitions(self.asked.requirement, self.asked.partition_rates)
+        number = partitions(self.requirement_file.requirement, self.requirement_file.partition_rates)
         return f"Confluent's rule asks for {numbers.plural(number, 'partition')} at least."
 
     def _kept(self, cluster: ClusterSize) -> Iterator[str]:
@@ -170,11 +170,15 @@ class Sizing:
 
     def _role(self, role: RoleSize) -> str:
         span = f"{role.least} to {role.nodes}" if role.least < role.nodes else f"{role.nodes}"
-        ends = "95 % interval of the model" if self.asked.p99_s is None else "both intervals at their ends"
+        ends = (
+            "95 % interval of the model"
+            if self.requirement_file.p99_s is None
+            else "both intervals at their ends"
+        )
         return f"{numbers.plural(role.nodes, role.role)} ({ends}: {span}; {NAMES[role.binding]} decides)"
 
     def _price(self, cluster: ClusterSize) -> str:
-        prices = [self.asked.nodes[role.role].price for role in cluster.roles]
+        prices = [self.requirement_file.nodes[role.role].price for role in cluster.roles]
         if None in prices:
             return ""
         total = sum((price or 0.0) * role.nodes for price, role in zip(prices, cluster.roles, strict=True))
@@ -197,7 +201,7 @@ def _promised(cluster: ClusterSize) -> Iterator[str]:
         "synced to disk before the acknowledgement" if promise.power else "acknowledged before any fsync"
     )
     copies = numbers.plural(cluster.requirement.mean.copies, "copy").replace("copys", "copies")
-    yield f"{cluster.title} gives this with {copies}, {durability}{counted}: {promise.how}."
+    yield f"{cluster.title} gives this with {copies}, {durability}{counted}: {promise.holders}."
     failures = cluster.requirement.node_failures
     fixed = describe(cluster.system).spare_of_partition
     if fixed and promise.spare is not None and promise.spare < failures:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from bench.guarantee import chosen
+from bench.guarantee import all_settings
 from bench.report import case_groups, loss, outage, sweep
 from bench.report.loss import Loss
 from bench.report.outage import Outage
@@ -151,7 +151,7 @@ def _configuration(trial: Any) -> Any:  # noqa: ANN401 - JSON
 def _once(trials: Sequence[Any]) -> bool:
     """Whether a case's producer is idempotent, or its brokers drop what they have had."""
     return bool(trials) and all(
-        _description(trial).deduplicates(chosen({}, _configuration(trial)), _producer(trial))
+        _description(trial).deduplicates(all_settings({}, _configuration(trial)), _producer(trial))
         for trial in trials
     )
 

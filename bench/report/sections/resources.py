@@ -43,7 +43,7 @@ def evidence(results: Results, case: str) -> str:
     return f"{median_trial['bottleneck']}: {median_trial['bottleneck_evidence']}"
 
 
-def taken(results: Results, part: sweep.Part) -> Table | None:
+def usage_table(results: Results, part: sweep.Part) -> Table | None:
     """A row a case: what its messages took, medians over its valid trials; None without telemetry."""
     if part.cases["cpu_per_message_ns"].isna().all():
         return None
@@ -143,7 +143,7 @@ def busy(results: Results) -> str | None:
     return f"Of these trials: {', '.join(clauses)}."
 
 
-def told(results: Results) -> str:
+def limit_sentence(results: Results) -> str:
     """What limited the trials, all of them, in one sentence; empty without trials."""
     counts = results.valid["bottleneck"].value_counts()
     clauses = [f"{_WORDS.get(str(verdict), verdict)} in {count}" for verdict, count in counts.items()]

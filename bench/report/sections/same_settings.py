@@ -72,7 +72,7 @@ def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     cases = list(_cases(results.cases, results.trial_files, parts))
     rows = [
         row
-        for other_run in other_runs.others(
+        for other_run in other_runs.runs_of_other_scenarios(
             results.run.resolve().parent, str(results.manifest.get("scenario"))
         )
         for row in _rows(cases, other_run)

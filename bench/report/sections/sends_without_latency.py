@@ -33,12 +33,12 @@ def some(results: Results) -> bool:
 
 
 class Worst(NamedTuple):
-    """The case that sent the least of what was due; of how many (`every`) so many (`cases`) left out much of it."""
+    """The case that sent the least of what was due; of how many (`all_cases`) so many (`cases`) left out much of it."""
 
     case: str
     share: float
     cases: int
-    every: int
+    all_cases: int
 
 
 def worst(results: Results) -> Worst | None:
@@ -62,7 +62,7 @@ def warning(results: Results) -> str | None:
         return None
     return (
         f"The rate asked for was not reached in {worst_case.cases} of "
-        f"{numbers.plural(worst_case.every, 'configuration')}: {'up to ' if worst_case.cases > 1 else ''}"
+        f"{numbers.plural(worst_case.all_cases, 'configuration')}: {'up to ' if worst_case.cases > 1 else ''}"
         f"{numbers.share(worst_case.share)} of the sends that were due were never made"
         f" ({worst_case.case}), as so many were open already. Response times count them as the longest."
     )

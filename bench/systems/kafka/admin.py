@@ -114,8 +114,10 @@ class KafkaAdmin:
 
         Nobody leads it where every broker that answers says so.
         """
-        found = topics.reconciled(self._views(topic, _LOOK_S)).values()
-        return [_shown(one) for one in found if one.leads or one.epoch is not None]
+        partitions = topics.reconciled(self._views(topic, _LOOK_S)).values()
+        return [
+            _shown(partition) for partition in partitions if partition.leads or partition.epoch is not None
+        ]
 
     def _views(self, topic: Topic, within_s: float) -> list[dict[int, topics.Partition]]:
         """Return what each broker says of the topic, without those that do not answer in time."""
@@ -138,11 +140,13 @@ class KafkaAdmin:
         """
         brokers = of_role(self._nodes, BROKER)
         with ThreadPoolExecutor(len(brokers)) as pool:
-            told = [one for one in pool.map(lambda node: _leaders_and_isrs(node, topic), brokers) if one]
-        if not told:
+            answers = [
+                answer for answer in pool.map(lambda node: _leaders_and_isrs(node, topic), brokers) if answer
+            ]
+        if not answers:
             return TopicState(available=False, copies_missing=None, in_sync=None)
-        fewest = min(isr for one in told for _, isr in one)
-        served = any(all(leader >= 0 for leader, _ in one) for one in told)
+        fewest = min(isr for answer in answers for _, isr in answer)
+        served = any(all(leader >= 0 for leader, _ in answer) for answer in answers)
         return TopicState(served, fewest < self._replicas(topic), fewest)
 
     def backlog(self, topic: Topic) -> int:
@@ -153,7 +157,7 @@ class KafkaAdmin:
         try:
             ends = topics.ends(consumer, topic, REQUEST_S)
             parts = [TopicPartition(topic.name, number) for number in ends]
-            settled = {one.partition: one.offset for one in consumer.committed(parts, timeout=REQUEST_S)}
+            settled = {part.partition: part.offset for part in consumer.committed(parts, timeout=REQUEST_S)}
             return sum(end - max(first, settled[number]) for number, (first, end) in ends.items())
         except (KafkaException, LoadError) as error:
             raise ClusterError(f"Asking for the processor's backlog of {topic.name}: {error}.") from error
@@ -162,18 +166,20 @@ class KafkaAdmin:
 
     def look_up(self, topic: Topic, avoiding: Sequence[str]) -> str:
         """See protocols.Admin. Nothing comes of it here: the controllers elect leaders, whoever asks."""
-        asked = next((node for node in of_role(self._nodes, BROKER) if node.name not in avoiding), None)
-        if asked is None:
+        broker = next((node for node in of_role(self._nodes, BROKER) if node.name not in avoiding), None)
+        if broker is None:
             raise ClusterError(f"Looking up {topic.name}: no broker is left to ask.")
         try:
-            found = admin_client(address(asked)).list_topics(topic.name, timeout=REQUEST_S).topics[topic.name]
+            topic_metadata = (
+                admin_client(address(broker)).list_topics(topic.name, timeout=REQUEST_S).topics[topic.name]
+            )
         except KafkaException as error:
-            raise ClusterError(f"Looking up {topic.name} through {asked.name}: {reason(error)}.") from error
+            raise ClusterError(f"Looking up {topic.name} through {broker.name}: {reason(error)}.") from error
         names = {node_id(node): node.name for node in of_role(self._nodes, BROKER)}
         leaders = dict.fromkeys(
-            names.get(partition.leader, "nobody") for partition in found.partitions.values()
+            names.get(partition.leader, "nobody") for partition in topic_metadata.partitions.values()
         )
-        return f"Asked through {asked.name}: {', '.join(leaders)} leads it."
+        return f"Asked through {broker.name}: {', '.join(leaders)} leads it."
 
     def await_settled(self, topic: Topic) -> None:
         """Return once every broker says that all replicas are in sync; ClusterError after SETTLES_S without.
@@ -195,21 +201,23 @@ class KafkaAdmin:
     def rebalance(self, topic: Topic, bytes_per_s: float | None) -> str:
         """See protocols.Admin: replicas move, by Kafka's own tool, then the preferred replicas lead."""
         tools = self._tools()
-        wanted = spread(broker_ids(tools.client), topic.partitions, self._replicas(topic))
-        by_place = {(topic.name, number): those for number, those in enumerate(wanted)}
+        assignment = spread(broker_ids(tools.client), topic.partitions, self._replicas(topic))
+        by_place = {(topic.name, number): keepers for number, keepers in enumerate(assignment)}
         moved = reassign.move(tools, by_place, bytes_per_s)
         reassign.elect(tools, by_place)
-        return moved.seen
+        return moved.evidence
 
     def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> Drained:  # noqa: ARG002 - of all topics
         """See protocols.Admin: all replicas of the broker move to others, by Kafka's own tool."""
         tools = self._tools()
-        broker = next(node_id(one) for one in of_role(self._nodes, BROKER) if one.name == node)
-        wanted = reassign.without(broker, reassign.replicas(tools.client), broker_ids(tools.client))
-        moved = reassign.move(tools, wanted, bytes_per_s)
-        if left := [place for place, those in reassign.replicas(tools.client).items() if broker in those]:
+        broker = next(
+            node_id(candidate) for candidate in of_role(self._nodes, BROKER) if candidate.name == node
+        )
+        target_replicas = reassign.without(broker, reassign.replicas(tools.client), broker_ids(tools.client))
+        moved = reassign.move(tools, target_replicas, bytes_per_s)
+        if left := [place for place, keepers in reassign.replicas(tools.client).items() if broker in keepers]:
             raise ClusterError(f"Draining {node}: {len(left)} replicas are there after all others moved.")
-        return moved._replace(seen=f"{node} keeps no replica of any topic. {moved.seen}")
+        return moved._replace(evidence=f"{node} keeps no replica of any topic. {moved.evidence}")
 
     def _tools(self) -> reassign.Tools:
         class_path = self._servers.class_path(self._cluster.version)
@@ -237,11 +245,15 @@ class KafkaAdmin:
 
     def _features(self) -> dict[str, object]:
         """Return the levels of the features that the scenario sets; nobody is asked where it sets none."""
-        if not (asked := self._cluster.settings.get(FEATURES)):
+        if not (scenario_levels := self._cluster.settings.get(FEATURES)):
             return {}
-        found = finalized(self._servers.class_path(self._cluster.version), endpoint(self._nodes))
-        require("the cluster's features", asked, {name: found.get(name, "0") for name in asked})
-        return {FEATURES: {name: found.get(name, "0") for name in asked}}
+        live_levels = finalized(self._servers.class_path(self._cluster.version), endpoint(self._nodes))
+        require(
+            "the cluster's features",
+            scenario_levels,
+            {name: live_levels.get(name, "0") for name in scenario_levels},
+        )
+        return {FEATURES: {name: live_levels.get(name, "0") for name in scenario_levels}}
 
     def close(self) -> None:
         """See protocols.Admin: nothing stays open between actions."""
@@ -280,10 +292,14 @@ def _listens(node: Node, within_s: float) -> bool:
 def _leaders_and_isrs(broker: Node, topic: Topic) -> list[tuple[int, int]] | None:
     """Return leader and number of replicas in sync of each partition as one broker knows them, None without one."""
     try:
-        found = admin_client(address(broker)).list_topics(topic.name, timeout=_LOOK_S).topics[topic.name]
+        topic_metadata = (
+            admin_client(address(broker)).list_topics(topic.name, timeout=_LOOK_S).topics[topic.name]
+        )
     except KafkaException:
         return None
-    return [(partition.leader, len(partition.isrs)) for partition in found.partitions.values()] or None
+    return [
+        (partition.leader, len(partition.isrs)) for partition in topic_metadata.partitions.values()
+    ] or None
 
 
 def spread(brokers: Sequence[int], partitions: int, replicas: int) -> list[list[int]]:

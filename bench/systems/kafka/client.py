@@ -87,12 +87,12 @@ class KafkaProducers:
 
     def effective(self) -> Settings:
         """See protocols.Producers: what was set, and librdkafka's defaults for what matters beside it."""
-        known = client_properties()
-        defaults: dict[str, Scalar] = {name: known[name].default for name in _TOLD}
+        properties = client_properties()
+        defaults: dict[str, Scalar] = {name: properties[name].default for name in _TOLD}
         if text(lookup(self._config, "enable.idempotence")) == "true":
             defaults["max.in.flight"] = 5  # librdkafka lowers it by itself
-        told = merged(defaults, self._config)
-        return {name: value for name, value in told.items() if not any(word in name for word in _SECRETS)}
+        settings = merged(defaults, self._config)
+        return {name: value for name, value in settings.items() if not any(word in name for word in _SECRETS)}
 
     def patience_s(self) -> float:
         """See protocols.Producers."""
@@ -149,8 +149,8 @@ class KafkaProducer:
     def _end_refused(self) -> None:
         """End what was refused so far; a `done` may send again and be refused again."""
         for _ in range(len(self._refused)):
-            done, how = self._refused.popleft()
-            done(how)
+            done, refusal = self._refused.popleft()
+            done(refusal)
 
     def _poll_long(self, timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s
@@ -205,8 +205,8 @@ class KafkaConsumer:
         """Connect at the end that every partition has now; raises ClusterError or LoadError."""
         self._consumer = Consumer(client_config(endpoint, merged(_LIVE, settings)))
         topics.await_topic(self._consumer, topic)
-        found = topics.ends(self._consumer, topic, topics.LOOK_UP_S)
-        self._consumer.assign([TopicPartition(topic.name, number, end) for number, (_, end) in found.items()])
+        ends = topics.ends(self._consumer, topic, topics.LOOK_UP_S)
+        self._consumer.assign([TopicPartition(topic.name, number, end) for number, (_, end) in ends.items()])
 
     def receive(self, timeout_s: float) -> Sequence[Received]:
         """See protocols.Consumer.
@@ -218,10 +218,10 @@ class KafkaConsumer:
         now = time.monotonic_ns()
         if first is None:
             return ()
-        rest = consume(self._consumer, _BATCH, 0)
+        further_messages = consume(self._consumer, _BATCH, 0)
         later = time.monotonic_ns()
         batch = [received(message, now) for message in sound([first])]
-        batch += [received(message, later) for message in sound(rest)]
+        batch += [received(message, later) for message in sound(further_messages)]
         return batch
 
     def close(self) -> None:
@@ -234,16 +234,17 @@ class GroupConsumer(KafkaConsumer):
 
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, group: str) -> None:
         """Connect where the group has got to; raises ClusterError or LoadError."""
-        given = {"group.id": group, "auto.offset.reset": "earliest"}
-        self._consumer = Consumer(client_config(endpoint, merged(_LIVE, settings) | given))
+        group_settings = {"group.id": group, "auto.offset.reset": "earliest"}
+        self._consumer = Consumer(client_config(endpoint, merged(_LIVE, settings) | group_settings))
         topics.await_topic(self._consumer, topic)
         self._topic = topic.name
-        found = topics.ends(self._consumer, topic, topics.LOOK_UP_S)
-        asked = [TopicPartition(topic.name, number) for number in found]
+        ends = topics.ends(self._consumer, topic, topics.LOOK_UP_S)
+        partitions = [TopicPartition(topic.name, number) for number in ends]
         try:
-            committed = self._consumer.committed(asked, topics.LOOK_UP_S)
+            committed = self._consumer.committed(partitions, topics.LOOK_UP_S)
             self._next = {
-                one.partition: one.offset if one.offset >= 0 else found[one.partition][0] for one in committed
+                place.partition: place.offset if place.offset >= 0 else ends[place.partition][0]
+                for place in committed
             }
             self._commit()
         except KafkaException as error:
@@ -253,8 +254,8 @@ class GroupConsumer(KafkaConsumer):
     def receive(self, timeout_s: float) -> Sequence[Received]:
         """See protocols.Consumer."""
         batch = super().receive(timeout_s)
-        for one in batch:
-            self._next[one.partition] = one.entry + 1
+        for message in batch:
+            self._next[message.partition] = message.entry + 1
         return batch
 
     def close(self) -> None:
@@ -268,9 +269,9 @@ class GroupConsumer(KafkaConsumer):
 
     def _commit(self) -> None:
         """Store how far the group has got. Raises KafkaException."""
-        for one in self._consumer.commit(offsets=self._places(), asynchronous=False):
-            if one.error is not None:
-                raise KafkaException(one.error)
+        for place in self._consumer.commit(offsets=self._places(), asynchronous=False):
+            if place.error is not None:
+                raise KafkaException(place.error)
 
     def _places(self) -> list[TopicPartition]:
         return [TopicPartition(self._topic, number, offset) for number, offset in self._next.items()]

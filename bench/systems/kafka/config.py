@@ -46,7 +46,9 @@ def rendered(cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:
     filled = Template(template).substitute(
         node_id=node_id(node),
         address=node.address,
-        voters=",".join(f"{node_id(one)}@{address(one)}" for one in of_role(nodes, CONTROLLER)),
+        voters=",".join(
+            f"{node_id(controller)}@{address(controller)}" for controller in of_role(nodes, CONTROLLER)
+        ),
         data=data_folder(node.directory),
         copies=copies(cluster),
         in_sync=min(2, copies(cluster)),

@@ -19,6 +19,7 @@ from bench.systems.description import (
     Colours,
     Description,
     GlossaryTerm,
+    Image,
     Installation,
     MissingCopies,
     Nodes,
@@ -84,6 +85,7 @@ class KafkaDescription(Description):
     start_s: ClassVar[float] = 20.0
     writes_per_copy: ClassVar[int] = 1
     installation: ClassVar[Installation | None] = Installation({CONTROLLER: 1, BROKER: 1}, {"replicas": 1})
+    image: ClassVar[Image | None] = Image("apache/kafka", "/opt/kafka/libs/*")
     address_key: ClassVar[str] = "bootstrap.servers"
     libraries: ClassVar[tuple[str, ...]] = ("librdkafka", "confluent-kafka")
     producer_settings: ClassVar[tuple[str, ...]] = (_IDEMPOTENCE, "linger.ms", "compression.type")
@@ -109,30 +111,30 @@ class KafkaDescription(Description):
     """Brokers count requests in whole milliseconds, rounded."""
     spare_of_partition: ClassVar[bool] = True
 
-    def promise(self, chosen: Chosen, nodes: Nodes) -> Guarantee | None:
+    def promise(self, case_settings: Chosen, nodes: Nodes) -> Guarantee | None:
         """See Description. How many copies there are is known only with `replicas` or the number of brokers."""
-        return promise.promise(chosen, promise.replicas(nodes[BROKER]) if BROKER in nodes else None)
+        return promise.promise(case_settings, promise.replicas(nodes[BROKER]) if BROKER in nodes else None)
 
-    def copies(self, chosen: Chosen, nodes: Nodes) -> int:
+    def copies(self, case_settings: Chosen, nodes: Nodes) -> int:
         """See Description."""
-        return int(chosen.get("replicas", promise.replicas(nodes.get(BROKER, 1))))
+        return int(case_settings.get("replicas", promise.replicas(nodes.get(BROKER, 1))))
 
-    def copies_in_turn(self, chosen: Chosen) -> int:
+    def copies_in_turn(self, case_settings: Chosen) -> int:
         """See Description. Followers, for which acks=all waits, fetch what the leader has."""
-        return 2 if promise.acks(chosen) in {"all", "-1"} else 1
+        return 2 if promise.acks(case_settings) in {"all", "-1"} else 1
 
-    def waits(self, chosen: Chosen) -> bool:
+    def waits(self, case_settings: Chosen) -> bool:
         """See Description."""
-        return promise.acks(chosen) != "0"
+        return promise.acks(case_settings) != "0"
 
-    def synced_logs(self, chosen: Chosen, partitions: int, nodes: Nodes) -> int | None:
+    def synced_logs(self, case_settings: Chosen, partitions: int, nodes: Nodes) -> int | None:
         """See Description. Replicas are dealt out evenly, and each has a log of its own."""
         brokers = nodes.get(BROKER, 1)
-        return max(1, math.ceil(partitions * self.copies(chosen, nodes) / brokers))
+        return max(1, math.ceil(partitions * self.copies(case_settings, nodes) / brokers))
 
-    def deduplicates(self, chosen: Chosen, producer: Mapping[str, Any]) -> bool:
+    def deduplicates(self, case_settings: Chosen, producer: Mapping[str, Any]) -> bool:
         """See Description."""
-        return text(producer.get(_IDEMPOTENCE, chosen.get(_IDEMPOTENCE, ""))) == "true"
+        return text(producer.get(_IDEMPOTENCE, case_settings.get(_IDEMPOTENCE, ""))) == "true"
 
     def resends(self, producer: Mapping[str, Any]) -> bool:
         """See Description: it waits for all replicas, as Java's does by default, and has idempotence off."""
@@ -145,7 +147,9 @@ class KafkaDescription(Description):
 
     def duplicates_remark(self, effective: Sequence[Mapping[str, Any]]) -> str:
         """See Description."""
-        producers = ((one.get("producer") or {}).get(_IDEMPOTENCE, "true") for one in effective)
+        producers = (
+            (trial_settings.get("producer") or {}).get(_IDEMPOTENCE, "true") for trial_settings in effective
+        )
         off = any(text(producer) == "false" for producer in producers)
         return "Kafka's producer without idempotence where the case does not name it" if off else ""
 

@@ -53,16 +53,16 @@ class ExternalKafka:
 
     def wrong_properties(self) -> list[tuple[str, str]]:
         """See external.ExternalAccess: what is no matter of the connection stands in scenarios."""
-        known = [name for name in client_properties() if name.startswith(_CONNECTION)]
-        given = endpoints.parse(self._endpoint).client
-        return [(name, _hint(name, known)) for name in given if name not in known]
+        valid_names = [name for name in client_properties() if name.startswith(_CONNECTION)]
+        properties = endpoints.parse(self._endpoint).client
+        return [(name, _hint(name, valid_names)) for name in properties if name not in valid_names]
 
     def facts(self) -> ClusterFacts:
         """See external.ExternalAccess. Kafka's clients are not told the brokers' version."""
-        found = self._connected()
-        settings, unreadable = self._broker_settings(min(found.brokers))
+        cluster_metadata = self._connected()
+        settings, unreadable = self._broker_settings(min(cluster_metadata.brokers))
         return ClusterFacts(
-            nodes={BROKER: len(found.brokers)},
+            nodes={BROKER: len(cluster_metadata.brokers)},
             settings={BROKER: settings} if settings else {},
             unreadable=tuple(unreadable),
         )
@@ -95,8 +95,8 @@ class ExternalKafka:
         resource = ConfigResource(ConfigResource.Type.BROKER, str(broker))
         client = admin_client(self._endpoint)  # it has to live until the answer is there
         try:
-            found = client.describe_configs([resource], request_timeout=CONNECT_S)
-            entries: Mapping[str, ConfigEntry] = found[resource].result()
+            futures = client.describe_configs([resource], request_timeout=CONNECT_S)
+            entries: Mapping[str, ConfigEntry] = futures[resource].result()
         except KafkaException as error:
             return {}, [f"The brokers' settings could not be read: {reason(error)}."]
         names = [name for name in SHOWN_SETTINGS[BROKER] if name in entries]
@@ -125,8 +125,8 @@ class ExternalKafka:
 
     def topics(self, prefix: str) -> list[str]:
         """See external.ExternalAccess."""
-        found = listed(admin_client(self._endpoint), "Listing the topics").topics
-        return sorted(name for name in found if name.startswith(prefix))
+        topics_by_name = listed(admin_client(self._endpoint), "Listing the topics").topics
+        return sorted(name for name in topics_by_name if name.startswith(prefix))
 
     def delete(self, name: str) -> None:
         """See external.ExternalAccess."""
@@ -159,8 +159,8 @@ class ExternalKafkaAdmin(ExternalAdmin):
         }
 
 
-def _hint(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, 1)
+def _hint(name: str, valid_names: Sequence[str]) -> str:
+    near = get_close_matches(name, valid_names, 1)
     return (
         f"is no property of a connection{f'; did you mean {near[0]!r}?' if near else ''} "
         "(properties of producers and consumers stand in the scenario)"

@@ -95,11 +95,11 @@ class _Ends:
 
     def new(self) -> list[tuple[int, int, int]]:
         """Return what has been told since: partition, first offset, offset after the last."""
-        found = []
+        ends = []
         while not self._told.empty():
-            found.append(self._told.get())
-            del self.silent[found[-1][0]]
-        return found
+            ends.append(self._told.get())
+            del self.silent[ends[-1][0]]
+        return ends
 
     def _run(self) -> None:
         client = Consumer(self._config)
@@ -127,19 +127,21 @@ def _read(
 
     `reached` tells how far each was read, and is kept up.
     """
-    known: dict[int, int] = {}
+    end_offsets: dict[int, int] = {}
     deadline = time.monotonic() + deadline_s
-    while left := [number for number, at in reached.items() if at < known.get(number, at + 1)]:
+    while left := [number for number, at in reached.items() if at < end_offsets.get(number, at + 1)]:
         if fresh := ends.new():
-            known |= {number: end if first < end else 0 for number, first, end in fresh}
+            end_offsets |= {number: end if first < end else 0 for number, first, end in fresh}
             deadline = time.monotonic() + deadline_s
         if batch := _messages(consume(consumer, _BATCH, _FILL_S), reached):
             yield batch
             deadline = time.monotonic() + deadline_s
         elif not fresh and time.monotonic() > deadline:
-            said = [_unread(number, reached[number], known.get(number), ends.silent) for number in left]
+            details = [
+                _unread(number, reached[number], end_offsets.get(number), ends.silent) for number in left
+            ]
             raise LoadError(
-                f"Reading {topic.name} back: nothing came for {deadline_s:g} s, and {', '.join(said)}."
+                f"Reading {topic.name} back: nothing came for {deadline_s:g} s, and {', '.join(details)}."
             )
 
 

@@ -41,12 +41,12 @@ class PartitionMember:
 
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, protocol: str) -> None:
         """Ask to join; partitions come with the first calls of `receive`."""
-        own: Settings = {
+        group_settings: Settings = {
             "group.id": group_id(topic.name),
             "group.protocol": protocol,
             "auto.offset.reset": "earliest",
         }
-        self._consumer = Consumer(client_config(endpoint, merged(own, settings)))
+        self._consumer = Consumer(client_config(endpoint, merged(group_settings, settings)))
         topics.await_topic(self._consumer, topic)
         self._consumer.subscribe([topic.name])
 
@@ -54,7 +54,7 @@ class PartitionMember:
         """See protocols.Consumer: one message at a time, so that none waits for the work on another."""
         message = poll(self._consumer, timeout_s)
         now_ns = time.monotonic_ns()
-        return [] if message is None else [received(one, now_ns) for one in sound([message])]
+        return [] if message is None else [received(record, now_ns) for record in sound([message])]
 
     def close(self) -> None:
         """See protocols.Consumer."""
@@ -79,7 +79,9 @@ class ShareMember:
         except KafkaException as error:
             raise LoadError(f"The share group's member can't go on: {error.args[0].str()}.") from error
         now_ns = time.monotonic_ns()
-        return [received(message, now_ns) for message in sound([cast("Record", one) for one in messages])]
+        return [
+            received(message, now_ns) for message in sound([cast("Record", record) for record in messages])
+        ]
 
     def close(self) -> None:
         """See protocols.Consumer."""

@@ -30,18 +30,18 @@ _REQUEST_S = 30.0
 
 def process(endpoint: str, source: Topic, target: Topic, settings: Settings) -> Iterator[int]:
     """See protocols.System."""
-    how = processing.read(settings, COMMIT)
-    transactional = {"transactional.id": PROCESSOR} if how.settle == TRANSACTION else {}
+    parameters = processing.read(settings, COMMIT)
+    transactional = {"transactional.id": PROCESSOR} if parameters.settle == TRANSACTION else {}
     producer = Producer(client_config(endpoint, {**_WRITING, **transactional}))
     if transactional:
         producer.init_transactions(_REQUEST_S)  # ends what one that was killed has left open
     consumer = Consumer(client_config(endpoint, {"group.id": topics.group(source), **_READING}))
     try:
         consumer.subscribe([source.name])
-        forward = _forwarder(producer, target, how.work_s)
-        in_this_order = _ORDERS[how.settle]
+        forward = _forwarder(producer, target, parameters.work_s)
+        in_this_order = _ORDERS[parameters.settle]
         while True:
-            batch = _sound(consume(consumer, how.batch, _WAIT_S))
+            batch = _sound(consume(consumer, parameters.batch, _WAIT_S))
             if batch:
                 in_this_order(consumer, producer, batch, forward)
             yield len(batch)
@@ -78,14 +78,16 @@ def _forwarder(producer: Producer, target: Topic, work_s: float) -> Forward:
     """Return what works on a batch and writes it, each message to the partition of its number."""
     failed: list[str] = []
 
-    def told(error: KafkaError | None, _: Message) -> None:
+    def note_failure(error: KafkaError | None, _: Message) -> None:
         if error is not None:
             failed.append(error.name())
 
     def forward(batch: Sequence[Record]) -> None:
         for message in batch:
             time.sleep(work_s)
-            producer.produce(target.name, message.value(), partition=message.partition(), on_delivery=told)
+            producer.produce(
+                target.name, message.value(), partition=message.partition(), on_delivery=note_failure
+            )
             producer.poll(0)
         left = producer.flush(_REQUEST_S)
         if left:  # else a later failure would find their places settled

@@ -61,5 +61,5 @@ def _unregistered(client: AdminClient, brokers: Sequence[Node]) -> list[str]:
         return [node.name for node in brokers]
     if metadata.controller_id < 0:
         return ["a controller"]
-    known = {f"{broker.host}:{broker.port}" for broker in metadata.brokers.values()}
-    return [node.name for node in brokers if address(node) not in known]
+    registered_addresses = {f"{broker.host}:{broker.port}" for broker in metadata.brokers.values()}
+    return [node.name for node in brokers if address(node) not in registered_addresses]

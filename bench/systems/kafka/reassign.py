@@ -52,69 +52,75 @@ class Tools:
 def replicas(client: AdminClient) -> dict[Place, list[int]]:
     """Return who keeps each partition of the cluster now. Raises ClusterError."""
     try:
-        return {place: list(one.replicas) for place, one in _partitions(client).items()}
+        return {place: list(partition.replicas) for place, partition in _partitions(client).items()}
     except KafkaException as error:
         raise ClusterError(f"Reading where partitions lie: {error.args[0].str()}.") from error
 
 
-def without(broker: int, kept: Replicas, brokers: Sequence[int]) -> dict[Place, list[int]]:
+def without(broker: int, current_replicas: Replicas, brokers: Sequence[int]) -> dict[Place, list[int]]:
     """Return the partitions of one broker with another in its place, each the one that keeps the fewest by then.
 
     Raises ClusterError where a partition has a replica on every other broker.
     """
-    held = Counter(one for those in kept.values() for one in those)
-    led = Counter(those[0] for those in kept.values())
-    wanted: dict[Place, list[int]] = {}
-    for place, those in sorted(kept.items()):
-        if broker not in those:
+    held = Counter(keeper for keepers in current_replicas.values() for keeper in keepers)
+    led = Counter(keepers[0] for keepers in current_replicas.values())
+    target_replicas: dict[Place, list[int]] = {}
+    for place, keepers in sorted(current_replicas.items()):
+        if broker not in keepers:
             continue
-        free = [one for one in brokers if one != broker and one not in those]
+        free = [candidate for candidate in brokers if candidate != broker and candidate not in keepers]
         if not free:
             message = f"partition {place[1]} of {place[0]} has a replica on every other broker already"
             raise ClusterError(f"Draining broker {broker}: {message}.")
-        taker = min(free, key=lambda one: (held[one], led[one], one))
-        wanted[place] = [taker if one == broker else one for one in those]
+        taker = min(free, key=lambda candidate: (held[candidate], led[candidate], candidate))
+        target_replicas[place] = [taker if keeper == broker else keeper for keeper in keepers]
         held[taker] += 1
-        led[taker] += those[0] == broker
-    return wanted
+        led[taker] += keepers[0] == broker
+    return target_replicas
 
 
-def move(tools: Tools, wanted: Replicas, bytes_per_s: float | None) -> Drained:
-    """Give each partition the replicas wanted; return when all were in sync, and only they kept it.
+def move(tools: Tools, target_replicas: Replicas, bytes_per_s: float | None) -> Drained:
+    """Give each partition its `target_replicas`; return when all were in sync, and only they kept it.
 
     With `bytes_per_s` each broker copies at most so much a second; that it was set and was lifted is read back.
     Raises ClusterError with what the tool said, or for what is not there after five minutes.
     """
-    if not wanted:
+    if not target_replicas:
         return Drained(time.monotonic_ns(), "There was no replica to move.")
-    moves = {"version": 1, "partitions": [_place(one) | {"replicas": list(to)} for one, to in wanted.items()]}
+    moves = {
+        "version": 1,
+        "partitions": [_place(place) | {"replicas": list(to)} for place, to in target_replicas.items()],
+    }
     limit = [] if bytes_per_s is None else ["--throttle", str(round(bytes_per_s))]
     file = "--reassignment-json-file"
     begun_s = time.monotonic()
     tools.run(_MOVE, file, moves, "--execute", *limit)
-    limited = throttle.seen(tools.client, wanted, round(bytes_per_s)) if bytes_per_s else ""
+    limited = throttle.confirm_limit(tools.client, target_replicas, round(bytes_per_s)) if bytes_per_s else ""
     _await(
         "Moving replicas: not all are in sync",
         tools.client,
-        wanted,
-        lambda to, found: set(found.replicas) == set(to) == set(found.isrs),
+        target_replicas,
+        lambda to, partition: set(partition.replicas) == set(to) == set(partition.isrs),
     )
     done_ns, took_s = time.monotonic_ns(), time.monotonic() - begun_s
     tools.run(_MOVE, file, moves, "--verify")
-    lifted = throttle.seen_lifted(tools.client, wanted) if bytes_per_s else ""
-    seen = f"The replicas of {len(wanted)} partitions are where they were to go, all in sync, after {took_s:.1f} s."
-    return Drained(done_ns, " ".join(filter(None, (seen, limited, lifted))))
+    lifted = throttle.confirm_lifted(tools.client, target_replicas) if bytes_per_s else ""
+    outcome = (
+        f"The replicas of {len(target_replicas)} partitions are where they were to go, all in sync, "
+        f"after {took_s:.1f} s."
+    )
+    return Drained(done_ns, " ".join(filter(None, (outcome, limited, lifted))))
 
 
-def elect(tools: Tools, wanted: Replicas) -> None:
+def elect(tools: Tools, target_replicas: Replicas) -> None:
     """Let the first replica of each partition lead it; return once it does. Raises ClusterError."""
-    places = {"partitions": [_place(one) for one in wanted]}
+    places = {"partitions": [_place(place) for place in target_replicas]}
     tools.run(_ELECT, "--path-to-json-file", places, "--election-type", "PREFERRED")
     _await(
         "Electing leaders: not all first replicas lead",
         tools.client,
-        wanted,
-        lambda to, found: found.leader == to[0],
+        target_replicas,
+        lambda to, partition: partition.leader == to[0],
     )
 
 
@@ -123,24 +129,28 @@ def _place(place: Place) -> dict[str, object]:
 
 
 def _partitions(client: AdminClient) -> dict[Place, PartitionMetadata]:
-    found = client.list_topics(timeout=_ASK_S).topics
-    return {(name, number): one for name, topic in found.items() for number, one in topic.partitions.items()}
+    topics = client.list_topics(timeout=_ASK_S).topics
+    return {
+        (name, number): partition
+        for name, topic in topics.items()
+        for number, partition in topic.partitions.items()
+    }
 
 
 def _await(
     complaint: str,
     client: AdminClient,
-    wanted: Replicas,
+    target_replicas: Replicas,
     is_so: Callable[[Sequence[int], PartitionMetadata], bool],
 ) -> None:
     """Return once something is so of every partition; what fails of asking is asked again. Raises ClusterError."""
     deadline = time.monotonic() + _MOVED_S
     while True:
         try:
-            found = _partitions(client)
+            partitions = _partitions(client)
         except KafkaException:
-            found = {}
-        if all(place in found and is_so(to, found[place]) for place, to in wanted.items()):
+            partitions = {}
+        if all(place in partitions and is_so(to, partitions[place]) for place, to in target_replicas.items()):
             return
         if time.monotonic() > deadline:
             raise ClusterError(f"{complaint} after {_MOVED_S:.0f} s.")

@@ -94,36 +94,46 @@ def topic_properties() -> Mapping[str, str]:
 def client_properties() -> Mapping[str, ClientProperty]:
     """Properties of librdkafka by name."""
     rows = listed(FOLDER / "client-properties.txt").items()
-    return {name: ClientProperty(*(rest.split("\t") + [""] * 3)[:3]) for name, rest in rows}
+    return {name: ClientProperty(*(columns.split("\t") + [""] * 3)[:3]) for name, columns in rows}
 
 
 def _client_names(side: str) -> frozenset[str]:
-    return frozenset(name for name, known in client_properties().items() if known.whose in {"*", side})
+    return frozenset(
+        name for name, client_property in client_properties().items() if client_property.whose in {"*", side}
+    )
 
 
 def merged(defaults: Settings, settings: Settings) -> dict[str, Scalar]:
     """Lay client settings over defaults; a setting replaces a default under any of its names."""
-    said = {_canonical(name) for name in settings}
-    kept = {name: value for name, value in defaults.items() if _canonical(name) not in said}
-    return {**kept, **settings}
+    replaced_names = {_canonical(name) for name in settings}
+    kept_defaults = {
+        name: value for name, value in defaults.items() if _canonical(name) not in replaced_names
+    }
+    return {**kept_defaults, **settings}
 
 
 def lookup(settings: Settings, name: str) -> Scalar | None:
     """Return a client setting's value, under whichever of its names it was given."""
-    wanted = _canonical(name)
-    return next((value for given, value in settings.items() if _canonical(given) == wanted), None)
+    canonical_name = _canonical(name)
+    return next(
+        (value for setting_name, value in settings.items() if _canonical(setting_name) == canonical_name),
+        None,
+    )
 
 
 def client_config(endpoint: str, settings: Settings) -> dict[str, Scalar]:
     """Return what a client of confluent-kafka is made of. Raises LoadError for a secret that is not there."""
     connection = resolved(endpoint)
-    given = {**connection.client, **settings}
-    return {"bootstrap.servers": connection.address, **{name: text(value) for name, value in given.items()}}
+    properties = {**connection.client, **settings}
+    return {
+        "bootstrap.servers": connection.address,
+        **{name: text(value) for name, value in properties.items()},
+    }
 
 
 def _canonical(name: str) -> str:
-    known = client_properties().get(name)
-    return known.same_as if known and known.same_as else name
+    client_property = client_properties().get(name)
+    return client_property.same_as if client_property and client_property.same_as else name
 
 
 def topic_settings(settings: Settings) -> dict[str, Scalar]:
@@ -146,8 +156,14 @@ def _role_properties(role: str, version: str) -> Mapping[str, str]:
 def owned(case: Case) -> Iterator[tuple[str, Settings, Collection[str]]]:
     """Give who has settings in a case, which, and the names that exist; a listener's own are not looked at."""
     for role, settings in case.cluster.settings.items():
-        known = {name: value for name, value in settings.items() if not name.startswith("listener.name.")}
-        yield role, known if role in ROLES else settings, _role_properties(role, case.cluster.version)
+        checked_settings = {
+            name: value for name, value in settings.items() if not name.startswith("listener.name.")
+        }
+        yield (
+            role,
+            checked_settings if role in ROLES else settings,
+            _role_properties(role, case.cluster.version),
+        )
     yield "topic", topic_settings(case.topic), {*topic_properties(), _REPLICAS}
     yield "producer", case.producer, _client_names("P")
     yield "consumer", case.consumer, _client_names("C")
@@ -184,9 +200,9 @@ def _version(case: Case) -> Iterator[str]:
     with_zookeeper = bool(case.cluster.nodes.get(ZOOKEEPER))
     oldest = _OLDEST_WITH_ZOOKEEPER if with_zookeeper else _OLDEST
     if version < oldest:
-        how = "with ZooKeeper" if with_zookeeper else "without ZooKeeper"
-        said = ".".join(map(str, oldest))
-        yield f"Kafka {case.cluster.version} is too old: clusters {how} are run from {said} on."
+        coordination = "with ZooKeeper" if with_zookeeper else "without ZooKeeper"
+        oldest_text = ".".join(map(str, oldest))
+        yield f"Kafka {case.cluster.version} is too old: clusters {coordination} are run from {oldest_text} on."
     if case.cluster.settings.get(FEATURES) and version < _FIRST_WITHOUT:
         yield f"Kafka {case.cluster.version} has no features that can be set: they are known from 4.0 on."
     if with_zookeeper and version >= _FIRST_WITHOUT:
@@ -294,9 +310,9 @@ def _group(case: Case) -> Iterator[str]:
 def _twice(case: Case) -> Iterator[str]:
     for client, settings in (("producer", case.producer), ("consumer", case.consumer)):
         for name in settings:
-            other = _canonical(name)
-            if other != name and other in settings:
-                yield f"The {client}'s {name} and {other} are one property under two names: give one of them."
+            canonical_name = _canonical(name)
+            if canonical_name != name and canonical_name in settings:
+                yield f"The {client}'s {name} and {canonical_name} are one property under two names: give one of them."
 
 
 def _refused(case: Case) -> Iterator[str]:
@@ -306,10 +322,11 @@ def _refused(case: Case) -> Iterator[str]:
         ("consumer", {"group.id": "check", **case.consumer}, Consumer),
     )
     for client, settings, make in clients:
-        known = _client_names(client[0].upper()) - _CLIENTS_OWN[client]
+        valid_names = _client_names(client[0].upper()) - _CLIENTS_OWN[client]
         try:
             make(
-                {name: text(value) for name, value in settings.items() if name in known} | {"log_level": "0"}
+                {name: text(value) for name, value in settings.items() if name in valid_names}
+                | {"log_level": "0"}
             )
         except KafkaException as error:
             yield f"Kafka's client refuses these {client} settings: {error.args[0].str()}."

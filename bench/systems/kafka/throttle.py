@@ -18,21 +18,21 @@ _SEEN_S = 10.0
 _TURN_S = 0.1
 
 
-def seen(client: AdminClient, places: Iterable[tuple[str, int]], bytes_per_s: int) -> str:
+def confirm_limit(client: AdminClient, places: Iterable[tuple[str, int]], bytes_per_s: int) -> str:
     """Say that every broker has the rate, and every topic with replicas on their way the list of those it is for.
 
     Raises ClusterError with what was read back where that is not so within seconds.
     """
     brokers, topics = _resources(client, places)
-    wanted = str(bytes_per_s)
-    _until(client, brokers, _OF_BROKERS, lambda values: set(values) == {wanted})
+    rate = str(bytes_per_s)
+    _until(client, brokers, _OF_BROKERS, lambda values: set(values) == {rate})
     _until(client, topics, _OF_TOPICS, any)
     return (
         f"Read back from {len(brokers)} brokers: {' and '.join(_OF_BROKERS)} were {bytes_per_s:,} meanwhile."
     )
 
 
-def seen_lifted(client: AdminClient, places: Iterable[tuple[str, int]]) -> str:
+def confirm_lifted(client: AdminClient, places: Iterable[tuple[str, int]]) -> str:
     """Say that no broker and no topic with moved replicas has any of it left. Raises ClusterError where one has."""
     brokers, topics = _resources(client, places)
     _until(client, brokers, _OF_BROKERS, lambda values: not any(values))
@@ -74,5 +74,7 @@ def _values(client: AdminClient, resource: ConfigResource, names: Sequence[str])
         entries = client.describe_configs([resource], request_timeout=_SEEN_S)[resource].result()
     except KafkaException as error:
         raise ClusterError(f"Reading the throttle of {resource.name} back: {error.args[0].str()}.") from error
-    found = {name: entry.value for name, entry in entries.items() if ConfigSource(entry.source) in _SET}
-    return [found.get(name) for name in names]
+    values_by_name = {
+        name: entry.value for name, entry in entries.items() if ConfigSource(entry.source) in _SET
+    }
+    return [values_by_name.get(name) for name in names]

@@ -18,6 +18,6 @@ def run_tool(class_path: str, tool: str, arguments: list[str], doing: str) -> st
     except subprocess.TimeoutExpired as error:
         raise ClusterError(f"{doing}: {tool} did not end within {_MOST_S:.0f} s.") from error
     if done.returncode:
-        said = done.stderr.strip() or done.stdout.strip()
-        raise ClusterError(f"{doing}: {tool} ended with status {done.returncode}: {said}")
+        output = done.stderr.strip() or done.stdout.strip()
+        raise ClusterError(f"{doing}: {tool} ended with status {done.returncode}: {output}")
     return done.stdout

@@ -100,10 +100,10 @@ def topic_in_force(client: AdminClient, topic: Topic) -> dict[str, object]:
         entries: Mapping[str, ConfigEntry] = client.describe_configs([resource])[resource].result()
     except KafkaException as error:
         raise ClusterError(f"Reading the settings of topic {topic.name} back: {reason(error)}.") from error
-    asked = topic_settings(topic.settings)
-    require(f"topic {topic.name}", asked, {name: entry.value for name, entry in entries.items()})
+    scenario_settings = topic_settings(topic.settings)
+    require(f"topic {topic.name}", scenario_settings, {name: entry.value for name, entry in entries.items()})
     shown = {
-        *asked,
+        *scenario_settings,
         *SHOWN_TOPIC_SETTINGS,
         *(name for name, entry in entries.items() if not entry.is_default),
     }
@@ -112,7 +112,7 @@ def topic_in_force(client: AdminClient, topic: Topic) -> dict[str, object]:
 
 
 def _placement(client: AdminClient, topic: Topic) -> list[dict[str, object]]:
-    found = listed(client, f"Reading where {topic.name} lies", topic.name).topics[topic.name]
+    topic_metadata = listed(client, f"Reading where {topic.name} lies", topic.name).topics[topic.name]
     return [
         {
             "partition": number,
@@ -120,16 +120,16 @@ def _placement(client: AdminClient, topic: Topic) -> list[dict[str, object]]:
             "replicas": list(partition.replicas),
             "in_sync": list(partition.isrs),
         }
-        for number, partition in sorted(found.partitions.items())
+        for number, partition in sorted(topic_metadata.partitions.items())
     ]
 
 
 def brokers_in_force(client: AdminClient) -> dict[str, object]:
     """Return the cluster's id, and each broker's number and address. Raises ClusterError."""
-    found = listed(client, "Reading the cluster's nodes back")
-    brokers = sorted(found.brokers.values(), key=lambda broker: broker.id)
+    cluster_metadata = listed(client, "Reading the cluster's nodes back")
+    brokers = sorted(cluster_metadata.brokers.values(), key=lambda broker: broker.id)
     return {
-        "id": found.cluster_id,
+        "id": cluster_metadata.cluster_id,
         "brokers": [{"id": broker.id, "address": f"{broker.host}:{broker.port}"} for broker in brokers],
     }
 

@@ -54,16 +54,22 @@ def await_topic(
 
 def _missing(client: AdminClient | Producer | Consumer, topic: Topic, replicas: int) -> str | None:
     try:
-        found = client.list_topics(topic.name, timeout=1.0).topics[topic.name]
+        topic_metadata = client.list_topics(topic.name, timeout=1.0).topics[topic.name]
     except KafkaException as error:
         return f"no broker answered ({error.args[0].str()})"
-    if found.error is not None:
-        return f"the brokers say {found.error.name()}"
-    if len(found.partitions) != topic.partitions:
-        return f"it has {len(found.partitions)} partitions, not {topic.partitions}"
-    if headless := [number for number, one in sorted(found.partitions.items()) if one.leader < 0]:
+    if topic_metadata.error is not None:
+        return f"the brokers say {topic_metadata.error.name()}"
+    if len(topic_metadata.partitions) != topic.partitions:
+        return f"it has {len(topic_metadata.partitions)} partitions, not {topic.partitions}"
+    if headless := [
+        number for number, partition in sorted(topic_metadata.partitions.items()) if partition.leader < 0
+    ]:
         return f"no leader for partition {', '.join(map(str, headless))}"
-    behind = [number for number, one in sorted(found.partitions.items()) if len(one.isrs) < replicas]
+    behind = [
+        number
+        for number, partition in sorted(topic_metadata.partitions.items())
+        if len(partition.isrs) < replicas
+    ]
     return f"replicas not in sync of partition {', '.join(map(str, behind))}" if behind else None
 
 
@@ -77,14 +83,14 @@ def ends(consumer: Consumer, topic: Topic, deadline_s: float) -> dict[int, tuple
 
 
 def _ends(consumer: Consumer, topic: str, number: int, deadline: float) -> tuple[int, int]:
-    while isinstance(found := bounds(consumer, topic, number), str):
+    while isinstance(answer := bounds(consumer, topic, number), str):
         if time.monotonic() > deadline:
             raise LoadError(
-                f"Asking for the end of {topic}, partition {number}: its leader did not answer ({found}). "
+                f"Asking for the end of {topic}, partition {number}: its leader did not answer ({answer}). "
                 f"Nothing can be said of what it holds."
             )
         time.sleep(_TURN_S)
-    return found
+    return answer
 
 
 def bounds(consumer: Consumer, topic: str, number: int) -> tuple[int, int] | str:
@@ -122,35 +128,42 @@ def view(
 ) -> dict[int, Partition] | None:
     """Ask the one broker that a client is connected to; `names` by number. None where it does not answer."""
     try:
-        found = client.list_topics(topic.name, timeout=within_s).topics[topic.name].partitions
+        metadata_by_number = client.list_topics(topic.name, timeout=within_s).topics[topic.name].partitions
     except KafkaException:
         return None
-    known = {number: _known(number, one, names) for number, one in found.items()}
+    partitions = {number: _known(number, metadata, names) for number, metadata in metadata_by_number.items()}
     latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
-    asked = {
-        TopicPartition(topic.name, number): latest for number, one in known.items() if one.leader == broker
+    questions = {
+        TopicPartition(topic.name, number): latest
+        for number, partition in partitions.items()
+        if partition.leader == broker
     }
-    for place, told in client.list_offsets(asked, request_timeout=within_s).items() if asked else ():
-        known[place.partition] = _led(known[place.partition], told)
-    return known
+    for place, answer in (
+        client.list_offsets(questions, request_timeout=within_s).items() if questions else ()
+    ):
+        partitions[place.partition] = _led(partitions[place.partition], answer)
+    return partitions
 
 
-def _led(known: Partition, told: Future[ListOffsetsResultInfo]) -> Partition:
+def _led(partition: Partition, answer: Future[ListOffsetsResultInfo]) -> Partition:
     """Add what a partition's leader tells of itself, where it is that and answers."""
     try:
-        end = told.result()
+        end = answer.result()
     except KafkaException as error:
         waits = error.args[0].code() == KafkaError.OFFSET_NOT_AVAILABLE
-        return replace(known, leads=True) if waits else known
+        return replace(partition, leads=True) if waits else partition
     if end.offset < 0:  # what the client gives where there was no answer
-        return known
+        return partition
     epoch = _NO_EPOCH if end.leader_epoch is None else end.leader_epoch
-    return replace(known, leads=True, epoch=epoch, high_watermark=end.offset)
+    return replace(partition, leads=True, epoch=epoch, high_watermark=end.offset)
 
 
-def _known(number: int, told: PartitionMetadata, names: Mapping[int, str]) -> Partition:
-    leader = None if told.leader < 0 else names.get(told.leader, str(told.leader))
-    replicas, in_sync = ([names.get(one, str(one)) for one in those] for those in (told.replicas, told.isrs))
+def _known(number: int, metadata: PartitionMetadata, names: Mapping[int, str]) -> Partition:
+    leader = None if metadata.leader < 0 else names.get(metadata.leader, str(metadata.leader))
+    replicas, in_sync = (
+        [names.get(broker, str(broker)) for broker in brokers]
+        for brokers in (metadata.replicas, metadata.isrs)
+    )
     return Partition(number, leader, replicas, in_sync)
 
 
@@ -160,21 +173,32 @@ def reconciled(views: Iterable[Mapping[int, Partition]]) -> dict[int, Partition]
     Nobody leads it where every broker that answers says so. Else it goes by the word of most, and nobody `leads`: who
     does by that does not answer.
     """
-    said: dict[int, list[Partition]] = defaultdict(list)
-    for one in (one for known in views for one in known.values()):
-        said[one.number].append(one)
-    return {number: _newest(said[number]) for number in sorted(said)}
+    views_by_number: dict[int, list[Partition]] = defaultdict(list)
+    for partition_view in (partition_view for partitions in views for partition_view in partitions.values()):
+        views_by_number[partition_view.number].append(partition_view)
+    return {number: _newest(views_by_number[number]) for number in sorted(views_by_number)}
 
 
-def _newest(said: Sequence[Partition]) -> Partition:
-    named = Counter(one.leader for one in said)
-    elected = next((one for one in said if one.leads and one.epoch is None), None)
+def _newest(partition_views: Sequence[Partition]) -> Partition:
+    named = Counter(partition_view.leader for partition_view in partition_views)
+    elected = next(
+        (
+            partition_view
+            for partition_view in partition_views
+            if partition_view.leads and partition_view.epoch is None
+        ),
+        None,
+    )
     if elected is not None and named[elected.leader] == max(named.values()):
         return elected
-    led = [(one.epoch, one) for one in said if one.epoch is not None]
+    led = [
+        (partition_view.epoch, partition_view)
+        for partition_view in partition_views
+        if partition_view.epoch is not None
+    ]
     if led:
         return max(led, key=itemgetter(0))[1]
-    if all(one.leader is None for one in said):
-        return replace(said[0], in_sync=[], epoch=_NO_EPOCH)
+    if all(partition_view.leader is None for partition_view in partition_views):
+        return replace(partition_views[0], in_sync=[], epoch=_NO_EPOCH)
     (leader, _), *_ = named.most_common(1)
-    return next(one for one in said if one.leader == leader)
+    return next(partition_view for partition_view in partition_views if partition_view.leader == leader)

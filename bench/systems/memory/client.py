@@ -73,9 +73,9 @@ class MemoryProducer:
         number, self._sent = self._sent, self._sent + 1
         partition = (number % self._keys if self._keys else number) % len(self._partitions)
         producer, sequence = identity(payload) or (NOT_GIVEN, number)
-        told = self._take(payload, partition, producer, sequence)
+        ending = self._take(payload, partition, producer, sequence)
         visible_ns = time.monotonic_ns() + delay_ns_of(self._faults, producer, sequence)
-        heapq.heappush(self._pending, (visible_ns, number, told, done))
+        heapq.heappush(self._pending, (visible_ns, number, ending, done))
 
     def poll(self, timeout_s: float) -> None:
         """See protocols.Producer."""
@@ -86,8 +86,8 @@ class MemoryProducer:
             _sleep(wait_ns / NANOS)
         now_ns = time.monotonic_ns()
         while self._pending and self._pending[0][0] <= now_ns:
-            _, _, told, done = heapq.heappop(self._pending)
-            done(told)
+            _, _, ending, done = heapq.heappop(self._pending)
+            done(ending)
 
     def close(self, timeout_s: float) -> None:
         """Wait for open sends and end them, then store swapped messages that nothing followed."""
@@ -202,9 +202,9 @@ def read_all(folder: Path, topic: Topic) -> Iterator[Sequence[Received]]:
 
 def _read_to(reader: Reader, partition: int, end: End) -> Iterator[Sequence[Received]]:
     while reader.entry < end.entry:
-        before = reader.entry
+        first_entry = reader.entry
         records = reader.read()
-        yield _received(partition, records[: end.entry - before])
+        yield _received(partition, records[: end.entry - first_entry])
         if not records and reader.at_end:
             raise LoadError(
                 f"Partition {partition} ends within entry {reader.entry} of {end.entry}: the file is cut."

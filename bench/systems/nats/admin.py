@@ -51,7 +51,7 @@ class NatsAdmin:
         self._await_current(topic, _READY_S)
 
     def _config(self, topic: Topic, partition: int) -> StreamConfig:
-        own = {
+        stream_settings = {
             name: value
             for name, value in topic.settings.items()
             if name not in {REPLICAS, STORAGE, "partitions"}
@@ -62,7 +62,7 @@ class NatsAdmin:
             subjects=[name],
             num_replicas=self._replicas(topic),
             storage=StorageType(topic.settings.get(STORAGE, STORAGES[0])),
-            **own,  # type: ignore[arg-type]  # settings.TOPIC has their names
+            **stream_settings,  # type: ignore[arg-type]  # settings.TOPIC has their names
         )
 
     def delete_topic(self, topic: Topic) -> None:
@@ -95,9 +95,11 @@ class NatsAdmin:
 
     def effective(self, topic: Topic) -> dict[str, object]:
         """See protocols.Admin."""
-        asked = self._cluster.settings.get(SERVER, {})
-        settings = [describe.server_settings(node, asked) for node in self._cluster.first(self._nodes)]
-        kept = self._streams(topic, _FIND_S)
+        scenario_settings = self._cluster.settings.get(SERVER, {})
+        settings = [
+            describe.server_settings(node, scenario_settings) for node in self._cluster.first(self._nodes)
+        ]
+        stream_views = self._streams(topic, _FIND_S)
         return {
             "cluster": {
                 "servers": [node.name for node in self._nodes],
@@ -108,8 +110,12 @@ class NatsAdmin:
                 REPLICAS: self._replicas(topic),
                 STORAGE: topic.settings.get(STORAGE, STORAGES[0]),
                 "partitions": [
-                    {"partition": number, "leader": one.leader, "replicas": [*one.current, *one.others]}
-                    for number, one in sorted(kept.items())
+                    {
+                        "partition": number,
+                        "leader": stream_view.leader,
+                        "replicas": [*stream_view.current, *stream_view.stale_servers],
+                    }
+                    for number, stream_view in sorted(stream_views.items())
                 ],
             },
             "roles": {SERVER: settings[0]},
@@ -118,55 +124,61 @@ class NatsAdmin:
     def find(self, part: str, topic: Topic) -> list[str]:
         """See protocols.Admin."""
         word, _, number = part.partition(" of ")
-        found = views(self._nodes, _FIND_S)
-        if not found:
+        server_views = views(self._nodes, _FIND_S)
+        if not server_views:
             raise ClusterError(f"Looking for the {part} of {topic.name}: no server answered.")
         if word == "meta leader":
-            leaders = [one.meta_leader for one in found if one.meta_leader]
+            leaders = [server_view.meta_leader for server_view in server_views if server_view.meta_leader]
             return [max(leaders, key=leaders.count)] if leaders else []
-        one = reconciled(found, stream(topic, int(number or 0)))
-        return [] if one is None else _played(word, one)
+        stream_view = reconciled(server_views, stream(topic, int(number or 0)))
+        return [] if stream_view is None else _played(word, stream_view)
 
     def _streams(self, topic: Topic, within_s: float) -> dict[int, StreamView]:
         """Return what is known of each partition, of those of which anything is."""
-        found = views(self._nodes, within_s)
-        every = {number: reconciled(found, name) for number, name in enumerate(names(topic))}
-        return {number: one for number, one in every.items() if one is not None}
+        server_views = views(self._nodes, within_s)
+        stream_views = {number: reconciled(server_views, name) for number, name in enumerate(names(topic))}
+        return {
+            number: stream_view for number, stream_view in stream_views.items() if stream_view is not None
+        }
 
     def layout(self, topic: Topic) -> list[dict[str, object]]:
         """See protocols.Admin. What is in sync, and how far, only a leader tells."""
         return [
             {
                 "partition": number,
-                "leader": one.leader if one.leads else None,
-                "in_sync": list(one.current) if one.leads else [],
+                "leader": stream_view.leader if stream_view.leads else None,
+                "in_sync": list(stream_view.current) if stream_view.leads else [],
                 "epoch": None,
-                "high_watermark": one.last if one.leads else None,
+                "high_watermark": stream_view.last if stream_view.leads else None,
             }
-            for number, one in self._streams(topic, _LOOK_S).items()
+            for number, stream_view in self._streams(topic, _LOOK_S).items()
         ]
 
     def state(self, topic: Topic) -> TopicState:
         """See protocols.Admin."""
-        found = views(self._nodes, _FIND_S)
-        if not found:
+        server_views = views(self._nodes, _FIND_S)
+        if not server_views:
             return TopicState(available=False, copies_missing=None, in_sync=None)
-        every = [reconciled(found, name) for name in names(topic)]
-        served = [one for one in every if one is not None and one.leads]
+        stream_views = [reconciled(server_views, name) for name in names(topic)]
+        served = [
+            stream_view for stream_view in stream_views if stream_view is not None and stream_view.leads
+        ]
         if len(served) < topic.partitions:
             return TopicState(available=False, copies_missing=True, in_sync=0)
-        fewest = min(len(one.current) for one in served)
+        fewest = min(len(stream_view.current) for stream_view in served)
         return TopicState(available=True, copies_missing=fewest < self._replicas(topic), in_sync=fewest)
 
     def look_up(self, topic: Topic, avoiding: Sequence[str]) -> str:
         """See protocols.Admin. Nothing comes of it here: leaders are elected, whoever asks."""
-        asked = next((node for node in self._nodes if node.name not in avoiding), None)
-        found = None if asked is None else view(asked, _FIND_S)
-        if asked is None or found is None:
+        server = next((node for node in self._nodes if node.name not in avoiding), None)
+        server_view = None if server is None else view(server, _FIND_S)
+        if server is None or server_view is None:
             raise ClusterError(f"Looking up {topic.name}: no server is left to ask.")
-        known = (found.streams.get(name) for name in names(topic))
-        leaders = dict.fromkeys((one and one.leader) or "nobody" for one in known)
-        return f"Asked through {asked.name}: {', '.join(leaders)} leads it."
+        stream_views = (server_view.streams.get(name) for name in names(topic))
+        leaders = dict.fromkeys(
+            (stream_view and stream_view.leader) or "nobody" for stream_view in stream_views
+        )
+        return f"Asked through {server.name}: {', '.join(leaders)} leads it."
 
     def backlog(self, topic: Topic) -> int:  # noqa: ARG002
         """See protocols.Admin: there is no processor."""
@@ -198,11 +210,20 @@ class NatsAdmin:
 
     def _others_are_gone(self, topic: Topic) -> bool:
         """Whether every server answers, one leads the metadata, and no stream is there without all its replicas."""
-        found = views(self._nodes, _FIND_S)
-        if len(found) < len(self._nodes) or not any(one.meta_leader for one in found):
+        server_views = views(self._nodes, _FIND_S)
+        if len(server_views) < len(self._nodes) or not any(
+            server_view.meta_leader for server_view in server_views
+        ):
             return False
-        there = [one for name in names(topic) if (one := reconciled(found, name)) is not None]
-        return all(one.leads and len(one.current) == self._replicas(topic) for one in there)
+        stream_views = [
+            stream_view
+            for name in names(topic)
+            if (stream_view := reconciled(server_views, name)) is not None
+        ]
+        return all(
+            stream_view.leads and len(stream_view.current) == self._replicas(topic)
+            for stream_view in stream_views
+        )
 
     def rebalance(self, topic: Topic, bytes_per_s: float | None) -> str:  # noqa: ARG002
         """See protocols.Admin. Raises ClusterError: streams are not moved here."""
@@ -219,9 +240,11 @@ class NatsAdmin:
         """See protocols.Admin: nothing to release."""
 
 
-def _played(word: str, one: StreamView) -> list[str]:
-    leader = [one.leader] if one.leader else []
-    followers = [name for name in (*one.current, *one.others) if name != one.leader]
+def _played(word: str, stream_view: StreamView) -> list[str]:
+    leader = [stream_view.leader] if stream_view.leader else []
+    followers = [
+        name for name in (*stream_view.current, *stream_view.stale_servers) if name != stream_view.leader
+    ]
     return {
         "leader": leader,
         "follower": followers[:1],

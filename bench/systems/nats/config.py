@@ -21,7 +21,7 @@ def prepare(cluster: Cluster, nodes: Sequence[Node]) -> None:
 def rendered(cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:
     """Return a server's configuration; one that is alone has no cluster block, and no Raft."""
     settings = cluster.settings.get(SERVER, {})
-    routes = "\n".join(f'    "{route(one)}"' for one in nodes if one.name != node.name)
+    routes = "\n".join(f'    "{route(peer)}"' for peer in nodes if peer.name != node.name)
     return _filled(
         "server.conf",
         name=node.name,

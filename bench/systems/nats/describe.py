@@ -38,22 +38,24 @@ def varz(node: Node) -> Mapping[str, Any]:
 def in_force(document: Mapping[str, Any]) -> dict[str, str]:
     """Return the settings that a page `varz` tells, in ns and bytes."""
     jetstream = document["jetstream"]["config"]
-    found = {}
+    live_settings = {}
     for name in server_properties():
         value = jetstream.get(_IN_JETSTREAM[name]) if name in _IN_JETSTREAM else document.get(name)
         if value is not None:
-            found[name] = str(value)
+            live_settings[name] = str(value)
     if jetstream.get("sync_always"):
-        found[SYNC_INTERVAL] = ALWAYS
-    return found
+        live_settings[SYNC_INTERVAL] = ALWAYS
+    return live_settings
 
 
-def server_settings(node: Node, asked: Settings) -> dict[str, str | None]:
+def server_settings(node: Node, scenario_settings: Settings) -> dict[str, str | None]:
     """Return what a live server has of what was asked for and of what is told in any case.
 
     Raises ClusterError where it does not have what was asked for.
     """
-    found, kinds = in_force(varz(node)), server_properties()
-    wanted = {name: canonical(kinds[name], value) or str(value) for name, value in asked.items()}
-    require(node.name, wanted, found)
-    return {name: found.get(name) for name in sorted({*asked, *TOLD})}
+    live_settings, kinds = in_force(varz(node)), server_properties()
+    canonical_settings = {
+        name: canonical(kinds[name], value) or str(value) for name, value in scenario_settings.items()
+    }
+    require(node.name, canonical_settings, live_settings)
+    return {name: live_settings.get(name) for name in sorted({*scenario_settings, *TOLD})}

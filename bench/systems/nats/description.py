@@ -67,17 +67,17 @@ class NatsDescription(Description):
     )
     spare_of_partition: ClassVar[bool] = True
 
-    def promise(self, chosen: Chosen, nodes: Nodes) -> Guarantee | None:
+    def promise(self, case_settings: Chosen, nodes: Nodes) -> Guarantee | None:
         """See Description. How many copies there are is known only with `replicas` or the number of servers."""
-        return promise.promise(chosen, promise.replicas(nodes[SERVER]) if SERVER in nodes else None)
+        return promise.promise(case_settings, promise.replicas(nodes[SERVER]) if SERVER in nodes else None)
 
-    def copies(self, chosen: Chosen, nodes: Nodes) -> int:
+    def copies(self, case_settings: Chosen, nodes: Nodes) -> int:
         """See Description."""
-        return int(chosen.get("replicas", promise.replicas(nodes.get(SERVER, 1))))
+        return int(case_settings.get("replicas", promise.replicas(nodes.get(SERVER, 1))))
 
-    def copies_in_turn(self, chosen: Chosen) -> int:
+    def copies_in_turn(self, case_settings: Chosen) -> int:
         """See Description. The leader sends to followers what is in its own log."""
-        return 1 if chosen.get("replicas") == "1" else 2
+        return 1 if case_settings.get("replicas") == "1" else 2
 
     def position(self, segment: int, entry: int) -> str:  # noqa: ARG002
         """See Description."""

@@ -31,40 +31,44 @@ def read_all(endpoint: str, topic: Topic, deadline_s: float, expected: int) -> I
     gone = _gone(endpoint, topic, doing)
     if len(gone) == topic.partitions:
         return
-    found = Subscriptions(endpoint, topic, DeliverPolicy.ALL, doing, gone)
+    subscriptions = Subscriptions(endpoint, topic, DeliverPolicy.ALL, doing, gone)
     late, reached = Late(expected), dict.fromkeys(range(topic.partitions), 0)
     try:
         while True:
-            for batch in _read(found, topic, reached, deadline_s, gone):
+            for batch in _read(subscriptions, topic, reached, deadline_s, gone):
                 late.came(len(batch))
                 yield batch
             if not late.is_awaited():
                 return
             time.sleep(_LATER_S)
     finally:
-        found.close()
+        subscriptions.close()
 
 
 def _read(
-    found: Subscriptions, topic: Topic, reached: dict[int, int], deadline_s: float, gone: Collection[int]
+    subscriptions: Subscriptions,
+    topic: Topic,
+    reached: dict[int, int],
+    deadline_s: float,
+    gone: Collection[int],
 ) -> Iterator[Sequence[Received]]:
     """Read on to the ends as they are now; `reached` tells how far each was read, and is kept up."""
     deadline = time.monotonic() + deadline_s
     ends: _Ends = {}
     while True:
         if not ends or any(isinstance(end, str) for end in ends.values()):
-            ends = found.loop.call(_ends(found.jetstream, topic)) | dict.fromkeys(gone, 0)
+            ends = subscriptions.loop.call(_ends(subscriptions.jetstream, topic)) | dict.fromkeys(gone, 0)
         left = [number for number, end in ends.items() if isinstance(end, str) or reached[number] < end]
         if not left:
             return
-        if batch := found.receive(_WAIT_S):
+        if batch := subscriptions.receive(_WAIT_S):
             for message in batch:
                 reached[message.partition] = message.entry
             yield batch
             deadline = time.monotonic() + deadline_s
         elif time.monotonic() > deadline:
-            said = ", ".join(_unread(number, reached[number], ends[number]) for number in left)
-            raise LoadError(f"Reading {topic.name} back: nothing came for {deadline_s:g} s, and {said}.")
+            details = ", ".join(_unread(number, reached[number], ends[number]) for number in left)
+            raise LoadError(f"Reading {topic.name} back: nothing came for {deadline_s:g} s, and {details}.")
 
 
 def _gone(endpoint: str, topic: Topic, doing: str) -> frozenset[int]:

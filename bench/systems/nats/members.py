@@ -60,10 +60,10 @@ class GroupMember:
             max_ack_pending=1 if self._one_at_a_time else None,
         )
         for partition, name in enumerate(streams):
-            found = await self._jetstream.pull_subscribe(
+            subscription = await self._jetstream.pull_subscribe(
                 name, durable=self._group, stream=name, config=config
             )
-            self._fetches.append(asyncio.create_task(self._fetch(partition, found)))
+            self._fetches.append(asyncio.create_task(self._fetch(partition, subscription)))
 
     async def _fetch(self, partition: int, subscription: JetStreamContext.PullSubscription) -> None:
         """Ask for messages for ever; what the client mends by itself is asked for again."""

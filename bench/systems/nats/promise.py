@@ -16,13 +16,13 @@ def replicas(servers: int) -> int:
     return max(1, min(_MOST_BY_DEFAULT, servers))
 
 
-def promise(chosen: Mapping[str, str], replicas_by_default: int | None) -> Guarantee | None:
+def promise(case_settings: Mapping[str, str], replicas_by_default: int | None) -> Guarantee | None:
     """State the promise of a majority of replicas; None where nobody knows how many there are."""
-    number = chosen.get("replicas", replicas_by_default)
+    number = case_settings.get("replicas", replicas_by_default)
     if number is None:
         return None
     copies = int(number)
-    on_disk = chosen.get(SYNC_INTERVAL) == ALWAYS
+    on_disk = case_settings.get(SYNC_INTERVAL) == ALWAYS
     place = "on disk" if on_disk else "in page cache"
     if copies == 1:
         only = Guarantee(SERVER, nodes=0, power=on_disk, spare=0)

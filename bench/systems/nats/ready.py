@@ -30,8 +30,12 @@ def await_ready(nodes: Sequence[Node], alive: Callable[[], None], deadline_s: fl
 
 def _not_ready(nodes: Sequence[Node]) -> list[str]:
     views = {node.name: view(node, _ASK_S) for node in nodes}
-    silent = [f"no answer yet from {name}" for name, one in views.items() if one is None]
-    leaders = {one.meta_leader for one in views.values() if one is not None}
+    silent = [f"no answer yet from {name}" for name, server_view in views.items() if server_view is None]
+    leaders = {server_view.meta_leader for server_view in views.values() if server_view is not None}
     if silent or (len(leaders) == 1 and None not in leaders):
         return silent
-    return [f"{name} sees {one.meta_leader or 'no leader'}" for name, one in views.items() if one is not None]
+    return [
+        f"{name} sees {server_view.meta_leader or 'no leader'}"
+        for name, server_view in views.items()
+        if server_view is not None
+    ]

@@ -45,16 +45,16 @@ def server_properties() -> Mapping[str, str]:
 
 def canonical(kind: str, value: Scalar) -> str | None:
     """Return a value as the server tells it, in ns or bytes; None for what is no value of this type."""
-    said = text(value)
-    if kind == "sync" and said == promise.ALWAYS:
-        return said
+    value_text = text(value)
+    if kind == "sync" and value_text == promise.ALWAYS:
+        return value_text
     if kind in DURATIONS:
-        found = _DURATION.fullmatch(said)
-        return str(round(float(found[1]) * _NS[found[2]])) if found else None
+        duration = _DURATION.fullmatch(value_text)
+        return str(round(float(duration[1]) * _NS[duration[2]])) if duration else None
     if kind == "size":
-        size = _SIZE.fullmatch(said)
+        size = _SIZE.fullmatch(value_text)
         return str(_bytes(size)) if size else None
-    return said if said.isdecimal() else None
+    return value_text if value_text.isdecimal() else None
 
 
 def _bytes(size: re.Match[str]) -> int:
@@ -119,10 +119,10 @@ def _copies(case: Case) -> Iterator[str]:
 
 
 def _sizes(case: Case) -> Iterator[str]:
-    asked = case.cluster.settings.get(SERVER, {}).get("max_payload", _PAYLOAD_BYTES)
-    limit = canonical("size", asked)
+    max_payload = case.cluster.settings.get(SERVER, {}).get("max_payload", _PAYLOAD_BYTES)
+    limit = canonical("size", max_payload)
     if limit is not None and case.load.message_bytes > int(limit):
-        yield f"Messages of {case.load.message_bytes} bytes exceed the servers' max_payload={text(asked)}."
+        yield f"Messages of {case.load.message_bytes} bytes exceed the servers' max_payload={text(max_payload)}."
 
 
 def _missing(case: Case) -> Iterator[str]:

@@ -34,13 +34,13 @@ def names(topic: Topic) -> list[str]:
 class StreamView:
     """What the server that leads a stream says of it, or another where nobody answers who does.
 
-    `leader` is None where nobody leads. `current` are the servers whose replicas are up to date, `others` those whose
-    are not. Of `last` and the others nothing is known but by the leader (`leads`).
+    `leader` is None where nobody leads. `current` are the servers whose replicas are up to date, `stale_servers` those
+    whose are not. Of `last` and the stale servers nothing is known but by the leader (`leads`).
     """
 
     leader: str | None
     current: Sequence[str]
-    others: Sequence[str]
+    stale_servers: Sequence[str]
     last: int
     leads: bool
 
@@ -57,8 +57,8 @@ class View:
 def views(nodes: Sequence[Node], within_s: float) -> list[View]:
     """Ask every server, side by side; those that do not answer in time are left out."""
     with ThreadPoolExecutor(max(1, len(nodes))) as pool:
-        found = pool.map(lambda node: view(node, within_s), nodes)
-        return [one for one in found if one is not None]
+        answers = pool.map(lambda node: view(node, within_s), nodes)
+        return [answer for answer in answers if answer is not None]
 
 
 def view(node: Node, within_s: float) -> View | None:
@@ -75,11 +75,11 @@ def view_of(server: str, document: Mapping[str, Any]) -> View:
     accounts = document.get("account_details") or ()
     details = (detail for account in accounts for detail in account.get("stream_detail") or ())
     meta = document.get("meta_cluster") or {}
-    alone = not meta
+    is_single_server = not meta
     return View(
         server,
         {detail["name"]: _stream_view(server, detail) for detail in details},
-        server if alone else meta.get("leader") or None,
+        server if is_single_server else meta.get("leader") or None,
     )
 
 
@@ -93,16 +93,16 @@ def _stream_view(server: str, detail: Mapping[str, Any]) -> StreamView:
     current = [
         replica["name"] for replica in replicas if replica.get("current") and not replica.get("offline")
     ]
-    others = [one["name"] for one in replicas if one["name"] not in current]
+    stale_servers = [replica["name"] for replica in replicas if replica["name"] not in current]
     first = [leader] if leader else []
-    return StreamView(leader, [*first, *current], others, last, leads=leader == server)
+    return StreamView(leader, [*first, *current], stale_servers, last, leads=leader == server)
 
 
 def reconciled(views: Sequence[View], name: str) -> StreamView | None:
     """Return what is known of a stream: its leader's word, else that of most others; None where nobody knows it."""
-    told = [one.streams[name] for one in views if name in one.streams]
-    leading = [one for one in told if one.leads]
+    stream_views = [server_view.streams[name] for server_view in views if name in server_view.streams]
+    leading = [stream_view for stream_view in stream_views if stream_view.leads]
     if leading:
-        return max(leading, key=lambda one: (len(one.current), one.last))
-    leaders = [one.leader for one in told]
-    return max(told, key=lambda one: leaders.count(one.leader), default=None)
+        return max(leading, key=lambda stream_view: (len(stream_view.current), stream_view.last))
+    leaders = [stream_view.leader for stream_view in stream_views]
+    return max(stream_views, key=lambda stream_view: leaders.count(stream_view.leader), default=None)

@@ -99,8 +99,8 @@ class PulsarAdmin:
         if word == "zookeeper leader":
             return [node.name for node in of_role(self._nodes, ZOOKEEPER) if leads(node)]
         if word == "auditor":
-            told = self._recovery.ask("Asking for the auditor", "GET", "api/v1/autorecovery/who_is_auditor")
-            return [self._name(found[0]) for found in re.findall(r"((\d+\.){3}\d+)", str(told))[:1]]
+            answer = self._recovery.ask("Asking for the auditor", "GET", "api/v1/autorecovery/who_is_auditor")
+            return [self._name(groups[0]) for groups in re.findall(r"((\d+\.){3}\d+)", str(answer))[:1]]
         if word == "oldest bookie":
             ledgers = self._registered.ledgers(topic, partition)
             return self._segments(ledgers[0])[0][1][:1] if ledgers else []
@@ -111,24 +111,24 @@ class PulsarAdmin:
 
     def layout(self, topic: Topic) -> list[dict[str, object]]:
         """See protocols.Admin."""
-        found: list[dict[str, object]] = []
+        partitions: list[dict[str, object]] = []
         for number in range(topic.partitions):
             try:
                 host = self._registered.owner(topic, number)
-                kept = [
+                ledgers = [
                     {"ledger": ledger, "segments": self._segments(ledger)}
                     for ledger in self._registered.ledgers(topic, number)
                 ]
             except ClusterError:
                 continue
-            found.append({"partition": number, "owner": host and self._name(host), "ledgers": kept})
-        return found
+            partitions.append({"partition": number, "owner": host and self._name(host), "ledgers": ledgers})
+        return partitions
 
     def _segments(self, ledger: int) -> list[tuple[int, list[str]]]:
         """Return a ledger's segments, by the bookies' word: a broker goes by what it read when it opened the ledger."""
         path = f"api/v1/ledger/metadata/?ledger_id={ledger}"
-        told = self._recovery.ask(f"Asking for the metadata of ledger {ledger}", "GET", path)
-        ensembles = told[str(ledger)]["allEnsembles"]
+        metadata = self._recovery.ask(f"Asking for the metadata of ledger {ledger}", "GET", path)
+        ensembles = metadata[str(ledger)]["allEnsembles"]
         return [
             (int(first), [self._name(str(bookie["id"])) for bookie in ensembles[first]])
             for first in sorted(ensembles, key=int)
@@ -159,33 +159,37 @@ class PulsarAdmin:
 
         The owner then opens the topic, as it does for a client that connects: what it had before is fenced.
         """
-        asked = next((node for node in self._brokers if node.name not in avoiding), None)
-        if asked is None:
+        broker = next((node for node in self._brokers if node.name not in avoiding), None)
+        if broker is None:
             raise ClusterError(f"Looking up {topic.name}: no broker is left to ask.")
-        rest = self._single[asked.address]
-        owners = dict.fromkeys(self._topics.load(topic, number, rest) for number in range(topic.partitions))
-        return f"Asked through {asked.name}: {', '.join(owners)} serves it."
+        rest_client = self._single[broker.address]
+        owners = dict.fromkeys(
+            self._topics.load(topic, number, rest_client) for number in range(topic.partitions)
+        )
+        return f"Asked through {broker.name}: {', '.join(owners)} serves it."
 
     def _under_replicated(self, topic: Topic) -> bool | None:
         """Tell by the ledgers that the partitions had when ZooKeeper last told; None before it has, of each."""
         if len(self._ledgers) < topic.partitions:
             return None
         try:
-            found = self._recovery.ask("Asking AutoRecovery", "GET", UNDER_REPLICATED, absent_is_fine=True)
+            ledgers = self._recovery.ask("Asking AutoRecovery", "GET", UNDER_REPLICATED, absent_is_fine=True)
         except ClusterError:
             return None
-        return bool(set().union(*self._ledgers.values()) & {int(ledger) for ledger in found or ()})
+        return bool(set().union(*self._ledgers.values()) & {int(ledger) for ledger in ledgers or ()})
 
     def backlog(self, topic: Topic) -> int:
         """See protocols.Admin: what the subscription has not acknowledged, in entries."""
         names = [topics.partition_path(topic, number) for number in range(topic.partitions)]
-        told = [
+        stats = [
             self._rest.ask(
                 f"Asking for the backlog of {name}", "GET", f"admin/v2/{name}/stats?getPreciseBacklog=true"
             )
             for name in names
         ]
-        return sum(int(one["subscriptions"][PROCESSOR]["msgBacklog"]) for one in told)
+        return sum(
+            int(partition_stats["subscriptions"][PROCESSOR]["msgBacklog"]) for partition_stats in stats
+        )
 
     def await_settled(self, topic: Topic) -> None:
         """See protocols.Admin: every partition has an owner and an open ledger."""
@@ -203,12 +207,12 @@ class PulsarAdmin:
     def drain(self, node: str, topic: Topic, bytes_per_s: float | None) -> Drained:  # noqa: ARG002 - `check` refuses one
         """See protocols.Admin: a bookie becomes read-only, others copy its ledgers."""
         bookies = of_role(self._nodes, BOOKIE)
-        own = next(one for one in bookies if one.name == node)
-        others = [booky for booky in bookies if booky is not own]
+        bookie = next(candidate for candidate in bookies if candidate.name == node)
+        other_bookies = [candidate for candidate in bookies if candidate is not bookie]
         numbers = range(topic.partitions)
         return draining.drain(
-            own,
-            others,
+            bookie,
+            other_bookies,
             lambda: [ledger for number in numbers for ledger in self._registered.ledgers(topic, number)[-1:]],
         )
 
@@ -239,45 +243,45 @@ class PulsarAdmin:
 
     def effective(self, topic: Topic) -> dict[str, object]:
         """See protocols.Admin. Raises ClusterError where a live value is not the one asked for."""
-        own, settings = of_group(self._nodes, topic.group), self._cluster.settings_of(topic.group)
+        group_nodes, settings = of_group(self._nodes, topic.group), self._cluster.settings_of(topic.group)
         partitions = self._topics.placement(topic)
-        _require_group(topic, partitions, own)
+        _require_group(topic, partitions, group_nodes)
         return {
-            "cluster": self._live_cluster(own),
+            "cluster": self._live_cluster(group_nodes),
             "topic": self._topics.in_force(topic, partitions),
             "roles": {
                 role: live(nodes, settings.get(role, {}), SHOWN_SETTINGS[role], node_settings)
                 for role in ROLES
-                if (nodes := of_role(self._cluster.first(own), role))
+                if (nodes := of_role(self._cluster.first(group_nodes), role))
             },
         }
 
-    def _live_cluster(self, own: Sequence[Node]) -> dict[str, object]:
+    def _live_cluster(self, group_nodes: Sequence[Node]) -> dict[str, object]:
         ask = self._rest.ask
-        told = ask("Asking for the bookies", "GET", "admin/v2/bookies/all")["bookies"]
-        bookies = sorted(self._name(bookie["bookieId"]) for bookie in told)
-        usable = {node.name for node in own}
-        others = [name for name in bookies if name not in usable]
+        bookie_records = ask("Asking for the bookies", "GET", "admin/v2/bookies/all")["bookies"]
+        bookies = sorted(self._name(bookie["bookieId"]) for bookie in bookie_records)
+        usable = {node.name for node in group_nodes}
+        other_bookies = [name for name in bookies if name not in usable]
         return {
             "version": ask("Asking for the brokers' version", "GET", "admin/v2/brokers/version"),
             "brokers": [
                 {"name": node.name, "address": node.address} for node in self._cluster.first(self._brokers)
             ],
             "bookies": [name for name in bookies if name in usable],
-            **({"bookies_of_other_groups": others} if others else {}),
+            **({"bookies_of_other_groups": other_bookies} if other_bookies else {}),
             "zookeeper_sessions_ms": sessions_ms(self._nodes),
         }
 
     def close(self) -> None:
         """See protocols.Admin."""
-        for rest in (self._rest, *self._single.values(), self._recovery):
-            rest.close()
+        for rest_client in (self._rest, *self._single.values(), self._recovery):
+            rest_client.close()
         self._registered.close()
 
 
-def _require_group(topic: Topic, partitions: Sequence[Placed], own: Sequence[Node]) -> None:
+def _require_group(topic: Topic, partitions: Sequence[Placed], group_nodes: Sequence[Node]) -> None:
     """Raise ClusterError where a partition lies on a bookie that is not the topic's."""
-    usable = {node.name for node in own}
+    usable = {node.name for node in group_nodes}
     strange = sorted({name for placed in partitions for name in placed["ensemble"]} - usable)
     if strange:
         raise ClusterError(

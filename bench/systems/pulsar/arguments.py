@@ -60,9 +60,11 @@ _NO_EFFECT = {"log_conf_file_path", "use_tls"}
 @cache
 def _defaults(method: Callable[..., object]) -> Mapping[str, Any]:
     """Return what a scenario can set: parameters that a scalar or a member's name can be given for."""
-    found = inspect.signature(method).parameters.items()
+    parameters = inspect.signature(method).parameters.items()
     return {
-        name: one.default for name, one in found if name not in _NO_EFFECT and _is_scalar(name, one.default)
+        name: parameter.default
+        for name, parameter in parameters
+        if name not in _NO_EFFECT and _is_scalar(name, parameter.default)
     }
 
 
@@ -86,15 +88,17 @@ def of_client(settings: Settings) -> dict[str, Any]:
 
 def of_side(side: Side, settings: Settings) -> dict[str, Any]:
     """Return the arguments for `create_producer` or `subscribe`."""
-    known = _defaults(_METHODS[side])
-    return {name: _value(name, value) for name, value in settings.items() if name in known}
+    defaults = _defaults(_METHODS[side])
+    return {name: _value(name, value) for name, value in settings.items() if name in defaults}
 
 
 def in_force(side: Side, settings: Settings) -> dict[str, Scalar]:
     """Return every property of a client by name, defaults included, as far as it lets them be seen."""
     defaults = {**_client_defaults(), **_defaults(_METHODS[side])}
-    told = {name: getattr(value, "name", value) for name, value in defaults.items() if value is not None}
-    return {**told, **settings}
+    default_values = {
+        name: getattr(value, "name", value) for name, value in defaults.items() if value is not None
+    }
+    return {**default_values, **settings}
 
 
 def _value(name: str, value: Scalar) -> Any:  # noqa: ANN401 - the client's own enumerations
@@ -109,7 +113,7 @@ def why_wrong(side: Side, name: str, value: Scalar) -> str | None:
     if name == ROUTER:
         return None if value == FEWEST_OPEN else f"{name} is {FEWEST_OPEN!r}, not {value!r}."
     default = {**_client_defaults(), **_defaults(_METHODS[side])}[name]
-    wanted = _UNTYPED.get(name) or type(default)
-    if type(value) is wanted:
+    value_type = _UNTYPED.get(name) or type(default)
+    if type(value) is value_type:
         return None
-    return f"{name} is of the type {wanted.__name__}, and {value!r} is not."
+    return f"{name} is of the type {value_type.__name__}, and {value!r} is not."

@@ -20,11 +20,11 @@ def shared(clusters: Sequence[Cluster]) -> tuple[Cluster, list[str]] | None:
     """Return one cluster for clusters that differ in their bookies' settings alone, and the group of each."""
     common = [_without_bookies(cluster) for cluster in clusters]
     bookies = common[0].nodes.get(BOOKIE, 0) * len(clusters)
-    if any(one != common[0] for one in common) or bookies > MOST_NODES[BOOKIE]:
+    if any(cluster != common[0] for cluster in common) or bookies > MOST_NODES[BOOKIE]:
         return None
-    own = [cluster.settings.get(BOOKIE, {}) for cluster in clusters]
-    names = [_name(settings, own) for settings in own]
-    groups = {name: {BOOKIE: settings} for name, settings in zip(names, own, strict=True)}
+    bookie_settings = [cluster.settings.get(BOOKIE, {}) for cluster in clusters]
+    names = [_name(settings, bookie_settings) for settings in bookie_settings]
+    groups = {name: {BOOKIE: settings} for name, settings in zip(names, bookie_settings, strict=True)}
     return replace(common[0], groups=groups), names
 
 
@@ -34,10 +34,13 @@ def _without_bookies(cluster: Cluster) -> Cluster:
     )
 
 
-def _name(settings: Settings, every: Sequence[Settings]) -> str:
+def _name(settings: Settings, all_settings: Sequence[Settings]) -> str:
     """Name a group by the settings that not all groups have; no comma, as that separates groups."""
     differing = {
-        name for one in every for name in one if any(other.get(name) != one[name] for other in every)
+        name
+        for group_settings in all_settings
+        for name in group_settings
+        if any(other_settings.get(name) != group_settings[name] for other_settings in all_settings)
     }
     return (
         " ".join(f"{name}={text(settings[name])}" for name in sorted(differing) if name in settings)

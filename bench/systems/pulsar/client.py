@@ -50,13 +50,16 @@ class PulsarProducers:
         doing = f"Connecting a producer to {topic.name} at {parse(endpoint).shown}"
         self._client = attempt(doing, lambda: connect(endpoint, self._settings))
         create = partial(self._client.create_producer, topics.full_name(topic))
-        given = _arguments(self._settings, count)
+        arguments_of_producers = _arguments(self._settings, count)
         routers = [
-            FewestOpen(topic.partitions) if each.pop(arguments.ROUTER, None) else None for each in given
+            FewestOpen(topic.partitions) if producer_arguments.pop(arguments.ROUTER, None) else None
+            for producer_arguments in arguments_of_producers
         ]
         made = [
-            attempt(doing, partial(create, **each, **({arguments.ROUTER: router} if router else {})))
-            for each, router in zip(given, routers, strict=True)
+            attempt(
+                doing, partial(create, **producer_arguments, **({arguments.ROUTER: router} if router else {}))
+            )
+            for producer_arguments, router in zip(arguments_of_producers, routers, strict=True)
         ]
         self._windows = [
             WindowedProducer(producer, router, topic.keys)
@@ -106,11 +109,11 @@ def _keyed(send: Callable[..., Any], keys: int) -> Callable[..., Any]:
 
 def _arguments(settings: Settings, count: int) -> list[dict[str, Any]]:
     """Give each producer its arguments; a topic has each name once."""
-    given = arguments.of_side(Side.PRODUCER, settings)
-    name = given.get("producer_name")
+    common_arguments = arguments.of_side(Side.PRODUCER, settings)
+    name = common_arguments.get("producer_name")
     if name is None or count == 1:
-        return [dict(given) for _ in range(count)]
-    return [{**given, "producer_name": f"{name}-{number}"} for number in range(count)]
+        return [dict(common_arguments) for _ in range(count)]
+    return [{**common_arguments, "producer_name": f"{name}-{number}"} for number in range(count)]
 
 
 class SyncProducer:
@@ -181,10 +184,10 @@ def _queues(window: int, partitions: int, settings: Settings) -> dict[str, Scala
 
     The client gives each partition the smaller of the first and an equal part of the second.
     """
-    each, all_ = "max_pending_messages", "max_pending_messages_across_partitions"
-    if window <= _ROOMY or each in settings or all_ in settings:
+    partition_limit, total_limit = "max_pending_messages", "max_pending_messages_across_partitions"
+    if window <= _ROOMY or partition_limit in settings or total_limit in settings:
         return {}
-    return {each: window, all_: window * partitions}
+    return {partition_limit: window, total_limit: window * partitions}
 
 
 def _done(result: Any, message_id: Any) -> Done:  # noqa: ANN401 - pulsar has no types
@@ -209,15 +212,17 @@ class PulsarConsumer:
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, group: str = "") -> None:
         """Subscribe; messages sent from now on are seen. Raises LoadError when a partition can't be reached."""
         doing = f"Connecting a consumer to {topic.name} at {parse(endpoint).shown}"
-        given = {
+        subscription_arguments = {
             "subscription_name": group or f"bench-live-{uuid.uuid4().hex[:8]}",
             **arguments.of_side(Side.CONSUMER, settings),
         }
         if group:
-            given["initial_position"] = pulsar.InitialPosition.Earliest
+            subscription_arguments["initial_position"] = pulsar.InitialPosition.Earliest
         self._keeps_place = bool(group)
         self._client = attempt(doing, lambda: connect(endpoint, settings))
-        self._consumer = attempt(doing, lambda: self._client.subscribe(topics.full_name(topic), **given))
+        self._consumer = attempt(
+            doing, lambda: self._client.subscribe(topics.full_name(topic), **subscription_arguments)
+        )
         self._last: dict[int, Any] = {}
         self._settle_at = time.monotonic() + _SETTLE_S
 
@@ -233,9 +238,9 @@ class PulsarConsumer:
         try:
             while len(batch) < _BATCH:
                 message = receive(wait_ms)
-                one = received(message, clock())
-                batch.append(one)
-                self._last[one.partition] = message
+                received_message = received(message, clock())
+                batch.append(received_message)
+                self._last[received_message.partition] = message
                 wait_ms = 0
         except pulsar.Timeout:
             pass

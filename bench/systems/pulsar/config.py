@@ -43,7 +43,7 @@ def _hosts(nodes: Sequence[Node], node: Node) -> str:
     Without it each look-up waits 20 s for a resolver that the node's network does not have.
     """
     lines = ["127.0.0.1 localhost", f"{node.address} {socket.gethostname()}"]
-    return "".join(f"{line}\n" for line in [*lines, *(f"{one.address} {one.name}" for one in nodes)])
+    return "".join(f"{line}\n" for line in [*lines, *(f"{host.address} {host.name}" for host in nodes)])
 
 
 def rendered(home: Path, cluster: Cluster, nodes: Sequence[Node], node: Node) -> str:
@@ -52,20 +52,20 @@ def rendered(home: Path, cluster: Cluster, nodes: Sequence[Node], node: Node) ->
     Once, because bookies take the first of several lines and brokers the last. The distribution's file is the
     base because what it ships differs from what the code defaults to.
     """
-    own = {ZOOKEEPER: _zookeeper, BOOKIE: _bookie, BROKER: _broker}[node.role]
+    node_settings = {ZOOKEEPER: _zookeeper, BOOKIE: _bookie, BROKER: _broker}[node.role]
     shipped, template = home / "conf" / _SHIPPED[node.role], FOLDER / f"{node.role}.conf"
     sections: dict[str, Settings] = {
         f"As shipped: conf/{shipped.name}": read_properties(shipped),
         f"From clusters/pulsar/{template.name}, which gives the reasons": read_properties(template),
-        "This node": own(nodes, node),
+        "This node": node_settings(nodes, node),
         "From the scenario": cluster.settings_of(node.group).get(node.role, {}),
     }
-    said: set[str] = set()
+    written_names: set[str] = set()
     parts: list[str] = []
     for title, settings in reversed(sections.items()):
-        lines = [f"{name}={text(value)}" for name, value in settings.items() if name not in said]
+        lines = [f"{name}={text(value)}" for name, value in settings.items() if name not in written_names]
         parts.insert(0, "\n".join([f"# --- {title}", *lines, ""]))
-        said |= set(settings)
+        written_names |= set(settings)
     return "\n".join(parts)
 
 
@@ -73,7 +73,9 @@ def _zookeeper(nodes: Sequence[Node], node: Node) -> dict[str, Scalar]:
     members = of_role(nodes, ZOOKEEPER)
     ensemble: dict[str, Scalar] = {}
     if len(members) > 1:
-        ensemble = {f"server.{number}": f"{one.address}:2888:3888" for number, one in enumerate(members, 1)}
+        ensemble = {
+            f"server.{number}": f"{member.address}:2888:3888" for number, member in enumerate(members, 1)
+        }
     return {"dataDir": str(data_folder(node.directory)), "clientPortAddress": node.address, **ensemble}
 
 

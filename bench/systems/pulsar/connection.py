@@ -31,8 +31,8 @@ def connect(endpoint: str, settings: Settings) -> Client:
     """
     warnings = pulsar.ConsoleLogger(pulsar.LoggerLevel.Warn)
     connection = resolved(endpoint)
-    given = {**client_arguments(connection.client), **arguments.of_client(settings)}
-    return pulsar.Client(connection.address, **{"logger": warnings, **given})
+    properties = {**client_arguments(connection.client), **arguments.of_client(settings)}
+    return pulsar.Client(connection.address, **{"logger": warnings, **properties})
 
 
 def attempt(doing: str, ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - pulsar has no types

@@ -34,35 +34,41 @@ _EARLY_S = 30.0
 
 def mistakes(client: Mapping[str, Any]) -> list[tuple[str, str]]:
     """List (name, what is wrong with it) of the security properties of a cluster file."""
-    known = (*TLS_PROPERTIES, *METHODS)
-    found = [
-        (name, f"there is no such property{_near(name, known)}; one of {', '.join(known)}")
+    valid_names = (*TLS_PROPERTIES, *METHODS)
+    complaints = [
+        (name, f"there is no such property{_near(name, valid_names)}; one of {', '.join(valid_names)}")
         for name in client
-        if name not in known
+        if name not in valid_names
     ]
-    given = [method for method in METHODS if method in client]
-    found += [(given[1], f"give {given[0]} or {given[1]}, not both")] if len(given) > 1 else []
-    for one, other in ((_CERTIFICATE, _KEY), (_KEY, _CERTIFICATE)):
-        found += [(one, f"give {other}, too")] if one in client and other not in client else []
+    methods = [method for method in METHODS if method in client]
+    complaints += [(methods[1], f"give {methods[0]} or {methods[1]}, not both")] if len(methods) > 1 else []
+    for file_property, partner_property in ((_CERTIFICATE, _KEY), (_KEY, _CERTIFICATE)):
+        complaints += (
+            [(file_property, f"give {partner_property}, too")]
+            if file_property in client and partner_property not in client
+            else []
+        )
     for method, needed in _NEEDED.items():
         parameters = client.get(method, {})
         if method in client and not (isinstance(parameters, Mapping) and needed <= parameters.keys()):
-            found.append((method, f"a mapping is wanted here, with {' and '.join(sorted(needed))}"))
+            complaints.append((method, f"a mapping is wanted here, with {' and '.join(sorted(needed))}"))
         elif method == OAUTH2 and str(parameters.get("private_key", "")).startswith("data:"):
-            found.append((method, "private_key is a file's path: a secret does not stand in a cluster file"))
-    return found
+            complaints.append(
+                (method, "private_key is a file's path: a secret does not stand in a cluster file")
+            )
+    return complaints
 
 
-def _near(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, 1)
+def _near(name: str, valid_names: Sequence[str]) -> str:
+    near = get_close_matches(name, valid_names, 1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def client_arguments(client: Mapping[str, Any]) -> dict[str, Any]:
     """Return what `pulsar.Client` takes, of security properties whose references are resolved."""
-    given = {name: value for name, value in client.items() if name in TLS_PROPERTIES}
+    tls_properties = {name: value for name, value in client.items() if name in TLS_PROPERTIES}
     authentication = _authentication(client)
-    return given if authentication is None else {**given, "authentication": authentication}
+    return tls_properties if authentication is None else {**tls_properties, "authentication": authentication}
 
 
 def _authentication(client: Mapping[str, Any]) -> pulsar.Authentication | None:
@@ -143,11 +149,11 @@ class _OAuth2:
         issuer = self._parameters["issuer_url"]
         try:
             request = self._request()
-            found = httpx.get(
+            configuration = httpx.get(
                 f"{issuer.rstrip('/')}/.well-known/openid-configuration", timeout=self._timeout_s
             ).raise_for_status()
             answer = httpx.post(
-                found.json()["token_endpoint"], data=request, timeout=self._timeout_s
+                configuration.json()["token_endpoint"], data=request, timeout=self._timeout_s
             ).raise_for_status()
             token = answer.json()
             self._token = str(token["access_token"])

@@ -76,14 +76,14 @@ _OPTIONAL = re.compile(r"Optional\[(.*)\]")
 
 def node_settings(node: Node) -> dict[str, str | None]:
     """Return a live node's properties; secrets are None. Raises ClusterError where it does not answer."""
-    told = {BROKER: _broker, BOOKIE: _bookie, ZOOKEEPER: _zookeeper}[node.role](node)
-    return {name: None if _SECRET.search(name) else _plain(str(value)) for name, value in told.items()}
+    settings = {BROKER: _broker, BOOKIE: _bookie, ZOOKEEPER: _zookeeper}[node.role](node)
+    return {name: None if _SECRET.search(name) else _plain(str(value)) for name, value in settings.items()}
 
 
 def _plain(value: str) -> str:
     """Return a broker's value without Java's Optional around it, in which it shows some of its settings."""
-    found = _OPTIONAL.fullmatch(value)
-    return found[1] if found else value
+    optional = _OPTIONAL.fullmatch(value)
+    return optional[1] if optional else value
 
 
 def _broker(node: Node) -> Mapping[str, object]:
@@ -112,8 +112,8 @@ def _json(node: Node, url: str) -> Mapping[str, object]:
         answer = httpx.get(url, timeout=_ANSWER_S, trust_env=False).raise_for_status()
     except httpx.HTTPError as error:
         raise ClusterError(f"Reading {node.name}'s settings back from {url}: {error!r}.") from error
-    told: Mapping[str, object] = answer.json()
-    return told
+    document: Mapping[str, object] = answer.json()
+    return document
 
 
 def sessions_ms(nodes: Sequence[Node]) -> dict[str, int]:

@@ -17,6 +17,7 @@ from bench.systems.description import (
     Description,
     FsyncWait,
     GlossaryTerm,
+    Image,
     Installation,
     MissingCopies,
     Nodes,
@@ -82,6 +83,7 @@ class PulsarDescription(Description):
     installation: ClassVar[Installation | None] = Installation(
         {ZOOKEEPER: 1, BOOKIE: 1, BROKER: 1}, {"quorums": "1-1-1"}
     )
+    image: ClassVar[Image | None] = Image("apachepulsar/pulsar", "/pulsar/lib/*")
     address_key: ClassVar[str] = "service_url"
     admin_key: ClassVar[str] = "admin_url"
     has_tenants: ClassVar[bool] = True
@@ -114,18 +116,18 @@ class PulsarDescription(Description):
     fsync_wait: ClassVar[FsyncWait] = FsyncWait.JOURNAL
     segment: ClassVar[str] = "ledger"
 
-    def promise(self, chosen: Chosen, nodes: Nodes) -> Guarantee | None:
+    def promise(self, case_settings: Chosen, nodes: Nodes) -> Guarantee | None:
         """See Description. Whether writes go on is known only with the number of bookies."""
-        return promise.promise(chosen, nodes.get(BOOKIE))
+        return promise.promise(case_settings, nodes.get(BOOKIE))
 
-    def copies(self, chosen: Chosen, nodes: Nodes) -> int:  # noqa: ARG002
+    def copies(self, case_settings: Chosen, nodes: Nodes) -> int:  # noqa: ARG002
         """See Description."""
-        _, write, _ = chosen.get("quorums", "1-1-1").split("-")
+        _, write, _ = case_settings.get("quorums", "1-1-1").split("-")
         return int(write)
 
-    def deduplicates(self, chosen: Chosen, producer: Mapping[str, Any]) -> bool:  # noqa: ARG002
+    def deduplicates(self, case_settings: Chosen, producer: Mapping[str, Any]) -> bool:  # noqa: ARG002
         """See Description."""
-        return "true" in (chosen.get(_BROKER_DEDUPLICATION), chosen.get(_TOPIC_DEDUPLICATION))
+        return "true" in (case_settings.get(_BROKER_DEDUPLICATION), case_settings.get(_TOPIC_DEDUPLICATION))
 
     def session_timeouts(self, roles: Collection[str]) -> Sequence[str]:  # noqa: ARG002
         """See Description."""
@@ -133,13 +135,15 @@ class PulsarDescription(Description):
 
     def delivery_remark(self, effective: Sequence[Mapping[str, Any]]) -> str:
         """See Description: for how long a broker does not look for new messages."""
-        waits = ((one.get("roles") or {}).get(BROKER, {}).get(_LOOKS) for one in effective)
+        waits = (
+            (trial_settings.get("roles") or {}).get(BROKER, {}).get(_LOOKS) for trial_settings in effective
+        )
         delays = sorted({int(ms) for ms in waits if ms} - {0})
         if not delays:
             return ""
-        each = " or ".join(numbers.duration(ms * 1e6) for ms in delays)
+        delay = " or ".join(numbers.duration(ms * 1e6) for ms in delays)
         return (
-            f"A Pulsar broker that has given a consumer all that there is looks for more after {each} ({_LOOKS}): "
+            f"A Pulsar broker that has given a consumer all that there is looks for more after {delay} ({_LOOKS}): "
             "where messages come one by one, up to so much of their end-to-end time is that."
         )
 

@@ -24,30 +24,33 @@ _DRAINED_S = 300.0
 _TURN_S = 0.2
 
 
-def drain(bookie: Node, others: Sequence[Node], written: Callable[[], Iterable[int]]) -> Drained:
+def drain(bookie: Node, other_bookies: Sequence[Node], written: Callable[[], Iterable[int]]) -> Drained:
     """Empty a bookie, which goes on running; return when no ledger had it in an ensemble any more.
 
     Others are asked to copy once the ledgers that are `written` to now are written elsewhere. An open ledger to which
     nobody writes meanwhile is closed for it; its owner begins another with the next message. Raises ClusterError.
     """
-    with closing(Rest(hosts([bookie]))) as own, closing(Rest(hosts(others))) as rest:
-        place = _Place(f"Draining {bookie.name}", address(bookie), rest)
-        own.ask(place.doing, "PUT", _READ_ONLY, {"readOnly": True})
-        kept = place.kept(place.every())
+    with closing(Rest(hosts([bookie]))) as bookie_client, closing(Rest(hosts(other_bookies))) as rest_client:
+        place = _Place(f"Draining {bookie.name}", address(bookie), rest_client)
+        bookie_client.ask(place.doing, "PUT", _READ_ONLY, {"readOnly": True})
+        ledgers = place.ledgers_on_bookie(place.all_ledgers())
         _wait(_LEFT_S, lambda: not place.takes_entries(written()))
-        rest.ask(place.doing, "PUT", _RECOVER, {"bookie_src": [place.bookie], "delete_cookie": False})
-        if not _wait(_DRAINED_S, lambda: not place.kept(kept)):
-            left = ", ".join(map(str, place.kept(kept)))
+        rest_client.ask(place.doing, "PUT", _RECOVER, {"bookie_src": [place.bookie], "delete_cookie": False})
+        if not _wait(_DRAINED_S, lambda: not place.ledgers_on_bookie(ledgers)):
+            left = ", ".join(map(str, place.ledgers_on_bookie(ledgers)))
             raise ClusterError(
                 f"{place.doing}: after {_DRAINED_S:.0f} s it still keeps parts of the ledgers {left}."
             )
         done_ns = time.monotonic_ns()
-        if not own.ask(place.doing, "GET", _READ_ONLY)["readOnly"]:
+        if not bookie_client.ask(place.doing, "GET", _READ_ONLY)["readOnly"]:
             raise ClusterError(f"{place.doing}: it takes writes again.")
-        if begun := place.kept(place.every()):
+        if begun := place.ledgers_on_bookie(place.all_ledgers()):
             raise ClusterError(f"{place.doing}: it began to keep the ledgers {', '.join(map(str, begun))}.")
-    seen = f"{bookie.name} says that it is read-only. It was in ensembles of {len(kept)} ledgers, and is in none."
-    return Drained(done_ns, seen)
+    evidence = (
+        f"{bookie.name} says that it is read-only. "
+        f"It was in ensembles of {len(ledgers)} ledgers, and is in none."
+    )
+    return Drained(done_ns, evidence)
 
 
 def _wait(most_s: float, is_so: Callable[[], bool]) -> bool:
@@ -65,13 +68,13 @@ class _Place:
 
     doing: str
     bookie: str
-    rest: Rest
+    rest_client: Rest
 
-    def every(self) -> list[int]:
+    def all_ledgers(self) -> list[int]:
         """Return the numbers of all ledgers."""
-        return sorted(map(int, self.rest.ask(self.doing, "GET", _LEDGERS) or ()))
+        return sorted(map(int, self.rest_client.ask(self.doing, "GET", _LEDGERS) or ()))
 
-    def kept(self, ledgers: Iterable[int]) -> list[int]:
+    def ledgers_on_bookie(self, ledgers: Iterable[int]) -> list[int]:
         """Return those of which the bookie keeps a part."""
         return [
             ledger
@@ -82,20 +85,21 @@ class _Place:
     def takes_entries(self, ledgers: Iterable[int]) -> bool:
         """Whether the next entries of any of these, open ones, go to the bookie."""
         return any(
-            told["state"] == "OPEN" and self._has(told["allEnsembles"][max(told["allEnsembles"], key=int)])
-            for told in map(self._metadata, ledgers)
-            if told["allEnsembles"]
+            metadata["state"] == "OPEN"
+            and self._has(metadata["allEnsembles"][max(metadata["allEnsembles"], key=int)])
+            for metadata in map(self._metadata, ledgers)
+            if metadata["allEnsembles"]
         )
 
     def _has(self, ensemble: Iterable[Mapping[str, Any]]) -> bool:
-        return self.bookie in {one["id"] for one in ensemble}
+        return self.bookie in {member["id"] for member in ensemble}
 
     def _metadata(self, ledger: int) -> Mapping[str, Any]:
         """Return a ledger's metadata; one that was deleted meanwhile, of which bookies only give an error, has none."""
         try:
-            told = self.rest.ask(self.doing, "GET", f"{_METADATA}{ledger}", absent_is_fine=True)
+            answer = self.rest_client.ask(self.doing, "GET", f"{_METADATA}{ledger}", absent_is_fine=True)
         except ClusterError:
-            if ledger in self.every():
+            if ledger in self.all_ledgers():
                 raise
-            told = None
-        return told[str(ledger)] if told else {"state": "CLOSED", "allEnsembles": {}}
+            answer = None
+        return answer[str(ledger)] if answer else {"state": "CLOSED", "allEnsembles": {}}

@@ -71,28 +71,30 @@ class ExternalPulsar:
         """See external.ExternalAccess."""
         unreadable: list[str] = []
 
-        def read(what: str, ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - JSON
+        def read(subject: str, ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - JSON
             try:
                 return ask()
             except ClusterError as error:
-                unreadable.append(f"{what} could not be read: {error}")
+                unreadable.append(f"{subject} could not be read: {error}")
                 return None
 
-        with closing(self._rest()) as rest:
+        with closing(self._rest()) as rest_client:
             clusters = [
-                name for name in rest.ask("Connecting", "GET", "admin/v2/clusters") if name != "global"
+                name for name in rest_client.ask("Connecting", "GET", "admin/v2/clusters") if name != "global"
             ]
-            version = read("The version", lambda: rest.ask("Reading", "GET", "admin/v2/brokers/version"))
+            version = read(
+                "The version", lambda: rest_client.ask("Reading", "GET", "admin/v2/brokers/version")
+            )
             brokers = None
             if len(clusters) == 1:
                 path = f"admin/v2/brokers/{clusters[0]}"
-                brokers = read("The brokers", lambda: rest.ask("Reading", "GET", path))
+                brokers = read("The brokers", lambda: rest_client.ask("Reading", "GET", path))
             bookies = read(
-                "The bookies", lambda: rest.ask("Reading", "GET", "admin/v2/bookies/all")["bookies"]
+                "The bookies", lambda: rest_client.ask("Reading", "GET", "admin/v2/bookies/all")["bookies"]
             )
-            settings = read("The brokers' settings", lambda: _broker_settings(rest))
+            settings = read("The brokers' settings", lambda: _broker_settings(rest_client))
         self._reach_brokers()
-        nodes = {role: len(found) for role, found in ((BROKER, brokers), (BOOKIE, bookies)) if found}
+        nodes = {role: len(servers) for role, servers in ((BROKER, brokers), (BOOKIE, bookies)) if servers}
         return ClusterFacts(
             str(version or ""), nodes, {BROKER: settings} if settings else {}, tuple(unreadable)
         )
@@ -102,9 +104,9 @@ class ExternalPulsar:
         connection = endpoints.resolved(self._endpoint)
         topic = f"persistent://{self._tenant}/default/bench-check"
         quiet = pulsar.ConsoleLogger(pulsar.LoggerLevel.Error)
-        given = {"operation_timeout_seconds": round(CONNECT_S), "logger": quiet}
+        options = {"operation_timeout_seconds": round(CONNECT_S), "logger": quiet}
         try:
-            client = pulsar.Client(connection.address, **client_arguments(connection.client), **given)
+            client = pulsar.Client(connection.address, **client_arguments(connection.client), **options)
             with closing(client):
                 client.get_topic_partitions(topic)
         except _NOT_REACHED as error:
@@ -124,8 +126,8 @@ class ExternalPulsar:
 
     def _namespaces(self) -> list[str]:
         doing = f"Listing the namespaces of the tenant {self._tenant}"
-        with closing(self._rest()) as rest:
-            return list(rest.ask(doing, "GET", f"admin/v2/namespaces/{self._tenant}"))
+        with closing(self._rest()) as rest_client:
+            return list(rest_client.ask(doing, "GET", f"admin/v2/namespaces/{self._tenant}"))
 
     def topic_defaults(self) -> Settings:
         """See external.ExternalAccess: what a namespace must have is no setting of scenarios (_KEPT)."""
@@ -146,19 +148,19 @@ class ExternalPulsar:
             admin.delete_topic(Topic(name, 0, tenant=self._tenant))
 
 
-def _broker_settings(rest: Rest) -> Settings:
-    settings = rest.ask("Reading", "GET", "admin/v2/brokers/configuration/runtime")
+def _broker_settings(rest_client: Rest) -> Settings:
+    settings = rest_client.ask("Reading", "GET", "admin/v2/brokers/configuration/runtime")
     return {name: text(settings[name]) for name in SHOWN_SETTINGS[BROKER] if settings.get(name) is not None}
 
 
 class ExternalPulsarAdmin(ExternalAdmin):
     """See protocols.Admin. The cluster assigns partitions to brokers by its own rules."""
 
-    def __init__(self, rest: Rest, cluster: Cluster) -> None:
-        """Ask through `rest`; `cluster` is what the cluster says about itself."""
-        self._rest = rest
+    def __init__(self, rest_client: Rest, cluster: Cluster) -> None:
+        """Ask through `rest_client`; `cluster` is what the cluster says about itself."""
+        self._rest = rest_client
         self._cluster = cluster
-        self._topics = TopicAdmin(rest, lambda address: address)
+        self._topics = TopicAdmin(rest_client, lambda address: address)
 
     def create_topic(self, topic: Topic) -> None:
         """See protocols.Admin."""

@@ -29,14 +29,16 @@ class Member:
     def __init__(self, endpoint: str, topic: Topic, settings: Settings, kind: str) -> None:
         """Subscribe with a type of subscription. Raises LoadError: an exclusive one takes one consumer only."""
         doing = f"Connecting a member of a {kind} subscription to {topic.name} at {parse(endpoint).shown}"
-        given = {
+        subscription_arguments = {
             **arguments.of_side(Side.CONSUMER, settings),
             "subscription_name": group_id(topic.name),
             "consumer_type": getattr(pulsar.ConsumerType, kind.replace("_", "")),
             "initial_position": pulsar.InitialPosition.Earliest,
         }
         self._client = attempt(doing, lambda: connect(endpoint, settings))
-        self._consumer = attempt(doing, lambda: self._client.subscribe(topics.full_name(topic), **given))
+        self._consumer = attempt(
+            doing, lambda: self._client.subscribe(topics.full_name(topic), **subscription_arguments)
+        )
         self._last: Any = None
 
     def receive(self, timeout_s: float) -> Sequence[Received]:

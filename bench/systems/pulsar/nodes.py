@@ -101,12 +101,14 @@ _PROPERTIES = {
 
 def lay_out(servers: Servers, cluster: Cluster, folder: Path) -> list[Node]:
     """Return the nodes by role, in the order in which they need each other; bookies once for each group."""
-    found = []
+    nodes = []
     for role in ROLES:
         groups = (cluster.groups if role == BOOKIE else ()) or ("",)
-        each = [group for group in groups for _ in range(cluster.nodes.get(role, 0))]
-        found += [_node(servers, cluster, folder, role, index, group) for index, group in enumerate(each)]
-    return found
+        node_groups = [group for group in groups for _ in range(cluster.nodes.get(role, 0))]
+        nodes += [
+            _node(servers, cluster, folder, role, index, group) for index, group in enumerate(node_groups)
+        ]
+    return nodes
 
 
 def _node(  # noqa: PLR0913, PLR0917 - what one node differs in

@@ -33,10 +33,12 @@ _ENTRY_BITS = 28
 
 def process(endpoint: str, source: Topic, target: Topic, settings: Settings) -> Iterator[int]:
     """See protocols.System."""
-    how = processing.read(settings, ACKNOWLEDGE)
+    parameters = processing.read(settings, ACKNOWLEDGE)
     client = connect(endpoint, {})
     try:
-        partitions = [_Partition(client, source, target, number, how) for number in range(source.partitions)]
+        partitions = [
+            _Partition(client, source, target, number, parameters) for number in range(source.partitions)
+        ]
         while True:
             count = sum(partition.step() for partition in partitions)
             yield count
@@ -49,9 +51,11 @@ def process(endpoint: str, source: Topic, target: Topic, settings: Settings) -> 
 class _Partition:
     """The way from one partition to its counterpart; a failover subscription keeps its order."""
 
-    def __init__(self, client: Client, source: Topic, target: Topic, number: int, how: Processing) -> None:
-        self._how = how
-        self._writes_once = how.settle == DEDUPLICATED
+    def __init__(
+        self, client: Client, source: Topic, target: Topic, number: int, parameters: Processing
+    ) -> None:
+        self._parameters = parameters
+        self._writes_once = parameters.settle == DEDUPLICATED
         self._failed: list[str] = []
         named = {"producer_name": f"{PROCESSOR}-{number}"} if self._writes_once else {}
         self._producer = _there(
@@ -69,7 +73,7 @@ class _Partition:
     def step(self) -> int:
         """Process the batch that is there; return how many messages it had."""
         batch = self._batch()
-        if batch and self._how.settle == BEFORE:
+        if batch and self._parameters.settle == BEFORE:
             self._settle(batch)
             self._forward(batch)
         elif batch:
@@ -88,14 +92,14 @@ class _Partition:
     def _batch(self) -> list[Any]:
         batch: list[Any] = []
         with suppress(pulsar.Timeout):
-            while len(batch) < self._how.batch:
+            while len(batch) < self._parameters.batch:
                 batch.append(self._consumer.receive(1))
         return batch
 
     def _forward(self, batch: list[Any]) -> None:
         """Work on messages and write them."""
         for message in batch:
-            time.sleep(self._how.work_s)
+            time.sleep(self._parameters.work_s)
             numbered = {"sequence_id": _sequence(message)} if self._writes_once else {}
             self._producer.send_async(message.data(), self._told, **numbered)
         self._producer.flush()

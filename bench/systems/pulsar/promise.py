@@ -8,17 +8,17 @@ from bench.guarantee import LATER, Guarantee, counted, stated
 from bench.systems.pulsar.nodes import BOOKIE
 
 
-def promise(chosen: Mapping[str, str], bookies: int | None) -> Guarantee | None:
+def promise(case_settings: Mapping[str, str], bookies: int | None) -> Guarantee | None:
     """State the promise of Qa bookies; for one that fails another must take its place, or no ledger has E of them.
 
     Whether writes go on is known only where the number of bookies is.
     """
-    quorums = chosen.get("quorums")
+    quorums = case_settings.get("quorums")
     if quorums is None:
         return None
     ensemble, write, ack = (int(part) for part in quorums.split("-"))
-    journal = chosen.get("journalWriteData", "true") == "true"
-    on_disk = journal and chosen.get("journalSyncData", "true") == "true"
+    journal = case_settings.get("journalWriteData", "true") == "true"
+    on_disk = journal and case_settings.get("journalSyncData", "true") == "true"
     place = "in the journal, on disk (fdatasync)" if on_disk else "in the journal, in page cache"
     forgetting = "a bookie that comes back from a power cut has forgotten its last entries"
     forgets = forgetting if ack > 1 and not on_disk else ""

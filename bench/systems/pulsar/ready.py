@@ -48,15 +48,15 @@ def _missing(nodes: Sequence[Node], http: httpx.Client) -> Iterator[str]:
         if _get(http, broker, "brokers/ready") is None:
             yield f"{broker.name} is not ready (http://{web(broker)}/admin/v2/brokers/ready)"
     for broker in brokers:
-        known = _get(http, broker, f"brokers/{metadata.CLUSTER}") or ""
-        unknown = [peer.name for peer in brokers if web(peer) not in known]
+        listing = _get(http, broker, f"brokers/{metadata.CLUSTER}") or ""
+        unknown = [peer.name for peer in brokers if web(peer) not in listing]
         yield from (f"{broker.name} does not know {name}" for name in unknown)
 
 
 def leads(zookeeper: Node) -> bool:
     """Tell whether this ZooKeeper server leads its ensemble, or is alone."""
-    told = four_letter_word(zookeeper, "srvr")
-    return "Mode: leader" in told or "Mode: standalone" in told
+    answer = four_letter_word(zookeeper, "srvr")
+    return "Mode: leader" in answer or "Mode: standalone" in answer
 
 
 def four_letter_word(zookeeper: Node, word: str) -> str:

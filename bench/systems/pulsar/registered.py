@@ -99,8 +99,8 @@ def _host_of_lock(content: bytes) -> str | None:
 
 def _host_of_state(content: bytes) -> str | None:
     """Return the owner's address by a bundle's state, as the extensible load manager has it (host:port of its web)."""
-    told = json.loads(content)
-    return str(told["dstBroker"]).partition(":")[0] if told["state"] == _OWNED else None
+    state = json.loads(content)
+    return str(state["dstBroker"]).partition(":")[0] if state["state"] == _OWNED else None
 
 
 _OWNED = "Owned"

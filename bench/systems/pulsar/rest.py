@@ -61,7 +61,7 @@ class Rest:
             except (httpx.RequestError, httpx.InvalidURL) as error:
                 silent.append(f"{host.name} ({type(error).__name__})")
                 # Asked last from now on: one that is frozen takes its time each time.
-                self._hosts = [*(other for other in self._hosts if other is not host), host]
+                self._hosts = [*(candidate for candidate in self._hosts if candidate is not host), host]
                 continue
             if answer.is_success:
                 return _content(answer)
@@ -91,7 +91,7 @@ def _content(answer: httpx.Response) -> Any:  # noqa: ANN401 - JSON
 def _reason(answer: httpx.Response) -> str:
     """Return what the server says went wrong, without the page around it."""
     try:
-        said = answer.json()["reason"]
+        reason = answer.json()["reason"]
     except (ValueError, KeyError, TypeError):
-        said = answer.text
-    return str(said).strip()[:_SHOWN]
+        reason = answer.text
+    return str(reason).strip()[:_SHOWN]

@@ -92,8 +92,8 @@ def check(case: Case) -> list[str]:
 
 def _values(case: Case) -> Iterator[str]:
     for role, settings in case.cluster.settings.items():
-        known = server_properties(role) if role in ROLES else {}
-        yield from misvalued(role, settings, {**known, **dict.fromkeys(_WHOLE.get(role, ()), "int")})
+        kinds = server_properties(role) if role in ROLES else {}
+        yield from misvalued(role, settings, {**kinds, **dict.fromkeys(_WHOLE.get(role, ()), "int")})
 
 
 def _nodes(case: Case) -> Iterator[str]:
@@ -129,22 +129,28 @@ def quorums(case: Case) -> Quorums | None:
 
 
 def _quorums(case: Case) -> Iterator[str]:
-    asked = quorums(case)
+    topic_quorums = quorums(case)
     bookies = case.cluster.nodes.get(BOOKIE, 0) - case.cluster.spare.get(BOOKIE, 0)
-    if asked is None:
+    if topic_quorums is None:
         yield f"quorums is E-Qw-Qa, three whole numbers such as 3-3-2, not {case.topic.get(topics.QUORUMS)}."
         return
-    if asked.ack < 1:
-        yield f"Quorums {asked} can't be: the ack quorum is at least 1."
-    if asked.ack > asked.write:
-        yield f"Quorums {asked} can't be: an ack can't wait for {asked.ack} copies of {asked.write}."
-    if asked.write > asked.ensemble:
-        yield f"Quorums {asked} can't be: {asked.write} copies need an ensemble of as many bookies."
+    if topic_quorums.ack < 1:
+        yield f"Quorums {topic_quorums} can't be: the ack quorum is at least 1."
+    if topic_quorums.ack > topic_quorums.write:
+        yield (
+            f"Quorums {topic_quorums} can't be: "
+            f"an ack can't wait for {topic_quorums.ack} copies of {topic_quorums.write}."
+        )
+    if topic_quorums.write > topic_quorums.ensemble:
+        yield f"Quorums {topic_quorums} can't be: {topic_quorums.write} copies need an ensemble of as many bookies."
     elsewhere = case.cluster.nodes.get(BOOKIE, 0) - 1
-    if draining.drains(case) and asked.ensemble > elsewhere:
-        yield f"Quorums {asked} need {asked.ensemble} bookies, and a drained one leaves {elsewhere}: add one."
-    if asked.ensemble > bookies and (BOOKIE in case.cluster.nodes or not case.cluster.external):
-        yield f"Quorums {asked} need {asked.ensemble} bookies, and the cluster has {bookies}."
+    if draining.drains(case) and topic_quorums.ensemble > elsewhere:
+        yield (
+            f"Quorums {topic_quorums} need {topic_quorums.ensemble} bookies, "
+            f"and a drained one leaves {elsewhere}: add one."
+        )
+    if topic_quorums.ensemble > bookies and (BOOKIE in case.cluster.nodes or not case.cluster.external):
+        yield f"Quorums {topic_quorums} need {topic_quorums.ensemble} bookies, and the cluster has {bookies}."
 
 
 def _of_broker(case: Case) -> Quorums | None:
@@ -169,10 +175,10 @@ def _sessions(case: Case) -> Iterator[str]:
     low = int(settings.get(ZOOKEEPER, {}).get("minSessionTimeout", 2 * tick))
     high = int(settings.get(ZOOKEEPER, {}).get("maxSessionTimeout", 20 * tick))
     for role, name in _SESSIONS:
-        asked = settings.get(role, {}).get(name)
-        if asked is not None and not low <= int(asked) <= high:
+        timeout_ms = settings.get(role, {}).get(name)
+        if timeout_ms is not None and not low <= int(timeout_ms) <= high:
             yield (
-                f"{name}={asked} of the {role} would not hold: with tickTime={tick} ZooKeeper grants sessions "
+                f"{name}={timeout_ms} of the {role} would not hold: with tickTime={tick} ZooKeeper grants sessions "
                 f"of {low} to {high} ms. Set tickTime, minSessionTimeout or maxSessionTimeout under zookeeper."
             )
 

@@ -56,7 +56,7 @@ def _body(tree: Mapping[str, bytes]) -> Iterator[bytes]:
 
 
 def _children(tree: Mapping[str, bytes], path: str) -> int:
-    return sum(1 for other in tree if other and other.rpartition("/")[0] == path)
+    return sum(1 for candidate in tree if candidate and candidate.rpartition("/")[0] == path)
 
 
 def _stat(children: int) -> bytes:

@@ -37,9 +37,9 @@ def namespace_path(topic: Topic) -> str:
 class TopicAdmin:
     """Administers topics; each has a namespace of its own."""
 
-    def __init__(self, rest: Rest, node_name: Callable[[str], str]) -> None:
-        """Ask through `rest`; `node_name` names the node at an address (host:port)."""
-        self._rest = rest
+    def __init__(self, rest_client: Rest, node_name: Callable[[str], str]) -> None:
+        """Ask through `rest_client`; `node_name` names the node at an address (host:port)."""
+        self._rest = rest_client
         self._node_name = node_name
 
     def create_namespace(self, topic: Topic, policies: Mapping[str, object] | None = None) -> None:
@@ -60,29 +60,31 @@ class TopicAdmin:
         path = f"{namespace_path(topic)}?force=true"
         self._rest.ask(f"Deleting topic {topic.name}", "DELETE", path, absent_is_fine=True)
 
-    def load(self, topic: Topic, number: int, rest: Rest | None = None) -> str:
-        """Return the partition's owner once it has one, which has an open ledger; ask through `rest`, if given."""
-        owner = self.owner(topic, number, rest)
-        self._stored(topic, number, "", rest)
+    def load(self, topic: Topic, number: int, rest_client: Rest | None = None) -> str:
+        """Return the partition's owner once it has one, which has an open ledger; ask through a given `rest_client`."""
+        owner = self.owner(topic, number, rest_client)
+        self._stored(topic, number, "", rest_client)
         return owner
 
-    def owner(self, topic: Topic, number: int, rest: Rest | None = None) -> str:
+    def owner(self, topic: Topic, number: int, rest_client: Rest | None = None) -> str:
         """Return the node that owns a partition; a partition without owner gets one by being looked up."""
         doing = f"Looking up partition {number} of {topic.name}"
-        found = self._until_there(doing, f"lookup/v2/topic/{topics.partition_path(topic, number)}", rest)
-        return self._node_name(re.sub("^https?://", "", str(found.get("httpUrl") or found["httpUrlTls"])))
+        answer = self._until_there(
+            doing, f"lookup/v2/topic/{topics.partition_path(topic, number)}", rest_client
+        )
+        return self._node_name(re.sub("^https?://", "", str(answer.get("httpUrl") or answer["httpUrlTls"])))
 
-    def _stored(self, topic: Topic, number: int, query: str, rest: Rest | None = None) -> Any:  # noqa: ANN401 - JSON
+    def _stored(self, topic: Topic, number: int, query: str, rest_client: Rest | None = None) -> Any:  # noqa: ANN401 - JSON
         doing = f"Loading partition {number} of {topic.name}"
         path = f"admin/v2/{topics.partition_path(topic, number)}/internalStats{query}"
-        return self._until_there(doing, path, rest)
+        return self._until_there(doing, path, rest_client)
 
-    def _until_there(self, doing: str, path: str, rest: Rest | None = None) -> Any:  # noqa: ANN401 - JSON
+    def _until_there(self, doing: str, path: str, rest_client: Rest | None = None) -> Any:  # noqa: ANN401 - JSON
         """Ask until there is an answer: a bundle on its way to a broker is nobody's for a moment."""
         deadline = time.monotonic() + _THERE_S
         while True:
             try:
-                return (rest or self._rest).ask(doing, "GET", path)
+                return (rest_client or self._rest).ask(doing, "GET", path)
             except ClusterError:
                 if time.monotonic() > deadline:
                     raise
@@ -95,12 +97,12 @@ class TopicAdmin:
         """
         doing = f"Reading the policies of {topic.name} back"
         policies = self._rest.ask(doing, "GET", namespace_path(topic))
-        found = {name: policies[name] for name in _SHOWN_POLICIES if policies.get(name) is not None}
-        found["bundles"] = policies["bundles"]["numBundles"]
-        found["quorums"] = ", ".join(sorted({str(partition["quorums"]) for partition in partitions}))
-        asked = {name: value for name, value in topic.settings.items() if name in topics.SETTINGS}
-        require(f"topic {topic.name}", asked, found)
-        return {**found, "partitions": [*partitions]}
+        live_settings = {name: policies[name] for name in _SHOWN_POLICIES if policies.get(name) is not None}
+        live_settings["bundles"] = policies["bundles"]["numBundles"]
+        live_settings["quorums"] = ", ".join(sorted({str(partition["quorums"]) for partition in partitions}))
+        scenario_settings = {name: value for name, value in topic.settings.items() if name in topics.SETTINGS}
+        require(f"topic {topic.name}", scenario_settings, live_settings)
+        return {**live_settings, "partitions": [*partitions]}
 
     def placement(self, topic: Topic) -> list[Placed]:
         """Return owner, current ledger and that ledger's bookies of each partition, by the nodes' names."""

@@ -33,8 +33,8 @@ class Quorums:
     @classmethod
     def parse(cls, text: str) -> Self | None:
         """Read E-Qw-Qa, such as 3-3-2; None where it isn't that."""
-        found = re.fullmatch(r"(\d+)-(\d+)-(\d+)", text)
-        return cls(*map(int, found.groups())) if found else None
+        sizes = re.fullmatch(r"(\d+)-(\d+)-(\d+)", text)
+        return cls(*map(int, sizes.groups())) if sizes else None
 
     def __str__(self) -> str:
         return f"{self.ensemble}-{self.write}-{self.ack}"
@@ -74,11 +74,11 @@ def policies(topic: Topic) -> dict[str, object]:
     """Return what creates the namespace: everything is in force before the topic's first ledger."""
     body: dict[str, object] = {name: topic.settings[name] for name in POLICIES if name in topic.settings}
     body["bundles"] = bundles(topic)
-    if chosen := quorums(topic.settings):
+    if topic_quorums := quorums(topic.settings):
         body["persistence"] = {
-            "bookkeeperEnsemble": chosen.ensemble,
-            "bookkeeperWriteQuorum": chosen.write,
-            "bookkeeperAckQuorum": chosen.ack,
+            "bookkeeperEnsemble": topic_quorums.ensemble,
+            "bookkeeperWriteQuorum": topic_quorums.write,
+            "bookkeeperAckQuorum": topic_quorums.ack,
             "managedLedgerMaxMarkDeleteRate": 1.0,  # as managedLedgerDefaultMarkDeleteRateLimit is shipped
         }
     return body

@@ -1,0 +1,142 @@
+"""What every backend that starts nodes promises, on a real Kafka cluster."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench.backends import docker
+from bench.backends.abilities import Delayable, Killable, Partitionable, Pausable, Reachable
+from bench.backends.delayed_node import Link
+from bench.backends.netns import PacketRules
+from bench.backends.node_backend import NodeBackend
+from bench.errors import FaultError, NodeDiedError
+from bench.model import DOCKER, PROCESS, Cluster, Jit, Node, Topic
+from bench.run import wiring
+from bench.run.cluster import LiveCluster, running
+
+pytestmark = pytest.mark.integration
+
+CLUSTER = Cluster("kafka", wiring.version("kafka"), {"controller": 1, "broker": 2}, jit=Jit.C1)
+
+
+@pytest.fixture(scope="module", params=[PROCESS, DOCKER])
+def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveCluster]:
+    request.getfixturevalue("docker_daemon" if request.param == DOCKER else "in_sandbox")
+    folder = tmp_path_factory.mktemp(request.param)
+    spec = replace(CLUSTER, backend=request.param)
+    logs = folder / "logs"
+    with running(spec, folder / "run" / "nodes" / "00-kafka", logs) as made:
+        yield made
+    kept = {file.name: file.read_text() for file in logs.iterdir()}
+    assert kept.keys() == {"controller-1.log", "broker-1.log", "broker-2.log"}
+    assert all("Kafka Server started" in log for log in kept.values())
+    if request.param == DOCKER:
+        with docker.daemon() as client:
+            assert client.containers.list(all=True, filters={"label": docker.LABEL}) == []
+            assert client.networks.list(filters={"label": docker.LABEL}) == []
+
+
+@pytest.fixture
+def backend(live: LiveCluster) -> NodeBackend:
+    assert isinstance(live.backend, NodeBackend)
+    for ability in (Killable, Pausable, Partitionable, Reachable, Delayable):
+        assert isinstance(live.backend, ability)
+    return live.backend
+
+
+def node(live: LiveCluster, name: str) -> Node:
+    return next(node for node in live.nodes if node.name == name)
+
+
+def test_topics_have_the_settings_that_were_asked_for(live: LiveCluster) -> None:
+    topic = Topic("backends", 3, {"replicas": 2, "min.insync.replicas": 2})
+
+    live.admin.create_topic(topic)
+
+    effective = live.admin.effective(topic)
+    assert effective["topic"]["min.insync.replicas"] == "2"  # type: ignore[index]
+    live.admin.delete_topic(topic)
+
+
+def test_every_node_is_a_process_of_this_machine(live: LiveCluster, backend: NodeBackend) -> None:
+    pids = backend.pids()
+
+    assert pids.keys() == {"controller-1", "broker-1", "broker-2"}
+    for name, pid in pids.items():
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        assert command.startswith(b"java\0")
+        assert str(node(live, name).directory).encode() in command
+
+
+@pytest.mark.parametrize(("kill", "status"), [(True, -signal.SIGKILL), (False, 143)])
+def test_a_node_is_ended_and_started_again(
+    live: LiveCluster, backend: NodeBackend, kill: bool, status: int
+) -> None:
+    broker = node(live, "broker-2")
+
+    assert backend.end_node(broker, kill=kill) == status
+
+    backend.alive()  # nobody misses it
+    assert not backend.listens(broker)
+    assert "broker-2" not in backend.pids()
+    with pytest.raises(FaultError, match="does not run"):
+        backend.pause_node(broker)
+    backend.start_node(broker)
+    assert backend.listens(broker)
+    backend.alive()
+
+
+def test_a_node_stands_still_while_it_is_paused(live: LiveCluster, backend: NodeBackend) -> None:
+    broker = node(live, "broker-2")
+
+    assert backend.pause_node(broker) == "T"
+    assert backend.resume_node(broker) in {"R", "S", "D"}
+    backend.pause_all([broker])
+    backend.resume_all([broker])
+    assert backend.listens(broker)
+
+
+def test_packets_between_nodes_are_dropped_until_that_is_mended(
+    live: LiveCluster, backend: NodeBackend
+) -> None:
+    first, second = node(live, "broker-1"), node(live, "broker-2")
+    rules = PacketRules("apart", (first.address,), (first.address,))
+    assert backend.answers(second, [first.address], 1.0).keys() == {first.address}
+
+    backend.cut(second, rules)
+
+    assert backend.hindered(second.address)
+    assert backend.answers(second, [first.address, backend.client], 0.5).keys() == {backend.client}
+    assert backend.struck(second, rules).struck > 0
+    backend.mend(second, rules)
+    assert not backend.hindered(second.address)
+    assert backend.answers(second, [first.address], 1.0).keys() == {first.address}
+
+
+def test_packets_are_held_on_their_way(live: LiveCluster, backend: NodeBackend) -> None:
+    first, second = node(live, "broker-1"), node(live, "broker-2")
+
+    slow = backend.slow_network(second, [first.address], [first.address], Link(0.05, 0.0))
+
+    took = backend.answers(second, [first.address], 2.0)[first.address]
+    slow.end()
+    assert took >= 0.09
+    assert backend.answers(second, [first.address], 2.0)[first.address] < 0.05
+
+
+def test_a_node_that_ends_by_itself_is_missed(live: LiveCluster, backend: NodeBackend) -> None:
+    broker = node(live, "broker-2")
+
+    os.kill(backend.pids()["broker-2"], signal.SIGKILL)
+
+    while "broker-2" in backend.pids():
+        time.sleep(0.01)
+    with pytest.raises(NodeDiedError, match="broker-2 ended with status -9"):
+        backend.alive()
+    backend.start_node(broker)
+    backend.alive()
