@@ -34,7 +34,7 @@ named:
 	    find scenarios -name '*.yaml' | sed 's:.*/\(.*\)\.yaml:  \1:' | sort; exit 2; }
 
 test: lint browser ## lint, types, import rules, then all tests: [PYTEST_ARGS="..."]
-	@$(BIN)/python -m bench.backends.sandbox pytest -n 2 --no-loadscope-reorder $(PYTEST_ARGS)
+	@$(BIN)/python -m bench.backends.sandbox pytest -n 3 --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: setup ## what `test` checks before it runs any test
 	@$(BIN)/ruff check --quiet .

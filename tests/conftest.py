@@ -1,4 +1,4 @@
-"""`make test` runs two workers of pytest in the sandbox of bench.backends.sandbox, so that tests can lay networks."""
+"""`make test` runs three workers of pytest in the sandbox of bench.backends.sandbox, so that tests can lay networks."""
 
 from __future__ import annotations
 
