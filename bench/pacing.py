@@ -31,13 +31,13 @@ class Schedule:
         """Return when hit `hit` (from 0) of `producer` is due, in nanoseconds from the start."""
         return self._overall_ns(hit * self.producers + producer)
 
-    def due_before(self, elapsed_ns: int, own: range | None = None) -> int:
-        """Return how many hits are due before `elapsed_ns`: of all producers together, or of its `own`."""
+    def due_before(self, elapsed_ns: int, numbers: range | None = None) -> int:
+        """Return how many hits are due before `elapsed_ns`: of all producers, or of those with these `numbers`."""
         due = self._all_due_before(elapsed_ns)
-        if own is None:
+        if numbers is None:
             return due
-        each, more = divmod(due, self.producers)
-        return each * len(own) + len(range(own.start, min(own.stop, more)))
+        turns, remainder = divmod(due, self.producers)
+        return turns * len(numbers) + len(range(numbers.start, min(numbers.stop, remainder)))
 
     def _all_due_before(self, elapsed_ns: int) -> int:
         low, high = 0, 1

@@ -122,7 +122,7 @@ class TrialLoad:
         self._recorder = outfit.recorder
         self._senders = [
             Sender(command.first + place, producer, outfit, outfit.recorder.lines[place])
-            for place, producer in enumerate(producers.each)
+            for place, producer in enumerate(producers.clients)
         ]
         self._spans = [new_queue() for _ in self._senders]
         self._threads: list[NativeThread] = []

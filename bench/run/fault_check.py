@@ -95,7 +95,7 @@ def _check_targets(loaded: Loaded, case: Case, step: Step, all_nodes: Sequence[N
         return
     parts = wiring.system(case.system).parts(case)
     stored = [node for node in all_nodes if node.role not in {PROCESSOR, MEMBER}]
-    allowed = targets.allowed(stored if step.fault.needs_disks else all_nodes, parts.every)
+    allowed = targets.allowed(stored if step.fault.needs_disks else all_nodes, parts.names)
     for name in step.fault.names():
         wrong = _wrong(name, allowed, parts, case.partitions)
         if wrong is not None:

@@ -104,7 +104,7 @@ class Runner:
         number = len(list(self.folder.logs.glob("[0-9]*")))
         nodes_folder, logs = cluster_folder(self.folder, number, cluster)
         logs.mkdir(parents=True)
-        self.progress.cluster(cluster.system)
+        self.progress.cluster(cluster)
         if cluster.external:
             self._delete_topics(cluster)  # those of a run that was killed
             stack.callback(self._delete_topics, cluster)

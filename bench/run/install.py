@@ -85,7 +85,7 @@ def _use(name: str, spec: Cluster, nodes: list[Node]) -> None:
     admin.effective(topic)
     endpoint = side.endpoint(nodes)
     producers = side.producers(endpoint, topic, {}, 1, _MESSAGES)
-    (producer,) = producers.each
+    (producer,) = producers.clients
     over: list[Done] = []
     for _ in range(_MESSAGES):
         producer.send(bytes(1000), over.append)

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bars
 
 from bench import numbers
-from bench.model import NANOS, Trial
+from bench.model import NANOS, Cluster, Trial
 from bench.run.plan import Plan
 
 if TYPE_CHECKING:  # Spark's modules load with it
@@ -66,10 +66,11 @@ class Progress:
         for line in lines:
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
-    def cluster(self, system: str) -> None:
-        """Say that a cluster is being started."""
-        self._bars.update(self._task, description=f"starting a fresh {system} cluster", rate="")
-        self._plain(f"starting a fresh {system} cluster")
+    def cluster(self, cluster: Cluster) -> None:
+        """Say that a cluster is being started, or connected to where somebody else runs it."""
+        step = "connecting to the" if cluster.external else "starting a fresh"
+        self._bars.update(self._task, description=f"{step} {cluster.system} cluster", rate="")
+        self._plain(f"{step} {cluster.system} cluster")
 
     def warn(self, message: str) -> None:
         """Say something that the user should know once the run is over."""

@@ -46,8 +46,8 @@ class Parts(NamedTuple):
     of_cluster: Sequence[str] = ()
 
     @property
-    def every(self) -> list[str]:
-        """All of them."""
+    def names(self) -> list[str]:
+        """The names of all of them."""
         return [*self.of_partition, *self.of_cluster]
 
 
@@ -72,8 +72,8 @@ class Producers(Protocol):
     """The producers of a load, as applications would have them: none waits for another's acknowledgement."""
 
     @property
-    def each(self) -> Sequence[Producer]:
-        """Return all of them."""
+    def clients(self) -> Sequence[Producer]:
+        """One client for each producer."""
 
     def effective(self) -> Settings:
         """Client properties in force, as far as the client tells them; secrets left out."""

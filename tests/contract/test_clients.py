@@ -92,7 +92,7 @@ class Sends:
 
     def __init__(self, producers: Producers) -> None:
         self.producers = producers
-        (self.producer,) = producers.each
+        (self.producer,) = producers.clients
         self.done: dict[int, list[Done]] = defaultdict(list)
         self.sent = 0
 
@@ -208,7 +208,7 @@ def test_the_full_read_gives_all_in_order_where_the_acks_said(live_system: LiveS
 def test_producers_send_side_by_side_from_a_thread_each(live_system: LiveSystem, window: int) -> None:
     topic = live_system.topic(2)
     producers = live_system.system.producers(live_system.endpoint, topic, {}, 5, window)
-    told: list[list[Done]] = [[] for _ in producers.each]
+    told: list[list[Done]] = [[] for _ in producers.clients]
 
     def work(number: int, producer: Producer) -> None:
         for sent in range(1, 101):
@@ -216,7 +216,7 @@ def test_producers_send_side_by_side_from_a_thread_each(live_system: LiveSystem,
             until(lambda: len(told[number]) > sent - window, lambda: producer.poll(0.1))  # noqa: B023 - called at once
         until(lambda: len(told[number]) == 100, lambda: producer.poll(0.1))
 
-    threads = [Thread(target=work, args=(number, one)) for number, one in enumerate(producers.each)]
+    threads = [Thread(target=work, args=(number, one)) for number, one in enumerate(producers.clients)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -490,7 +490,7 @@ def test_every_part_is_played_by_nodes_of_the_cluster(live_system: LiveSystem) -
     topic = live_system.topic(2)
     find, parts = live_system.admin.find, live_system.parts
 
-    for part in [*parts.every, *(f"{part} of 1" for part in parts.of_partition)]:
+    for part in [*parts.names, *(f"{part} of 1" for part in parts.of_partition)]:
         found = find(part, topic)
         assert found, part
         assert set(found) <= set(live_system.nodes)
@@ -830,7 +830,7 @@ def test_topics_are_made_listed_and_deleted_and_take_sends(live_system: LiveSyst
         effective = admin.effective(topic)
     producers = live_system.system.producers(endpoint, topic, {}, 1, 1)
     outcomes: list[int] = []
-    (producer,) = producers.each
+    (producer,) = producers.clients
     producer.send(b"hello" * 20, lambda done: outcomes.append(done.outcome))
     while not outcomes:
         producer.poll(0.1)

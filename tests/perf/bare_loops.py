@@ -152,7 +152,7 @@ def twin_single(options: argparse.Namespace, gate: Gate) -> list[Callable[[], No
     """Do the same as `kafka_single` on this project's own client."""
     topic = Topic(options.topic, options.partitions)
     system = client_side(options.system, options.endpoint)
-    (producer,) = system.producers(options.endpoint, topic, {}, 1, max(2, options.users)).each
+    (producer,) = system.producers(options.endpoint, topic, {}, 1, max(2, options.users)).clients
     open_sends = [0]
 
     def done(_: object) -> None:

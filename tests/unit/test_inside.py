@@ -29,7 +29,7 @@ class Told:
         self.finished_as: list[tuple[int, str]] = []
         self.clusters = 0
 
-    def cluster(self, system: str) -> None:
+    def cluster(self, cluster: Cluster) -> None:
         self.clusters += 1
 
     def trial(self, trial: Trial) -> None:

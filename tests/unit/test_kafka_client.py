@@ -28,7 +28,7 @@ def endpoint() -> Iterator[str]:
 
 
 def send(producers: KafkaProducers, *payloads: bytes) -> list[Done]:
-    (producer,) = producers.each
+    (producer,) = producers.clients
     over: list[Done] = []
     for payload in payloads:
         producer.send(payload, over.append)
@@ -60,9 +60,9 @@ def test_what_the_client_refuses_at_once_ends_in_a_later_poll(endpoint: str) -> 
     producers = KafkaProducers(endpoint, TOPIC, {}, count=1, window=1)
     over: list[Done] = []
 
-    producers.each[0].send(bytes(2_000_000), over.append)
+    producers.clients[0].send(bytes(2_000_000), over.append)
     assert over == []
-    producers.each[0].poll(0)
+    producers.clients[0].poll(0)
 
     assert over == [Done(Outcome.FAIL, "MSG_SIZE_TOO_LARGE", 0, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN)]
     producers.close(5)
@@ -84,8 +84,8 @@ def test_a_wait_ends_with_the_first_send_that_is_over(endpoint: str) -> None:
     over: list[Done] = []
     begun = time.monotonic()
 
-    producers.each[0].send(b"x", over.append)
-    producers.each[0].poll(60.0)
+    producers.clients[0].send(b"x", over.append)
+    producers.clients[0].poll(60.0)
 
     assert len(over) == 1
     assert time.monotonic() - begun < 30
@@ -95,8 +95,8 @@ def test_a_wait_ends_with_the_first_send_that_is_over(endpoint: str) -> None:
 def test_closing_ends_every_open_send_as_unknown(endpoint: str) -> None:
     producers = KafkaProducers(endpoint, TOPIC, {"linger.ms": 60_000}, count=1, window=2)
     over: list[Done] = []
-    producers.each[0].send(b"one", over.append)
-    producers.each[0].send(b"two", over.append)
+    producers.clients[0].send(b"one", over.append)
+    producers.clients[0].send(b"two", over.append)
 
     producers.close(0)
 

@@ -38,7 +38,7 @@ def send(memory: Memory, count: int, producer_number: int = 0, **producer: Scala
     producers = memory.producers(memory.endpoint([]), TOPIC, producer, 1, 1)
     over: list[Done] = []
     for sequence in range(count):
-        producers.each[0].send(ENCODE(producer_number, sequence, 0), over.append)
+        producers.clients[0].send(ENCODE(producer_number, sequence, 0), over.append)
     producers.close(10)
     return over
 
@@ -138,7 +138,7 @@ def test_service_times_are_exponential_with_the_mean_asked_for() -> None:
 
 def test_an_ack_shows_only_after_its_service_time(memory: Memory) -> None:
     producers = memory.producers(memory.endpoint([]), TOPIC, {"delay_ms": 20.0, "seed": 1}, 1, 1)
-    (client,) = producers.each
+    (client,) = producers.clients
     over: list[Done] = []
     start = time.monotonic_ns()
     client.send(ENCODE(0, 0, 0), over.append)
@@ -155,7 +155,7 @@ def test_an_ack_shows_only_after_its_service_time(memory: Memory) -> None:
 def test_closing_ends_open_sends_as_unknown(memory: Memory) -> None:
     producers = memory.producers(memory.endpoint([]), TOPIC, {"delay_ms": 1e6}, 1, 1)
     over: list[Done] = []
-    producers.each[0].send(ENCODE(0, 0, 0), over.append)
+    producers.clients[0].send(ENCODE(0, 0, 0), over.append)
 
     producers.close(0.01)
 

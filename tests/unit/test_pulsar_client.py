@@ -117,7 +117,7 @@ def producers(stand_in: StandIn) -> PulsarProducers:
 
 @pytest.fixture
 def producer(producers: PulsarProducers) -> Producer:
-    return producers.each[0]
+    return producers.clients[0]
 
 
 def test_a_send_ends_in_the_poll_after_its_ack(producer: Producer, stand_in: StandIn) -> None:
@@ -211,7 +211,7 @@ def test_a_refusal_at_once_also_ends_in_a_poll(producer: Producer, stand_in: Sta
 
 def test_what_is_open_at_the_close_is_unknown(producers: PulsarProducers) -> None:
     ends: list[Done] = []
-    producers.each[0].send(b"x", ends.append)
+    producers.clients[0].send(b"x", ends.append)
 
     producers.close(0)
 
@@ -228,7 +228,7 @@ def test_the_clients_queues_hold_a_large_window(stand_in: StandIn) -> None:
 
 
 def test_a_sync_send_ends_in_its_own_call(stand_in: StandIn) -> None:
-    (producer,) = PulsarProducers("pulsar://x", TOPIC, {}, 1, 1).each
+    (producer,) = PulsarProducers("pulsar://x", TOPIC, {}, 1, 1).clients
     ends: list[Done] = []
 
     producer.send(b"x", ends.append)

@@ -64,7 +64,7 @@ def deadline_ns(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Dea
 
     def deadline_ns(grace_s: float, patience_s: float) -> int:
         command = replace(PRODUCE, folder=tmp_path, grace_s=grace_s)
-        producers: Any = SimpleNamespace(each=[None], effective=dict, patience_s=lambda: patience_s)
+        producers: Any = SimpleNamespace(clients=[None], effective=dict, patience_s=lambda: patience_s)
         load = producing.TrialLoad(command, producers, producing._outfit(command, 1))
         made.append(load)
         load._span.end_ns = 100 * NANOS

@@ -83,7 +83,7 @@ class KafkaProducers:
         self._config = merged({**_PRODUCER, **(_SYNC if window == 1 else {}), **queue}, settings)
         config = client_config(endpoint, self._config)
         over = _reporter(certain_refusals(self._config))
-        self.each = [KafkaProducer(Producer(config), topic, number, over) for number in range(count)]
+        self.clients = [KafkaProducer(Producer(config), topic, number, over) for number in range(count)]
 
     def effective(self) -> Settings:
         """See protocols.Producers: what was set, and librdkafka's defaults for what matters beside it."""
@@ -101,7 +101,7 @@ class KafkaProducers:
     def close(self, timeout_s: float) -> None:
         """See protocols.Producers."""
         deadline = time.monotonic() + timeout_s
-        for producer in self.each:
+        for producer in self.clients:
             producer.close(max(0.0, deadline - time.monotonic()))
 
 

@@ -37,7 +37,7 @@ class MemoryProducers:
     def __init__(self, folder: Path, topic: Topic, settings: Settings, count: int) -> None:
         """Open the topic's partitions, for each producer. Raises ClusterError when it does not exist."""
         self._faults = Faults.of(settings)
-        self.each = [MemoryProducer(folder, topic, self._faults) for _ in range(count)]
+        self.clients = [MemoryProducer(folder, topic, self._faults) for _ in range(count)]
 
     def effective(self) -> Settings:
         """See protocols.Producers."""
@@ -53,7 +53,7 @@ class MemoryProducers:
     def close(self, timeout_s: float) -> None:
         """See protocols.Producers. Swapped messages that nothing followed are stored now."""
         deadline = time.monotonic() + timeout_s
-        for producer in self.each:
+        for producer in self.clients:
             producer.close(deadline - time.monotonic())
 
 

@@ -46,7 +46,7 @@ class NatsProducers:
         except BaseException:
             self._loop.close()
             raise
-        self.each = [
+        self.clients = [
             NatsProducer(self._loop, connection, topic, number, float(self._settings[TIMEOUT]))
             for number, connection in enumerate(self._connections)
         ]
@@ -62,12 +62,12 @@ class NatsProducers:
     def close(self, timeout_s: float) -> None:
         """See protocols.Producers: what is still open then is unknown (CancelledError)."""
         deadline = time.monotonic() + timeout_s
-        for producer in self.each:
+        for producer in self.clients:
             producer.drain(deadline)
         with suppress(TimeoutError):
             self._loop.call(_closed(self._connections), CALL_S)
         self._loop.close()
-        for producer in self.each:
+        for producer in self.clients:
             producer.end_all()
 
 

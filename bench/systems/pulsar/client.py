@@ -66,7 +66,7 @@ class PulsarProducers:
             for producer, router in zip(made, routers, strict=True)
             if window > 1
         ]
-        self.each: Sequence[Producer] = self._windows or [
+        self.clients: Sequence[Producer] = self._windows or [
             SyncProducer(producer, topic.keys) for producer in made
         ]
 
