@@ -43,6 +43,7 @@ def daemon(folder: Path) -> Iterator[str]:
         str(folder / "exec"),
     ]
     command += ["--pidfile", str(folder / "pid"), "--bridge", "none", "--userland-proxy=false"]
+    command += ["--iptables=false"]  # its rules would drop what nodes of other tests send each other
     with log.open("wb") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         try:
             _await(host, process, log)
