@@ -146,7 +146,8 @@ class Cluster:
 
     With `external` it is a cluster that somebody else runs, at that endpoint (bench/systems/endpoint.py): the suite
     starts no node, and `version`, `nodes` and `settings` are what the cluster says. `topic_prefix` begins the names of
-    topics there. `backend` is how its servers run otherwise: PROCESS, or DOCKER.
+    topics there. `external_nodes` are those that may be broken, each with its address and the commands for that
+    (bench/scenario/cluster_file.py). `backend` is how its servers run otherwise: PROCESS, or DOCKER.
     """
 
     system: str
@@ -164,6 +165,7 @@ class Cluster:
     groups: Mapping[str, Mapping[str, Settings]] = field(default_factory=dict)
     external: str = ""
     topic_prefix: str = ""
+    external_nodes: Mapping[str, Settings] = field(default_factory=dict)
     backend: str = PROCESS
 
     @property

@@ -6,14 +6,17 @@ import base64
 import hashlib
 import hmac
 import json
-import os
 import shutil
+import signal
 import socket
 import subprocess
+import sys
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -81,25 +84,73 @@ def _openssl(arguments: str, folder: Path) -> None:
     subprocess.run(["openssl", *arguments.split()], cwd=folder, check=True, capture_output=True)
 
 
-@contextmanager
-def _running(
-    command: tuple[str, ...], folder: Path, port: int, environment: Mapping[str, str]
-) -> Iterator[None]:
-    log = folder / "server.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, cwd=folder, stdout=output, stderr=output, env={**os.environ, **environment}
+class Server:
+    """A server's process, which may be ended and started again."""
+
+    def __init__(self, command: tuple[str, ...], folder: Path, port: int) -> None:
+        self._command, self._folder, self._port = command, folder, port
+        self._log = folder / "server.log"
+        self.start()
+
+    def start(self) -> None:
+        with self._log.open("ab") as output:
+            self._process = subprocess.Popen(
+                self._command, cwd=self._folder, stdout=output, stderr=output, process_group=0
+            )
+        deadline = time.monotonic() + _STARTS_S
+        while not _listens(self._port):
+            assert self._process.poll() is None, self._log.read_text()[-4000:]
+            assert time.monotonic() < deadline, self._log.read_text()[-4000:]
+            time.sleep(0.1)
+
+    def signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def state(self) -> str:
+        """The state of the process as ps shows it."""
+        return (
+            Path(f"/proc/{self._process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
         )
-        try:
-            deadline = time.monotonic() + _STARTS_S
-            while not _listens(port):
-                assert process.poll() is None, log.read_text()[-4000:]
-                assert time.monotonic() < deadline, log.read_text()[-4000:]
-                time.sleep(0.1)
-            yield
-        finally:
-            process.kill()
-            process.wait()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+
+@contextmanager
+def _running(command: tuple[str, ...], folder: Path, port: int) -> Iterator[Server]:
+    server = Server(command, folder, port)
+    try:
+        yield server
+    finally:
+        server.kill()
+
+
+@contextmanager
+def remote_control(server: Server) -> Iterator[Mapping[str, str]]:
+    """Shell commands that break and mend a server from any PID namespace, as ssh would; by their names."""
+    actions: dict[str, Callable[[], object]] = {
+        "kill": server.kill,
+        "start": server.start,
+        "pause": lambda: server.signal(signal.SIGSTOP),
+        "resume": lambda: server.signal(signal.SIGCONT),
+        "state": server.state,
+    }
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            answer = actions[self.path.strip("/")]()
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(str(answer or "").encode())
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        ask = f"{sys.executable} -c 'import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())'"
+        yield {name: f"{ask} http://127.0.0.1:{http.server_port}/{name}" for name in actions}
+        http.shutdown()
 
 
 def _listens(port: int) -> bool:
@@ -111,7 +162,7 @@ def _listens(port: int) -> bool:
 
 
 @contextmanager
-def kafka(folder: Path, certificates: Certificates) -> Iterator[None]:
+def kafka(folder: Path, certificates: Certificates) -> Iterator[Server]:
     """One Kafka node: SASL_SSL with SCRAM, mutual TLS, and an authorizer; `nobody` may do nothing."""
     folder.mkdir(parents=True)
     version = artifacts.default_version("kafka")
@@ -150,9 +201,9 @@ def kafka(folder: Path, certificates: Certificates) -> Iterator[None]:
     )
     subprocess.run(format_command, check=True, capture_output=True, cwd=folder)
     jvm = Jvm(class_path, 256, archive=wiring.servers("kafka").archive(version, "broker"))
-    with _running(jvm.command("kafka.Kafka", str(file)), folder, KAFKA_SASL, {}):
+    with _running(jvm.command("kafka.Kafka", str(file)), folder, KAFKA_SASL) as server:
         _grant()
-        yield
+        yield server
 
 
 def _grant() -> None:
@@ -242,7 +293,7 @@ def pulsar(folder: Path, certificates: Certificates) -> Iterator[Mapping[str, st
         *("--config", str(configuration), "-nfw", "-nss", "-a", "localhost", "--num-bookies", "2"),
         *("--metadata-dir", str(folder / "metadata"), "--bookkeeper-dir", str(folder / "bookkeeper")),
     )
-    with _running(command, folder, PULSAR_WEB_TLS, {}):
+    with _running(command, folder, PULSAR_WEB_TLS):
         _make_tenant(tokens["root"], folder)
         yield tokens
 

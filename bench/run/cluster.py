@@ -72,7 +72,11 @@ class LiveCluster:
 
 def nodes(spec: Cluster, folder: Path) -> list[Node]:
     """Lay out the nodes of a cluster below `folder`: the system's own, then an application's and a group's members'."""
-    system_nodes = [] if spec.external else system(spec.system).nodes(spec, folder)
+    if spec.external:
+        return [
+            _external_node(name, str(node["address"]), folder) for name, node in spec.external_nodes.items()
+        ]
+    system_nodes = system(spec.system).nodes(spec, folder)
     network = system_nodes[0].address.rpartition(".")[0] if system_nodes else ""
     applications = [_client(PROCESSOR, PROCESSOR, processor, folder, f"{network}.{_PROCESSOR_HOST}")]
     members = [
@@ -80,6 +84,21 @@ def nodes(spec: Cluster, folder: Path) -> list[Node]:
         for number in range(1, spec.members + 1)
     ]
     return [*system_nodes, *(applications if spec.processor else ()), *members]
+
+
+def _external_node(name: str, address: str, folder: Path) -> Node:
+    """Lay out a node that somebody else runs: it has an address, and nothing of it is here."""
+    host, _, port = address.rpartition(":")
+    return Node(
+        name=name,
+        role=name.rpartition("-")[0],
+        address=host,
+        command=("somebody else's",),
+        directory=folder / name,
+        log=folder / name / "none",
+        ports=(int(port),),
+        memory_bytes=0,
+    )
 
 
 def _client(name: str, role: str, module: ModuleType, folder: Path, address: str) -> Node:
@@ -107,14 +126,17 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
     """
     side = system(spec.system)
     if spec.external:
-        with closing(access_to(spec).admin(spec)) as admin:
+        with (
+            closing(access_to(spec).admin(spec)) as admin,
+            closing(ExternalBackend(spec.external_nodes)) as external_backend,
+        ):
             yield LiveCluster(
                 spec=spec,
                 system=side,
-                nodes=[],
+                nodes=nodes(spec, folder),
                 endpoint=spec.external,
                 admin=admin,
-                backend=ExternalBackend(),
+                backend=external_backend,
                 disks=EmulatedDisks(_no_gates, []),
                 sizes=NodeSizes(NoLimits(), []),
                 scrapes={},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -27,7 +27,8 @@ FILE = "clusters.json"
 class ExternalCluster:
     """A cluster that somebody else runs, as a run folder keeps it; `endpoint` has references in place of secrets.
 
-    `stated` are server properties by role that its operator states, for what `facts` lack.
+    `stated` are server properties by role that its operator states, for what `facts` lack. `nodes` are those that may
+    be broken, each with its address and commands.
     """
 
     file: str
@@ -37,6 +38,7 @@ class ExternalCluster:
     most_messages_per_s: float
     facts: ClusterFacts
     stated: Mapping[str, Settings]
+    nodes: Mapping[str, Settings] = field(default_factory=dict)
 
     @property
     def spec(self) -> Cluster:
@@ -51,6 +53,7 @@ class ExternalCluster:
             },
             external=self.endpoint,
             topic_prefix=self.topic_prefix,
+            external_nodes=self.nodes,
         )
 
 
@@ -100,6 +103,7 @@ def _connected(file: ClusterFile) -> ExternalCluster:
         most_messages_per_s=file.most_messages_per_s,
         facts=facts,
         stated=file.settings,
+        nodes={name: node.model_dump() for name, node in file.nodes.items()},
     )
 
 

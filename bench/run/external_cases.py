@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from bench.faults import read_steps
+from bench.backends.external import lacking
+from bench.faults import Step, read_steps
+from bench.faults.drain import Drain
+from bench.faults.step import Rebalance
 from bench.model import EMULATED_FSYNC, PROCESSES, Case, Scalar, text
 from bench.run.external import ExternalCluster, access_to
 from bench.scenario.values import AS_IS
 from bench.systems.properties import same
 from bench.systems.registry import describe
 
+_COMMANDS = {
+    "kill": ("kill", "start"),
+    "stop": ("stop", "start"),
+    "pause": ("pause", "resume", "state"),
+}
+"""What each kind of fault takes of a cluster's file."""
 _Setting = tuple[str, str]
 """A role and the name of a property of its servers; or another key of a cluster, and a role."""
 
@@ -31,9 +40,11 @@ def _on(cluster: ExternalCluster, case: Case) -> Case:
 
 
 def _reasons(cluster: ExternalCluster, case: Case, varied: Iterable[_Setting]) -> Iterator[str]:
-    if case.faults:
+    if case.faults and not cluster.nodes:
         kinds = ", ".join(dict.fromkeys(step.name for step in read_steps(case.faults)))
         yield f"Its steps ({kinds}) act on the cluster's nodes, and those of an external cluster are left alone."
+    elif case.faults:
+        yield from _unbreakable(cluster, read_steps(case.faults))
     if case.processor:
         yield "Its application runs in a node of the suite's own cluster."
     if case.consumer_group.get(PROCESSES):
@@ -43,6 +54,26 @@ def _reasons(cluster: ExternalCluster, case: Case, varied: Iterable[_Setting]) -
     yield from _too_fast(cluster, case)
     for role, name in varied:
         yield from _other_value(cluster, case, role, name)
+
+
+def _unbreakable(cluster: ExternalCluster, steps: Sequence[Step]) -> Iterator[str]:
+    """Say which steps the commands of a cluster's file cannot carry out."""
+    for step in steps:
+        if step.fault is None:
+            if isinstance(step.action, (Drain, Rebalance)):
+                yield f"Nothing is moved on an external cluster: {step.name}."
+            continue
+        commands = _COMMANDS.get(step.fault.key)
+        if commands is None:
+            yield f"{step.fault.key} cannot be had from outside; {', '.join(_COMMANDS)} can."
+            continue
+        missing = [
+            f"{node} lacks {', '.join(names)}"
+            for node in cluster.nodes
+            if (names := lacking(cluster.nodes, commands, node))
+        ]
+        if missing:
+            yield f"{step.name!r} needs commands that {cluster.file} does not have: {'; '.join(missing)}."
 
 
 def _too_fast(cluster: ExternalCluster, case: Case) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench.backends import fsync_gate
 from bench.backends.docker import DockerBackend
+from bench.backends.external import ExternalBackend
 from bench.backends.process import ProcessBackend
 from bench.errors import ScenarioError, SetupError
 from bench.faults import Step, read_steps, targets
@@ -16,7 +17,7 @@ from bench.faults.drain import Drain
 from bench.faults.fault import Fault
 from bench.faults.kinds.start import Start
 from bench.faults.step import StepError
-from bench.model import DOCKER, MEMBER, Case, Node
+from bench.model import DOCKER, MEMBER, Case, Cluster, Node
 from bench.pacing import sends
 from bench.run import node_sizes, wiring
 from bench.run.cluster import nodes
@@ -165,12 +166,14 @@ def require(cases: Iterable[Case]) -> None:
         if case.node_size and (reason := node_sizes.why_not(case.node_size)) is not None:
             raise SetupError(f"node_size can't be had here: {reason}.")
         for step in read_steps(case.faults):
-            if step.fault is not None and (reason := _why_not(step.fault, case.cluster.backend)) is not None:
+            if step.fault is not None and (reason := _why_not(step.fault, case.cluster)) is not None:
                 raise SetupError(f"step {step.name!r} ({step.fault.key}) can't be done here: {reason}.")
 
 
-def _why_not(fault: Fault, backend: str) -> str | None:
-    kind = DockerBackend if backend == DOCKER else ProcessBackend
+def _why_not(fault: Fault, cluster: Cluster) -> str | None:
+    kind: type = DockerBackend if cluster.backend == DOCKER else ProcessBackend
+    if cluster.external:
+        kind = ExternalBackend
     lacking = [ability.__name__ for ability in fault.needs if not issubclass(kind, ability)]
     return f"the backend is not {', '.join(lacking)}" if lacking else fault.why_not()
 

@@ -30,6 +30,21 @@ _REFERENCE = re.compile(r"\$\{(env|file):[^}]+\}")
 _PREFIX = r"^[a-z0-9][a-z0-9-]{2,30}-$"
 
 
+class NodeCommands(Strict):
+    """A node that the suite may break, and the shell commands for that; each ends once it is done.
+
+    `state` prints the state of the node's process as ps does: T while it is paused.
+    """
+
+    address: Annotated[str, Field(pattern=r"^[^\s:]+:\d{1,5}$")]
+    kill: str = ""
+    stop: str = ""
+    start: str = ""
+    pause: str = ""
+    resume: str = ""
+    state: str = ""
+
+
 class _ClusterSpec(Strict):
     """The keys that files of all systems have; those of one system are added to them."""
 
@@ -40,6 +55,7 @@ class _ClusterSpec(Strict):
     most_messages_per_s: Rate | Literal["unlimited"]
     version: str = ""
     settings: Annotated[dict[str, dict[str, Scalar]], Field(default_factory=dict)]
+    nodes: Annotated[dict[str, NodeCommands], Field(default_factory=dict)]
 
 
 def _model(description: Description) -> type[_ClusterSpec]:
@@ -59,7 +75,7 @@ class ClusterFile:
 
     `topic_prefix` begins the names of all topics that the suite creates there. `most_messages_per_s` is how much it may
     be loaded, 0 without a limit. `version` and `settings` (server properties by role) are what its operator states
-    about it, for what cannot be read back.
+    about it, for what cannot be read back. `nodes` are those that the suite may break, by name.
     """
 
     file: Path
@@ -69,6 +85,7 @@ class ClusterFile:
     most_messages_per_s: float
     version: str
     settings: Mapping[str, Settings]
+    nodes: Mapping[str, NodeCommands]
     document: Located
 
     def error(self, path: Path_, message: str) -> ScenarioError:
@@ -90,6 +107,7 @@ def read_cluster_file(file: Path) -> ClusterFile:
         most_messages_per_s=0.0 if unlimited else float(spec.most_messages_per_s),
         version=spec.version,
         settings=spec.settings,
+        nodes=spec.nodes,
         document=document,
     )
     for path, message in _mistakes(cluster_file, description):
@@ -115,6 +133,7 @@ def _mistakes(cluster_file: ClusterFile, description: Description) -> Iterator[t
             ("settings", role),
             f"{cluster_file.system} has no role {role}; its roles are {', '.join(sorted(roles)) or 'none'}",
         )
+    yield from _wrong_nodes(cluster_file, description)
     for key, address in (
         (description.address_key, cluster_file.endpoint.address),
         (description.admin_key, cluster_file.endpoint.admin),
@@ -127,6 +146,20 @@ def _mistakes(cluster_file: ClusterFile, description: Description) -> Iterator[t
                 path,
                 "write ${env:NAME} or ${file:PATH}: a secret does not stand in this file, which is copied into the run",
             )
+
+
+def _wrong_nodes(cluster_file: ClusterFile, description: Description) -> Iterator[tuple[Path_, str]]:
+    roles = [role.name for role in description.roles]
+    if cluster_file.nodes and not description.breaks_outside:
+        yield ("nodes",), f"nodes of a {cluster_file.system} cluster cannot be broken from outside yet"
+    for name, node in cluster_file.nodes.items():
+        path = ("nodes", name)
+        if not re.fullmatch(rf"({'|'.join(roles)})-[1-9]\d*", name):
+            yield path, f"a node is called by its role and a number, such as {roles[-1]}-1"
+        if (node.kill or node.stop) and not node.start:
+            yield path, "start is missing: without it the node would stay away"
+        if bool(node.pause) != bool(node.resume) or (node.pause and not node.state):
+            yield path, "pause, resume and state go together: state shows that the node stands still"
 
 
 def _secrets(client: Mapping[str, Any], path: Path_) -> Iterator[tuple[Path_, Any]]:

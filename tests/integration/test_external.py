@@ -1,5 +1,6 @@
 """Runs on clusters that somebody else runs: with TLS, credentials and no more rights than the docs ask for."""
 
+import json
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -74,9 +75,9 @@ def certificates(in_sandbox: None, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="module")
-def kafka(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    with secured.kafka(tmp_path_factory.mktemp("kafka") / "node", certificates):
-        yield
+def kafka(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[secured.Server]:
+    with secured.kafka(tmp_path_factory.mktemp("kafka") / "node", certificates) as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
@@ -119,11 +120,13 @@ def written(folder: Path, name: str, text: str) -> Path:
     return file
 
 
-def ran(folder: Path, *clusters: Path, monkeypatch: pytest.MonkeyPatch) -> RunFolder:
-    """Run the scenario on these clusters, without an analysis."""
+def ran(
+    folder: Path, *clusters: Path, monkeypatch: pytest.MonkeyPatch, scenario: str = SCENARIO
+) -> RunFolder:
+    """Run a scenario on these clusters, without an analysis."""
     monkeypatch.setattr(outside, "report", lambda _: None)
     monkeypatch.setattr(outside, "_without_valid_trial", lambda _: [])
-    plan = outside.prepare(str(written(folder, "small.yaml", SCENARIO)), "standard", (), 1, clusters)
+    plan = outside.prepare(str(written(folder, "small.yaml", scenario)), "standard", (), 1, clusters)
     assert outside.start(plan, folder / "out", web=False) == 0
     (path,) = (folder / "out").iterdir()
     return RunFolder(path)
@@ -174,6 +177,53 @@ def test_a_secured_pulsar_is_measured_and_left_as_it_was(
     assert tokens["bench"].read_bytes().strip() not in everything(run)
     (cluster,) = external.connect([file]).values()
     assert external.left_topics(cluster) == []
+
+
+BROKEN = """\
+name: small
+title: A run of the tests
+question: What does a fault do elsewhere?
+systems:
+  kafka:
+    topic: {{replicas: 1, min.insync.replicas: 1}}
+    producer: {{acks: all}}
+    faults:
+      - {{name: broker broken, when: {{after: 2s}}, {fault}: {target}, heal: {{after: 2s}}}}
+topic: {{partitions: 2}}
+load: {{producers: 2, window: 10, message_bytes: 100, rate: 200}}
+consumers: 1
+warm_up: {{cluster: 1s}}
+duration: 12s
+repeats: 1
+"""
+
+
+@pytest.mark.usefixtures("password")
+@pytest.mark.parametrize(("fault", "target"), [("kill", "leader"), ("pause", "broker-1")])
+def test_a_node_is_broken_by_its_operators_commands_and_mended(  # noqa: PLR0917 - fixtures
+    fault: str,
+    target: str,
+    kafka: secured.Server,
+    certificates: Certificates,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = kafka_file(tmp_path, certificates)
+    with secured.remote_control(kafka) as commands:
+        node = {"address": f"127.0.0.1:{secured.KAFKA_SASL}", **commands}
+        file.write_text(f"{file.read_text()}nodes: {json.dumps({'broker-1': node})}\n")
+
+        run = ran(tmp_path, file, monkeypatch=monkeypatch, scenario=BROKEN.format(fault=fault, target=target))
+
+    (trial,) = trials(run)
+    assert trial["verdict"] == "valid", trial["reason"]
+    steps = trial["faults"]
+    assert isinstance(steps, list)
+    (broken,) = [step for step in steps if step["kind"] == fault]
+    assert broken["nodes"] == ["broker-1"]
+    assert broken["proven"]
+    assert broken["healed_ns"] - broken["effect_ns"] >= 2_000_000_000
+    assert kafka_topics() == set()
 
 
 @pytest.mark.usefixtures("kafka", "password")

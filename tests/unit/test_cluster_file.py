@@ -79,6 +79,36 @@ def test_a_mistake_is_said_with_its_line_and_key(text: str, said: str, tmp_path:
     assert "hunter2" not in str(refusal.value)
 
 
+NODE = "nodes: {{{name}: {{address: 'one:9092', {commands}}}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "commands", "said"),
+    [
+        (
+            "one",
+            "kill: x, start: y",
+            ":7: nodes.one: a node is called by its role and a number, such as broker-1",
+        ),
+        ("broker-1", "kill: x", ":7: nodes.broker-1: start is missing"),
+        ("broker-1", "pause: x, resume: y", "pause, resume and state go together"),
+        ("broker-1", "kil: x", "did you mean 'kill'?"),
+    ],
+)
+def test_a_mistake_in_a_nodes_commands_is_said(tmp_path: Path, name: str, commands: str, said: str) -> None:
+    with pytest.raises(ScenarioError) as refused:
+        read_cluster_file(written(tmp_path, KAFKA + NODE.format(name=name, commands=commands)))
+
+    assert said in str(refused.value)
+
+
+def test_nodes_of_a_system_that_shows_too_little_are_refused(tmp_path: Path) -> None:
+    text = PULSAR + NODE.format(name="broker-1", commands="kill: x, start: y")
+
+    with pytest.raises(ScenarioError, match="nodes of a pulsar cluster cannot be broken from outside yet"):
+        read_cluster_file(written(tmp_path, text))
+
+
 def test_an_address_alone_is_written_as_it_is() -> None:
     assert str(Endpoint("one:9092")) == "one:9092"
     assert endpoints.parse("one:9092") == Endpoint("one:9092")

@@ -17,15 +17,18 @@ HEAD = "name: small\ntitle: A small one\nquestion: Where?\nduration: 1s\nrepeats
 KAFKA: Mapping[str, Any] = {"broker": {"min.insync.replicas": "1", "num.io.threads": "8"}}
 
 
-def cluster(
+def cluster(  # noqa: PLR0913, PLR0917 - what files of clusters differ in
     system: str = "kafka",
     nodes: Mapping[str, int] | None = None,
     settings: Mapping[str, Any] = KAFKA,
     most: float = 0.0,
     stated: Mapping[str, Any] | None = None,
+    commands: Mapping[str, Any] | None = None,
 ) -> ExternalCluster:
     facts = ClusterFacts(nodes={"broker": 3} if nodes is None else nodes, settings=settings)
-    return ExternalCluster("staging.yaml", system, "one:9092", "bench-", most, facts, stated or {})
+    return ExternalCluster(
+        "staging.yaml", system, "one:9092", "bench-", most, facts, stated or {}, commands or {}
+    )
 
 
 def planned(folder: Path, text: str, *clusters: ExternalCluster) -> Plan:
@@ -143,3 +146,46 @@ def test_settings_that_all_cases_share_are_no_reason(tmp_path: Path) -> None:
     chosen = planned(tmp_path, CLOSED, cluster())
 
     assert external_cases.not_applied(cluster(), chosen.scenario_cases) == ["broker.num.network.threads=2"]
+
+
+BROKEN = """\
+systems:
+  kafka:
+    topic: {{replicas: 1}}
+    faults: [{{name: broken, when: {{after: 100ms}}, {action}}}]
+"""
+ADDRESS = {"address": "one:9092"}
+
+
+@pytest.mark.parametrize(
+    ("action", "commands", "reason"),
+    [
+        ("kill: broker-1", {}, "are left alone"),
+        ("kill: broker-1", {"broker-1": {**ADDRESS, "kill": "x"}}, "broker-1 lacks start"),
+        (
+            "pause: broker-1",
+            {"broker-1": {**ADDRESS, "kill": "x", "start": "y"}},
+            "lacks pause, resume, state",
+        ),
+        (
+            "power-loss: broker-1",
+            {"broker-1": ADDRESS},
+            "power-loss cannot be had from outside; kill, stop, pause",
+        ),
+        ("rebalance: topic", {"broker-1": ADDRESS}, "Nothing is moved on an external cluster"),
+    ],
+)
+def test_a_step_without_its_commands_is_refused(
+    tmp_path: Path, action: str, commands: Mapping[str, Any], reason: str
+) -> None:
+    with pytest.raises(ScenarioError, match=reason):
+        planned(tmp_path, BROKEN.format(action=action), cluster(commands=commands))
+
+
+def test_a_step_with_its_commands_is_planned(tmp_path: Path) -> None:
+    node = {**ADDRESS, "kill": "ssh one pkill -9 java", "start": "ssh one systemctl start kafka"}
+
+    chosen = planned(tmp_path, BROKEN.format(action="kill: broker-1"), cluster(commands={"broker-1": node}))
+
+    (trial,) = chosen.trials
+    assert trial.case.cluster.external_nodes == {"broker-1": node}

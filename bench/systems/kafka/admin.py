@@ -107,7 +107,7 @@ class KafkaAdmin:
         if not views:
             raise ClusterError(f"Looking for the {part} of {topic.name}: no broker answered.")
         partition = topics.reconciled(views).get(int(number or 0))
-        return [] if partition is None else _played(word, partition)
+        return [] if partition is None else played(word, partition)
 
     def layout(self, topic: Topic) -> list[dict[str, object]]:
         """See protocols.Admin. Of a partition speaks who knows its highest leader epoch.
@@ -116,7 +116,7 @@ class KafkaAdmin:
         """
         partitions = topics.reconciled(self._views(topic, _LOOK_S)).values()
         return [
-            _shown(partition) for partition in partitions if partition.leads or partition.epoch is not None
+            shown(partition) for partition in partitions if partition.leads or partition.epoch is not None
         ]
 
     def _views(self, topic: Topic, within_s: float) -> list[dict[int, topics.Partition]]:
@@ -259,7 +259,7 @@ class KafkaAdmin:
         """See protocols.Admin: nothing stays open between actions."""
 
 
-def _played(part: str, partition: topics.Partition) -> list[str]:
+def played(part: str, partition: topics.Partition) -> list[str]:
     """Return who plays one of a partition's parts."""
     followers = [name for name in partition.replicas if name != partition.leader]
     return {
@@ -270,7 +270,8 @@ def _played(part: str, partition: topics.Partition) -> list[str]:
     }[part]
 
 
-def _shown(partition: topics.Partition) -> dict[str, object]:
+def shown(partition: topics.Partition) -> dict[str, object]:
+    """Return what `layout` has of a partition."""
     return {
         "partition": partition.number,
         "leader": partition.leader,

@@ -14,15 +14,16 @@ from confluent_kafka.admin._metadata import ClusterMetadata
 from confluent_kafka.cimpl import NewTopic
 
 from bench.errors import ClusterError
-from bench.model import Cluster, Settings, Topic
+from bench.model import Cluster, Settings, Topic, TopicState
 from bench.systems import endpoint as endpoints
 from bench.systems.external import CONNECT_S, ClusterFacts, ExternalAdmin
-from bench.systems.kafka import topic_admin
-from bench.systems.kafka.admin import SHOWN_SETTINGS
+from bench.systems.kafka import topic_admin, topics
+from bench.systems.kafka.admin import SHOWN_SETTINGS, played, shown
 from bench.systems.kafka.config import copies
 from bench.systems.kafka.nodes import BROKER
 from bench.systems.kafka.settings import client_config, client_properties
 from bench.systems.kafka.topic_admin import admin_client, listed, reason
+from bench.systems.protocols import SETTLES_S
 
 _CONNECTION = (
     "security.",
@@ -148,6 +149,55 @@ class ExternalKafkaAdmin(ExternalAdmin):
     def delete_topic(self, topic: Topic) -> None:
         """See protocols.Admin."""
         topic_admin.delete(self._endpoint, topic.name)
+
+    def find(self, part: str, topic: Topic) -> list[str]:
+        """See protocols.Admin, of a partition's parts; the nodes are those of the cluster's file."""
+        word, _, number = part.partition(" of ")
+        partition = self._partitions(topic).get(int(number or 0))
+        if partition is None or word == "controller":
+            return []
+        names = played(word, partition)
+        if strangers := [name for name in names if name not in self._cluster.external_nodes]:
+            raise ClusterError(f"Looking for the {part} of {topic.name}: {', '.join(strangers)}.")
+        return names
+
+    def layout(self, topic: Topic) -> list[dict[str, object]]:
+        """See protocols.Admin, as any broker tells it; nothing where no node may be broken."""
+        if not self._cluster.external_nodes:
+            return []
+        return [shown(partition) for partition in self._partitions(topic).values()]
+
+    def state(self, topic: Topic) -> TopicState:
+        """See protocols.Admin, as any broker tells it."""
+        partitions = self._partitions(topic).values()
+        if not partitions:
+            return TopicState(available=False, copies_missing=None, in_sync=None)
+        fewest = min(len(partition.in_sync) for partition in partitions)
+        served = all(partition.leader is not None for partition in partitions)
+        return TopicState(
+            served, any(len(partition.in_sync) < len(partition.replicas) for partition in partitions), fewest
+        )
+
+    def await_settled(self, topic: Topic) -> None:
+        """See protocols.Admin: until all replicas are in sync, as any broker tells it."""
+        replicas = int(topic.settings.get("replicas", copies(self._cluster)))
+        topics.await_topic(admin_client(self._endpoint), topic, replicas, SETTLES_S)
+
+    def _partitions(self, topic: Topic) -> Mapping[int, topics.Partition]:
+        """Return a topic's partitions by number; empty where no broker answers."""
+        client = admin_client(self._endpoint)
+        try:
+            brokers = client.list_topics(topic.name, timeout=_LOOK_S).brokers
+        except KafkaException:
+            return {}
+        by_address = {str(node["address"]): name for name, node in self._cluster.external_nodes.items()}
+        names = {
+            number: by_address.get(
+                f"{broker.host}:{broker.port}", f"broker {number} is not in the cluster's file"
+            )
+            for number, broker in brokers.items()
+        }
+        return topics.view(client, "", topic, names, _LOOK_S) or {}
 
     def effective(self, topic: Topic) -> dict[str, object]:
         """See protocols.Admin. Of the servers' settings it has what the cluster said before the run."""
