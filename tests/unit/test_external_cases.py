@@ -17,7 +17,7 @@ HEAD = "name: small\ntitle: A small one\nquestion: Where?\nduration: 1s\nrepeats
 KAFKA: Mapping[str, Any] = {"broker": {"min.insync.replicas": "1", "num.io.threads": "8"}}
 
 
-def cluster(  # noqa: PLR0913, PLR0917 - what files of clusters differ in
+def cluster(  # noqa: PLR0917 - what files of clusters differ in
     system: str = "kafka",
     nodes: Mapping[str, int] | None = None,
     settings: Mapping[str, Any] = KAFKA,
