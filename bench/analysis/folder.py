@@ -211,6 +211,7 @@ class TrialRecord(_Record):
     history: list[dict[str, Any]] = Field(default_factory=list)
     created_ns: int | None = None
     clock_error_ns: int = 0
+    other_messages_per_s: float | None = None
     verdict: Judgement
     verdicts: list[CheckRecord] = Field(default_factory=list)
     client: ClientRecord | None = None

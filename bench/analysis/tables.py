@@ -61,6 +61,7 @@ _TRIAL_TAIL: _Fields = {
     **dict.fromkeys(COUNTERS, _LONG),
     "due_unsent": _LONG,
     "clock_error_ns": _LONG,
+    "other_messages_per_s": _REAL,
     "account_complete": _BOOL,
     **dict.fromkeys(BROKEN, _LONG),
     "unavailable_ended": _TEXT,

@@ -49,6 +49,7 @@ class _OpenTrial:
     document: Document
     effective: Mapping[str, object]
     opened: Document
+    first_look: tuple[int, int] | None
     slices: list[Document] = field(default_factory=list)
     search: CapacitySearch | None = None
     held_ns: dict[str, list[int]] = field(default_factory=dict)
@@ -150,7 +151,9 @@ class Interleaved:
         effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
         rig.subscribe(trial, topic, working / "receives")
         opened = rig.open(trial, topic, working / "sends")
-        return _OpenTrial(rig, sampler, trial, working, topic, document, effective, opened)
+        return _OpenTrial(
+            rig, sampler, trial, working, topic, document, effective, opened, rig.other_messages()
+        )
 
     def _settle(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
         """Load every trial in cycles of which nothing counts, until compilers rest and it gets no faster.
@@ -292,6 +295,7 @@ class Interleaved:
             trial.number, open_trial.working / "telemetry" / "samples.parquet", unused_nodes
         )
         sent = record.in_slices(open_trial.opened, open_trial.slices, rig.close(trial))
+        last_look = rig.other_messages()
         if trial.case.load.consumers:
             rig.catch_up(trial.number, sent["sent"])
         reading = rig.reading(trial, open_trial.topic, open_trial.working / "receives")
@@ -309,6 +313,7 @@ class Interleaved:
         document = open_trial.document | {"machine": self._machine}
         document |= record.finished(sent, read, open_trial.effective, trial_notes)
         document["holds"] = open_trial.search and open_trial.search.holds
+        document["other_messages_per_s"] = record.other_rate(open_trial.first_look, last_look)
         document["clock_error_ns"] = rig.load.correct_log(open_trial.working, trial.case.load.producers)
         rig.folder.close_trial(trial.number, document)
         return document

@@ -39,6 +39,7 @@ def blank(trial: Trial) -> dict[str, Any]:
         "slices": None,
         "holds": None,
         "clock_error_ns": 0,
+        "other_messages_per_s": None,
         "machine": None,
         "disk": None,
         "node_size": None,
@@ -148,6 +149,13 @@ def finished(
         "client": sent["client"],
         "verify": {"complete": read["complete"], "reason": read["reason"]},
     }
+
+
+def other_rate(first: tuple[int, int] | None, last: tuple[int, int] | None) -> float | None:
+    """Return how many messages a second others wrote between two looks (Rig.other_messages); None without both."""
+    if first is None or last is None or last[0] <= first[0]:
+        return None
+    return round((last[1] - first[1]) * NANOS / (last[0] - first[0]), 1)
 
 
 def in_slices(

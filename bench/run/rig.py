@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,6 +31,7 @@ from bench.run.external import own_topics
 from bench.run.folder import RunFolder
 from bench.run.load_machines import LoadProcesses
 from bench.systems import endpoint as endpoints
+from bench.systems.external import ExternalAdmin
 from bench.systems.registry import describe
 from bench.telemetry import Sampler, SliceSampler, Watched
 
@@ -92,6 +94,15 @@ class Rig:
             folder=self.folder.path,
             neighbours=lambda: [pid for rig in beside for pid in rig.pids()],
         )
+
+    def other_messages(self) -> tuple[int, int] | None:
+        """Return the time and how many messages topics of others on an external cluster have had by then.
+
+        None for a cluster of the suite's own, and where that cannot be read.
+        """
+        admin = self.cluster.admin
+        count = admin.other_messages() if isinstance(admin, ExternalAdmin) else None
+        return None if count is None else (time.monotonic_ns(), count)
 
     def seed_of(self, number: int) -> int:
         """Return the seed of a trial."""

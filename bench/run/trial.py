@@ -132,6 +132,7 @@ class Bench:
             document["history"] = history.changes
             history.start()
         try:
+            first_look = rig.other_messages()
             with rig.telemetry(trial.case, working) as telemetry_listener:
                 sent = rig.produce(
                     trial.case,
@@ -142,6 +143,7 @@ class Bench:
                     timeline,
                 )
                 timeline.finish()
+            document["other_messages_per_s"] = record.other_rate(first_look, rig.other_messages())
             unsettled = self._unsettled(trial.case, topic, timeline)
         except BaseException:
             timeline.abandon()

@@ -91,6 +91,10 @@ class ExternalAdmin:
         """See protocols.Admin. Raises ClusterError."""
         raise ClusterError(f"Draining {node}: nothing is moved on an external cluster.")
 
+    def other_messages(self) -> int | None:
+        """Return how many messages the topics of others have had so far; None where that cannot be read."""
+        return None
+
     def lift_expiry(self, topic: Topic) -> None:
         """See protocols.Admin: topics are created so that their messages do not expire."""
 

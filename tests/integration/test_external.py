@@ -2,11 +2,13 @@
 
 import json
 import os
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
 from bench.backends import sandbox
@@ -177,6 +179,33 @@ def test_a_secured_pulsar_is_measured_and_left_as_it_was(
     assert tokens["bench"].read_bytes().strip() not in everything(run)
     (cluster,) = external.connect([file]).values()
     assert external.left_topics(cluster) == []
+
+
+@pytest.mark.usefixtures("kafka")
+def test_what_others_write_meanwhile_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = written(
+        tmp_path, "kafka.yaml", KAFKA.format(port=secured.KAFKA_PLAIN, client="  client.id: tests")
+    )
+    over = threading.Event()
+
+    def write() -> None:
+        producer = Producer({"bootstrap.servers": f"localhost:{secured.KAFKA_PLAIN}"})
+        while not over.wait(0.01):
+            producer.produce("orders", b"x")
+        producer.flush(10)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        run = ran(tmp_path, file, monkeypatch=monkeypatch)
+    finally:
+        over.set()
+        writer.join()
+
+    for trial in trials(run):
+        rate = trial["other_messages_per_s"]
+        assert isinstance(rate, float)
+        assert 10 < rate < 110
 
 
 BROKEN = """\

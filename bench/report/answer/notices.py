@@ -21,6 +21,8 @@ MOST = 3
 """So many notices are shown; how many more there are is the last line."""
 _AT_LIMIT = 0.95
 """From this share of a limit on, the load was as fast as it may be."""
+_MUCH_TRAFFIC = 0.05
+"""From this share of a trial's own rate on, what others write is said."""
 _FEW = 0.05
 """Below this share of trials beside other work a median hardly moves."""
 
@@ -40,6 +42,7 @@ def _every(cases: Configurations) -> Iterator[str]:
     yield from _limits(results)
     yield from uncounted(results)
     yield from _other_work(results)
+    yield from _other_traffic(results)
     yield from _rate_not_reached(cases)
     if other_runs.is_quick(results.manifest):
         yield sentence("notice-quick", {"sliced": results.sliced})
@@ -112,6 +115,21 @@ def _other_work(results: Results) -> Iterator[str]:
             "cores": method.cores(results),
         }
         yield sentence("notice-other-work", slots)
+
+
+def _other_traffic(results: Results) -> Iterator[str]:
+    """Where others wrote much to the same external cluster meanwhile."""
+    if "other_messages_per_s" not in results.valid:
+        return
+    rates = pd.to_numeric(results.valid["other_messages_per_s"])
+    crowded_trials = rates[rates > _MUCH_TRAFFIC * pd.to_numeric(results.valid["throughput_msgs_per_s"])]
+    if len(crowded_trials):
+        slots = {
+            "rate": numbers.rate(crowded_trials.max()),
+            "crowded": len(crowded_trials),
+            "trials": numbers.plural(len(results.valid), "trial"),
+        }
+        yield sentence("notice-other-traffic", slots)
 
 
 def _rate_not_reached(cases: Configurations) -> Iterator[str]:

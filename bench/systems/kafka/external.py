@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 from confluent_kafka.admin._config import ConfigEntry, ConfigResource
 from confluent_kafka.admin._metadata import ClusterMetadata
 from confluent_kafka.cimpl import NewTopic
@@ -39,6 +39,8 @@ _CONNECTION = (
 """How those of librdkafka's properties begin that a cluster file may set."""
 
 
+_INTERNAL = "__"
+"""How the names of Kafka's own topics begin."""
 _REFUSALS = {"_AUTHENTICATION", "_SSL"}
 """A broker that refuses a client will not change its mind."""
 _DOWN = "_ALL_BROKERS_DOWN"
@@ -182,6 +184,23 @@ class ExternalKafkaAdmin(ExternalAdmin):
         """See protocols.Admin: until all replicas are in sync, as any broker tells it."""
         replicas = int(topic.settings.get("replicas", copies(self._cluster)))
         topics.await_topic(admin_client(self._endpoint), topic, replicas, SETTLES_S)
+
+    def other_messages(self) -> int | None:
+        """See external.ExternalAdmin: by the ends of all partitions that this user may describe."""
+        client = admin_client(self._endpoint)
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        try:
+            topics_by_name = client.list_topics(timeout=_LOOK_S).topics
+            questions = {
+                TopicPartition(name, number): latest
+                for name, metadata in topics_by_name.items()
+                if not name.startswith((self._cluster.topic_prefix, _INTERNAL))
+                for number in metadata.partitions
+            }
+            answers = client.list_offsets(questions, request_timeout=CONNECT_S) if questions else {}
+            return sum(int(answer.result().offset) for answer in answers.values())
+        except KafkaException:
+            return None
 
     def _partitions(self, topic: Topic) -> Mapping[int, topics.Partition]:
         """Return a topic's partitions by number; empty where no broker answers."""
