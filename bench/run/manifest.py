@@ -63,7 +63,7 @@ def ran_on(
         "bench": suite(),
         "backend": "external" if plan.external else plan.backend,
         **({"clusters": _clusters(plan)} if plan.external else {}),
-        **({"load": {"machines": agents}} if agents else {}),
+        "load": {"machines": agents},
         **({"images": dict(images)} if images else {}),
         "machine": machine(folder.path),
         "versions": versions(_servers(plan)),
