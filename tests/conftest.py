@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -42,8 +43,8 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships no type
 
 
 def starts_nodes(nodeid: str) -> bool:
-    """Whether a test shares the sandbox's network and the machine with others, so that no two may run at a time."""
-    return nodeid.startswith(("tests/contract/", "tests/integration/"))
+    """Whether a test lays a network in the sandbox that all tests share, so that no two may run at a time."""
+    return nodeid.startswith(("tests/contract/", "tests/integration/")) and "test_memory_run" not in nodeid
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
@@ -60,6 +61,22 @@ def in_sandbox(pytestconfig: pytest.Config) -> None:
     """Fail, rather than skip, where a test needs the sandbox and somebody ran pytest without it."""
     if not pytestconfig.stash[IN_SANDBOX]:
         pytest.fail('this needs the sandbox: make test PYTEST_ARGS="tests/contract"', pytrace=False)
+
+
+@pytest.fixture
+def measured(tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+    """Runs a scenario as `bench run` does, with results and without a report, which takes as long again."""
+    from bench.run import outside  # noqa: PLC0415 - most tests start nothing
+    from tests import whole_runs  # noqa: PLC0415 - as above
+
+    monkeypatch.setattr(outside, "report", whole_runs.analysed)
+
+    def measured(name: str, text: str, status: int = 0) -> Path:
+        run_plan = outside.prepare(str(whole_runs.scenario(tmp_path, name, text)), "standard", (), 1)
+        assert outside.start(run_plan, tmp_path / "out", web=False) == status
+        return whole_runs.only(tmp_path / "out")
+
+    return measured
 
 
 @pytest.fixture(scope="session")
