@@ -1,4 +1,4 @@
-"""Names in the code say what they hold: none is a pronoun, a participle or a question word alone."""
+"""Names in the code say what they hold, and lines of scenarios are short enough to be read."""
 
 import ast
 import re
@@ -21,6 +21,9 @@ VAGUE = frozenset(
 SCENARIO_KEYS = frozenset({"where", "when", "after"})
 """Fields that are keys of scenario files have the keys' names, there."""
 READERS_OF_SCENARIOS = frozenset({"scenario", "faults"})
+
+
+_MOST_CHARACTERS = 100
 
 
 def names(code: str) -> Iterator[tuple[int, str]]:
@@ -59,3 +62,15 @@ def test_no_name_is_vague() -> None:
     ]
 
     assert offenders == [], "name what it holds"
+
+
+def test_no_line_of_a_scenario_is_too_long() -> None:
+    """But for one word that is longer."""
+    offenders = [
+        f"{file.name}:{number}: {len(line)} characters"
+        for file in sorted((BENCH.parent / "scenarios").glob("*/*.yaml"))
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if len(line) > _MOST_CHARACTERS and len(line.split()) > 1
+    ]
+
+    assert offenders == []
