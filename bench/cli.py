@@ -278,10 +278,10 @@ def compare(
 ) -> None:
     """Say which cases of a run are better or worse than another's.
 
-    The exit status is 0 where of every case it can be told that it is not worse, 1 where one is worse, 2 if the runs
-    are refused, 3 if none is worse but of some it can't be told. Cases that only one run ever had decide nothing. It
-    holds over all cases together: by their figures equal runs end with 1 in one of twenty times at most, however many
-    cases they have.
+    The exit status is 0 where it is decided of every case that it is not worse, and 1 where one is worse. It is 2
+    if the runs are refused, and 3 if none is worse but some are undecided. Cases that only one run ever had decide
+    nothing. It holds over all cases together: by their figures equal runs end with 1 in one of twenty times at
+    most, however many cases they have.
     """
     rule = run_comparison.Rule(metric, _share(threshold), accept or (), _matches(match or ()))
     try:

@@ -97,8 +97,9 @@ class Compared:
     """One case in two runs. `ratio` is the second run's value over the first's, with its 95 % interval.
 
     `trials` are the valid ones of both. Without values in one of them only the names are there. `reason` says why a
-    case is worse where its ratio does not. `chance` is the share of pairs of equal runs in which any case looks as much
-    worse as this one, or as much better as a better one; `proven`: chance among so many cases does not explain that.
+    case is worse where its ratio does not. `chance` is the share of pairs of equal runs in which any case looks as
+    much worse as this one. Of a better one it is the share in which any looks as much better. `proven`: chance
+    among so many cases does not explain that.
     """
 
     system: str
@@ -134,10 +135,11 @@ PROCESS, DOCKER = "process", "docker"
 class Cluster:
     """Everything that needs other server processes when it changes. Cases with equal clusters share one.
 
-    `nodes` counts nodes by role; `settings` holds server properties by role, under their own names. With `processor`
-    a node more runs an application (bench/load/processor.py); `members` of a consumer group that are processes of their
-    own (bench/load/member.py) are nodes, too; with `own_disks` each server's data lie on a file system
-    of their own; with `fsync_gates` each fsync can be held; with `memory_groups` each node's memory can be limited.
+    `nodes` counts nodes by role; `settings` holds server properties by role, under their own names. With
+    `processor` a node more runs an application (bench/load/processor.py). The `members` of a consumer group that
+    are processes of their own (bench/load/member.py) are nodes, too. With `own_disks` each server's data lie on a
+    file system of their own. With `fsync_gates` each fsync can be held. With `memory_groups` each node's memory can
+    be limited.
 
     `spare` counts, by role, the last of its nodes that are not started with it: a step may start them.
 
@@ -222,10 +224,10 @@ class Pacing:
 class Load:
     """What the producers do. `window` is the number of unacknowledged sends a producer may have; 1 = sync.
 
-    With `slices` a trial's load is cut into so many, each with a lead-in of `warm_up_s` and a counted part of
-    `duration_s`, between which the other cases of the cluster are loaded. Without, it is one contiguous load. With
-    `keys` messages have keys, so many different ones. `most_per_s` limits the messages a second of a closed loop, over
-    all producers; 0 for no limit. `processes` on this machine share the producers, and as many the consumers.
+    With `slices` a trial's load is cut into so many. Each has a lead-in of `warm_up_s` and a counted part of
+    `duration_s`. Between them the other cases of the cluster are loaded. Without, it is one contiguous load. With
+    `keys` messages have keys, so many different ones. `most_per_s` limits the messages a second of a closed loop,
+    over all producers; 0 for no limit. `processes` on this machine share the producers, and as many the consumers.
     """
 
     producers: int

@@ -158,8 +158,8 @@ def check_log(folder: RunFolder) -> LogFiles:
 def _frame(spark: SparkSession, parts: ByTrial | ByStep, table: _Table, tree: Path) -> DataFrame:
     """Read the files as one table, with the columns that Spark computes beside those stored.
 
-    They are linked below `tree` in folders `trial=<n>`, whose names Spark knows to be a column: a constant for each
-    file, where a trial taken from a row's own path would be worked out for each row, in every job.
+    They are linked below `tree` in folders `trial=<n>`. Spark knows such names to be a column: a constant for each
+    file. A trial taken from a row's own path would be worked out for each row, in every job.
     """
     columns, computed, keys = table
     schema = ", ".join(f"`{name}` {column.sql}" for name, column in columns.items())

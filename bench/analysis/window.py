@@ -36,10 +36,10 @@ class Windows:
     def over(self, rows: DataFrame) -> DataFrame:
         """Add what is known of a row's own slice to a table that has `trial` and `slice`.
 
-        Adds begun_ns, start_ns, end_ns (of the slice, or of the window), over_ns (when its last send had ended; of a
-        window its end), slices (their number; null in a contiguous
-        trial), first_ns (the trial's first send), closed, consumed and timed. All of them are null for a slice that
-        trial.json does not have.
+        Adds begun_ns, start_ns and end_ns (of the slice, or of the window). Adds over_ns (when its last send had
+        ended; of a window its end) and slices (their number; null in a contiguous trial). Adds first_ns (the
+        trial's first send), closed, consumed and timed. All of them are null for a slice that trial.json does not
+        have.
         """
         return rows.join(F.broadcast(self.frame), ["trial", "slice"], "left")
 
@@ -50,8 +50,8 @@ class Windows:
     def sends(self, log: EventLog) -> DataFrame:
         """Give every send with what follows from its times.
 
-        Adds acked, in_window and window_part (by sent_ns), sent_second, done_second and done_in_window (by
-        done_ns; where that is null, by sent_ns and outside), service_ns (null unless acked), response_ns and
+        Adds acked, in_window and window_part (by sent_ns), and sent_second. Adds done_second and done_in_window (by
+        done_ns; where that is null, by sent_ns and outside). Adds service_ns (null unless acked), response_ns and
         queue_ns (null in a closed loop too), and sliced. What is in the window is inside the part of the send's own
         slice that counts.
         """

@@ -1,8 +1,8 @@
 """The time to hand a cache line from one core to another and back.
 
-All that wakes another process pays it many times over. The host of a virtual machine may move its cores, unannounced,
-to where they share a cache and to where they do not: seen on one machine, from the same two cores within seconds, are
-100 to 210 ns and 370 to 490, nothing between, and with the longer way twice the CPU for each message.
+All that wakes another process pays it many times over. The host of a virtual machine may move its cores,
+unannounced, to where they share a cache and to where they do not. On one machine the same two cores took 100 to 210
+ns and, within seconds, 370 to 490, with nothing between. With the longer way each message took twice the CPU.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Link:
 class Held:
     """What was done to the packets of one direction: how many were held for their time, and how long that was.
 
-    `delayed_p50_ns` is how long without their wait for a link of the rate asked for; `busy_bytes` passed in
+    `delayed_p50_ns` is how long without their wait for a link of the rate asked for. `busy_bytes` passed in
     `busy_ns` in which packets waited for each other, so that the link was never idle (5 ms and more each time).
     `overruns`: how often packets of the node, in either direction, were dropped as too many came at once.
     """

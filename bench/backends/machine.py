@@ -46,10 +46,10 @@ def probe() -> dict[str, int | None]:
     """Time four fixed pieces of work, the least of several each, in nanoseconds.
 
     `probe_ns`: SHA-256 of 4 MiB. `page_ns`: the first touch of a page of memory, over 4096 pages. `wake_ns`: a byte
-    through a socket to a process that waits on another core, over 200 bytes. `line_ns`: a cache line to another core
-    and back (cache_line_probe.py). The last two are None where there is one core only. Virtual machines are slowed down
-    by their hosts, for minutes and unannounced, in each: seen to double the servers' start-up and to halve a run's
-    throughput from its first round to its last.
+    through a socket to a process that waits on another core, over 200 bytes. `line_ns`: a cache line to another
+    core and back (cache_line_probe.py). The last two are None where there is one core only. Virtual machines are
+    slowed down by their hosts, for minutes and unannounced, in each of the four. That was seen to double the
+    servers' start-up, and to halve a run's throughput from its first round to its last.
     """
     return {
         "probe_ns": min(_hashing_ns() for _ in range(_PROBES)),

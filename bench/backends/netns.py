@@ -221,8 +221,8 @@ class Network(NodeNetwork):
     def enter(self, node: Node) -> list[str]:
         """Return the command prefix that starts a process in the node's namespace.
 
-        A namespace is named by the node's address, as nodes of two systems may have the same name. nsenter, not `ip
-        netns exec`: that one would pin the mount table in a namespace of its own.
+        A namespace is named by the node's address, as nodes of two systems may have the same name. It is entered by
+        nsenter and not by `ip netns exec`, which would pin the mount table in a namespace of its own.
         """
         return ["nsenter", f"--net=/run/netns/{node.address}", "--"]
 

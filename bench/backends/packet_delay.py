@@ -1,13 +1,14 @@
 """Holds the packets that a packet filter queues, as a longer or narrower link would.
 
 `python -m bench.backends.packet_delay DELAY_NS JITTER_NS BYTES_PER_S` in a node's network namespace serves queue 0
-(what comes in) and queue 1 (what goes out): each packet waits its delay, give or take the jitter, in order, and behind
-those that were there before it where there is a rate (0: none). It says `ready`, and on SIGTERM what it did, as JSON.
-It is used whether the kernel has netem or not: one way that tells what it did is better than two of which one does
-not. It works packet by packet in Python, so what it adds of its own is measured: `held` is from when a packet came to
-when it was let go, `delayed` that without its wait for a link of this rate. `busy` is what passed, and in how long, in
-runs of packets of which each came before the link was done with the one before it, of those that take a link of this
-rate 5 ms and more: how late a shorter one is let go would tell more than the rate.
+(what comes in) and queue 1 (what goes out). Each packet waits its delay, give or take the jitter, in order. Where
+there is a rate (0: none) it also waits behind those that were there before it. The process says `ready`, and on
+SIGTERM what it did, as JSON. It is used whether the kernel has netem or not: one way that tells what it did is
+better than two of which one does not. It works packet by packet in Python, so what it adds of its own is measured.
+`held` is from when a packet came to when it was let go, `delayed` that without its wait for a link of this rate.
+`busy` is what passed, and in how long, in runs of packets. In a run each packet came before the link was done with
+the one before it. Runs count that take a link of this rate 5 ms and more. A shorter one would show how late it is
+let go, more than the rate.
 """
 
 from __future__ import annotations

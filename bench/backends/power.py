@@ -1,7 +1,7 @@
 """The power goes: processes stand still at once, their disks go off, and only then are they killed.
 
-Disks that go off under running processes would not do: bookies that sync before each acknowledgement were seen to
-acknowledge 50 ms after their disks were off what was not on them. Without power nobody would have.
+Disks that go off under running processes would not do. Bookies that sync before each acknowledgement were seen to
+acknowledge, 50 ms after their disks were off, what was not on them. Without power nobody would have.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A trial's event log from several machines, rewritten as that of one: one clock, one folder.
 
 It is done once the trial is over, with all that is then known of each clock. A message's `sent_ns` is part of its
-identity in the log, so it must come out the same in the sends of its producer and in the receives of every consumer.
+identity in the log. So it must be the same in the sends of its producer and in the receives of every consumer.
 """
 
 from __future__ import annotations

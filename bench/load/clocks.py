@@ -65,8 +65,9 @@ class RemoteClock:
     def error_ns(self) -> int:
         """The most by which a time may be off after it is converted.
 
-        It is half the longest of the round trips that count, plus the largest distance of an offset from the line
-        through its neighbours: as far as the drift is not even. Raises LoadError without an exchange.
+        It is half the longest of the round trips that count, plus a distance for a drift that is not even. That is
+        the largest distance of an offset from the line through its neighbours. Raises LoadError without an
+        exchange.
         """
         exchanges = self._exchanges()
         uneven_ns = [

@@ -28,14 +28,14 @@ class Produce:
     ends. An extra progress line comes within 20 ms after the number of acknowledged sends has passed each of
     `progress_at_acks`.
 
-    Progress: sent, acked, failed, unknown, rate (acknowledged a second since the line before), at_ns;
-    start_ns and end_ns of the window (null where messages end it); open (sends), loop_lag_ns (longest since the line
-    before), recorder_backlog.
+    Progress: sent, acked, failed, unknown, rate (acknowledged a second since the line before) and at_ns. Then
+    start_ns and end_ns of the window (null where messages end it). Then open (sends), loop_lag_ns (longest since
+    the line before) and recorder_backlog.
 
-    Done: sent, acked, failed, unknown; window {start_ns, end_ns}; client {cpu_share,
-    loop_lag_max_ns, recorder_backlog_max}; producer (effective settings); due_unsent (hits
-    due within the load, never sent); never_told (sends that the client never told the end of); stalled (users
-    still waited for acks when the grace was over).
+    Done: sent, acked, failed, unknown; window {start_ns, end_ns}; client {cpu_share, loop_lag_max_ns,
+    recorder_backlog_max}; producer (effective settings). Then due_unsent (hits due within the load, never sent) and
+    never_told (sends whose end the client never reported). Then stalled (users still waited for acks when the grace
+    was over).
     """
 
     verb: ClassVar[str] = "produce"
@@ -113,10 +113,10 @@ class RunSlice:
     It begins at `begin_ns` of this process's clock; 0: at once. With `held` the slice is an open loop of that rate in
     place of the trial's own load, and when it is done all records so far are on disk.
 
-    Progress: as of Produce, `sent` to `unknown` over all slices so far. Done: slice {slice, begun_ns, start_ns, end_ns}
-    (what counts is from start_ns until before end_ns), acked (in this slice), acked_before (in those
-    before), client (as of Produce), due_unsent and
-    stalled (of this slice; after a stalled one the trial takes no more).
+    Progress: as of Produce, `sent` to `unknown` over all slices so far. Done: slice {slice, begun_ns, start_ns,
+    end_ns}; what counts is from start_ns until before end_ns. Then acked (in this slice), acked_before (in those
+    before), client (as of Produce), due_unsent and stalled (of this slice). After a stalled slice the trial takes
+    no more.
     """
 
     verb: ClassVar[str] = "slice"
@@ -197,10 +197,10 @@ class Verify:
 
     While there are fewer messages than `expected`, the end is not believed at once (System.read_all).
 
-    Progress: received; at (a list of [partition, ledger or -1, entry or offset]: the last message of each partition);
-    first_ns, last_ns (when the first and the last message came: None, and when it began, while there is none); stalls
-    (times of more than a second in which nothing came: from_ns, to_ns, and received and at by then; the last one may
-    still go on).
+    Progress: received, at, first_ns, last_ns and stalls. `at` is a list of [partition, ledger or -1, entry or
+    offset]: the last message of each partition. `first_ns` and `last_ns` are when the first and the last message
+    came. While there is none, they are None and when it began. `stalls` are the times of more than a second in
+    which nothing came: from_ns, to_ns, and received and at by then. The last one may still go on.
 
     Done: the same, and distinct, complete (whether every partition was read to its end), reason (None when complete).
     """

@@ -19,9 +19,9 @@ FILE = Path(__file__).resolve().parents[2] / "reports" / "corrections.yaml"
 class Correction(Strict):
     """One correction, and the runs that it concerns.
 
-    It concerns the runs of `scenarios` (of all where there are none) and of `kind` (of both where there is none) that
-    began before `runs_before`, without which they began on its `date` or earlier. A `minor` one changes no conclusion:
-    it stands at the end of a report, the others at its top, without their `detail`.
+    It concerns the runs of `scenarios` (of all where there are none) and of `kind` (of both where there is none).
+    Those runs began before `runs_before`, or, without that, on its `date` or earlier. A `minor` one changes no
+    conclusion: it stands at the end of a report, the others at its top, without their `detail`.
     """
 
     date: date

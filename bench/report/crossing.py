@@ -35,9 +35,10 @@ class Crossing:
 def crossing(first_trials: pd.DataFrame, second_trials: pd.DataFrame) -> Crossing | None:
     """Return where the median lines of two configurations cross; None where they do not within what both measured.
 
-    Columns: round, point, x and y; `point` names what the medians are of, such as a case. Between two points a line is
-    straight on logarithmic axes. The interval is a percentile bootstrap over rounds, of lines that may go on a little
-    beyond their ends; there is none below three rounds, or where more than a few of the resampled lines do not cross.
+    Columns: round, point, x and y; `point` names what the medians are of, such as a case. Between two points a line
+    is straight on logarithmic axes. The interval is a percentile bootstrap over rounds, of lines that may go on a
+    little beyond their ends. There is none below three rounds, or where more than a few of the resampled lines do
+    not cross.
     """
     middle = _crossed(_medians(first_trials), _medians(second_trials))
     if middle is None:

@@ -25,9 +25,9 @@ Values: TypeAlias = npt.NDArray[np.float64]
 class LoadCurve:
     """The holds of one configuration, and the curve through them.
 
-    `loads` are shares of the capacity that the same cluster start had, and `p99_ns` the response times from the due
-    time, by hold: infinite where more than 1 % of the messages failed or were never sent. `curve_loads` are the loads
-    in rising order, each once; `curve_ns` never falls as the load grows.
+    `loads` are shares of the capacity that the same cluster start had. `p99_ns` are the response times from the due
+    time, by hold: infinite where more than 1 % of the messages failed or were never sent. `curve_loads` are the
+    loads in rising order, each once; `curve_ns` never falls as the load grows.
     """
 
     case: str

@@ -33,9 +33,9 @@ class Loss:
     """The lost messages of a configuration.
 
     `counts` has those of each valid trial that was read to the end. `low_ns` and `high_ns` are the shortest and the
-    longest span over the trials that lost any, before or after a fault of this `kind`; of Span.SOME when the first and
-    the last were sent, since the first fault. `scripted`: the scenario's script set where the span begins or ends, so a
-    longer one would lose more.
+    longest span over the trials that lost any, before or after a fault of this `kind`. Of Span.SOME they are when
+    the first and the last were sent, since the first fault. `scripted`: the scenario's script set where the span
+    begins or ends, so a longer one would lose more.
     """
 
     counts: tuple[int, ...]

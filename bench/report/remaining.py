@@ -40,11 +40,10 @@ class FoundMessages:
 class Remaining:
     """What is left with some of a system's cases, called `label` among all of its cases.
 
-    `new` is what a reader finds that comes new at the end, `groups` what consumer groups of steps find: by the group's
-    name, with that of the step where it reads in several.
-    `most` and `last` are bytes on all disks together: the most, and at the end; `segments` the most of a partition.
-    They
-    are medians over trials, NaN where nobody looked.
+    `new` is what a reader finds that comes new at the end. `groups` is what consumer groups of steps find: by the
+    group's name, with that of the step where it reads in several. `most` and `last` are bytes on all disks
+    together: the most, and at the end; `segments` the most of a partition. They are medians over trials, NaN where
+    nobody looked.
     """
 
     system: str

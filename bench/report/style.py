@@ -1,7 +1,7 @@
 """How systems look, everywhere the same: colours that differ in hue and in lightness, and a marker each.
 
-The pair blue and orange is safe for the common colour-vision deficiencies; the blue is much the darker one,
-so the systems also differ in grey print, where the markers help.
+The pair blue and orange is safe for the common colour-vision deficiencies. The blue is much the darker one, so the
+systems also differ in grey print, where the markers help.
 """
 
 from __future__ import annotations

@@ -27,13 +27,13 @@ many times the acknowledgements of the one before is no rest."""
 def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> list[Document]:
     """Send to throw-away topics until the servers' compilers rest under load and it gets no faster, or for `most_s`.
 
-    A fresh JVM compiles what it is asked to do often, and each trial would be faster than the one before
-    (seen: four times as fast after 18 trials). So the load goes on, in rounds with a turn for each case: what is left
-    out stays slow (seen: with acks=0 alone, acks=all took its servers twice the CPU for a message afterwards). Each
-    case has many synchronous producers, since what counts is how many requests the servers see; its consumers; and its
-    servers are asked for their figures once a round. All topics and connections are there all the time. Cases that
-    differ in their disk or the size of their nodes only have one turn, as neither is emulated yet. A turn does not wait
-    for consumers: with acks=0 they took most of the time.
+    A fresh JVM compiles what it is asked to do often, and each trial would be faster than the one before (seen:
+    four times as fast after 18 trials). So the load goes on, in rounds with a turn for each case. What is left out
+    stays slow (seen: with acks=0 alone, acks=all took its servers twice the CPU for a message afterwards). Each
+    case has many synchronous producers, since what counts is how many requests the servers see; its consumers; and
+    its servers are asked for their figures once a round. All topics and connections are there all the time. Cases
+    that differ in their disk or the size of their nodes only have one turn, as neither is emulated yet. A turn does
+    not wait for consumers: with acks=0 they took most of the time.
 
     Returns of each round how many turns it had, their acknowledgements, the share of a core that compilers took, and
     whether that is rest. The first round is whole whatever it takes; the last one may have turns for some only.

@@ -1,8 +1,8 @@
 """Set-up: the servers of both systems, and the class-data archives that make their JVMs start fast.
 
-`python -m bench.run.install [SYSTEM VERSION]` does what is missing and nothing else. An archive holds the
-classes that a server loaded between its start and its first requests; it is made once for a version and a
-JDK, by a small real cluster that is started, used and stopped.
+`python -m bench.run.install [SYSTEM VERSION]` does what is missing and nothing else. An archive holds the classes
+that a server loaded between its start and its first requests. It is made once for a version and a JDK, by a small
+real cluster that is started, used and stopped.
 """
 
 from __future__ import annotations

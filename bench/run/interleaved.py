@@ -84,7 +84,7 @@ class Interleaved:
     def __init__(self, rigs: Mapping[str, Rig], seed: int, settling_s: float) -> None:
         """Measure on these clusters, each by the name of its folder of logs.
 
-        Random orders come from the run's seed. Trials settle for two cycles at least, and for so long at most;
+        Random orders come from the run's seed. Trials settle for two cycles at least, and for `settling_s` at most.
         `settled` has what each of these cycles came to, as `warm_up` gives it, and `settled_s` how long they took.
         """
         self.settled: list[Document] = []

@@ -115,8 +115,8 @@ class NodeSizes:
     def become(self, sizes: Sizes) -> dict[str, Any] | None:
         """Set the limits of a case; return what trial.json keeps of them: asked by role, and measured by node.
 
-        Each value is measured on each node once: cores, bytes a second (of a link into the node and out of it), and by
-        how many seconds an fsync is held. None where a case sets none.
+        Each value is measured on each node once. Measured are cores, bytes a second (of a link into the node and
+        out of it), and by how many seconds an fsync is held. None where a case sets none.
         """
         self.change(sizes)
         if not sizes:

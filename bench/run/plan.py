@@ -327,8 +327,8 @@ def _ordered(possible: list[Case], rounds: int, seed: int) -> list[Trial]:
 def _turned(members: list[Case], number: int, rounds: int) -> list[Case]:
     """Give a round its row of a square of Williams (1949), as far down as it is into the rounds.
 
-    So each case has early and late places alike, and another case before it from round to round: what a case leaves
-    behind does not always fall on the same one.
+    So each case has early and late places as often as the others, and another case before it from round to round.
+    What a case leaves behind does not always fall on the same one.
     """
     count = len(members)
     first = number * count // rounds

@@ -25,15 +25,16 @@ def publish(runs: Iterable[RunFolder], to: Path = PUBLISHED) -> Path:
     """Copy runs to where they are read, each whole or not at all; renew the index, whose path is returned.
 
     A run's folder has its scenario's name; what was published of this scenario before is replaced. The folder holds
-    what a report is made of (bench/report/compact_run.py), so that published runs can be compared and published again;
-    not the event log, the servers' logs and the trials' pages. Expectations are judged, and the report is written, by
-    today's rules, also those of a run that is published again.
+    what a report is made of (bench/report/compact_run.py), so that published runs can be compared and published
+    again. It does not hold the event log, the servers' logs and the trials' pages. Expectations are judged, and the
+    report is written, by today's rules, also those of a run that is published again.
 
-    The pages of families that are there (bench report --family) are renewed too, and where something broke in a run the
-    reports of those in which nothing did: they show what became of their promises elsewhere.
+    The pages of families that are there (bench report --family) are renewed too. Where something broke in a run, so
+    are the reports of runs in which nothing did: they show what happened to their promises elsewhere.
 
-    Raises BenchError for a run without results, for one that takes more than MOST_BYTES, and for one that would replace
-    a run that answers better: a quick run, one with other settings or one cut short never replaces a whole one.
+    Raises BenchError for a run without results, for one that takes more than MOST_BYTES, and for one that would
+    replace a run that answers better. A quick run, one with other settings or one cut short never replaces a whole
+    one.
     """
     from bench.report import other_runs  # noqa: PLC0415 - pandas loads only when something is published
     from bench.report.pages import family, published  # noqa: PLC0415 - what draws loads only when something is drawn

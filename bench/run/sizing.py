@@ -57,9 +57,9 @@ def sizing(run: Path, file: Path, *, extrapolate: bool, capacity: Path | None = 
 
     `capacity` is a run that searched for capacities: it says how busy nodes may be where the file asks for a p99.
 
-    Raises ScenarioError where the file is wrong, and ReportError where a run has no results. Raises BenchError where
-    the runs do not tell what is asked on any system, or where no number of nodes is enough; unless `extrapolate`, also
-    where the requirement lies far from what was measured.
+    Raises ScenarioError where the file is wrong, and ReportError where a run has no results. Raises BenchError
+    where the runs do not tell what is asked on any system, or where no number of nodes is enough. Unless
+    `extrapolate`, raises it also where the requirement lies far from what was measured.
     """
     requirement_file = read_requirement(file)
     starts = _held(requirement_file, run, capacity)

@@ -55,8 +55,8 @@ class Bench:
     def run(self, trial: Trial, live: Live) -> Document:
         """Run one trial and store it, finished or failed; return its trial.json.
 
-        A failure of the cluster or the client is the trial's result, with its reason; only what says nothing
-        about this trial (an interrupt, a full disk below the run folder) is raised.
+        A failure of the cluster or the client is the trial's result, with its reason. Only what says nothing about
+        this trial (an interrupt, a full disk below the run folder) is raised.
         """
         working = self.rig.folder.open_trial(trial.number)
         document = record.blank(trial) | {"logs": self.logs}

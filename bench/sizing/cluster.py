@@ -17,11 +17,11 @@ _MOST_NODES = 1_000
 class RoleSize:
     """How many nodes of a role are needed.
 
-    `nodes` is by the upper ends of the predictions' intervals and the lower end of the CPU's limit, `likely` by the
-    predictions and the limit themselves, `least` by the other ends. `use` is the share of each resource that the peak
-    takes with all nodes, `left` with the failed ones gone. Both are by the upper ends. `binding` is COPIES where the
-    resources would allow fewer nodes, else the resource nearest to its limit. `outside` has a line for each input that
-    lies far from what was measured.
+    `nodes` is by the upper ends of the predictions' intervals and the lower end of the CPU's limit. `likely` is by
+    the predictions and the limit themselves, and `least` by the other ends. `use` is the share of each resource
+    that the peak takes with all nodes, `left` with the failed ones gone. Both are by the upper ends. `binding` is
+    COPIES where the resources would allow fewer nodes, else the resource nearest to its limit. `outside` has a line
+    for each input that lies far from what was measured.
     """
 
     role: str

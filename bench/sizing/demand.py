@@ -69,9 +69,9 @@ class Prediction:
 class Demand:
     """The fitted model of one resource of a role. `residuals` are measured over predicted use, by observation.
 
-    `errors` has, for each case, by which share the model is off that is fitted to the other cases: predicted over
-    measured use, less 1; infinite where nothing was used but predicted. `ranges` has the lowest and the highest value
-    of each input that was measured.
+    `errors` has, for each case, by which share the model is off that is fitted to the other cases. The share is
+    predicted over measured use, less 1; it is infinite where use was predicted and none was measured. `ranges` has
+    the lowest and the highest value of each input that was measured.
     """
 
     costs: tuple[Cost, ...]

@@ -29,8 +29,8 @@ FEWEST_STARTS = 3
 def direction(ratio: float, interval: Interval, smallest_effect: float) -> int | None:
     """Return 1 for a ratio above 1, -1 for one below, 0 for no difference that matters, None for undecided.
 
-    A direction is decided where the interval leaves out 1 and the ratio is beyond the smallest effect that matters (a
-    share: 0.05 is 5 %); no difference, where no part of the interval is beyond it.
+    A direction is decided where the interval leaves out 1 and the ratio is beyond the smallest effect that matters
+    (a share: 0.05 is 5 %). There is no difference where no part of the interval is beyond it.
     """
     matters = 1 + smallest_effect
     if interval.low > 1 and ratio >= matters:

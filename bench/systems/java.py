@@ -1,7 +1,7 @@
 """Command lines of the servers' JVMs: heap, collector, compiler, class-data archive; the same for all systems.
 
-Every server runs with the serial collector and a heap of fixed size: on the small heaps used here it
-costs the least memory and CPU, and a heap that can't grow makes memory predictable.
+Every server runs with the serial collector and a heap of fixed size. On the small heaps used here that costs the
+least memory and CPU, and a heap that can't grow makes memory predictable.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ Item = TypeVar("Item")
 def first_of(queue: SimpleQueue[Item], timeout_s: float) -> Item:
     """Return the next item; wait for it at most `timeout_s`, with the interpreter lock released. Raises Empty.
 
-    The look without a wait comes first because CPython's `get` with a time-out waits for ever when the time is
-    over before it comes to its wait, and only takes its queue for empty after such a look (seen with 3.11, and
-    two microseconds). One thread at a time may wait.
+    The look without a wait comes first because of CPython's `get` with a time-out. That waits for ever when the
+    time is over before it comes to its wait. It only takes its queue for empty after such a look (seen with 3.11,
+    and two microseconds). One thread at a time may wait.
     """
     try:
         return queue.get_nowait()

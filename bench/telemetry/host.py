@@ -54,8 +54,8 @@ def process(pid: int, *, network: bool) -> Iterator[tuple[str, float]]:
 def stored_bytes(folder: Path) -> int:
     """Return how many bytes all files below a folder hold; files may come and go meanwhile.
 
-    Of each file the smaller of its length and of what it takes of the disk: files may be sparse (Kafka's indexes), and
-    more may have been set aside for them than they hold (RocksDB's logs).
+    Of each file it is the smaller of its length and of what it takes of the disk. Files may be sparse (Kafka's
+    indexes), and more may have been set aside for them than they hold (RocksDB's logs).
     """
     total = 0
     for path, _, names in os.walk(folder):
@@ -82,8 +82,8 @@ def _network(table: str) -> tuple[int, int]:
 def machine() -> Iterator[tuple[str, float]]:
     """Give the CPU time of all cores, busy and taken away by the host of a virtual machine, and how many there are.
 
-    Beside it for how long something that could run waited for a core, where the kernel counts that, and a link's rate:
-    what its driver names, per direction (a veth: 10 Gbit/s).
+    Beside it is for how long something that could run waited for a core, where the kernel counts that. Then comes a
+    link's rate: what its driver names, per direction (a veth: 10 Gbit/s).
     """
     times = psutil.cpu_times()
     yield "cpu_busy_s", times.user + times.nice + times.system + times.irq + times.softirq
@@ -116,8 +116,9 @@ class DiskOf:
     def read(self) -> Iterator[tuple[str, float]]:
         """Give bytes read and written, the time it was busy, and how often and how long it flushed: fsyncs end so.
 
-        Busy from the first look on, and for no longer than its requests took: from Linux 5.0 until 6.10 the kernel
-        takes a disk for busy for the whole tick of its clock in which a request begins (commit 99dc422335d8).
+        It is busy from the first look on, and for no longer than its requests took. From Linux 5.0 until 6.10 the
+        kernel takes a disk for busy for the whole tick of its clock in which a request begins (commit
+        99dc422335d8).
         """
         try:
             columns = [int(column) for column in self._stat.read_text(encoding="ascii").split()]

@@ -23,10 +23,10 @@ _SCRAPE_TAKES_S = 0.6
 class Sampler:
     """Looks from `with` to its end, then writes what it saw to a file, in the columns of SAMPLES.
 
-    It looks at the window's start and shortly before its end, once `take_progress` has given them, and in its rhythm
-    between; so every window has two samples, however short. Servers are asked for their figures likewise with `often`,
-    for what changes within the window; else shortly before it and once it is over, where that disturbs nothing that is
-    measured.
+    It looks at the window's start and shortly before its end, once `take_progress` has given them, and in its
+    rhythm between; so every window has two samples, however short. Servers are asked for their figures likewise
+    with `often`, for what changes within the window. Else they are asked shortly before it and once it is over,
+    where that disturbs nothing that is measured.
     """
 
     def __init__(self, watched: Watched, file: Path, *, often: bool) -> None:

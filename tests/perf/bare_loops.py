@@ -1,8 +1,8 @@
 """Bare client loops, as fast as Python lets them be: what load_ratio.py holds the load side against.
 
 A loop does what one message needs and nothing else: no header, no record, no time stamp. Like the suite's clients
-it goes round the partitions. For each line on standard input the process lets its users send for as many seconds
-as the line says, after a short warm-up, and prints [acks a second, microseconds of CPU an ack].
+it goes round the partitions. For each line on standard input the process lets its users send for as many seconds as
+the line says, after a short warm-up. It then prints [acks a second, microseconds of CPU an ack].
 """
 
 from __future__ import annotations

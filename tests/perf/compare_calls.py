@@ -4,11 +4,11 @@
     python -m tests.perf.compare_calls RUN                              # those rounds of it
     python -m tests.perf.compare_calls RUN RUN ...                      # every two of runs that should be equal
 
-Within one run, with clusters of its own in each round, both kinds of rounds have the machine's hours in common; runs
-of different hours have not, and differ by what the machine did meanwhile. A comparison is of one case. `equal` are the
-rounds that were not slowed, dealt to two sides in as many ways as asked for: equal by construction, so they show that
-the arithmetic is right. `in turn` are the same, first, third and so on to one side, the others to the other.
-`slowed` is all of them with those that were slowed, `slowed, halves` a half of these with a half of those.
+Within one run, with clusters of its own in each round, both kinds of rounds have the machine's hours in common.
+Runs of different hours do not, and differ by what the machine did meanwhile. A comparison is of one case. `equal`
+are the rounds that were not slowed, dealt to two sides in as many ways as asked for: equal by construction, so they
+show that the arithmetic is right. `in turn` are the same, first, third and so on to one side, the others to the
+other. `slowed` is all of them with those that were slowed, `slowed, halves` a half of these with a half of those.
 """
 
 from __future__ import annotations

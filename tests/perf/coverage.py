@@ -1,8 +1,8 @@
 """Simulated runs: how often intervals of ratios hold the true one, and how often repeated looks decide falsely.
 
-Slices within trials, trials within cluster starts, cluster starts within a run: as seen on real clusters a slice's
-throughput varies log-normally and follows the slice before it, each cluster start suits each case a little better or
-worse, and a whole cluster start is faster or slower.
+There are slices within trials, trials within cluster starts, and cluster starts within a run, as seen on real
+clusters. A slice's throughput varies log-normally and follows the slice before it. Each cluster start suits each
+case a little better or worse. A whole cluster start is faster or slower.
 
     python -m tests.perf.coverage [RUNS]
 
@@ -42,9 +42,9 @@ Slices = dict[str, dict[int, dict[int, float]]]
 class Machine:
     """How figures vary: standard deviations are of logarithms.
 
-    `slices` are those of a trial, `slice_deviation` and `correlation` how they vary and follow one another, `suiting`
-    how much each cluster start suits each case; with `noisy` the last case varies three times as much. The cases are
-    dealt to `clusters`.
+    `slices` are those of a trial, and `slice_deviation` and `correlation` are how they vary and follow one another.
+    `suiting` is how much each cluster start suits each case. With `noisy` the last case varies three times as much.
+    The cases are dealt to `clusters`.
     """
 
     name: str

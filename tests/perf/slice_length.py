@@ -2,10 +2,11 @@
 
     python -m bench.backends.sandbox tests.perf.slice_length kafka --blocks 6
 
-Two cases, a closed and an open loop, each with its topic and two sets of connected producers: one is loaded in windows
-of 6 s, the other in 12 slices of 0.5 s that alternate with those of the other case. Blocks of windows and of slices
-follow one another in ABBA order. Prints for each case the ratio of slices to windows (median over pairs of blocks, and
-their range), and how long a send takes by the time since its slice began, over the rest of the slice.
+There are two cases, a closed and an open loop, each with its topic and two sets of connected producers. One set is
+loaded in windows of 6 s, the other in 12 slices of 0.5 s that alternate with those of the other case. Blocks of
+windows and of slices follow one another in ABBA order. Prints for each case the ratio of slices to windows (median
+over pairs of blocks, and their range). Also prints how long a send takes by the time since its slice began, over
+the rest of the slice.
 """
 
 from __future__ import annotations

@@ -26,7 +26,8 @@ REQUIREMENT = Requirement(
 def test_the_cpu_decides() -> None:
     """30,000 messages/s at the peak, 90,000 stored, at 40 us + 1,000 x 3 ns each: 3.87 cores of work.
 
-    n nodes idle at 0.02 cores each, and may use 0.6: n (0.6 - 0.02) >= 3.87, so n = 7, and one more that may fail.
+    Each of n nodes idles at 0.02 cores, and may use 0.6: n (0.6 - 0.02) >= 3.87, so n = 7, and one more that may
+    fail.
     """
     found = size("bookie", {"cpu_s": bookie_demand()}, REQUIREMENT, NODE, stores=True)
 

@@ -15,10 +15,10 @@ MESSAGE = ("trial", "producer", "sequence", "sent_ns")
 def messages(log: EventLog) -> DataFrame:
     """Give a row a message, sent or only read.
 
-    Columns: those of MESSAGE; sends (rows in sends: 1, or 0 where nobody sent it); slice (that of its send) and
-    outcome (an Outcome as int), both null where not sent; copies (rows of the verify stage); live_ns (when the
-    first live consumer had it, null where none had). One exchange by message and one hash aggregation, of
-    numbers only: text would be sorted instead.
+    Columns: those of MESSAGE, sends, slice, outcome, copies and live_ns. `sends` counts the rows in sends: 1, or 0
+    where nobody sent it. `slice` is that of its send, and `outcome` an Outcome as int; both are null where it was
+    not sent. `copies` counts the rows of the verify stage. `live_ns` is when the first live consumer had it, null
+    where none had. One exchange by message and one hash aggregation, of numbers only: text would be sorted instead.
     """
     sends = log.sends.select(
         *MESSAGE,

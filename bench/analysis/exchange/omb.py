@@ -1,9 +1,10 @@
 """Trials in the shape of the OpenMessaging Benchmark's result files, so that charts made for those read them.
 
 Names, units and types are those of its TestResult (master of January 2026), and no others, for its own ResultsToCsv
-refuses any: one object a test, rates a second and percentiles in milliseconds (delays in whole microseconds) by period,
-then over all of it. All percentiles are exact. OMB's periods last ten seconds; here a window is cut into equal ones of
-about that length, so that the mean of the rates is the window's. Of a trial measured in slices each slice is a period.
+refuses any. A test is one object. Rates are per second and percentiles in milliseconds (delays in whole
+microseconds), by period, then over all of it. All percentiles are exact. OMB's periods last ten seconds; here a
+window is cut into equal ones of about that length, so that the mean of the rates is the window's. Of a trial
+measured in slices each slice is a period.
 """
 
 from __future__ import annotations

@@ -398,14 +398,15 @@ def _since(value: object, first_ns: int) -> int | None:
 def dip(bins: Mapping[int, int], usual_times: Span, until_ns: int, end_ns: int) -> Row:
     """Hold the rate after a fault was asked for against the rate before it, by bins of 100 ms from then on.
 
-    The `usual_times` (from the first send, or from when the rate was back from an earlier fault, until this one), the
-    next fault `until_ns` and the window's `end_ns` count from there too. The same is asked of what live consumers
-    received. Before: the mean over the last one to five seconds of the usual times, as what is held up comes in one
-    burst; with less there is no rate before, and no dip; nor has a fault one that the next one followed within a
-    second. Depth: how much of it the worst second lost that ended before `until_ns`. It fell where that is more than a
-    tenth, and more than half or than twice what any second before differed from the mean by. Back: the end of the
-    first second after the worst that reaches 90 % of the rate before; 0 where it did not fall, null where it never
-    came back. Area: what seconds until then lack, also where the next fault struck meanwhile.
+    The `usual_times` reach from the first send, or from when the rate was back from an earlier fault, until this
+    one. They, the next fault `until_ns` and the window's `end_ns` count from when the fault was asked for, too. The
+    same is asked of what live consumers received. Before: the mean over the last one to five seconds of the usual
+    times, as what is held up comes in one burst. With less there is no rate before, and no dip. Nor has a fault a
+    dip that the next one followed within a second. Depth: how much of it the worst second lost that ended before
+    `until_ns`. It fell where that is more than a tenth, and more than half or than twice what any second before
+    differed from the mean by. Back: the end of the first second after the worst that reaches 90 % of the rate
+    before; 0 where it did not fall, null where it never came back. Area: what seconds until then lack, also where
+    the next fault struck meanwhile.
     """
     since_ns, last = usual_times[0], usual_times[1] // BIN_NS
     bins_before = min(_BEFORE_BINS, max(0, last - -(-since_ns // BIN_NS)))

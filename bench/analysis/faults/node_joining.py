@@ -32,10 +32,11 @@ def joined(
 ) -> dict[tuple[int, int], Row]:
     """Return what came of each step that started nodes, by trial and place of the step.
 
-    `share_ns`: from when it was asked for until each of the nodes took half of the mean of its role's nodes, or more;
-    null where one never did. Servers are asked every few seconds. `copied_bytes`: how much more came to each of the
-    nodes over the network until the trial's end than to the others of their role meanwhile, on average, but not less
-    than 0: the others have as much of the load, or more. `stepped` are the steps of telemetry.py.
+    `share_ns`: from when it was asked for until each of the nodes took half of the mean of its role's nodes, or
+    more; null where one never did. Servers are asked every few seconds. `copied_bytes`: how much more came to each
+    of the nodes over the network, on average, than to the others of their role meanwhile. It counts until the
+    trial's end and is not less than 0: the others have as much of the load, or more. `stepped` are the steps of
+    telemetry.py.
     """
     asked_ns = {
         (trial.trial, number): fault

@@ -38,12 +38,11 @@ def with_phase_times(
 ) -> list[Row]:
     """Return the rows of `faults` (availability.py) with p99_before_ns, p99_away_ns and p99_recovery_ns.
 
-    Each is the 99th percentile of the response time, from when a message was due, of what was due in that phase:
+    Each is the 99th percentile of the response time, from when a message was due, of what was due in that phase.
 
-    - before: in the window, until the first fault was asked for; of the first fault only;
-    - away: from when every partition had acknowledged a message since, until healing was asked for;
-    - recovery: from when the node was back until every copy was. Where the copies were there first, or never came, it
-      lasts until the window's end.
+    Before: in the window, until the first fault was asked for; of the first fault only. Away: from when every
+    partition had acknowledged a message since, until healing was asked for. Recovery: from when the node was back
+    until every copy was. Where the copies were there first, or never came, it lasts until the window's end.
 
     A send that failed or was never answered counts as if it had lasted until the window's end. Null where a phase did
     not come, or has fewer than 100 messages.

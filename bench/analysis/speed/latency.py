@@ -76,9 +76,9 @@ def distributions(
 ) -> dict[tuple[int, str], Distribution]:
     """Compute every distribution of every trial, by (trial, measure), over all its slices.
 
-    `sends` and `messages` are as Windows gives them; `unsent` are the sends due in each part that counts that were
-    never made: they have no response and no queue time, and those would be the longest. Without an open loop there are
-    no such times, and `any_open` saves looking for them.
+    `sends` and `messages` are as Windows gives them. `unsent` are the sends due in each part that counts that were
+    never made. They have no response and no queue time, and those would be the longest. Without an open loop there
+    are no such times, and `any_open` saves looking for them.
     """
     measures = ("service", "response", "queue") if any_open else ("service",)
     values = send_times(sends, measures, unsent, ("trial",))

@@ -1,9 +1,9 @@
 """Exact nearest-rank quantiles of many groups at once, without sorting every message.
 
-Two passes over the values. The first counts each group's values in narrow buckets whose order is the order
-of the values, which says in which bucket each wanted rank lies and how many values lie before it. The second
-looks only at those buckets, counts their distinct values, and finds the value at each rank. Nothing is
-approximated, and what is shuffled and sorted is a small part of the values unless nearly all are alike.
+Two passes over the values. The first counts each group's values in narrow buckets whose order is the order of the
+values. That says in which bucket each wanted rank lies, and how many values lie before it. The second looks only at
+those buckets, counts their distinct values, and finds the value at each rank. Nothing is approximated, and what is
+shuffled and sorted is a small part of the values unless nearly all are alike.
 
 Quantiles are integers in units of 1 / SCALE: a rank computed in binary fractions can be off by one.
 """
@@ -34,8 +34,8 @@ def quantiles(values: DataFrame, by: Sequence[str], grid: Grid) -> DataFrame:
     """Give, for each group of `by`, the value at each wanted quantile (nearest rank).
 
     `values` has the columns of `by` and `value` (long; null is above every value: what never came to an end). The
-    result has `by`, quantile (int, of SCALE), value (long, null where a null has that rank), and of the whole group
-    count (long), known (long: those that are not null) and mean (double, of those).
+    result has `by`, quantile (int, of SCALE) and value (long, null where a null has that rank). Of the whole group
+    it has count (long), known (long: those that are not null) and mean (double, of those).
     """
     place = [*by, "bucket"]
     bucketed = values.select(*by, "value", _bucket(F.col("value")).alias("bucket"))
@@ -85,8 +85,8 @@ def _targets(histogram: DataFrame, place: Sequence[str], grid: Grid) -> DataFram
 def _hits(rows: DataFrame, grid: Grid) -> DataFrame:
     """Keep the rows that hold a wanted rank; first_hit … last_hit number those quantiles, from 1.
 
-    A row holds the ranks upto - size + 1 … upto of `count`. The nearest rank of q is the smallest r with
-    r / count >= q, and at least 1; so q lies in this row when below / count < q <= upto / count, or when q is
+    A row holds the ranks upto - size + 1 … upto of `count`. The nearest rank of q is the smallest r with r / count
+    >= q, and at least 1. So q lies in this row when below / count < q <= upto / count. It also lies there when q is
     0 and nothing lies below. With q in whole units of SCALE both bounds may be rounded down.
     """
     below = F.col("upto") - F.col("size")

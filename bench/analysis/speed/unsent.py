@@ -25,10 +25,10 @@ class Unsent(NamedTuple):
 def unsent(trial: TrialRecord, sent: Mapping[int, int]) -> dict[int, Unsent]:
     """Count them by slice, given how many sends of each slice the event log has; the window is slice 0.
 
-    Empty where no schedule with an end says what was due. A load of so many messages wants all of them: where it broke
-    off, the rest was never made (at least: sends of the warm-up are among those in the log). Else each producer makes
-    its sends in the order in which they are due, so what was not made was due last. Each slice begins the schedule
-    anew.
+    Empty where no schedule with an end says what was due. A load of so many messages wants all of them: where it
+    broke off, the rest was never made. That is a lower bound, as sends of the warm-up are among those in the log.
+    Else each producer makes its sends in the order in which they are due, so what was not made was due last. Each
+    slice begins the schedule anew.
     """
     load, schedule = trial.load, trial.load.schedule
     if schedule is None or load.warm_up_s is None:

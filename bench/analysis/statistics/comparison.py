@@ -26,16 +26,20 @@ def compare(first: Sequence[Row], second: Sequence[Row], metric: str, threshold:
     A case of the first that the second has no trial of was planned there, or the caller leaves it out.
 
     The trials of two runs have no rounds in common, so nothing is paired. The ratio is the median of the ratios of
-    every trial of the one to every trial of the other (Hodges and Lehmann 1963), and the interval that of the exact
-    rank test (Mann and Whitney 1947): it assumes nothing of the distribution but its shape. A case is better or worse
-    where the interval leaves 1 out and the ratio is beyond the threshold; there is no difference where the whole
-    interval is within it; else nobody can tell. A case is also worse where only the second run lost acknowledged
-    messages (the first looked, in every trial, and found none), or each of its trials a larger share of them than any
-    of the first run's, where all of both looked; where only it had trials in which nothing was acknowledged, or a time
-    never came, more of them than chance brings once in twenty times; or where it has no valid trial of the case.
+    every trial of the one to every trial of the other (Hodges and Lehmann 1963). The interval is that of the exact
+    rank test (Mann and Whitney 1947): it assumes nothing of the distribution but its shape. A case is better or
+    worse where the interval leaves 1 out and the ratio is beyond the threshold. There is no difference where the
+    whole interval is within it. Else it is undecided.
 
-    Of many cases some look worse, or better, by chance. One is proven so where chance makes any of them look as much
-    so in 5 % of pairs of equal runs at most (joint_significance.py), or where it is worse for another of those reasons.
+    A case is also worse where only the second run lost acknowledged messages: the first looked, in every trial, and
+    found none. It is worse where each trial of the second lost a larger share of them than any of the first, and
+    all of both looked. It is worse where only the second had trials in which nothing was acknowledged, or a time
+    never came. There must be more of those than chance brings once in twenty times. It is worse where the second
+    has no valid trial of the case.
+
+    Of many cases some look worse, or better, by chance. One is proven so where chance makes any of them look as
+    much so in 5 % of pairs of equal runs at most (joint_significance.py). It is also proven where it is worse for
+    another of those reasons.
     """
     first_cases, second_cases = _by_case(first), _by_case(second)
     compared = [

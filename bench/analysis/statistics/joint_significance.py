@@ -21,10 +21,10 @@ def chances(first: Values, second: Values, threshold: float) -> Values:
     """Return by case in which share of all deals any case looks as much worse as it does, or more.
 
     `first` and `second` hold a row a round and a column a case, nan where there is no value; more is worse.
-    `threshold` is a share (0.05). Were the runs equal, every way to deal their rounds to two runs of these sizes would
-    be as likely as the one that was (P. H. Westfall and S. S. Young, "Resampling-Based Multiple Testing", 1993): so a
-    share of 5 % or less comes in 5 % of pairs of equal runs at most, however many cases they have, and whatever the
-    cases of a round have in common. Above 20,000 deals so many are drawn.
+    `threshold` is a share (0.05). Were the runs equal, every way to deal their rounds to two runs of these sizes
+    would be as likely as the one that was (P. H. Westfall and S. S. Young, "Resampling-Based Multiple Testing",
+    1993). So a share of 5 % or less comes in 5 % of pairs of equal runs at most. That holds however many cases they
+    have, and whatever the cases of a round have in common. Above 20,000 deals so many are drawn.
     """
     worse = _worse(np.concatenate([first, second]), _deals(len(first), len(second)), threshold)
     worst = worse.max(axis=1)
@@ -35,9 +35,9 @@ def chances(first: Values, second: Values, threshold: float) -> Values:
 def _worse(rounds: Values, deals: npt.NDArray[np.bool_], threshold: float) -> Values:
     """Return by deal and case how much worse the second side's mean is; -inf where that cannot be said.
 
-    As a share of the mean of all, over the sum of `threshold` and the standard error, so that neither a case that
-    varies much sets the scale for the others, nor one that hardly varies stands out by a trifle (V. G. Tusher,
-    R. Tibshirani and G. Chu, "Significance analysis of microarrays", 2001).
+    It is a share of the mean of all, over the sum of `threshold` and the standard error. So a case that varies much
+    does not set the scale for the others. Nor does one that hardly varies stand out by a trifle (V. G. Tusher, R.
+    Tibshirani and G. Chu, "Significance analysis of microarrays", 2001).
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled = rounds / np.abs(np.nanmean(rounds, axis=0))

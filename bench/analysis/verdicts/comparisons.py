@@ -27,8 +27,8 @@ SMALLEST_EFFECT = 0.05
 class Basis:
     """What a run in which nothing was broken is judged by.
 
-    `clusters` names the cluster of each case; `looks` is how often the run was evaluated, to decide whether to go on;
-    `smallest_effect` is a share: 0.05 is 5 %; `slices` has what the cases' slices came to.
+    `clusters` names the cluster of each case. `looks` is how often the run was evaluated, to decide whether to go
+    on. `smallest_effect` is a share: 0.05 is 5 %. `slices` has what the cases' slices came to.
     """
 
     clusters: Groups = field(default_factory=dict)
@@ -47,9 +47,9 @@ class Comparison:
     """What was compared, and what came of it.
 
     `ratio` is the left side over the right. `distance` is that of its logarithm from the ratio at which the claim
-    turns, `chance` the probability of such a distance were that the true ratio; None where rounds were counted.
-    `rounds_needed` estimates in how many rounds it would be decided. `values` has each valid trial's value, where it
-    was held against a bound.
+    turns. `chance` is the probability of such a distance were that the true ratio. It is None where rounds were
+    counted. `rounds_needed` estimates in how many rounds it would be decided. `values` has each valid trial's
+    value, where it was held against a bound.
     """
 
     subject: str

@@ -1,9 +1,9 @@
 """A data disk that fills up: every further write fails with ENOSPC, until it is healed.
 
 The node's data lie on a file system of their own, which one file fills to its last block. It takes what comes free
-there, too: a server that meets a full disk deletes old segments, or ends and gives back what it had reserved (a bookie:
-8 MiB of its journal). Healing looks whether the disk is still full, deletes the file and starts the node again if it
-ended.
+there, too. A server that meets a full disk deletes old segments, or ends and gives back what it had reserved (a
+bookie: 8 MiB of its journal). Healing looks whether the disk is still full, deletes the file and starts the node
+again if it ended.
 """
 
 from __future__ import annotations

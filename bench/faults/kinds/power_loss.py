@@ -1,9 +1,9 @@
 """Power loss: what was never fsynced is gone.
 
 The node's data lie on an ext4 of their own, on a loop device. First the process is frozen, so that it acknowledges
-nothing more; then the file system's shutdown without a flush of the journal (EXT4_IOC_SHUTDOWN, NOLOGFLUSH) keeps
-everything that was only in memory from reaching the disk; then the process is killed. Healing mounts the file system as
-it is on disk and starts the node.
+nothing more. Then the file system is shut down without a flush of the journal (EXT4_IOC_SHUTDOWN, NOLOGFLUSH). That
+keeps everything that was only in memory from reaching the disk. Then the process is killed. Healing mounts the file
+system as it is on disk and starts the node.
 """
 
 from __future__ import annotations

@@ -64,11 +64,11 @@ class ExpectationFinding:
 class Answer:
     """A run's answer.
 
-    `findings` are at most four sentences, the most important first. `advice` says what to do about them. `table` has
-    the guarantees with both systems' settings and figures. `leading` is a shorter table for a page without room for
-    it: only rows that the scenario's comparisons are of, or one a fault's outcome; None where it would be no shorter.
-    `conditions` is one line on machine, load and repetitions. `notices` change the conclusion, `alarms` are losses
-    that a promise covers. `figure` names the drawing that shows exactly this answer.
+    `findings` are at most four sentences, the most important first. `advice` says what to do about them. `table`
+    has the guarantees with both systems' settings and figures. `leading` is a shorter table for a page without room
+    for it. It has only rows that the scenario's comparisons are of, or one a fault's outcome. It is None where it
+    would be no shorter. `conditions` is one line on machine, load and repetitions. `notices` change the conclusion,
+    `alarms` are losses that a promise covers. `figure` names the drawing that shows exactly this answer.
     """
 
     title: str

@@ -57,9 +57,9 @@ def grid(
     """Lay the panels out, x and y labelled; the caller draws the lines and calls `name_lines`.
 
     Each block is a drawing of its own, so that a page may end between two of them. Panels of all drawings have one
-    size; they get lower where a drawing would be higher than `style.HEIGHT_IN`, as low as can still be read.
-    `flat` puts several blocks into one drawing, low and close, one below the other along one x axis, where time goes
-    far to the right: so a page has room beside them.
+    size; they get lower where a drawing would be higher than `style.HEIGHT_IN`, as low as can still be read. `flat`
+    puts several blocks into one drawing, low and close, one below the other along one x axis. It is for time that
+    goes far to the right: so a page has room beside them.
     """
     flat = flat and len(blocks) > 1
     room = _room(blocks, flat=flat)

@@ -22,8 +22,8 @@ _SHOWN: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 def sides(results: Results, elsewhere: Elsewhere | None = None) -> Table | None:
     """Return medians of both systems and their ratios, a row a point; None where there is no point that both have.
 
-    Above the points of one pair of guarantees stands whether these are the same, the settings that all share, and
-    whether other runs, in which something broke, showed them to be kept.
+    Above the points of one pair of guarantees stand whether these are the same, and the settings that all share.
+    There also stands whether the guarantees held in other runs, in which something broke.
     """
     comparison = results.summary.get("sides")
     if not comparison:

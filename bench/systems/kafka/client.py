@@ -73,7 +73,7 @@ _LATE_S = 15.0
 class KafkaProducers:
     """See protocols.Producers. Each has a client of its own, thus connections of its own.
 
-    A broker serves the requests of one connection one after the other: producers that shared one would wait for
+    A broker serves the requests of one connection one after the other. So producers that shared one would wait for
     each other's replication (measured with acks=all: a third of the throughput at 100 producers).
     """
 

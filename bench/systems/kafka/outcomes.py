@@ -1,12 +1,11 @@
 """Which of the client's errors prove that a message was not written.
 
-librdkafka knows (rd_kafka_message_status), but confluent-kafka does not pass it on, so an error's name and
-the number of retries decide. The error of the last attempt says nothing of those before it: the first may
-have been written and have timed out, and the second been refused. So what depends on the cluster's state at
-the time (NOT_ENOUGH_REPLICAS) is certain only where `retries` is 0, what would have been refused each time
-(too large, malformed) always is, and everything else is unknown: time-outs, lost connections,
-NOT_ENOUGH_REPLICAS_AFTER_APPEND. With retries (librdkafka's default) a refusal that lasts ends as
-_MSG_TIMED_OUT, and that is unknown as well.
+The client librdkafka knows (rd_kafka_message_status), but confluent-kafka does not pass it on. So an error's name
+and the number of retries decide. The error of the last attempt says nothing of those before it: the first may have
+been written and have timed out, and the second been refused. So what depends on the cluster's state at the time
+(NOT_ENOUGH_REPLICAS) is certain only where `retries` is 0. What would have been refused each time (too large,
+malformed) always is. Everything else is unknown: time-outs, lost connections, NOT_ENOUGH_REPLICAS_AFTER_APPEND.
+With retries (librdkafka's default) a refusal that lasts ends as _MSG_TIMED_OUT, and that is unknown as well.
 
 NOT_LEADER_FOR_PARTITION and UNKNOWN_TOPIC_OR_PART are never certain: a leader that steps down answers so of
 messages it has already appended, and librdkafka sends them again without counting that as a retry. For the

@@ -1,12 +1,12 @@
 """Published rules for the size of a Kafka cluster; none states an error.
 
-AWS counts what brokers write to disk and what they send ("Best practices for right-sizing your Apache Kafka clusters
-to optimize performance and cost", AWS Big Data Blog, equation 1). Google Cloud counts 20 MB/s of writes a core; a
-byte that is read counts there as a quarter of one that is written ("Plan the size of your Managed Service for Apache
-Kafka cluster"). Redpanda counts what the links of its own brokers carry each way: producers and replication in,
-replication and consumers out ("Sizing Use Cases"). Alibaba Cloud, which runs Confluent's platform, counts every byte
-that a broker takes in or sends against 400 MB/s, and asks for four brokers at least ("Estimate cluster resources for
-ApsaraMQ for Confluent").
+AWS counts what brokers write to disk and what they send ("Best practices for right-sizing your Apache Kafka
+clusters to optimize performance and cost", AWS Big Data Blog, equation 1). Google Cloud counts 20 MB/s of writes a
+core ("Plan the size of your Managed Service for Apache Kafka cluster"). A byte that is read counts there as a
+quarter of one that is written. Redpanda counts what the links of its own brokers carry each way: producers and
+replication in, replication and consumers out ("Sizing Use Cases"). Alibaba Cloud, which runs Confluent's platform,
+counts every byte that a broker takes in or sends against 400 MB/s. It asks for four brokers at least ("Estimate
+cluster resources for ApsaraMQ for Confluent").
 """
 
 from __future__ import annotations

@@ -110,8 +110,9 @@ def bounds(consumer: Consumer, topic: str, number: int) -> tuple[int, int] | str
 class Partition:
     """A partition as a broker knows it, nodes by name.
 
-    Only who `leads` it itself tells `epoch` and `high_watermark`; one that was elected does not yet while it waits for
-    what would raise the high watermark (with fewer replicas in sync than the topic asks for: for as long).
+    Only the broker that `leads` it states `epoch` and `high_watermark`. One that was elected does not yet while it
+    waits for what would raise the high watermark. With fewer replicas in sync than the topic asks for, it waits for
+    as long as that lasts.
     """
 
     number: int

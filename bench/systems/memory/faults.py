@@ -34,10 +34,10 @@ class Fault(StrEnum):
 class Faults:
     """The producer settings of the memory system: shares (0 to 1) of messages, at most one fault a message.
 
-    loss: acked, not stored. duplicates: stored twice. swaps: stored after the next message that the same
-    producer stores in the same partition (at once if one waits already, at close if none follows; its ack has
-    no position). ghost_fails, ghost_unknowns: outcome fail / unknown, but stored. unknown_absent, fails:
-    outcome unknown / fail, not stored. delay_ms: mean of an exponential service time.
+    `loss`: acked, not stored. `duplicates`: stored twice. `swaps`: stored after the next message that the same
+    producer stores in the same partition. It is stored at once if one waits already, at close if none follows; its
+    ack has no position. `ghost_fails`, `ghost_unknowns`: outcome fail / unknown, but stored. `unknown_absent`,
+    `fails`: outcome unknown / fail, not stored. `delay_ms`: mean of an exponential service time.
     """
 
     seed: int = 0

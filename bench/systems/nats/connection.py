@@ -36,7 +36,7 @@ Result = TypeVar("Result")
 def _use_native_sockets() -> None:
     """Give asyncio a copy of `socket` that gevent has not changed.
 
-    gevent's sockets belong to the event loop of the thread that made them, and close only when it runs: in a
+    Sockets of gevent belong to the event loop of the thread that made them, and close only when it runs. In a
     thread of asyncio it never does.
     """
     name = "socket_without_gevent"

@@ -1,7 +1,7 @@
 """Bookies with other settings in one cluster: Pulsar's bookie affinity groups, of which a namespace may choose one.
 
-Cases that differ in their bookies' settings alone, such as journalSyncData, then run on the same brokers at the same
-time, and what differs from one cluster start to the next falls on both.
+Cases that differ in their bookies' settings alone, such as journalSyncData, then run on the same brokers at the
+same time. What differs from one cluster start to the next falls on both.
 """
 
 from __future__ import annotations

@@ -253,8 +253,8 @@ class PulsarConsumer:
     def _settle(self) -> None:
         """Acknowledge what has come; what can't be now, for want of a connection, comes again.
 
-        Each time brokers write it to bookies: so it is not done for each message, but as often as Kafka's consumers
-        commit by themselves, whose place a test's consumer keeps to itself.
+        Each time brokers write it to bookies. So it is not done for each message, but as often as Kafka's consumers
+        commit automatically. A test's Kafka consumer keeps its place to itself.
         """
         self._settle_at = time.monotonic() + _SETTLE_S
         with suppress(pulsar.PulsarException):

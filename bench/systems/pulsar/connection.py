@@ -46,8 +46,8 @@ def attempt(doing: str, ask: Callable[[], Any]) -> Any:  # noqa: ANN401 - pulsar
 def disconnect(client: Client, timeout_s: float) -> None:
     """End a client with everything made by it; sends under way end as AlreadyClosed.
 
-    Not by `close`, which waits 30 s for a broker that does not answer, nor by `shutdown`, which holds the
-    interpreter lock while it waits for threads that may wait for that lock (seen: 11 s).
+    It does not use `close`, which waits 30 s for a broker that does not answer. Nor does it use `shutdown`, which
+    holds the interpreter lock while it waits for threads that may wait for that lock (seen: 11 s).
     """
     over: SimpleQueue[object] = SimpleQueue()
     client._client.close_async(over.put)  # noqa: SLF001 - only the wrapped client can be closed without a wait

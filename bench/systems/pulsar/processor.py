@@ -1,7 +1,7 @@
 """An application that reads a topic by a subscription and writes another: see bench/systems/processing.py.
 
-The Python client has no transactions. What stands for them is what Pulsar's own functions do for `effectively once`: a
-message is written under a sequence number that follows from the position it was read at, and a broker with
+The Python client has no transactions. In their place is what Pulsar's own functions do for `effectively once`. A
+message is written under a sequence number that follows from the position it was read at. A broker with
 deduplication drops what it has had.
 """
 

@@ -1,8 +1,8 @@
 """Published rules for the size of a Pulsar cluster; none states an error.
 
-StreamNative gives a compute unit of its cloud 50 MB/s in and 150 MB/s out, a MB being 2^20 bytes ("StreamNative Cloud
-Billing"); its limits on entries and its storage units are left out. DataStax counts what bookies store, and a broker
-for every three bookies ("Production cluster sizing", Luna Streaming).
+StreamNative gives a compute unit of its cloud 50 MB/s in and 150 MB/s out, a MB being 2^20 bytes ("StreamNative
+Cloud Billing"). Its limits on entries and its storage units are left out. DataStax counts what bookies store, and a
+broker for every three bookies ("Production cluster sizing", Luna Streaming).
 """
 
 from __future__ import annotations

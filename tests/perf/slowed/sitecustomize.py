@@ -1,10 +1,10 @@
 """Makes every send of some trials of the load process take longer, so that their throughput falls by a known share.
 
 Python imports this by its name where the folder is on PYTHONPATH. In a run of equal.yaml (see compare_calls.py) the
-trials of every second round fall by a tenth: rounds go equal, slowed, slowed, equal, and so on, so that neither kind is
-the later one. In a run of same.yaml (see same_calls.py) the case `slowed` falls by a twentieth. Each trial that is
-slowed has a file `slowed`. It waits asleep, but for the last moment: on two cores that servers share, a client that
-spins slows them too, and throughput fell by up to three times as much.
+trials of every second round fall by a tenth. Rounds go equal, slowed, slowed, equal, and so on, so that neither
+kind is the later one. In a run of same.yaml (see same_calls.py) the case `slowed` falls by a twentieth. Each trial
+that is slowed has a file `slowed`. It waits asleep, but for the last moment. On two cores that servers share, a
+client that spins slows them too, and throughput fell by up to three times as much.
 """
 
 from __future__ import annotations
