@@ -35,6 +35,10 @@ class LoadError(BenchError):
     """The load or consumer process failed, fell silent or broke the recorder's promise."""
 
 
+class MissingAgentsError(BenchError):
+    """Load machines that a run needs did not join: the run stops until they are there."""
+
+
 class FaultError(BenchError):
     """A fault could not be shown to have happened, or to be over; what the trial measured means nothing then."""
 

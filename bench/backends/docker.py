@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import requests
 
@@ -163,6 +163,7 @@ class DockerBackend(NodeBackend):
         """
         self._stack = ExitStack()
         self._containers: dict[str, Container] = {}
+        self._holders: list[Container] = []
         try:
             self._client = self._stack.enter_context(daemon())
             self._images = images
@@ -181,39 +182,59 @@ class DockerBackend(NodeBackend):
         node.directory.mkdir(parents=True, exist_ok=True)
         try:
             container = self._containers.get(node.name) or self._created(node)
-            self._containers[node.name] = container
             container.start()
         except APIError as error:
             message = f"starting the container of {node.name} failed: {error.explanation}"
             raise ClusterError(message) from error
-        process = ContainerProcess(container)
-        self._processes[node.name] = process
-        self._own_network.started(node, process.pid)
+        self._processes[node.name] = ContainerProcess(container)
 
     def _created(self, node: Node) -> Container:
-        import docker  # noqa: PLC0415 - as above
-
+        """Create a node's container, in the network of one that outlives it: packet rules stay when a server ends."""
         image = self._images.of(self._client)
         command = _command(node, image.class_path)
         mounts = _mounts(node.directory, command)
-        networking = self._client.api.create_endpoint_config(ipv4_address=node.address)
+        holder = self._network_holder(node, image.reference)
         # The shell keeps its place as the container's first process, so that signals meet the server.
         logged = ["sh", "-c", f'exec "$0" "$@" >>{node.log} 2>&1']
-        return self._client.containers.create(
+        self._containers[node.name] = self._client.containers.create(
             image.reference,
             [*logged, *command],
-            entrypoint=[],
             name=f"{self._name}-{node.name}",
-            hostname=node.name,
-            user="0:0",
             working_dir=str(node.directory),
             environment=dict(node.environment),
             volumes={path: {"bind": path, "mode": mode} for path, mode in mounts.items()},
+            network_mode=f"container:{holder.id}",
+            **self._common(),
+        )
+        return self._containers[node.name]
+
+    def _network_holder(self, node: Node, image: str) -> Container:
+        """Start a container that waits, and has a node's address."""
+        networking = self._client.api.create_endpoint_config(ipv4_address=node.address)
+        holder = self._client.containers.create(
+            image,
+            ["sh", "-c", "read _"],
+            name=f"{self._name}-{node.name}-network",
+            hostname=node.name,
+            stdin_open=True,
             network=self.bridge_name,
             networking_config={self.bridge_name: networking},
-            labels={LABEL: self._name},
-            log_config=docker.types.LogConfig(type="none"),
+            **self._common(),
         )
+        self._holders.append(holder)
+        holder.start()
+        self._own_network.started(node, ContainerProcess(holder).pid)
+        return holder
+
+    def _common(self) -> dict[str, Any]:
+        import docker  # noqa: PLC0415 - as above
+
+        return {
+            "entrypoint": [],
+            "user": "0:0",
+            "labels": {LABEL: self._name},
+            "log_config": docker.types.LogConfig(type="none"),
+        }
 
     @property
     def bridge_name(self) -> str:
@@ -223,7 +244,7 @@ class DockerBackend(NodeBackend):
     def close(self) -> None:
         """Kill what still runs and remove containers and network, each of them whatever becomes of the others."""
         with self._stack as last:
-            for container in self._containers.values():
+            for container in [*self._holders, *self._containers.values()]:
                 last.callback(container.remove, force=True, v=True)
             last.callback(self.kill)
 

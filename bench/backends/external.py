@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from bench.backends import ports
@@ -82,16 +83,23 @@ class ExternalBackend:
         self._broken.pop(node.name, None)
         return self._state(node)
 
-    def close(self) -> None:
-        """Mend what is still broken: a run that ends in between leaves no node of others away. Raises FaultError."""
-        failures: list[str] = []
-        for node, mending in list(self._broken.values()):
-            try:
-                self._run(node, mending)
-            except FaultError as error:
-                failures.append(str(error))
-        if failures:
-            raise FaultError(" ".join(failures))
+    def mend(self) -> list[str]:
+        """Mend what is still broken, all at once; return why a node stays broken, a sentence each.
+
+        A run that ends in between leaves no node of others away.
+        """
+        with ThreadPoolExecutor(max(1, len(self._broken))) as pool:
+            failures = pool.map(self._why_not_mended, list(self._broken.values()))
+            return [failure for failure in failures if failure]
+
+    def _why_not_mended(self, broken: tuple[Node, str]) -> str:
+        node, mending = broken
+        try:
+            self._run(node, mending)
+        except FaultError as error:
+            return f"{node.name} is left broken: {error}"
+        self._broken.pop(node.name, None)
+        return ""
 
     def _state(self, node: Node) -> str:
         done = self._finished(node, "state")

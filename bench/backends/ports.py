@@ -18,7 +18,10 @@ def is_open(node: Node, port: int) -> bool:
     """Tell whether a node's port takes connections."""
     with socket.socket() as probe:
         probe.settimeout(0.2)
-        return probe.connect_ex((node.address, port)) == 0
+        try:
+            return probe.connect_ex((node.address, port)) == 0
+        except OSError:  # a name that is not known, such as that of a pod that has gone
+            return False
 
 
 def await_open(nodes: Sequence[Node], alive: Callable[[], None]) -> None:

@@ -122,20 +122,21 @@ def run(
         os.close(reading)
         previous = signal.signal(signal.SIGTERM, _as_interrupt)
         try:
-            return _wait(process, writing)
+            # Nodes of others may take long to be mended, and nobody else would.
+            return _wait(process, writing, None if shared is Shared.NETWORK else _GRACE_S)
         finally:
             signal.signal(signal.SIGTERM, previous)
             os.close(writing)
 
 
-def _wait(process: subprocess.Popen[bytes], writing: int) -> int:
+def _wait(process: subprocess.Popen[bytes], writing: int, grace_s: float | None) -> int:
     try:
         return process.wait()
     except KeyboardInterrupt:
         pass
     try:
         os.write(writing, b"i")
-        return process.wait(timeout=_GRACE_S) and _INTERRUPTED
+        return process.wait(timeout=grace_s) and _INTERRUPTED
     except (KeyboardInterrupt, subprocess.TimeoutExpired, BrokenPipeError):
         process.kill()
         process.wait()

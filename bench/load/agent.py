@@ -33,6 +33,7 @@ _MODULES = {PRODUCING: PRODUCER_MODULE, CONSUMING: CONSUMER_MODULE}
 _CONNECT_S = 30.0
 _RETRY_S = 0.5
 _LEAST_TOKEN = 16
+_LONGEST_LINE = 1 << 16
 _KEEPALIVE = {socket.TCP_KEEPIDLE: 10, socket.TCP_KEEPINTVL: 5, socket.TCP_KEEPCNT: 4}
 """Half a minute after the other machine has vanished the connection counts as closed."""
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -95,12 +96,12 @@ class Wire:
 
     def read(self) -> dict[str, Any]:
         """Return the next message. Raises LoadError for a closed connection or a malformed message, OSError."""
-        line = self._stream.readline()
+        line = self._stream.readline(_LONGEST_LINE)
         if not line:
             raise LoadError("The other side closed the connection.")
         try:
             message = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise LoadError(f"The other side sent a line that is not JSON: {line[:100]!r}.") from error
         if not isinstance(message, dict):
             raise LoadError(f"The other side sent a line that is not a JSON object: {line[:100]!r}.")
@@ -120,6 +121,11 @@ def proof(token: str, side: str, challenge: str) -> str:
     return hmac.new(token.encode(), f"{side} {challenge}".encode(), hashlib.sha256).hexdigest()
 
 
+def matches(claimed_proof: object, expected: str) -> bool:
+    """Whether a proof is the one expected, in a time that does not depend on where it differs."""
+    return hmac.compare_digest(str(claimed_proof).encode(), expected.encode())
+
+
 def introduce(wire: Wire, token: str, about: Mapping[str, Any]) -> None:
     """Prove to the runner that this is an agent of its run, and have it prove the same.
 
@@ -132,7 +138,7 @@ def introduce(wire: Wire, token: str, about: Mapping[str, Any]) -> None:
     if "refused" in reply:
         message = f"The runner refuses this agent: {reply['refused']}"
         raise SetupError(message)
-    if not hmac.compare_digest(str(reply.get("proof")), proof(token, "runner", challenge)):
+    if not matches(reply.get("proof"), proof(token, "runner", challenge)):
         message = "The runner does not know the token: is another run waiting at that address?"
         raise SetupError(message)
 
@@ -209,6 +215,7 @@ def _load_process(module: str, connection: socket.socket, folder: Path) -> Itera
         cwd=folder,
         process_group=0,
     )
+    connection.close()  # the process alone holds it: when that ends, the runner sees it
     try:
         yield
     finally:
@@ -226,10 +233,17 @@ def _answer_questions(wire: Wire, folder: Path) -> None:
         if question["ask"] == "clock":
             wire.write({"clock": time.monotonic_ns()})
         elif question["ask"] == "list":
-            wire.write(
-                {"files": sorted(file.name for file in (folder / question["folder"]).glob("*.parquet"))}
-            )
+            files = _below(folder, question["folder"]).glob("*.parquet")
+            wire.write({"files": sorted(file.name for file in files)})
         elif question["ask"] == "fetch":
-            file = folder / question["folder"] / question["file"]
+            file = _below(folder, question["folder"]) / Path(question["file"]).name
             wire.write({}, file.read_bytes())
             file.unlink()
+
+
+def _below(folder: Path, name: str) -> Path:
+    """Return a folder below another one. Raises LoadError for one that is elsewhere."""
+    inner = (folder / name).resolve()
+    if not inner.is_relative_to(folder.resolve()):
+        raise LoadError(f"The runner asks for {name!r}, which is not below the agent's own folder.")
+    return inner

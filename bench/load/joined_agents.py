@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import hmac
+import queue
+import re
 import secrets
 import socket
 import threading
@@ -13,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench.errors import LoadError
-from bench.load.agent import CONSUMING, CONTROL, PRODUCING, Wire, clock_name, keep_alive, proof
+from bench.errors import LoadError, MissingAgentsError
+from bench.load.agent import CONSUMING, CONTROL, PRODUCING, Wire, clock_name, keep_alive, matches, proof
 from bench.load.clocks import Exchange, RemoteClock
 from bench.load.process import CommandChannel
 
@@ -22,7 +23,10 @@ _HANDSHAKE_S = 10.0
 _ANSWER_S = 30.0
 _CLOCK_EVERY_S = 0.25
 _FIRST_EXCHANGES = 20
-_LONGEST_ACCEPT_S = 0.5
+_LONGEST_ACCEPT_S = 0.1
+_ROLES = {PRODUCING, CONSUMING, CONTROL}
+_NAME = re.compile(r"[0-9a-f]{16}")
+"""Names of agents, which are those of folders of a trial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +137,10 @@ class Agent:
 
 @contextmanager
 def joined(invitation: Invitation) -> Iterator[list[Agent]]:
-    """Wait until all agents have joined, and measure their clocks until the block ends. Raises LoadError."""
+    """Wait until all agents have joined, and measure their clocks until the block ends. Raises MissingAgentsError."""
     over = threading.Event()
     with ExitStack() as stack:
         agents = _await_agents(invitation, stack)
-        for agent in agents:
-            for _ in range(_FIRST_EXCHANGES):
-                agent.measure_clock()
         watchers = [
             threading.Thread(target=agent.watch_clock, args=(over,), name=f"clock {agent.host}", daemon=True)
             for agent in agents
@@ -154,36 +155,77 @@ def joined(invitation: Invitation) -> Iterator[list[Agent]]:
                 watcher.join()
 
 
-_Connections = dict[str, tuple[socket.socket, Wire, dict[str, Any]]]
+@dataclass(frozen=True, slots=True)
+class _Knock:
+    """A connection whose other side has proven that it belongs to an agent of the run."""
+
+    connection: socket.socket
+    wire: Wire
+    about: dict[str, Any]
 
 
 def _await_agents(invitation: Invitation, stack: ExitStack) -> list[Agent]:
-    """Accept connections until each agent has all of its own. Raises LoadError once the time is over."""
+    """Accept connections until so many agents answer on all of theirs. Raises MissingAgentsError once the time is over.
+
+    Each connection has a thread and a time of its own, so that a stranger holds nobody up.
+    """
     deadline = time.monotonic() + invitation.deadline_s
-    connections: dict[str, _Connections] = {}
+    knocks: queue.SimpleQueue[_Knock | str] = queue.SimpleQueue()
+    connections: dict[str, dict[str, _Knock]] = {}
     agents: list[Agent] = []
     refusals: list[str] = []
     while len(agents) < invitation.agents:
         if time.monotonic() > deadline:
-            raise LoadError(_too_few(len(agents), invitation, refusals))
-        if (connection := _accept(invitation.listener)) is None:
-            continue
-        stack.callback(_close, connection)
-        try:
-            connection.settimeout(_HANDSHAKE_S)
-            wire = Wire(connection)
-            about = _receive(wire, invitation)
-            keep_alive(connection)
-        except (LoadError, OSError) as error:
-            refusals.append(str(error))
-            connection.close()
-            continue
-        agent_connections = connections.setdefault(str(about["agent"]), {})
-        agent_connections[str(about["role"])] = (connection, wire, about)
-        if agent_connections.keys() == {PRODUCING, CONSUMING, CONTROL}:
-            agents.append(_agent(agent_connections))
-            stack.callback(agents[-1].close)
+            raise MissingAgentsError(_too_few(len(agents), invitation, refusals))
+        if (connection := _accept(invitation.listener)) is not None:
+            stack.callback(_close, connection)
+            threading.Thread(
+                target=_answer_knock, args=(connection, invitation, knocks), name="handshake", daemon=True
+            ).start()
+        while not knocks.empty():
+            knock = knocks.get()
+            if isinstance(knock, str):
+                refusals.append(knock)
+                continue
+            agent_connections = connections.setdefault(str(knock.about["agent"]), {})
+            agent_connections[str(knock.about["role"])] = knock
+            if agent_connections.keys() == {PRODUCING, CONSUMING, CONTROL}:
+                agents.append(_agent(agent_connections))
+                stack.callback(agents[-1].close)
+        if len(agents) >= invitation.agents:
+            agents = [
+                agent for agent in agents if _answers(agent)
+            ]  # one may have gone while others were awaited
     return agents
+
+
+def _answers(agent: Agent) -> bool:
+    """Measure an agent's clock for the first time; return whether it answered."""
+    try:
+        for _ in range(_FIRST_EXCHANGES):
+            agent.measure_clock()
+    except LoadError:
+        return False
+    return True
+
+
+def _answer_knock(
+    connection: socket.socket, invitation: Invitation, knocks: queue.SimpleQueue[_Knock | str]
+) -> None:
+    """Shake hands within a limited time, whatever the other side sends; pass on who it is, or why it is refused."""
+    timer = threading.Timer(_HANDSHAKE_S, _close, [connection])
+    timer.start()
+    try:
+        wire = Wire(connection)
+        about = _receive(wire, invitation)
+        timer.cancel()
+        keep_alive(connection)
+        knocks.put(_Knock(connection, wire, about))
+    except (LoadError, OSError, ValueError) as error:
+        _close(connection)
+        knocks.put(str(error))
+    finally:
+        timer.cancel()
 
 
 def _too_few(joined_agents: int, invitation: Invitation, refusals: list[str]) -> str:
@@ -211,11 +253,11 @@ def _receive(wire: Wire, invitation: Invitation) -> dict[str, Any]:
     wire.write({"challenge": challenge})
     about = wire.read()
     refused = ""
-    if not hmac.compare_digest(str(about.get("proof")), proof(invitation.token, "agent", challenge)):
+    if not matches(about.get("proof"), proof(invitation.token, "agent", challenge)):
         refused = "it does not know the token"
     elif about.get("suite") != invitation.suite:
         refused = f"it is version {about.get('suite')} of the suite, and the runner is {invitation.suite}"
-    elif about.get("role") not in {PRODUCING, CONSUMING, CONTROL} or not about.get("agent"):
+    elif about.get("role") not in _ROLES or not _NAME.fullmatch(str(about.get("agent"))):
         refused = "its introduction is incomplete"
     if refused:
         wire.write({"refused": f"{refused}."})
@@ -224,15 +266,15 @@ def _receive(wire: Wire, invitation: Invitation) -> dict[str, Any]:
     return about
 
 
-def _agent(connections: _Connections) -> Agent:
-    connection, control, about = connections[CONTROL]
-    connection.settimeout(_ANSWER_S)
-    host = str(about.get("host"))
+def _agent(connections: dict[str, _Knock]) -> Agent:
+    control = connections[CONTROL]
+    control.connection.settimeout(_ANSWER_S)
+    host, about = str(control.about.get("host")), control.about
     return Agent(
         name=str(about["agent"]),
         host=host,
-        producing=RemoteProcess(connections[PRODUCING][0], host),
-        consuming=RemoteProcess(connections[CONSUMING][0], host),
-        control=control,
+        producing=RemoteProcess(connections[PRODUCING].connection, host),
+        consuming=RemoteProcess(connections[CONSUMING].connection, host),
+        control=control.wire,
         shares_clock=about.get("clock") == clock_name(),
     )

@@ -126,10 +126,8 @@ def running(spec: Cluster, folder: Path, logs: Path) -> Iterator[LiveCluster]:
     """
     side = system(spec.system)
     if spec.external:
-        with (
-            closing(access_to(spec).admin(spec)) as admin,
-            closing(ExternalBackend(spec.external_nodes)) as external_backend,
-        ):
+        external_backend = ExternalBackend(spec.external_nodes)
+        with closing(access_to(spec).admin(spec)) as admin:
             yield LiveCluster(
                 spec=spec,
                 system=side,

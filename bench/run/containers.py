@@ -9,6 +9,7 @@ from bench.backends import docker
 from bench.backends.docker_images import images_by_name
 from bench.errors import SetupError
 from bench.model import DOCKER
+from bench.run import machine_lock
 
 if TYPE_CHECKING:
     from bench.run.plan import Plan
@@ -33,5 +34,5 @@ def prepare(plan: Plan) -> dict[str, str]:
 
 def clean() -> list[str]:
     """Remove the containers and networks that killed runs left; return their names. Raises SetupError."""
-    with docker.daemon() as client:
+    with machine_lock.on_machine("bench clean"), docker.daemon() as client:
         return docker.remove_left(client)

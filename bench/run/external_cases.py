@@ -72,6 +72,10 @@ def _unbreakable(cluster: ExternalCluster, steps: Sequence[Step]) -> Iterator[st
             for node in cluster.nodes
             if (names := lacking(cluster.nodes, commands, node))
         ]
+        known_targets = (*cluster.nodes, "all ", "any ", "node ", *access_to(cluster.spec).parts)
+        for target in step.fault.names():
+            if not target.startswith(known_targets):
+                yield f"Nobody outside the cluster knows who is its {target}."
         if missing:
             yield f"{step.name!r} needs commands that {cluster.file} does not have: {'; '.join(missing)}."
 

@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.backends import sandbox
-from bench.errors import BenchError
+from bench.backends.external import ExternalBackend
+from bench.errors import BenchError, MissingAgentsError
 from bench.load.agent import read_token
 from bench.load.joined_agents import Invitation
 from bench.model import Cluster, Trial
 from bench.run import record
-from bench.run.cluster import cluster_folder, running
+from bench.run.cluster import LiveCluster, cluster_folder, running
 from bench.run.cluster_warm_up import warm_up
 from bench.run.external import delete_topics, own_topics
 from bench.run.folder import RunFolder
@@ -84,6 +85,8 @@ class Runner:
                 ((logs, rig),) = rigs.items()
                 self._warm_up(rig, left)
                 return self._one_by_one(Bench(rig, logs), left)
+        except MissingAgentsError:
+            raise
         except BenchError as error:
             return str(error)
 
@@ -110,7 +113,14 @@ class Runner:
             stack.callback(self._delete_topics, cluster)
         load = stack.enter_context(self.load.started(logs, processes))
         live = stack.enter_context(running(cluster, nodes_folder, logs))
+        stack.callback(self._mend, live)
         return logs.name, Rig(live, load, self.folder, self.seed)
+
+    def _mend(self, live: LiveCluster) -> None:
+        """Have nodes of others that are still broken mended; one that stays broken is said, whatever else happened."""
+        if isinstance(live.backend, ExternalBackend):
+            for failure in live.backend.mend():
+                self.progress.warn(failure)
 
     def _delete_topics(self, cluster: Cluster) -> None:
         """Delete the run's topics on an external cluster; what stays there is said, and is no failure of a trial."""

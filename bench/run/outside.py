@@ -118,6 +118,7 @@ def _check_agents(run_plan: Plan, agents: AgentOptions | None) -> None:
     cases = [trial.case for trial in run_plan.trials]
     reasons = {
         "the servers of this run are reached from this machine only: add --cluster FILE": not run_plan.external,
+        "agents load one cluster at a time: give one --cluster": len(run_plan.external) > 1,
         "a search for capacity reads the event log meanwhile, so its load runs on this machine": any(
             case.capacity for case in cases
         ),

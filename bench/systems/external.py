@@ -30,7 +30,14 @@ class ClusterFacts:
 
 
 class ExternalAccess(Protocol):
-    """What the suite does to an external cluster. It changes no setting of the cluster."""
+    """What the suite does to an external cluster. It changes no setting of the cluster.
+
+    `parts` are those that its administrator can find (protocols.Admin.find).
+    """
+
+    @property
+    def parts(self) -> Sequence[str]:
+        """Parts of a topic by whom they are played; see the class."""
 
     def wrong_properties(self) -> list[tuple[str, str]]:
         """List (name, what is wrong) of the endpoint's `client` properties. Connects to nothing."""

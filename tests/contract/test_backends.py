@@ -118,6 +118,19 @@ def test_packets_between_nodes_are_dropped_until_that_is_mended(
     assert backend.answers(second, [first.address], 1.0).keys() == {first.address}
 
 
+def test_packets_are_dropped_also_after_a_restart(live: LiveCluster, backend: NodeBackend) -> None:
+    first, second = node(live, "broker-1"), node(live, "broker-2")
+    rules = PacketRules("apart", (first.address,), (first.address,))
+    backend.cut(second, rules)
+
+    backend.end_node(second, kill=True)
+    backend.start_node(second)
+
+    assert backend.answers(second, [first.address, backend.client], 0.5).keys() == {backend.client}
+    backend.mend(second, rules)
+    assert backend.answers(second, [first.address], 1.0).keys() == {first.address}
+
+
 def test_packets_are_held_on_their_way(live: LiveCluster, backend: NodeBackend) -> None:
     first, second = node(live, "broker-1"), node(live, "broker-2")
 

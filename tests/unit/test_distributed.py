@@ -4,7 +4,7 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from bench.errors import LoadError, SetupError
+from bench.errors import LoadError, MissingAgentsError, SetupError
 from bench.load.agent import Wire, address_of, introduce, read_token
 from bench.load.commands import Close, Drain, Finish, Held, Open, Produce, RunSlice, Subscribe, Verify
 from bench.load.distributed import DistributedConsumers, DistributedProducers, LoadProcess, split
@@ -173,13 +173,13 @@ def attempt(listener: socket.socket, speak: Callable[[Wire], None], deadline_s: 
     """Have somebody connect who speaks so; return why the runner does without."""
 
     def connect() -> None:
-        with socket.create_connection(listener.getsockname()) as connection:
-            speak(Wire(connection))
+        with socket.create_connection(listener.getsockname()) as connection, suppress(OSError):
+            speak(Wire(connection))  # the runner may hang up meanwhile
 
     speaker = threading.Thread(target=connect)
     speaker.start()
     with (
-        pytest.raises(LoadError) as refused,
+        pytest.raises(MissingAgentsError) as refused,
         joined(Invitation(listener, 1, TOKEN, "1.0", deadline_s)),
     ):
         pass
@@ -208,6 +208,19 @@ def test_an_agent_of_another_run_or_version_is_refused_and_told_why(
     assert reason in refusals[0]
 
 
+def test_a_stranger_who_says_nothing_holds_nobody_up(listener: socket.socket) -> None:
+    def speak(wire: Wire) -> None:
+        with pytest.raises(SetupError):
+            introduce(
+                wire, "another token, long enough, too", {"role": "control", "agent": "a", "suite": "1.0"}
+            )
+
+    with socket.create_connection(listener.getsockname()):
+        reason = attempt(listener, speak, deadline_s=2.0)
+
+    assert "does not know the token" in reason
+
+
 def test_an_agent_refuses_a_runner_that_does_not_know_the_token(listener: socket.socket) -> None:
     def pretend() -> None:
         connection, _ = listener.accept()
@@ -227,7 +240,18 @@ def test_an_agent_refuses_a_runner_that_does_not_know_the_token(listener: socket
     runner.join()
 
 
-@pytest.mark.parametrize("said", [b"GET / HTTP/1.1\r\n\r\n", b"[1]\n", b'{"role": "x"}\n', b""])
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"[1]\n",
+        b'{"role": "x"}\n',
+        b'{"proof": "\xc3\xa9"}\n',
+        b"[" * 100_000 + b"\n",
+        b"x" * 1_000_000,
+        b"",
+    ],
+)
 def test_whoever_else_connects_is_ignored(listener: socket.socket, said: bytes) -> None:
     def speak(wire: Wire) -> None:
         wire.connection.sendall(said)

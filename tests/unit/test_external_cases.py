@@ -172,6 +172,11 @@ ADDRESS = {"address": "one:9092"}
             {"broker-1": ADDRESS},
             "power-loss cannot be had from outside; kill, stop, pause",
         ),
+        (
+            "kill: controller",
+            {"broker-1": {**ADDRESS, "kill": "x", "start": "y"}},
+            "Nobody outside the cluster knows who is its controller",
+        ),
         ("rebalance: topic", {"broker-1": ADDRESS}, "Nothing is moved on an external cluster"),
     ],
 )

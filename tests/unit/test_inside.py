@@ -5,11 +5,11 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from bench.errors import ClusterError
+from bench.errors import ClusterError, MissingAgentsError
 from bench.model import Case, Cluster, Load, Pacing, Trial
 from bench.run import inside
 from bench.run.folder import RunFolder, create
@@ -55,7 +55,7 @@ class Clusters:
         self.logs.append(logs.name)
         if len(self.logs) in self._no_start:
             raise ClusterError("broker-1 did not come up.")
-        yield SimpleNamespace(start_s=1.0, spec=cluster)
+        yield SimpleNamespace(start_s=1.0, spec=cluster, backend=None)
 
     def bench(self, *_: object) -> Any:
         return SimpleNamespace(run=self._run, clear=self._clear)
@@ -89,6 +89,13 @@ class NoLoad:
         return nullcontext()
 
 
+class NoAgents:
+    """Load machines that do not join."""
+
+    def started(self, *_: object) -> AbstractContextManager[None]:
+        raise MissingAgentsError("1 of 3 agents joined.")
+
+
 @pytest.fixture
 def make(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> Make:
     def make(
@@ -112,6 +119,17 @@ def finished_as(runner: Runner) -> list[tuple[int, str]]:
     told: Any = runner.progress
     found: list[tuple[int, str]] = told.finished_as
     return found
+
+
+def test_without_its_agents_a_run_stops_and_no_trial_is_stored(make: Make, folder: RunFolder) -> None:
+    runner, _ = make()
+    runner.load = cast("Any", NoAgents())
+
+    with pytest.raises(MissingAgentsError):
+        runner.run([[(CASE.cluster, list(TRIALS))]])
+
+    assert finished_as(runner) == []
+    assert folder.done() == set()
 
 
 def test_after_a_failed_trial_the_rest_run_on_a_fresh_cluster(make: Make) -> None:

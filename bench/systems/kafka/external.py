@@ -50,6 +50,8 @@ _LOOK_S, _DOWN_S = 1.0, 5.0
 class ExternalKafka:
     """See external.ExternalAccess."""
 
+    parts: Sequence[str] = ("leader", "follower", "followers", "replicas")
+
     def __init__(self, endpoint: str) -> None:
         """Remember where the cluster is; connects with the first request."""
         self._endpoint = endpoint

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from bench.errors import ClusterError
@@ -14,6 +15,8 @@ from bench.systems.memory.admin import MemoryAdmin
 
 class ExternalMemory:
     """See external.ExternalAccess."""
+
+    parts: Sequence[str] = ()
 
     def __init__(self, endpoint: str) -> None:
         """Take the folder, which has to be there."""

@@ -6,7 +6,7 @@ rights of a tenant's administrator, and no more. What only a superuser may read 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
@@ -53,6 +53,8 @@ _NOT_REACHED = (
 
 class ExternalPulsar:
     """See external.ExternalAccess."""
+
+    parts: Sequence[str] = ()
 
     def __init__(self, endpoint: str) -> None:
         """Remember where the cluster is; connects with the first request."""
