@@ -15,7 +15,7 @@ _SETTLING_SLICES = 3
 """So many slices of a trial count for nothing, more or less."""
 _SLICE_BESIDES_S = 0.03
 """A slice takes so much longer than its load: looking at everybody, handing it over, waiting for its last sends."""
-_SEARCH_HOLDS, _CONFIRM_HOLDS = 10, 8
+_SEARCH_HOLDS, _CONFIRM_HOLDS = 10, 13
 """So many holds, more or less, are made until a search for capacity is over: most long ones are repeated."""
 _MESSAGES_PER_S = 15_000.0
 """So fast is a load at most that is a number of messages: sent and read."""
