@@ -41,7 +41,7 @@ def test_a_case_has_the_level_and_the_times_in_seconds(tmp_path: Path) -> None:
 def test_a_search_makes_a_run_longer(tmp_path: Path) -> None:
     without = SCENARIO.replace(SCENARIO.splitlines()[4], "")
 
-    assert made(tmp_path).seconds() - made(tmp_path, without).seconds() == pytest.approx(10 * 3 + 8 * 6)
+    assert made(tmp_path).seconds() - made(tmp_path, without).seconds() == pytest.approx(10 * 3 + 13 * 6)
 
 
 @pytest.mark.parametrize(
