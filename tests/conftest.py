@@ -35,6 +35,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[IN_SANDBOX] = 1 in {os.getpid(), os.getppid()}
 
 
+_WITHOUT_NODES = ("test_memory_run", "test_spark_cluster")
+"""Integration tests that may run beside those that start nodes."""
+
+
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
     """Gives a file to one worker, which makes its fixtures once; all files that start nodes go to the same worker."""
 
@@ -44,7 +48,9 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships no type
 
 def starts_nodes(nodeid: str) -> bool:
     """Whether a test lays a network in the sandbox that all tests share, so that no two may run at a time."""
-    return nodeid.startswith(("tests/contract/", "tests/integration/")) and "test_memory_run" not in nodeid
+    return nodeid.startswith(("tests/contract/", "tests/integration/")) and not any(
+        name in nodeid for name in _WITHOUT_NODES
+    )
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
