@@ -2,11 +2,14 @@
 
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
@@ -15,6 +18,7 @@ from bench.backends import sandbox
 from bench.errors import BenchError
 from bench.run import external, outside
 from bench.run.folder import RunFolder
+from bench.run.load_machines import AgentOptions
 from tests import secured
 from tests.secured import NO_RIGHTS_PASSWORD, PASSWORD, Certificates
 
@@ -123,13 +127,17 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 
 def ran(
-    folder: Path, *clusters: Path, monkeypatch: pytest.MonkeyPatch, scenario: str = SCENARIO
+    folder: Path,
+    *clusters: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    scenario: str = SCENARIO,
+    agents: AgentOptions | None = None,
 ) -> RunFolder:
     """Run a scenario on these clusters, without an analysis."""
     monkeypatch.setattr(outside, "report", lambda _: None)
     monkeypatch.setattr(outside, "_without_valid_trial", lambda _: [])
     plan = outside.prepare(str(written(folder, "small.yaml", scenario)), "standard", (), 1, clusters)
-    assert outside.start(plan, folder / "out", web=False) == 0
+    assert outside.start(plan, folder / "out", web=False, agents=agents) == 0
     (path,) = (folder / "out").iterdir()
     return RunFolder(path)
 
@@ -206,6 +214,36 @@ def test_what_others_write_meanwhile_is_known(tmp_path: Path, monkeypatch: pytes
         rate = trial["other_messages_per_s"]
         assert isinstance(rate, float)
         assert 10 < rate < 110
+
+
+@pytest.mark.usefixtures("kafka", "password")
+def test_agents_load_a_secured_kafka(
+    certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = written(tmp_path, "token", "a token of the tests, long enough\n")
+    address = "127.0.0.1:27070"
+    command = [sys.executable, "-m", "bench", "agent", "--join", address, "--token-file", str(token)]
+    agents = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    try:
+        options = AgentOptions(2, address, token)
+        run = ran(tmp_path, kafka_file(tmp_path, certificates), monkeypatch=monkeypatch, agents=options)
+        said = [agent.communicate(timeout=30)[0] for agent in agents]
+    finally:
+        for agent in agents:
+            agent.kill()
+
+    assert [agent.returncode for agent in agents] == [0, 0]
+    assert all(f"joined the run at {address}" in lines for lines in said)
+    found = trials(run)
+    assert [trial["verdict"] for trial in found] == ["valid", "valid"], [trial["reason"] for trial in found]
+    assert run.read("manifest.json")["load"] == {"machines": 2}
+    producers = {
+        producer
+        for file in (run.path / "trials" / "0000" / "sends").glob("*.parquet")
+        for producer in pq.read_table(file, columns=["producer"])["producer"].to_pylist()
+    }
+    assert producers == {0, 1}
+    assert PASSWORD.encode() not in everything(run)
 
 
 BROKEN = """\
