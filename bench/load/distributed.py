@@ -7,6 +7,7 @@ moment, given to each in its own clock. Their answers are merged, and files of o
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -131,12 +132,8 @@ class _Shares:
             share.process.fetch(folder)
 
 
-class DistributedProducers:
-    """The producers of each trial, over several processes. It takes commands as their one process would."""
-
-    def __init__(self, processes: Sequence[LoadProcess]) -> None:
-        """Distribute over these."""
-        self._shares = _Shares(processes)
+class _Distributed(ABC):
+    """The processes of one kind: they take commands as one process would."""
 
     def call(
         self,
@@ -146,7 +143,21 @@ class DistributedProducers:
         alive: Check = no_check,
     ) -> Answer:
         """Have the processes carry out a command; return their merged answer. Raises LoadError."""
-        call = _Call(deadline_s, on_progress, alive)
+        return self._carry_out(_Call(deadline_s, on_progress, alive), command)
+
+    @abstractmethod
+    def _carry_out(self, call: _Call, command: Command) -> Answer:
+        """Carry a command out. Raises LoadError for one of another kind, too."""
+
+
+class DistributedProducers(_Distributed):
+    """The producers of each trial, over several processes. It takes commands as their one process would."""
+
+    def __init__(self, processes: Sequence[LoadProcess]) -> None:
+        """Distribute over these."""
+        self._shares = _Shares(processes)
+
+    def _carry_out(self, call: _Call, command: Command) -> Answer:
         match command:
             case Produce():
                 return self._produce(call, command)
@@ -189,7 +200,7 @@ class DistributedProducers:
         return {name: sum(answer[name] for answer in answers) for name in answers[0]}
 
 
-class DistributedConsumers:
+class DistributedConsumers(_Distributed):
     """The live consumers of each trial, over several processes. It takes commands as their one process would."""
 
     def __init__(self, processes: Sequence[LoadProcess], reader: CommandChannel | None = None) -> None:
@@ -197,22 +208,14 @@ class DistributedConsumers:
         self._shares = _Shares(processes)
         self._reader = reader or processes[0].channel
 
-    def call(
-        self,
-        command: Command,
-        deadline_s: float,
-        on_progress: Listener = no_listener,
-        alive: Check = no_check,
-    ) -> Answer:
-        """Have the processes carry out a command; return their merged answer. Raises LoadError."""
-        call = _Call(deadline_s, on_progress, alive)
+    def _carry_out(self, call: _Call, command: Command) -> Answer:
         match command:
             case Subscribe():
                 return self._subscribe(call, command)
             case Drain() | Finish():
                 return self._receive(call, command)
             case Verify() | ReadGroup():
-                return self._reader.call(command, deadline_s, on_progress, alive)
+                return self._reader.call(command, call.deadline_s, call.on_progress, call.alive)
         raise LoadError(f"Processes that consume cannot carry out {command.verb!r}.")
 
     def _subscribe(self, call: _Call, command: Subscribe) -> Answer:

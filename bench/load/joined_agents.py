@@ -47,18 +47,13 @@ class RemoteProcess(CommandChannel):
     """A load process on an agent's machine."""
 
     def __init__(self, connection: socket.socket, host: str) -> None:
-        """Send commands over a connection, which this closes."""
+        """Send commands over a connection. The process ends when the caller closes it."""
         super().__init__(connection.fileno(), connection.fileno())
-        self._connection = connection
         self._host = host
 
     def describe(self) -> str:
         """See CommandChannel."""
         return f"The load process on {self._host}"
-
-    def close(self) -> None:
-        """End the process, by closing its standard input."""
-        _close(self._connection)
 
 
 def _close(connection: socket.socket) -> None:
@@ -128,12 +123,6 @@ class Agent:
     def _lost(self, error: Exception) -> LoadError:
         return LoadError(f"The agent on {self.host} does not answer: {error}")
 
-    def close(self) -> None:
-        """Close its connections; the agent then waits for the next start of a cluster."""
-        self.producing.close()
-        self.consuming.close()
-        _close(self.control.connection)
-
 
 @contextmanager
 def joined(invitation: Invitation) -> Iterator[list[Agent]]:
@@ -191,7 +180,6 @@ def _await_agents(invitation: Invitation, stack: ExitStack) -> list[Agent]:
             agent_connections[str(knock.about["role"])] = knock
             if agent_connections.keys() == {PRODUCING, CONSUMING, CONTROL}:
                 agents.append(_agent(agent_connections))
-                stack.callback(agents[-1].close)
         if len(agents) >= invitation.agents:
             agents = [
                 agent for agent in agents if _answers(agent)
