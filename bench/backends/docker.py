@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import requests
 
-from bench.backends.docker_images import Images
+from bench.backends.docker_images import image_of
 from bench.backends.netns import NodeNetwork
 from bench.backends.node_backend import NodeBackend
 from bench.errors import ClusterError, SetupError
@@ -129,14 +129,13 @@ class ContainerNetwork(NodeNetwork):
         import docker  # noqa: PLC0415 - as above
 
         super().__init__(nodes)
-        prefix = nodes[0].address.rpartition(".")[0]
-        pool = docker.types.IPAMPool(subnet=f"{prefix}.0/24", gateway=self.client)
+        pool = docker.types.IPAMPool(subnet=f"{self.prefix}.0/24", gateway=self.client)
         try:
             self.bridge: BridgeNetwork = client.networks.create(
                 name, driver="bridge", ipam=docker.types.IPAMConfig(pool_configs=[pool]), labels={LABEL: name}
             )
         except docker.errors.APIError as error:
-            message = f"making the Docker network {prefix}.0/24 failed: {error.explanation}"
+            message = f"making the Docker network {self.prefix}.0/24 failed: {error.explanation}"
             raise SetupError(message) from error
         self._pids: dict[str, int] = {}
 
@@ -156,8 +155,10 @@ class ContainerNetwork(NodeNetwork):
 class DockerBackend(NodeBackend):
     """Starts and stops the nodes of one cluster in containers. Close it whatever happens."""
 
-    def __init__(self, nodes: Sequence[Node], images: Images, name: str) -> None:
-        """Make the network; `name` begins the names of containers, and is that of the network.
+    def __init__(self, nodes: Sequence[Node], system: str, version: str, name: str) -> None:
+        """Find the image of a system's version and make the network, which is called `name`.
+
+        The names of containers begin with it, too.
 
         Raises SetupError without a daemon or an image.
         """
@@ -166,7 +167,7 @@ class DockerBackend(NodeBackend):
         self._holders: list[Container] = []
         try:
             self._client = self._stack.enter_context(daemon())
-            self._images = images
+            self._image = image_of(self._client, system, version)
             self._name = name
             network = ContainerNetwork(self._client, nodes, name)
             self._stack.callback(network.close)
@@ -190,14 +191,13 @@ class DockerBackend(NodeBackend):
 
     def _created(self, node: Node) -> Container:
         """Create a node's container, in the network of one that outlives it: packet rules stay when a server ends."""
-        image = self._images.of(self._client)
-        command = _command(node, image.class_path)
+        command = _command(node, self._image.class_path)
         mounts = _mounts(node.directory, command)
-        holder = self._network_holder(node, image.reference)
+        holder = self._network_holder(node)
         # The shell keeps its place as the container's first process, so that signals meet the server.
         logged = ["sh", "-c", f'exec "$0" "$@" >>{node.log} 2>&1']
         self._containers[node.name] = self._client.containers.create(
-            image.reference,
+            self._image.reference,
             [*logged, *command],
             name=f"{self._name}-{node.name}",
             working_dir=str(node.directory),
@@ -208,11 +208,11 @@ class DockerBackend(NodeBackend):
         )
         return self._containers[node.name]
 
-    def _network_holder(self, node: Node, image: str) -> Container:
+    def _network_holder(self, node: Node) -> Container:
         """Start a container that waits, and has a node's address."""
         networking = self._client.api.create_endpoint_config(ipv4_address=node.address)
         holder = self._client.containers.create(
-            image,
+            self._image.reference,
             ["sh", "-c", "read _"],
             name=f"{self._name}-{node.name}-network",
             hostname=node.name,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,22 +31,8 @@ class Image:
     class_path: str
 
 
-@dataclass(slots=True)
-class Images:
-    """The image of one system's version."""
-
-    system: str
-    version: str
-    _found: list[Image] = field(default_factory=list)
-
-    def of(self, client: docker.DockerClient) -> Image:
-        """Return the image, which is pulled or built if it is not there yet. Raises SetupError."""
-        if not self._found:
-            self._found.append(_image(client, self.system, self.version))
-        return self._found[0]
-
-
-def _image(client: docker.DockerClient, system: str, version: str) -> Image:
+def image_of(client: docker.DockerClient, system: str, version: str) -> Image:
+    """Return the image of a system's version, which is pulled or built if it is not there yet. Raises SetupError."""
     image_spec = describe(system).image
     if image_spec is None:
         message = f"--backend docker: there is no image of {system}"
@@ -107,5 +93,5 @@ def images_by_name(
     client: docker.DockerClient, system_versions: Iterable[tuple[str, str]]
 ) -> dict[str, Image]:
     """Return the image of each system and version, by its name. Raises SetupError."""
-    images = [Images(system, version).of(client) for system, version in dict.fromkeys(system_versions)]
+    images = [image_of(client, system, version) for system, version in dict.fromkeys(system_versions)]
     return {image.name: image for image in images}

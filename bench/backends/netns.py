@@ -125,14 +125,18 @@ def why_no_rules() -> str | None:
 
 
 class NodeNetwork(ABC):
-    """The addresses of a cluster's nodes, and what hinders their packets; `client` is the load processes' address."""
+    """The addresses of a cluster's nodes, and what hinders their packets.
+
+    All addresses begin with `prefix`; `client` is that of the load processes.
+    """
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         """Hinder nobody yet."""
         self._nodes = list(nodes)
         self._in_force: dict[str, set[str]] = defaultdict(set)
         self._delayed: dict[str, DelayedNode] = {}
-        self.client = f"{_prefix(self._nodes)}.{_CLIENT_HOST}"
+        self.prefix = self._nodes[0].address.rpartition(".")[0]
+        self.client = f"{self.prefix}.{_CLIENT_HOST}"
 
     @abstractmethod
     def enter(self, node: Node) -> list[str]:
@@ -190,11 +194,6 @@ class NodeNetwork(ABC):
         return done.stdout
 
 
-def _prefix(nodes: Sequence[Node]) -> str:
-    """Return what the addresses of nodes have in common."""
-    return nodes[0].address.rpartition(".")[0]
-
-
 class Network(NodeNetwork):
     """A bridge that a cluster's nodes and the load processes share, and a namespace for each node."""
 
@@ -202,7 +201,7 @@ class Network(NodeNetwork):
         """Lay the bridge and every node's namespace. Raises SetupError with what `ip` said."""
         super().__init__(nodes)
         self._narrow: set[str] = set()
-        self._bridge = f"br{_prefix(self._nodes).rpartition('.')[2]}"
+        self._bridge = f"br{self.prefix.rpartition('.')[2]}"
         lines = [
             f"link add {self._bridge} type bridge",
             f"addr add {self.client}/24 dev {self._bridge}",

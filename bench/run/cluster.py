@@ -16,7 +16,6 @@ from bench.backends import ports
 from bench.backends.abilities import Killable
 from bench.backends.backend import Backend
 from bench.backends.docker import DockerBackend
-from bench.backends.docker_images import Images
 from bench.backends.external import ExternalBackend
 from bench.backends.node_backend import NodeBackend
 from bench.backends.process import ProcessBackend
@@ -173,7 +172,7 @@ def _backend(
     if spec.backend == DOCKER:
         folder = all_nodes[0].directory.parent
         containers = DockerBackend(
-            all_nodes, Images(spec.system, spec.version), f"{folder.parent.parent.name}-{folder.name}"
+            all_nodes, spec.system, spec.version, f"{folder.parent.parent.name}-{folder.name}"
         )
         return containers, EmulatedDisks(_no_gates, []), NodeSizes(NoLimits(), [])
     backend = ProcessBackend(
