@@ -31,6 +31,8 @@ _DISK_BYTES = 2 << 30
 """Size of a node's own disk; the image is sparse."""
 _TRIED_BYTES = 16 << 20
 _PROBE = ".probe"
+_UNUSED_S = 20.0
+_TURN_S = 0.02
 _EXT4_SHUTDOWN = 0x8004587D
 _WITHOUT_LOG_FLUSH = 2
 """ioctl EXT4_IOC_SHUTDOWN with EXT4_GOING_FLAGS_NOLOGFLUSH (linux/fs/ext4/ext4.h)."""
@@ -157,7 +159,20 @@ class Disk:
         """Mount what is on the disk. Raises SetupError with what the tools said."""
         with self._filler.still() if self._filler else nullcontext():
             _tool("umount", str(self._folder))
+            self._wait_until_unused()
             self._mount()
+
+    def _wait_until_unused(self) -> None:
+        """Wait until no copy of the mount is left.
+
+        A process that gets a mount namespace at this moment, a new container for one, holds a copy of it. Mounting
+        would then find the loop device in use and give back the file system that was shut down.
+        """
+        deadline = time.monotonic() + _UNUSED_S
+        while holders := _tool("losetup", "--associated", str(self._image)):
+            if time.monotonic() > deadline:
+                raise SetupError(f"{self._image} is still in use after it was unmounted: {holders}")
+            time.sleep(_TURN_S)
 
     def fill(self) -> int:
         """Take all its free space, and what comes free later, until `free`; return how many bytes that was at first.
@@ -211,10 +226,11 @@ class Disk:
         self._image.unlink(missing_ok=True)
 
 
-def _tool(*command: str) -> None:
+def _tool(*command: str) -> str:
     done = commands.run(command)
     if done.returncode:
         raise SetupError(f"`{' '.join(command)}` failed: {done.stderr.strip()}")
+    return done.stdout.strip()
 
 
 def _one(handle: int, block: bytes) -> int:

@@ -2,6 +2,7 @@
 
 import re
 import socket
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -129,6 +130,23 @@ def test_what_a_server_told_after_an_fsync_is_there_after_a_power_cut(tmp_path: 
                 assert number > 0
                 synced = (node.directory / "data" / "log").read_text().splitlines()
                 assert str(number) in synced
+
+
+@pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
+def test_a_copy_of_the_mount_does_not_keep_a_disk_without_power(
+    backend: ProcessBackend, nodes: list[Node]
+) -> None:
+    """A process that just got a mount namespace of its own, as each new container does, holds every file system."""
+    copy = ["unshare", "--mount", "--propagation", "private", "sh", "-c", "echo copied; exec sleep 1"]
+    with subprocess.Popen(copy, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        backend.cut_power(nodes[:1])
+        backend.restore_power(nodes[:1])
+
+    data = nodes[0].directory / "data"
+    assert (data / "synced").read_bytes() == b"kept"
+    (data / "more").write_bytes(b"x")
 
 
 @pytest.mark.skipif(NO_POWER_CUT is not None, reason=str(NO_POWER_CUT))
