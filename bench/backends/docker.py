@@ -59,7 +59,7 @@ def remove_left(client: docker.DockerClient) -> list[str]:
 
     removed: list[str] = []
     try:
-        for container in client.containers.list(all=True, filters={"label": LABEL}):
+        for container in client.containers.list(all=True, filters={"label": LABEL}, ignore_removed=True):
             container.remove(force=True, v=True)
             removed.append(str(container.name))
         for network in client.networks.list(filters={"label": LABEL}):

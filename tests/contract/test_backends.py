@@ -37,7 +37,9 @@ def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     assert all("Kafka Server started" in log for log in kept.values())
     if request.param == DOCKER:
         with docker.daemon() as client:
-            assert client.containers.list(all=True, filters={"label": docker.LABEL}) == []
+            assert (
+                client.containers.list(all=True, filters={"label": docker.LABEL}, ignore_removed=True) == []
+            )
             assert client.networks.list(filters={"label": docker.LABEL}) == []
 
 

@@ -18,6 +18,7 @@ from bench.run.folder import RunFolder
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("docker_daemon")]
 
 _SOON_S = 120.0
+KAFKA_NODES = 3
 SCENARIO = """\
 name: small
 title: A run of the tests
@@ -80,7 +81,9 @@ def left() -> list[str]:
     with docker.daemon() as client:
         return [
             str(container.name)
-            for container in client.containers.list(all=True, filters={"label": docker.LABEL})
+            for container in client.containers.list(
+                all=True, filters={"label": docker.LABEL}, ignore_removed=True
+            )
         ]
 
 
@@ -111,14 +114,14 @@ def test_what_a_killed_run_leaves_is_removed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bench", "run", written(tmp_path, SCENARIO), "--backend", "docker"]
     with subprocess.Popen([*command, "--out", str(tmp_path / "out")], start_new_session=True) as run:
         deadline = time.monotonic() + _SOON_S
-        while not left() and run.poll() is None and time.monotonic() < deadline:
+        while len(left()) < KAFKA_NODES and run.poll() is None and time.monotonic() < deadline:
             time.sleep(0.2)
         os.killpg(run.pid, signal.SIGKILL)
-    assert left()
+    assert len(left()) == KAFKA_NODES
 
     removed = containers.clean()
 
-    assert removed
+    assert len(removed) > KAFKA_NODES  # and their network
     assert left() == []
 
 
