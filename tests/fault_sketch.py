@@ -11,7 +11,9 @@ import pandas as pd
 
 from bench.analysis.tables import FAULTS
 from bench.model import NANOS
+from bench.records.trial import TrialRecord
 from bench.report.results import Results
+from tests.records import trial_record
 
 RATE = 2000.0
 """Acknowledgements a second before the fault."""
@@ -91,7 +93,7 @@ def results(*cases: Case, window_s: float = 30.0, **manifest: Any) -> Results:
         transfers=nothing,
         expectations=(),
         summary={"figure": "timeline"},
-        trial_files={number: _document(case, trial) for number, (case, trial) in enumerate(numbered)},
+        trial_records={number: _record(number, case, trial) for number, (case, trial) in enumerate(numbered)},
     )
 
 
@@ -161,7 +163,7 @@ def _faults(number: int, case: Case, trial: Trial) -> list[dict[str, Any]]:
     return rows
 
 
-def _document(case: Case, trial: Trial) -> dict[str, Any]:
+def _record(number: int, case: Case, trial: Trial) -> TrialRecord:
     asked_ns = 100 * NANOS
     step = {
         "name": case.fault,
@@ -175,18 +177,20 @@ def _document(case: Case, trial: Trial) -> dict[str, Any]:
         "healed_ns": None if trial.script is None else asked_ns + round(trial.script * NANOS) + NANOS,
     }
     configuration = {"partitions": 1, "nodes": {"broker": 3, "bookie": 3}, **case.asked}
-    return {
-        "case": {
+    return trial_record(
+        trial=number,
+        round=number,
+        case={
             "system": case.system,
             "name": case.name,
             "settings": dict(case.settings),
             "configuration": configuration,
         },
-        "verdict": trial.verdict,
-        "faults": [step],
-        "effective": {"producer": dict(case.effective)},
-        "load": {"producers": 1, "message_bytes": 100, "pacing": [[1.0, RATE]]},
-    }
+        verdict=trial.verdict,
+        faults=[step],
+        effective={"producer": dict(case.effective)},
+        load={"producers": 1, "message_bytes": 100, "pacing": [[1.0, RATE]]},
+    )
 
 
 def _seconds(number: int, trial: Trial, window_s: float) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bench.analysis.folder import TrialRecord
+from bench.records.trial import TrialRecord
 from bench.statistics.groups import group
 from bench.statistics.round_ratios import Group
 

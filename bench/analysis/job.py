@@ -27,7 +27,7 @@ from bench.analysis.faults.joined_members import first_messages
 from bench.analysis.faults.node_joining import joined
 from bench.analysis.faults.phase_latency import with_phase_times
 from bench.analysis.faults.served import served_rows
-from bench.analysis.folder import Held, RunFolder, read_folder
+from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import EventLog, check_log
 from bench.analysis.log_validation import recorded
 from bench.analysis.resources import telemetry
@@ -60,6 +60,7 @@ from bench.analysis.window import last_ends, windows
 from bench.capacity.hold import Hold
 from bench.errors import AnalysisError
 from bench.model import EMULATED_FSYNC
+from bench.records.trial import Held
 
 _Counted = TypeVar("_Counted", Tally, Used)
 _ROWS_PER_TASK = 400_000

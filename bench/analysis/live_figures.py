@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from bench.analysis.folder import Held, TrialRecord, parquet_files, read_trial
+from bench.analysis.folder import parquet_files, read_trial
 from bench.analysis.log import RECEIVES, SENDS, Column
 from bench.analysis.log_validation import ProducerSums, Recorded, soundness
 from bench.analysis.speed.holds import capacities, held_slice, level_of
@@ -26,6 +26,7 @@ from bench.capacity.hold import Hold
 from bench.capacity.hold_log import read_hold
 from bench.errors import EventLogError
 from bench.model import NANOS, Outcome
+from bench.records.trial import Held, TrialRecord
 
 Longs: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]

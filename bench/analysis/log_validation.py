@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import TrialRecord
 from bench.model import SETTLING_SLICE
+from bench.records.trial import TrialRecord
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bench.analysis.folder import MachineRecord, NodeSizeRecord, TrialRecord
 from bench.analysis.log_validation import Recorded
 from bench.analysis.resources.bottleneck import Asked, bottleneck
 from bench.analysis.resources.telemetry import Used
@@ -14,6 +13,7 @@ from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
 from bench.capacity.capacity import Capacity
 from bench.model import BUSY, CAPACITY, CONSUMER_COUNTERS, COUNTERS, CREATE_NS, NANOS, SEGMENTS
+from bench.records.trial import MachineRecord, NodeSizeRecord, TrialRecord
 
 Row = dict[str, object]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import Held, SliceRecord, TrialRecord
 from bench.analysis.log import EventLog
 from bench.model import NANOS, Outcome
+from bench.records.trial import Held, SliceRecord, TrialRecord
 
 PARTS = 20
 """Into so many equal parts a window, or the slices of one, are cut, to see whether something changes along it."""

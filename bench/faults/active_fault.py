@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from bench.errors import FaultError
 from bench.faults.fault import Effect, Place, Unproven
 from bench.faults.step import Step, Strike
 from bench.model import NANOS, Node
+from bench.records.steps import StrikeRecord
 
 
 @dataclass(slots=True)
@@ -20,7 +20,7 @@ class Struck:
     step: Step
     strike: Strike
     nodes: Sequence[Node]
-    record: dict[str, Any]
+    record: StrikeRecord
     due_ns: int | None = None
     _left: list[Node] = field(default_factory=list)
     _effect: Effect | None = None
@@ -28,34 +28,28 @@ class Struck:
     @classmethod
     def begin(cls, step: Step, strike: Strike, nodes: Sequence[Node], *, after_load: bool) -> Struck:
         """Begin the record, now; `after_load` where an earlier step, or this one, waits for the load's end."""
-        record: dict[str, Any] = {
-            "name": step.name,
-            "kind": strike.fault.key,
-            "when": str(step.when),
-            "target": strike.fault.targets,
-            "nodes": [node.name for node in nodes],
-            "away": strike.fault.takes_away,
-            "asked_ns": time.monotonic_ns(),
-            "effect_ns": None,
-            "seen": None,
-            "after_load": after_load,
-            "heal": strike.heal,
-            "heal_asked_ns": None,
-            "healed_ns": None,
-            "heal_seen": None,
-            "proven": False,
-            "unproven": None,
-        }
+        record = StrikeRecord(
+            name=step.name,
+            kind=strike.fault.key,
+            when=str(step.when),
+            target=list(strike.fault.targets),
+            nodes=[node.name for node in nodes],
+            away=strike.fault.takes_away,
+            asked_ns=time.monotonic_ns(),
+            after_load=after_load,
+            heal=strike.heal,
+            proven=False,
+        )
         return cls(step, strike, nodes, record)
 
     def take_effect(self, place: Place) -> None:
         """Strike, and see it. Raises FaultError."""
         self._effect = self.strike.fault.strike(place, self.nodes)
         self._left = list(self.nodes)
-        self.record["effect_ns"] = time.monotonic_ns()
-        self.record["seen"] = self._effect.evidence
+        self.record.effect_ns = time.monotonic_ns()
+        self.record.evidence = self._effect.evidence
         if self.strike.heal_after_s is not None:
-            self.due_ns = self.record["effect_ns"] + round(self.strike.heal_after_s * NANOS)
+            self.due_ns = self.record.effect_ns + round(self.strike.heal_after_s * NANOS)
 
     def node(self, number: int) -> Node:
         """Return the nth of its nodes, from 1. Raises FaultError when there are fewer."""
@@ -71,7 +65,7 @@ class Struck:
     @property
     def healed(self) -> bool:
         """Whether nothing of it is left."""
-        return self.record["healed_ns"] is not None
+        return self.record.healed_ns is not None
 
     def heal(self, nodes: Sequence[Node] | None = None) -> str:
         """Undo it for these nodes, by default for all that are left; return how that was seen, "" for nothing."""
@@ -80,29 +74,29 @@ class Struck:
         healing = [node for node in self._left if nodes is None or node in nodes]
         if not healing:
             return ""
-        self.record["heal_asked_ns"] = self.record["heal_asked_ns"] or time.monotonic_ns()
+        self.record.heal_asked_ns = self.record.heal_asked_ns or time.monotonic_ns()
         left = [node for node in self._left if node not in healing]
         self._left = []  # whatever happens in there, it is not undone twice
         try:
             evidence = self._effect.heal(healing)
         except FaultError as error:
-            self.record["heal_seen"] = " ".join(filter(None, [self.record["heal_seen"], str(error)]))
+            self.record.heal_seen = " ".join(filter(None, [self.record.heal_seen, str(error)]))
             raise
         self._left = left
-        self.record["heal_seen"] = " ".join(filter(None, [self.record["heal_seen"], evidence]))
+        self.record.heal_seen = " ".join(filter(None, [self.record.heal_seen, evidence]))
         if not left:
             self.due_ns = None
-            self.record["healed_ns"] = time.monotonic_ns()
+            self.record.healed_ns = time.monotonic_ns()
             self.prove()
         return evidence
 
     def prove(self) -> None:
         """Ask for the evidence that gathered, or why there is none."""
-        if self.record["proven"] or self._effect is None:
+        if self.record.proven or self._effect is None:
             return
         evidence = self._effect.proof()
         if isinstance(evidence, Unproven):
-            self.record["unproven"] = evidence.why
+            self.record.unproven = evidence.why
             return
-        self.record["proven"] = True
-        self.record["seen"] = f"{self.record['seen']} {evidence}".strip()
+        self.record.proven = True
+        self.record.evidence = f"{self.record.evidence} {evidence}".strip()

@@ -10,6 +10,7 @@ from typing import Any
 
 from bench.faults.step import AsGroup
 from bench.model import NANOS
+from bench.records.steps import ReadRecord, StallRecord
 
 Tell = Callable[[Mapping[str, Any]], None]
 ReadAll = Callable[[str, Tell, threading.Event], Mapping[str, Any]]
@@ -29,7 +30,7 @@ Raises LoadError.
 class Reading:
     """One reader, in a thread of its own, and its record."""
 
-    record: dict[str, Any]
+    record: ReadRecord
     read_all: ReadAll
     _last_ns: int | None = None
     _over: threading.Event = field(default_factory=threading.Event)
@@ -39,19 +40,7 @@ class Reading:
     @classmethod
     def begun(cls, name: str, condition: str, read_all: ReadAll) -> Reading:
         """Start reading."""
-        record: dict[str, Any] = {
-            "name": name,
-            "kind": "read",
-            "when": condition,
-            "asked_ns": time.monotonic_ns(),
-            "effect_ns": None,
-            "received": 0,
-            "at": [],
-            "stalls": [],
-            "complete": False,
-            "reason": None,
-        }
-        reading = cls(record, read_all)
+        reading = cls(ReadRecord(name=name, when=condition, asked_ns=time.monotonic_ns()), read_all)
         reading._thread = threading.Thread(target=reading._run, name=f"reader {name}", daemon=True)
         reading._thread.start()
         return reading
@@ -75,16 +64,17 @@ class Reading:
 
     def _run(self) -> None:
         try:
-            done = self.read_all(str(self.record["name"]), self._told, self._given_up)
+            done = self.read_all(self.record.name, self._told, self._given_up)
             self._told(done)
-            self.record |= {name: done[name] for name in ("complete", "reason")}
+            self.record.complete, self.record.reason = done["complete"], done["reason"]
         except Exception as error:  # noqa: BLE001 - the record tells, whatever it was
-            self.record["reason"] = str(error) or repr(error)
+            self.record.reason = str(error) or repr(error)
         finally:
             self._over.set()
 
     def _told(self, progress: Mapping[str, Any]) -> None:
         """Take the reader's progress (commands.Verify); it reports also while nothing comes."""
         self._last_ns = progress["last_ns"]
-        self.record |= {name: progress[name] for name in ("received", "at", "stalls")}
-        self.record["effect_ns"] = progress["first_ns"]
+        self.record.received, self.record.at = progress["received"], progress["at"]
+        self.record.stalls = [StallRecord.model_validate(stall) for stall in progress["stalls"]]
+        self.record.effect_ns = progress["first_ns"]

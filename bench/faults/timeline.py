@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from bench.errors import BenchError, ClusterError, FaultError, LoadError
 from bench.faults import targets
@@ -19,7 +19,16 @@ from bench.faults.fault import Fault, Place
 from bench.faults.reading import ReadAll, ReadGroup, Reading
 from bench.faults.step import AsGroup, LookUp, Mark, Read, Rebalance, Step, Strike, Undo
 from bench.model import NANOS, Node, TopicState
-from bench.systems.draining import DRAIN, Drained
+from bench.records.steps import (
+    AnyStep,
+    GroupRecord,
+    LeftOutRecord,
+    LookUpRecord,
+    MarkRecord,
+    MoveRecord,
+    UndoRecord,
+)
+from bench.systems.draining import Drained
 
 _TURN_S = 0.005
 _ASK_NS = NANOS // 2
@@ -59,7 +68,7 @@ class Timeline:
 
     steps: Sequence[Step]
     site: Site
-    records: list[dict[str, Any]] = field(default_factory=list)
+    records: list[AnyStep] = field(default_factory=list)
     _acked: int = 0
     _over: bool = False
     _end_ns: int | None = None
@@ -117,7 +126,7 @@ class Timeline:
         self._given_up = True
         self._thread.join()  # type: ignore[union-attr]
         self.check()
-        done = {record["name"] for record in self.records}
+        done = {record.name for record in self.records}
         first = {step.name: f"{step.name}, 1" if step.always else step.name for step in self.steps}
         missed = [f"{step.name} ({step.when})" for step in self.steps if first[step.name] not in done]
         if missed and not self._left_out:
@@ -171,9 +180,14 @@ class Timeline:
         sentence = f"It did not come {step.when}; nothing more was done."
         remaining = self.steps[self.steps.index(step) :]
         strikes = [later_step.name for later_step in remaining if later_step.fault is not None]
-        record = {"name": step.name, "kind": "left out", "when": str(step.when), "seen": sentence}
         self.records.append(
-            {**record, "strikes": strikes, "asked_ns": time.monotonic_ns(), "effect_ns": None}
+            LeftOutRecord(
+                name=step.name,
+                when=str(step.when),
+                asked_ns=time.monotonic_ns(),
+                seen=sentence,
+                strikes=strikes,
+            )
         )
         self._left_out = True
 
@@ -263,51 +277,57 @@ class Timeline:
                 self._drain(step, node, rate)
             case Mark():
                 now_ns = time.monotonic_ns()
-                mark = {"name": step.name, "kind": "mark", "when": str(step.when)}
-                self.records.append(mark | {"asked_ns": now_ns, "effect_ns": now_ns})
+                self.records.append(
+                    MarkRecord(name=step.name, when=str(step.when), asked_ns=now_ns, effect_ns=now_ns)
+                )
 
     def _come_as_group(self, step: Step, action: AsGroup) -> None:
         """Have a consumer group begin, and read all there is; the record tells why where it could not."""
-        kind = "consume" if action.reads else "subscribe"
-        record: dict[str, Any] = {
-            "name": step.name,
-            "kind": kind,
-            "group": action.group,
-            "when": str(step.when),
-        }
-        record |= {"asked_ns": time.monotonic_ns(), "effect_ns": None, "received": 0, "reason": None}
+        record = GroupRecord(
+            name=step.name,
+            kind="consume" if action.reads else "subscribe",
+            group=action.group,
+            when=str(step.when),
+            asked_ns=time.monotonic_ns(),
+        )
         self.records.append(record)
         try:
-            record["received"] = self.site.read_group(step.name, action, lambda: self._given_up)["received"]
+            record.received = self.site.read_group(step.name, action, lambda: self._given_up)["received"]
         except LoadError as error:
-            record["reason"] = str(error)
+            record.reason = str(error)
         else:
-            record["effect_ns"] = time.monotonic_ns()
+            record.effect_ns = time.monotonic_ns()
 
     def _rebalance(self, step: Step, bytes_per_s: float | None) -> None:
-        record: dict[str, Any] = {"name": step.name, "kind": "rebalance", "when": str(step.when)}
-        record |= {"asked_ns": time.monotonic_ns(), "effect_ns": None, "seen": None}
-        self.records.append(record)
-        record["seen"] = self.site.rebalance(bytes_per_s)
-        record["effect_ns"] = time.monotonic_ns()
+        record = self._moving(step, "rebalance")
+        record.evidence = self.site.rebalance(bytes_per_s)
+        record.effect_ns = time.monotonic_ns()
 
     def _drain(self, step: Step, node: str, bytes_per_s: float | None) -> None:
-        record: dict[str, Any] = {"name": step.name, "kind": DRAIN, "nodes": [node], "when": str(step.when)}
-        record |= {"asked_ns": time.monotonic_ns(), "effect_ns": None, "seen": None}
+        record = self._moving(step, "drain", node)
+        record.effect_ns, record.evidence = self.site.drain(node, bytes_per_s)
+
+    def _moving(self, step: Step, kind: Literal["drain", "rebalance"], *nodes: str) -> MoveRecord:
+        record = MoveRecord(
+            name=step.name,
+            kind=kind,
+            nodes=list(nodes),
+            when=str(step.when),
+            asked_ns=time.monotonic_ns(),
+        )
         self.records.append(record)
-        record["effect_ns"], record["seen"] = self.site.drain(node, bytes_per_s)
+        return record
 
     def _look_up(self, step: Step) -> None:
         struck = self._struck_now()
-        record: dict[str, Any] = {"name": step.name, "kind": "look-up", "when": str(step.when)}
-        record |= {"asked_ns": time.monotonic_ns(), "effect_ns": None, "seen": None}
+        record = LookUpRecord(name=step.name, when=str(step.when), asked_ns=time.monotonic_ns())
         self.records.append(record)
         try:
-            record["seen"] = self.site.look_up(struck)
+            record.evidence = self.site.look_up(struck)
         except ClusterError as error:
-            record["seen"] = f"It found nobody: {error}"
+            record.evidence = f"It found nobody: {error}"
         else:
-            record["effect_ns"] = time.monotonic_ns()
+            record.effect_ns = time.monotonic_ns()
 
     def _strike(self, step: Step, strike: Strike) -> None:
         by_target = self._meant(strike.fault)
@@ -366,20 +386,17 @@ class Timeline:
     def _undo(self, step: Step, undo: Undo) -> None:
         struck = self._earlier(undo.step)
         nodes = struck.nodes if undo.node is None else [struck.node(undo.node)]
-        record: dict[str, Any] = {
-            "name": step.name,
-            "kind": "undo",
-            "of": struck.step.name,
-            "when": str(step.when),
-            "nodes": [node.name for node in nodes],
-            "asked_ns": time.monotonic_ns(),
-            "effect_ns": None,
-            "seen": None,
-        }
+        record = UndoRecord(
+            name=step.name,
+            of=struck.step.name,
+            when=str(step.when),
+            nodes=[node.name for node in nodes],
+            asked_ns=time.monotonic_ns(),
+        )
         self.records.append(record)
         with self._turn:
-            record["seen"] = struck.heal(nodes)
-        record["effect_ns"] = time.monotonic_ns()
+            record.evidence = struck.heal(nodes)
+        record.effect_ns = time.monotonic_ns()
 
     def _heal_due(self) -> None:
         with self._turn:

@@ -76,7 +76,7 @@ def compact(run: Path) -> None:
             else pa.Table.from_pandas(reduce(run_results), preserve_index=False)
         )
         path.write_bytes(_parquet(_with_values(table, path.stem) if path.stem in _WIDE else table))
-    _pack(run / results.TRIALS, list(run_results.trial_files.values()))
+    _pack(run / results.TRIALS, list(results.trial_documents(run).values()))
     for name in _PACKED:
         _pack(run / f"{name}{results.PACKED}", results.content(run / name))
         (run / name).unlink()

@@ -170,7 +170,7 @@ def _trial_loss(results: Results, trial: int, count: int, sent_ns: tuple[float, 
     trial_faults = results.faults[results.faults["trial"] == trial].sort_values("asked_ns")
     if trial_faults.empty:
         return None
-    steps = results.trial_files.get(trial, {}).get("faults") or ()
+    steps = results.trial_records[trial].faults
     begun_ns, rate = float(trial_faults["asked_ns"].iloc[0]), trial_faults["rate_before"].iloc[0]
     faults = [
         _Fault(

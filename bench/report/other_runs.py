@@ -11,6 +11,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from bench.errors import OutdatedError, ReportError
+from bench.records.trial import TrialRecord
 from bench.report import results
 from bench.report.results import Json
 
@@ -24,7 +25,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Another run, with its cases, what its trials measured, and trial.json by number.
+    """Another run, with its cases, what its trials measured, and their records by number.
 
     `measured` is None where this version of the suite cannot read that table.
     """
@@ -33,7 +34,7 @@ class Other:
     manifest: Json
     cases: pd.DataFrame
     measured: pd.DataFrame | None
-    trials: Mapping[int, Json]
+    trials: Mapping[int, TrialRecord]
 
 
 def latest(out: Path) -> dict[str, Run]:
@@ -103,8 +104,8 @@ def _latest(out: Path, *, broken: bool) -> Iterator[Other]:
     for _, run in sorted(latest(out).items()):
         with suppress(ReportError):
             if results.breaks(results.summary(run.path)) == broken:
-                cases, documents = results.table(run.path, "cases"), results.trial_documents(run.path)
-                yield Other(*run, cases, _measured(run.path), documents)
+                cases, records = results.table(run.path, "cases"), results.trial_records(run.path)
+                yield Other(*run, cases, _measured(run.path), records)
 
 
 def _measured(run: Path) -> pd.DataFrame | None:

@@ -13,7 +13,8 @@ import pandas as pd
 
 from bench import numbers
 from bench.model import CROWDED, HEALING, NANOS, NEXT, NO_END
-from bench.report.results import Json, Results
+from bench.records.steps import StepRecord, UndoRecord, strikes
+from bench.report.results import Results
 
 _NUMBERED = r", \d+$"
 """What follows the name of a fault that strikes several times."""
@@ -121,24 +122,24 @@ def undisturbed(valid: pd.DataFrame) -> pd.DataFrame:
     return valid if quiet.empty else quiet
 
 
-def script_ns(steps: Sequence[Json], name: str, within_ns: float = math.inf) -> float | None:
+def script_ns(steps: Sequence[StepRecord], name: str, within_ns: float = math.inf) -> float | None:
     """Return how long after a fault the script began its last repair within this time; None where it began none.
 
     Until then what the fault took away was away by the script's will.
     """
-    fault = next((step for step in steps if step["name"] == name and "proven" in step), None)
-    if fault is None or fault.get("asked_ns") is None:
+    fault = next((step for step in strikes(steps) if step.name == name), None)
+    if fault is None:
         return None
-    delays_ns = [time_ns - fault["asked_ns"] for time_ns in _repairs_ns(steps)]
+    delays_ns = [time_ns - fault.asked_ns for time_ns in _repairs_ns(steps)]
     times = [min(time_ns, within_ns) for time_ns in delays_ns if 0 < time_ns <= within_ns + _NEAR_NS]
     return float(max(times)) if times else None
 
 
-def _repairs_ns(steps: Sequence[Json]) -> list[int]:
+def _repairs_ns(steps: Sequence[StepRecord]) -> list[int]:
     """Return when the script began each repair: by a step that undid a fault, or as a fault's own healing."""
-    undone = [step.get("asked_ns") for step in steps if step["kind"] == "undo"]
-    healed = [step.get("heal_asked_ns") for step in steps if step.get("heal") != "never"]
-    return [int(time_ns) for time_ns in (*undone, *healed) if time_ns is not None]
+    undone = [step.asked_ns for step in steps if isinstance(step, UndoRecord)]
+    healed = [fault.heal_asked_ns for fault in strikes(steps) if fault.heal != "never"]
+    return [time_ns for time_ns in (*undone, *healed) if time_ns is not None]
 
 
 def repeats(faults: pd.DataFrame) -> bool:
@@ -203,7 +204,7 @@ def _script(results: Results, counted: Mapping[int, _TrialOutage]) -> float | No
     """Return for how long the script left nodes away, the median, where a repair lies within the time of each trial."""
     held: list[float] = []
     for trial, outage in counted.items():
-        steps = results.trial_files.get(trial, {}).get("faults") or ()
+        steps = results.trial_records[trial].faults
         left_ns = script_ns(steps, outage.fault, outage.time_ns)
         if outage.ending != HEALING or left_ns is None:
             return None

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import pandas as pd
+from pydantic import ValidationError
 
 from bench.capacity.service_level import ServiceLevel, service_level
 from bench.errors import OutdatedError, ReportError
 from bench.model import CONSUMER_COUNTERS, TRANSFER_METRICS, USAGE, only_waits
+from bench.records.trial import TrialRecord
 
 PAGES = "pages"
 """The folder of the trials' pages, beside the report."""
@@ -130,7 +132,7 @@ _BESIDE = {"use": ("trial", "role", "nodes", "metric", "value")}
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """One run's results: tables as docs/results.md says, `trial_files` holds trial.json by trial number."""
+    """One run's results: tables as docs/results.md says, `trial_records` what the runner wrote, by trial number."""
 
     run: Path
     manifest: Json
@@ -154,7 +156,7 @@ class Results:
     transfers: pd.DataFrame
     expectations: tuple[Json, ...]
     summary: Json
-    trial_files: Mapping[int, Json]
+    trial_records: Mapping[int, TrialRecord]
 
     @property
     def broken(self) -> bool:
@@ -164,7 +166,7 @@ class Results:
     @property
     def retention(self) -> bool:
         """Whether its steps only waited and read after the load: what is gone servers deleted as they were told."""
-        return waited(self.trial_files.values())
+        return waited(self.trial_records.values())
 
     @property
     def struck(self) -> bool:
@@ -174,7 +176,7 @@ class Results:
     @property
     def service_level(self) -> ServiceLevel:
         """What a rate must keep to count as sustained. Raises KeyError where no case searched for its capacity."""
-        return service_level(next(iter(self.trial_files.values()))["case"]["configuration"]["capacity"])
+        return service_level(next(iter(self.trial_records.values())).case.configuration["capacity"])
 
     @property
     def over_rounds(self) -> bool:
@@ -202,7 +204,7 @@ class Results:
     @property
     def clock_error_ns(self) -> int:
         """The most by which a time between two load machines may be off in any trial; 0 where all share one clock."""
-        return max((int(file.get("clock_error_ns") or 0) for file in self.trial_files.values()), default=0)
+        return max((record.clock_error_ns for record in self.trial_records.values()), default=0)
 
     @property
     def valid(self) -> pd.DataFrame:
@@ -212,8 +214,7 @@ class Results:
     def first_send_ns(self, trial: int) -> int | None:
         """When a trial's first send was, on the clock of its trial.json; None where no fault's two times tell it."""
         struck = self.faults[self.faults["trial"] == trial]
-        steps = [step for step in self.trial_files[trial].get("faults") or () if "proven" in step]
-        asked_ns = [step["asked_ns"] for step in steps if step.get("asked_ns") is not None]
+        asked_ns = [fault.asked_ns for fault in self.trial_records[trial].strikes.values()]
         return None if struck.empty or not asked_ns else int(asked_ns[0] - struck["asked_ns"].min())
 
     def plan_sweeps(self, setting: str) -> bool:
@@ -253,7 +254,7 @@ def read(run: Path) -> Results:
         plan=document(run / "plan.json"),
         expectations=expectations(run),
         summary=summary(run),
-        trial_files=trial_documents(run),
+        trial_records=trial_records(run),
         **tables,
         **{name: _added_table(run, name) for name in _ADDED},
     )
@@ -320,10 +321,10 @@ def never_run(plan: Json, present_numbers: Iterable[int]) -> int:
     return len({int(trial["trial"]) for trial in plan.get("trials", ())}.difference(present_numbers))
 
 
-def waited(trials: Iterable[Json]) -> bool:
-    """Whether the steps of these trials, by their trial.json, only waited and read, also after the load."""
-    cases = [trial["case"].get("configuration") or {} for trial in trials]
-    return bool(cases) and all(only_waits(configuration.get("faults") or ()) for configuration in cases)
+def waited(trials: Iterable[TrialRecord]) -> bool:
+    """Whether the steps of these trials only waited and read, also after the load."""
+    steps = [trial.case.configuration.get("faults") or () for trial in trials]
+    return bool(steps) and all(map(only_waits, steps))
 
 
 def breaks(summary: Json) -> bool:
@@ -371,6 +372,21 @@ def _again(path: Path) -> str:
 def has_event_log(run: Path) -> bool:
     """Whether a run's event log is in its folder: a run that was published, or read in, has none."""
     return any((run / "trials").glob("[0-9]*/sends"))
+
+
+def trial_records(run: Path) -> dict[int, TrialRecord]:
+    """Read what the runner wrote down of every trial, by number. Raises ReportError naming file and key."""
+    return {number: _record(run, number, stored) for number, stored in trial_documents(run).items()}
+
+
+def _record(run: Path, trial: int, stored: Json) -> TrialRecord:
+    try:
+        return TrialRecord.model_validate(stored)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        message = f"{run / trial_document_path(run, trial)}: {key}: {first['msg']}; see docs/event-log.md"
+        raise ReportError(message) from error
 
 
 def trial_documents(run: Path) -> dict[int, Json]:

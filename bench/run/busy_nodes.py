@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.analysis.folder import TrialRecord
 from bench.analysis.speed.holds import level_of
 from bench.capacity.judgement import HoldVerdict
 from bench.errors import BenchError
@@ -28,8 +27,7 @@ def _starts(run: Path) -> Iterator[HeldStart]:
         row["trial"] for row in results.records(results.table(run, "trials")) if row["verdict"] == "valid"
     }
     holds = results.records(results.table(run, "holds"))
-    for document in results.trial_documents(run).values():
-        trial = TrialRecord.model_validate(document)
+    for trial in results.trial_records(run).values():
         promise = trial.case.guarantee
         if trial.trial in valid and trial.holds and promise is not None:
             trial_holds = [row for row in holds if row["trial"] == trial.trial]

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from bench.capacity.hold import Hold
 from bench.capacity.hold_log import HeldSlice, read_hold
 from bench.capacity.search import HoldRequest, Search, SearchPlan
 from bench.capacity.service_level import ServiceLevel, service_level
 from bench.load.commands import Held
+from bench.load.results import SliceResult
 from bench.model import NANOS, Trial
-from bench.run.rig import Document
+from bench.records.trial import HoldRecord
 
 
 @dataclass(slots=True)
 class CapacitySearch:
-    """Searches for the capacity of a trial's case. `holds` are those made so far, as trial.json has them."""
+    """Searches for the capacity of a trial's case. `holds` are those made so far."""
 
     trial: Trial
     working: Path
     search: Search
     level: ServiceLevel
-    holds: list[Document] = field(default_factory=list)
+    holds: list[HoldRecord] = field(default_factory=list)
 
     @property
     def request(self) -> Held | None:
@@ -41,45 +41,45 @@ class CapacitySearch:
             )
         )
 
-    def add(self, done: Mapping[str, Any]) -> None:
+    def add(self, done: SliceResult) -> None:
         """Take what the load process said of the hold asked for, whose log is on disk. Raises EventLogError."""
         hold_request = self.search.request
         if hold_request is None:
             raise ValueError("the search is over")
         self.search.add(self._hold(done, hold_request))
         self.holds.append(
-            {
-                **done["slice"],
-                "rate": hold_request.rate,
-                "confirms": hold_request.confirms,
-                "client_cpu_share": done["client"]["cpu_share"],
-                "verdict": self.search.judgement.verdict,
-                "reason": self.search.judgement.reason,
-            }
+            HoldRecord(
+                **done.slice.model_dump(),
+                rate=hold_request.rate,
+                confirms=hold_request.confirms,
+                client_cpu_share=done.client.cpu_share or 0.0,
+                verdict=self.search.judgement.verdict,
+                reason=self.search.judgement.reason,
+            )
         )
 
-    def _hold(self, done: Mapping[str, Any], hold_request: HoldRequest) -> Hold:
-        span = done["slice"]
+    def _hold(self, done: SliceResult, hold_request: HoldRequest) -> Hold:
+        span = done.slice
         held = HeldSlice(
-            number=span["slice"],
+            number=span.slice,
             rate=hold_request.rate,
             producers=self.trial.case.load.producers,
-            begun_ns=span["begun_ns"],
-            start_ns=span["start_ns"],
-            end_ns=span["end_ns"],
-            client_cpu_share=done["client"]["cpu_share"],
+            begun_ns=span.begun_ns,
+            start_ns=span.start_ns,
+            end_ns=span.end_ns,
+            client_cpu_share=done.client.cpu_share or 0.0,
         )
         return read_hold(self.working, held, self.level)
 
 
-def search_of(trial: Trial, working: Path, slices: Sequence[Document]) -> CapacitySearch | None:
+def search_of(trial: Trial, working: Path, slices: Sequence[SliceResult]) -> CapacitySearch | None:
     """Return a trial's search, which begins at what its slices acknowledged; None where its case asks for none."""
     capacity_settings = trial.case.capacity
     if not capacity_settings:
         return None
     level = service_level(capacity_settings)
-    acked = sum(done["acked"] for done in slices)
-    seconds = sum(done["slice"]["end_ns"] - done["slice"]["begun_ns"] for done in slices) / NANOS
+    acked = sum(done.acked for done in slices)
+    seconds = sum(done.slice.end_ns - done.slice.begun_ns for done in slices) / NANOS
     plan = SearchPlan(
         search_seconds=float(capacity_settings["search_s"]),
         confirm_seconds=float(capacity_settings["confirm_s"]),

@@ -9,10 +9,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bench.model import Case, Load, Pacing, Topic, Trial
 from bench.run.compilers import Compilers
-from bench.run.rig import Document, Rig, unheard
+from bench.run.rig import Rig, unheard
 
 _CLIENTS = 64
 """So many producers are connected at a time, over all cases; each case has from 2 to 16 of them."""
@@ -24,7 +25,7 @@ _REST, GROWTH = 0.15, 1.1
 many times the acknowledgements of the one before is no rest."""
 
 
-def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> list[Document]:
+def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> list[dict[str, Any]]:
     """Send to throw-away topics until the servers' compilers rest under load and it gets no faster, or for `most_s`.
 
     A fresh JVM compiles what it is asked to do often, and each trial would be faster than the one before (seen:
@@ -50,9 +51,11 @@ def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> li
         return in_rounds(turns, Compilers(rig.cluster.backend.pids().values), most_s)
 
 
-def in_rounds(turns: Sequence[Callable[[], int]], compilers: Compilers, most_s: float) -> list[Document]:
+def in_rounds(
+    turns: Sequence[Callable[[], int]], compilers: Compilers, most_s: float
+) -> list[dict[str, Any]]:
     """Take turns, each of which returns its acknowledgements, in rounds until compilers rest; see `warm_up`."""
-    rounds: list[Document] = []
+    rounds: list[dict[str, Any]] = []
     end_s, longest_s = time.monotonic() + most_s, 0.0
     while not (rounds and rounds[-1]["rested"]) and time.monotonic() + longest_s <= end_s:
         begun_s, acks = time.monotonic(), []
@@ -69,7 +72,7 @@ def in_rounds(turns: Sequence[Callable[[], int]], compilers: Compilers, most_s: 
     return rounds
 
 
-def round_summary(acks: Sequence[int], share: float, *, steady: bool) -> Document:
+def round_summary(acks: Sequence[int], share: float, *, steady: bool) -> dict[str, Any]:
     """Return what manifest.json keeps of a round: turns, acknowledgements, and the share of a core that compilers took.
 
     It is rest where compilers took little and nothing got faster (`steady`).
@@ -109,7 +112,7 @@ def _connected(rig: Rig, loads: Sequence[_WarmUpLoad], working: Path) -> Iterato
             scraped = load is loads[0] and load.trial.case.telemetry
             if scraped:  # a server's first scrapes take it ten times the CPU
                 sampler.look_before(load.trial.number, load.slices, scraped=True)
-            acks: int = rig.load_slice(load.trial, load.slices, unheard)["acked"]
+            acks = rig.load_slice(load.trial, load.slices, unheard).acked
             load.slices += 1
             return acks
 

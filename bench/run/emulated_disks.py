@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from bench.backends import gates
 from bench.backends.gates import Gates
 from bench.backends.ranks import nearest_rank
 from bench.model import EMULATED_FSYNC, Node, Scalar, Settings
+from bench.records.trial import DiskRecord
 from bench.scenario.values import AS_IS, added_fsync_s
 
 
@@ -20,10 +20,10 @@ class EmulatedDisks:
 
     gates: Callable[[], Gates]
     servers: Sequence[tuple[Node, Path]]
-    _measured: dict[Scalar, dict[str, Mapping[str, int]]] = field(default_factory=dict)
+    _measured: dict[Scalar, dict[str, dict[str, int]]] = field(default_factory=dict)
 
-    def become(self, disk: Settings) -> dict[str, Any] | None:
-        """Let every fsync take as much longer as a case's `disk` says; return what trial.json keeps of it.
+    def become(self, disk: Settings) -> DiskRecord | None:
+        """Let every fsync take as much longer as a case's `disk` says; return its record.
 
         What one fsync then costs is measured on each server, once for each value. None where a case says nothing.
         """
@@ -32,11 +32,11 @@ class EmulatedDisks:
         fsync_delay, seconds = disk.get(EMULATED_FSYNC, AS_IS), self.change(disk)
         if fsync_delay not in self._measured:
             self._measured[fsync_delay] = {
-                node.name: gates.fsync_cost(node, folder, seconds)
+                node.name: dict(gates.fsync_cost(node, folder, seconds))
                 for node, folder in self.servers
                 if folder.is_dir()
             }
-        return {EMULATED_FSYNC: fsync_delay, "fsync_ns": self._measured[fsync_delay]}
+        return DiskRecord(emulated_fsync=fsync_delay, fsync_ns=self._measured[fsync_delay])
 
     def change(self, disk: Settings) -> float:
         """Let every fsync take as much longer as a case's `disk` says, from now on; return how much, in seconds.

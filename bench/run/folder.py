@@ -12,6 +12,7 @@ from typing import Any
 
 from bench import durable
 from bench.errors import EventLogError
+from bench.records.trial import TrialRecord
 
 OUT = Path(__file__).resolve().parents[2] / "reports" / "out"
 
@@ -69,13 +70,13 @@ class RunFolder:
             (working / stage).mkdir(parents=True)
         return working
 
-    def close_trial(self, number: int, document: dict[str, Any]) -> None:
+    def close_trial(self, record: TrialRecord) -> None:
         """Make a trial durable, write its trial.json and show it to readers, in one step."""
-        working = self.trials / f".{number:04d}"
+        working = self.trials / f".{record.trial:04d}"
         working.mkdir(parents=True, exist_ok=True)  # one that failed before it began has none
         durable.sync(*working.glob("*/*.parquet"))
-        write_json(working / "trial.json", document)
-        working.rename(self.trials / f"{number:04d}")
+        write_json(working / "trial.json", record.model_dump())
+        working.rename(self.trials / f"{record.trial:04d}")
 
     def sweep(self) -> None:
         """Remove what an interrupted run left: half trials, the data of dead clusters."""

@@ -11,6 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from bench.records.trial import HistoryRecord
+
 Layout = Sequence[dict[str, Any]]
 
 _EVERY_S = 1.0
@@ -27,7 +29,7 @@ class History:
 
     def __init__(self, look: Callable[[], Layout]) -> None:
         """Look by `look`, which returns [] when nobody tells."""
-        self.changes: list[dict[str, Any]] = []
+        self.changes: list[HistoryRecord] = []
         self._look = look
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="history", daemon=True)
@@ -47,7 +49,7 @@ class History:
             begun_s = time.monotonic()
             self._note()
             self._over.wait(max(_EVERY_S, _REST * (time.monotonic() - begun_s)))
-        self.changes.append({"at_ns": self._note(), "partitions": []})
+        self.changes.append(HistoryRecord(at_ns=self._note(), partitions=[]))
 
     def _note(self) -> int:
         """Look, and keep what changed; return when that began: a look takes as long as somebody is silent."""
@@ -57,7 +59,7 @@ class History:
         except Exception:  # noqa: BLE001 - nobody tells, in whatever way a client library says so
             return now_ns
         last_states = {
-            partition["partition"]: partition for change in self.changes for partition in change["partitions"]
+            partition["partition"]: partition for change in self.changes for partition in change.partitions
         }
         fresh = [
             partition
@@ -65,7 +67,7 @@ class History:
             if _kept(partition) != _kept(last_states.get(partition["partition"], {}))
         ]
         if fresh:
-            self.changes.append({"at_ns": now_ns, "partitions": fresh})
+            self.changes.append(HistoryRecord(at_ns=now_ns, partitions=fresh))
         return now_ns
 
 

@@ -18,7 +18,7 @@ from bench.errors import BenchError, MissingAgentsError
 from bench.load.agent import read_token
 from bench.load.joined_agents import Invitation
 from bench.model import Cluster, Trial
-from bench.run import record
+from bench.run import trial_record
 from bench.run.cluster import LiveCluster, cluster_folder, running
 from bench.run.cluster_warm_up import warm_up
 from bench.run.external import delete_topics, own_topics
@@ -93,11 +93,11 @@ class Runner:
     def _one_by_one(self, bench: Bench, left: list[Trial]) -> str | None:
         while left:
             trial = left[0]
-            document = bench.run(trial, self.progress.trial(trial))
+            record = bench.run(trial, self.progress.trial(trial))
             del left[0]
-            self.progress.finished(trial, document)
-            if document["state"] == "failed":
-                return str(document["reason"])
+            self.progress.finished(trial, record)
+            if record.state == "failed":
+                return record.reason
             if left:
                 bench.clear(trial)
         return None
@@ -156,10 +156,11 @@ class Runner:
 
     def _give_up(self, trials: Sequence[Trial], reason: str) -> None:
         for trial in trials:
-            document = record.blank(trial) | record.failed(f"The cluster was not there. {reason}")
+            record = trial_record.blank(trial)
+            trial_record.fail(record, f"The cluster was not there. {reason}")
             self.folder.open_trial(trial.number)
-            self.folder.close_trial(trial.number, document)
-            self.progress.finished(trial, document)
+            self.folder.close_trial(record)
+            self.progress.finished(trial, record)
 
 
 def _arguments() -> argparse.Namespace:

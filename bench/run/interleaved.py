@@ -22,19 +22,21 @@ from bench.backends.cache_line_probe import line_ns
 from bench.backends.machine import probe
 from bench.errors import BenchError, LoadError
 from bench.load.commands import Verify
+from bench.load.results import SliceResult
 from bench.model import SETTLING_SLICE, Node, Topic, Trial, of_group
-from bench.run import record
+from bench.records.trial import MachineRecord, SliceRecord, TrialRecord
+from bench.run import trial_record
 from bench.run.capacity_search import CapacitySearch, search_of
 from bench.run.cluster_warm_up import GROWTH, round_summary
 from bench.run.compilers import Compilers
 from bench.run.emulated_disks import held_figures
-from bench.run.rig import Document, Live, Rig
+from bench.run.rig import Live, Rig
 from bench.run.trial import READ_S, SILENCE_S
 from bench.telemetry import SCRAPED_CYCLES, SliceSampler
 
 _FEWEST_CYCLES = 2
 
-Finished = Callable[[Trial, Document], None]
+Finished = Callable[[Trial, TrialRecord], None]
 
 
 @dataclass(slots=True)
@@ -46,11 +48,11 @@ class _OpenTrial:
     trial: Trial
     working: Path
     topic: Topic
-    document: Document
-    effective: Mapping[str, object]
-    opened: Document
+    record: TrialRecord
+    producer: dict[str, Any]
     first_look: tuple[int, int] | None
-    slices: list[Document] = field(default_factory=list)
+    slices: list[SliceResult] = field(default_factory=list)
+    cycles: list[int] = field(default_factory=list)
     search: CapacitySearch | None = None
     held_ns: dict[str, list[int]] = field(default_factory=dict)
 
@@ -63,7 +65,7 @@ class _OpenTrial:
     @property
     def goes_on(self) -> bool:
         """Whether it takes a further slice."""
-        return not (self.slices and self.slices[-1]["stalled"])
+        return not (self.slices and self.slices[-1].stalled)
 
 
 def growth(earlier_acks: Mapping[int, int], later_acks: Mapping[int, int]) -> float:
@@ -87,12 +89,12 @@ class Interleaved:
         Random orders come from the run's seed. Trials settle for two cycles at least, and for `settling_s` at most.
         `settled` has what each of these cycles came to, as `warm_up` gives it, and `settled_s` how long they took.
         """
-        self.settled: list[Document] = []
+        self.settled: list[dict[str, Any]] = []
         self.settled_s = 0.0
         self._rigs = rigs
         self._seed = f"{seed}/{'/'.join(rigs)}"
         self._settling_s = settling_s
-        self._machine: dict[str, Any] = {}
+        self._machine = MachineRecord()
 
     def run(self, left: list[Trial], live: Callable[[Trial], Live], finished: Finished) -> str | None:
         """Measure all trials of `left` and take each out once it is stored; return why that broke off, if it did.
@@ -100,7 +102,7 @@ class Interleaved:
         Then the trial at which it broke off is stored as failed; what the others had measured so far is not kept, and
         they stay in `left`.
         """
-        self._machine, self._current = probe(), left[0]
+        self._machine, self._current = MachineRecord(**probe()), left[0]
         try:
             for rig in self._rigs.values():
                 rig.create_topics([rig.topics_of(trial)[0] for trial in left if self._rig(trial) is rig])
@@ -117,11 +119,11 @@ class Interleaved:
                 self._settle(opened, live)
                 self._measure(opened, live)
                 self._search(opened, live)
-            self._machine["line_after_ns"] = line_ns()
+            self._machine.line_after_ns = line_ns()
             for open_trial in opened:
-                document = self._close(open_trial)
+                record = self._close(open_trial)
                 left.remove(open_trial.trial)
-                finished(open_trial.trial, document)
+                finished(open_trial.trial, record)
         except BenchError as error:
             failed = self._current
             left.remove(failed)
@@ -142,18 +144,14 @@ class Interleaved:
         rig = self._rig(trial)
         cluster = rig.cluster
         working = rig.folder.open_trial(trial.number)
-        document = record.blank(trial) | {
-            "logs": self._logs(trial),
-            "disk": cluster.disks.become(trial.case.disk),
-            "node_size": cluster.sizes.become(trial.case.node_size),
-        }
+        record = trial_record.blank(trial, self._logs(trial))
+        record.disk = cluster.disks.become(trial.case.disk)
+        record.node_size = cluster.sizes.become(trial.case.node_size)
         (topic,) = rig.topics_of(trial)
-        effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
+        record.effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
         rig.subscribe(trial, topic, working / "receives")
-        opened = rig.open(trial, topic, working / "sends")
-        return _OpenTrial(
-            rig, sampler, trial, working, topic, document, effective, opened, rig.other_messages()
-        )
+        producer = rig.open(trial, topic, working / "sends")
+        return _OpenTrial(rig, sampler, trial, working, topic, record, producer, rig.other_messages())
 
     def _settle(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
         """Load every trial in cycles of which nothing counts, until compilers rest and it gets no faster.
@@ -174,11 +172,11 @@ class Interleaved:
                     open_trial.sampler.rehearse()
                 with self._alone(open_trial):
                     done = open_trial.rig.run_slice(open_trial.trial, SETTLING_SLICE, live(open_trial.trial))
-                if done["stalled"]:
+                if done.stalled:
                     raise LoadError(
                         "The load broke off while it settled: nothing came back from the brokers."
                     )
-                acks[open_trial.trial.number] = done["acked"]
+                acks[open_trial.trial.number] = done.acked
             now_s = time.monotonic()
             share = compilers.took_s() / (now_s - cycle_begun_s)
             self.settled.append(
@@ -251,7 +249,7 @@ class Interleaved:
             done = open_trial.rig.hold(trial, number, open_trial.search.request, live)
         if trial.case.telemetry:
             open_trial.sampler.look_after(trial.number, number, scraped=False)
-        if done["stalled"]:
+        if done.stalled:
             rate = numbers.rate(open_trial.search.request.rate)
             raise LoadError(f"The load broke off at {rate} messages/s: nothing came back from the brokers.")
         open_trial.search.add(done)
@@ -283,43 +281,41 @@ class Interleaved:
             sampler.look_after(trial.number, number, scraped=scraped)
         for name, held_ns in disks.held_since(fsyncs).items():
             open_trial.held_ns.setdefault(name, []).extend(held_ns)
-        done["slice"]["cycle"] = cycle
         open_trial.slices.append(done)
+        open_trial.cycles.append(cycle)
 
-    def _close(self, open_trial: _OpenTrial) -> Document:
-        """Disconnect a trial, read its topic whole, store it; return its trial.json."""
+    def _close(self, open_trial: _OpenTrial) -> TrialRecord:
+        """Disconnect a trial, read its topic whole, store it; return its record."""
         self._current = trial = open_trial.trial
-        rig = open_trial.rig
+        rig, record = open_trial.rig, open_trial.record
         unused_nodes = {node.name for node in open_trial.unused_nodes}
         open_trial.sampler.write(
             trial.number, open_trial.working / "telemetry" / "samples.parquet", unused_nodes
         )
-        sent = record.in_slices(open_trial.opened, open_trial.slices, rig.close(trial))
+        sent = trial_record.in_slices(open_trial.producer, open_trial.slices, rig.close(trial))
         last_look = rig.other_messages()
         if trial.case.load.consumers:
-            rig.catch_up(trial.number, sent["sent"])
+            rig.catch_up(trial.number, sent.sent)
         reading = rig.reading(trial, open_trial.topic, open_trial.working / "receives")
-        verify = Verify(**reading, deadline_s=SILENCE_S, expected=sent["acked"])
+        verify = Verify(**reading, deadline_s=SILENCE_S, expected=sent.acked)
         read = rig.read_all(verify, open_trial.topic, READ_S)
-        disk = open_trial.document["disk"] and open_trial.document["disk"] | {
-            "held": held_figures(open_trial.held_ns)
-        }
-        trial_notes = {
-            "faults": [],
-            "disk": disk,
-            "node_size": open_trial.document["node_size"],
-            "unsettled": None,
-        }
-        document = open_trial.document | {"machine": self._machine}
-        document |= record.finished(sent, read, open_trial.effective, trial_notes)
-        document["holds"] = open_trial.search and open_trial.search.holds
-        document["other_messages_per_s"] = record.other_rate(open_trial.first_look, last_look)
-        document["clock_error_ns"] = rig.load.correct_log(open_trial.working, trial.case.load.producers)
-        rig.folder.close_trial(trial.number, document)
-        return document
+        if record.disk is not None:
+            record.disk.held = held_figures(open_trial.held_ns)
+        record.machine = self._machine
+        trial_record.finish(record, sent, read)
+        record.slices = [
+            SliceRecord(**done.slice.model_dump(), cycle=cycle)
+            for done, cycle in zip(open_trial.slices, open_trial.cycles, strict=True)
+        ]
+        record.holds = open_trial.search.holds if open_trial.search else None
+        record.other_messages_per_s = trial_record.other_rate(open_trial.first_look, last_look)
+        record.clock_error_ns = rig.load.correct_log(open_trial.working, trial.case.load.producers)
+        rig.folder.close_trial(record)
+        return record
 
-    def _fail(self, trial: Trial, reason: str) -> Document:
+    def _fail(self, trial: Trial, reason: str) -> TrialRecord:
         """Store a trial as failed; what of its event log is there stays."""
-        document = record.blank(trial) | {"logs": self._logs(trial)} | record.failed(reason)
-        self._rig(trial).folder.close_trial(trial.number, document)
-        return document
+        record = trial_record.blank(trial, self._logs(trial))
+        trial_record.fail(record, reason)
+        self._rig(trial).folder.close_trial(record)
+        return record

@@ -11,6 +11,7 @@ from bench.backends import cpu_quota, disk_rate, fsync_gate, gates, link_rate, m
 from bench.backends.process import ProcessBackend
 from bench.errors import SetupError
 from bench.model import NANOS, Node, Scalar, Settings
+from bench.records.trial import NodeSizeRecord
 from bench.scenario.values import bytes_per_s, disk_bytes_per_s, memory_bytes, seconds
 
 CPU, MEMORY, NETWORK, DISK_WRITE, FSYNC = "cpu", "memory", "network", "disk_write", "fsync"
@@ -112,8 +113,8 @@ class NodeSizes:
     _set: dict[tuple[str, str], Scalar] = field(default_factory=dict)
     _measured: dict[tuple[str, str, Scalar], Measured] = field(default_factory=dict)
 
-    def become(self, sizes: Sizes) -> dict[str, Any] | None:
-        """Set the limits of a case; return what trial.json keeps of them: asked by role, and measured by node.
+    def become(self, sizes: Sizes) -> NodeSizeRecord | None:
+        """Set the limits of a case; return their record: asked by role, and measured by node.
 
         Each value is measured on each node once. Measured are cores, bytes a second (of a link into the node and
         out of it), and by how many seconds an fsync is held. None where a case sets none.
@@ -126,7 +127,7 @@ class NodeSizes:
             for node in self.servers
             if node.role in sizes
         }
-        return {"asked": {role: dict(size) for role, size in sizes.items()}, "measured": measured}
+        return NodeSizeRecord(asked={role: dict(size) for role, size in sizes.items()}, measured=measured)
 
     def change(self, sizes: Sizes) -> None:
         """Set the limits of a case, and take those away that it does not have."""

@@ -12,7 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bars
 
 from bench import numbers
-from bench.model import NANOS, Cluster, Trial
+from bench.model import NANOS, Cluster, Trial, Verdict
+from bench.records.trial import TrialRecord
 from bench.run.plan import Plan
 
 if TYPE_CHECKING:  # Spark's modules load with it
@@ -85,21 +86,17 @@ class Progress:
 
         return live
 
-    def finished(self, trial: Trial, document: Mapping[str, Any]) -> None:
+    def finished(self, trial: Trial, record: TrialRecord) -> None:
         """Count a trial; a failed or doubtful one is said with its reason."""
         self._done += 1
-        slices = document.get("slices") or filter(None, [document.get("window")])
-        spans = [*slices, *(document.get("holds") or ())]
-        self.measuring_s += sum(span["end_ns"] - span["start_ns"] for span in spans) / NANOS
+        self.measuring_s += sum(span.length_ns for span in [*record.spans, *(record.holds or ())]) / NANOS
         self._bars.update(self._task, completed=self._done)
-        self._plain(
-            f"trial {self._done} of {self._total} {document['state']}: {trial.case.name}; {self._left()}"
-        )
-        if document["verdict"] != "valid":
+        self._plain(f"trial {self._done} of {self._total} {record.state}: {trial.case.name}; {self._left()}")
+        if record.verdict != Verdict.VALID:
             self._console.print(
-                f"[yellow]trial {trial.number} ({trial.case.name}) is {document['verdict']}:[/yellow]"
+                f"[yellow]trial {trial.number} ({trial.case.name}) is {record.verdict}:[/yellow]"
             )
-            self._console.print(f"  {document['reason']}", markup=False, highlight=False)
+            self._console.print(f"  {record.reason}", markup=False, highlight=False)
 
     def _left(self) -> str:
         spent, ran = time.monotonic() - self._begun, self._done - self._first

@@ -25,6 +25,7 @@ from bench.load.commands import (
     Subscribe,
     Verify,
 )
+from bench.load.results import LoadResult, ReadResult, SendCounts, SliceResult
 from bench.model import Case, Topic, Trial
 from bench.run.cluster import LiveCluster
 from bench.run.external import own_topics
@@ -46,7 +47,6 @@ _AT_A_TIME = 8
 """So many topics are made or deleted at a time: most of what one takes is waiting."""
 
 Live: TypeAlias = Callable[[Mapping[str, Any]], None]
-Document: TypeAlias = dict[str, Any]
 
 
 def unheard(_: Mapping[str, Any]) -> None:
@@ -116,7 +116,7 @@ class Rig:
         folder: Path,
         live: Live,
         timeline: Timeline | None = None,
-    ) -> Document:
+    ) -> LoadResult:
         """Load a topic as trial `number` of a case; return what the load process says of it.
 
         Raises LoadError, NodeDiedError, and what a step of the timeline failed of.
@@ -129,13 +129,17 @@ class Rig:
             if timeline is not None:
                 timeline.check()
 
-        return self.load.producing.call(command, _SILENCE_S, live, alive)
+        return LoadResult.model_validate(self.load.producing.call(command, _SILENCE_S, live, alive))
 
-    def open(self, trial: Trial, topic: Topic, folder: Path) -> Document:
-        """Connect the producers of a trial that is loaded in slices. Raises LoadError, NodeDiedError."""
-        return self._slicing(Open(produce=self._load(trial.case, topic, trial.number, folder)))
+    def open(self, trial: Trial, topic: Topic, folder: Path) -> dict[str, Any]:
+        """Connect the producers of a trial that is loaded in slices; return the client's effective settings.
 
-    def run_slice(self, trial: Trial, number: int, live: Live) -> Document:
+        Raises LoadError, NodeDiedError.
+        """
+        done = self._slicing(Open(produce=self._load(trial.case, topic, trial.number, folder)))
+        return dict(done["producer"])
+
+    def run_slice(self, trial: Trial, number: int, live: Live) -> SliceResult:
         """Load an open trial for one slice, and let its consumers have what it sent. Raises LoadError, NodeDiedError.
 
         What servers still have to do for it then (followers that nobody waited for, and what stands in connections
@@ -143,29 +147,32 @@ class Rig:
         """
         done = self.load_slice(trial, number, live)
         if trial.case.load.consumers:
-            drain = Drain(trial=trial.number, expected=done["acked_before"] + done["acked"], grace_s=_DRAIN_S)
+            drain = Drain(trial=trial.number, expected=done.acked_before + done.acked, grace_s=_DRAIN_S)
             self.consume(drain, _TAIL_S)
         return done
 
-    def load_slice(self, trial: Trial, number: int, live: Live) -> Document:
+    def load_slice(self, trial: Trial, number: int, live: Live) -> SliceResult:
         """Load an open trial for one slice; its consumers may be behind. Raises LoadError, NodeDiedError."""
-        return self._slicing(RunSlice(trial=trial.number, number=number), live)
+        return self._slice(RunSlice(trial=trial.number, number=number), live)
 
-    def hold(self, trial: Trial, number: int, held: Held, live: Live) -> Document:
+    def hold(self, trial: Trial, number: int, held: Held, live: Live) -> SliceResult:
         """Load an open trial at a constant rate as slice `number`; its log is on disk then.
 
         Raises LoadError, NodeDiedError.
         """
-        done = self._slicing(RunSlice(trial=trial.number, number=number, held=held), live)
-        expected = done["acked_before"] + done["acked"]
+        done = self._slice(RunSlice(trial=trial.number, number=number, held=held), live)
+        expected = done.acked_before + done.acked
         self.consume(Drain(trial=trial.number, expected=expected, grace_s=_DRAIN_S, to_disk=True), _TAIL_S)
         return done
 
-    def close(self, trial: Trial) -> Document:
+    def close(self, trial: Trial) -> SendCounts:
         """Disconnect the producers of an open trial. Raises LoadError, NodeDiedError."""
-        return self._slicing(Close(trial=trial.number))
+        return SendCounts.model_validate(self._slicing(Close(trial=trial.number)))
 
-    def _slicing(self, command: Command, live: Live = unheard) -> Document:
+    def _slice(self, command: RunSlice, live: Live) -> SliceResult:
+        return SliceResult.model_validate(self._slicing(command, live))
+
+    def _slicing(self, command: Command, live: Live = unheard) -> dict[str, Any]:
         return self.load.producing.call(command, _SILENCE_S, live, self.cluster.alive)
 
     def _load(self, case: Case, topic: Topic, number: int, folder: Path) -> Produce:
@@ -234,15 +241,15 @@ class Rig:
             "folder": folder,
         }
 
-    def read_all(self, command: Verify, topic: Topic, deadline_s: float) -> Document:
+    def read_all(self, command: Verify, topic: Topic, deadline_s: float) -> ReadResult:
         """Read a topic whole, with what expires lifted. Raises LoadError, NodeDiedError.
 
         Where nobody answers who could lift it the read tells what it finds all the same.
         """
         with suppress(ClusterError):
             self.cluster.admin.lift_expiry(topic)
-        return self.consume(command, deadline_s)
+        return ReadResult.model_validate(self.consume(command, deadline_s))
 
-    def consume(self, command: Command, deadline_s: float) -> Document:
+    def consume(self, command: Command, deadline_s: float) -> dict[str, Any]:
         """Have the consumers' process carry a command out. Raises LoadError, NodeDiedError."""
         return self.load.consuming.call(command, deadline_s, alive=self.cluster.alive)

@@ -13,6 +13,7 @@ from rich.console import Console
 from bench import numbers
 from bench.errors import UnlikeError
 from bench.model import RATES, TIMES
+from bench.records.trial import TrialRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +84,7 @@ def compare(first: Path, second: Path, rule: Rule) -> Comparison:
     unlike = differences(
         first_results.manifest,
         second_results.manifest,
-        (first_results.trial_files, second_results.trial_files),
+        (first_results.trial_records, second_results.trial_records),
     )
     unlike += apart(speeds, rule.threshold)
     _refuse([difference for difference in unlike if not accepted(difference, rule.accept)])
@@ -144,12 +145,16 @@ def _matched(first: Results, second: Results, match: Mapping[str, str]) -> Resul
         case = table["case"].replace(names)
         return table.assign(case=case, system=case.map(systems).where(case.isin(match), table["system"]))
 
-    files = {
-        number: {**document, "case": {**document["case"], "name": names.get(name, name)}}
-        for number, document in second.trial_files.items()
-        for name in [document["case"]["name"]]
+    trial_records = {
+        number: trial.model_copy(
+            update={"case": trial.case.model_copy(update={"name": names.get(name, name)})}
+        )
+        for number, trial in second.trial_records.items()
+        for name in [trial.case.name]
     }
-    return replace(second, trials=named(second.trials), cases=named(second.cases), trial_files=files)
+    return replace(
+        second, trials=named(second.trials), cases=named(second.cases), trial_records=trial_records
+    )
 
 
 def show(comparison: Comparison, out: Path) -> None:
@@ -196,14 +201,14 @@ def _together(keys: Iterable[str]) -> list[str]:
 
 
 def differences(
-    first: Document, second: Document, trials: tuple[Mapping[int, Document], Mapping[int, Document]]
+    first: Document, second: Document, trials: tuple[Mapping[int, TrialRecord], Mapping[int, TrialRecord]]
 ) -> list[Difference]:
     """Return what two manifests, and the trials of equal cases, differ in: what was asked for and read back, the load.
 
-    `trials` holds trial.json by number, of either run; where a run has none, only the manifests count.
+    `trials` holds their records by number, of either run; where a run has none, only the manifests count.
     """
     run_differences = list(_unlike(_plain(first), _plain(second), ""))
-    first_cases, second_cases = (_cases(documents) for documents in trials)
+    first_cases, second_cases = (_cases(records) for records in trials)
     of_manifests = {difference.key for difference in run_differences}
     for case in (name for name in first_cases if name in second_cases):
         run_differences += [
@@ -240,16 +245,15 @@ def _of_case(first_case: Document, second_case: Document) -> Iterator[Difference
             yield from _unlike(first_case[name], second_case[name], f"case.{name}.")
 
 
-def _cases(documents: Mapping[int, Document]) -> dict[str, Document]:
+def _cases(records: Mapping[int, TrialRecord]) -> dict[str, Document]:
     """Give what each case was: of its trials the last of which settings were read back, else the last."""
-    ordered = sorted(documents.values(), key=lambda document: bool(document.get("effective")))
     return {
-        str(document["case"]["name"]): {
-            "configuration": document["case"].get("configuration") or {},
-            "load": document.get("load") or {},
-            "effective": _read_back(document.get("effective") or {}),
+        trial.case.name: {
+            "configuration": trial.case.configuration,
+            "load": trial.load.model_dump(),
+            "effective": _read_back(trial.effective or {}),
         }
-        for document in ordered
+        for trial in sorted(records.values(), key=lambda trial: bool(trial.effective))
     }
 
 

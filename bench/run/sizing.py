@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from bench.analysis.folder import TrialRecord
 from bench.analysis.resources.costs import measured_trials
 from bench.errors import BenchError
 from bench.guarantee import LEVELS, Guarantee
@@ -115,7 +114,7 @@ def _roles(system: str) -> list[str]:
 
 def _measured(run: Path) -> _Costs:
     """Fit a run's costs again. Raises BenchError where a role's use of some resource is not known."""
-    trials = [TrialRecord.model_validate(document) for document in results.trial_documents(run).values()]
+    trials = [*results.trial_records(run).values()]
     rows, use = (results.records(results.table(run, name)) for name in ("trials", "use"))
     measured = measured_trials(trials, rows, use)
     fitted, refused = costs(measured, use, lambda system: describe(system).work)

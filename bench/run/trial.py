@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from bench.analysis.folder import reads_folder
 from bench.backends.cache_line_probe import line_ns
@@ -19,10 +19,12 @@ from bench.faults import AsGroup, Site, Timeline, read_steps
 from bench.load.commands import Command, ReadGroup, Verify
 from bench.load.process import CONSUMER_MODULE, WorkerProcess
 from bench.model import Case, Topic, Trial
-from bench.run import application, members, record
+from bench.records.steps import AnyStep, RestartRecord
+from bench.records.trial import MachineRecord, TrialRecord
+from bench.run import application, members, trial_record
 from bench.run.emulated_disks import held_figures
 from bench.run.history import History
-from bench.run.rig import Document, Live, Rig, unheard
+from bench.run.rig import Live, Rig, unheard
 from bench.systems import membership
 
 _SPARE_S = 5.0
@@ -52,54 +54,62 @@ class Bench:
     rig: Rig
     logs: str
 
-    def run(self, trial: Trial, live: Live) -> Document:
-        """Run one trial and store it, finished or failed; return its trial.json.
+    def run(self, trial: Trial, live: Live) -> TrialRecord:
+        """Run one trial and store it, finished or failed; return its record.
 
         A failure of the cluster or the client is the trial's result, with its reason. Only what says nothing about
         this trial (an interrupt, a full disk below the run folder) is raised.
         """
         working = self.rig.folder.open_trial(trial.number)
-        document = record.blank(trial) | {"logs": self.logs}
+        record = trial_record.blank(trial, self.logs)
         try:
-            document["machine"] = probe()
-            document["disk"] = self.rig.cluster.disks.become(trial.case.disk)
-            document["node_size"] = self.rig.cluster.sizes.become(trial.case.node_size)
-            document |= self._measured(trial, working, live, document)
-            document["machine"]["line_after_ns"] = line_ns()
-            document["clock_error_ns"] = self.rig.load.correct_log(working, trial.case.load.producers)
+            record.machine = machine = MachineRecord(**probe())
+            record.disk = self.rig.cluster.disks.become(trial.case.disk)
+            record.node_size = self.rig.cluster.sizes.become(trial.case.node_size)
+            self._measure(trial, working, live, record)
+            machine.line_after_ns = line_ns()
+            record.clock_error_ns = self.rig.load.correct_log(working, trial.case.load.producers)
         except BenchError as error:
-            document |= record.failed(str(error))
-        self.rig.folder.close_trial(trial.number, document)
-        return document
+            trial_record.fail(record, str(error))
+        self.rig.folder.close_trial(record)
+        return record
 
     def clear(self, trial: Trial) -> None:
         """Delete a trial's topics, for the next one's sake. Raises ClusterError: then the cluster is none for it."""
         for topic in self.rig.topics_of(trial):
             self.rig.cluster.admin.delete_topic(topic)
 
-    def _measured(self, trial: Trial, working: Path, live: Live, document: Document) -> Document:
+    def _measure(self, trial: Trial, working: Path, live: Live, record: TrialRecord) -> None:
         topics = self.rig.topics_of(trial)
         topic, processed = topics[0], topics[-1]
         begun_ns = time.monotonic_ns()
         for trial_topic in topics:
             self.rig.cluster.admin.create_topic(trial_topic)
-        document["created_ns"] = time.monotonic_ns() - begun_ns
+        record.created_ns = time.monotonic_ns() - begun_ns
         if trial.case.processor:
             application.start(self.rig.cluster, trial.case, topic, processed)
-        with self._supervised(trial.case, document["faults"]):
-            return self._on_topic(trial, topic, processed, working, live, document)
+        with self._supervised(trial.case, record.faults):
+            self._on_topic(trial, topic, processed, working, live, record)
 
     @contextmanager
-    def _supervised(self, case: Case, records: list[Document]) -> Iterator[None]:
+    def _supervised(self, case: Case, steps: list[AnyStep]) -> Iterator[None]:
         """Under faults nodes that end by themselves are started again, and it is written down."""
         if not case.faults:
             yield
             return
 
-        def note(name: str, kind: str, evidence: str) -> None:
+        def note(name: str, kind: Literal["ended", "started"], evidence: str) -> None:
             now_ns = time.monotonic_ns()
-            entry = {"name": f"{name} {kind}", "kind": kind, "nodes": [name], "seen": evidence}
-            records.append({**entry, "asked_ns": now_ns, "effect_ns": now_ns})
+            steps.append(
+                RestartRecord(
+                    name=f"{name} {kind}",
+                    kind=kind,
+                    nodes=[name],
+                    seen=evidence,
+                    asked_ns=now_ns,
+                    effect_ns=now_ns,
+                )
+            )
 
         def ended(name: str, status: int) -> None:
             note(
@@ -115,10 +125,10 @@ class Bench:
             yield
 
     def _on_topic(  # noqa: PLR0913, PLR0917 - a topic more where an application stands between
-        self, trial: Trial, topic: Topic, processed: Topic, working: Path, live: Live, document: Document
-    ) -> Document:
+        self, trial: Trial, topic: Topic, processed: Topic, working: Path, live: Live, record: TrialRecord
+    ) -> None:
         rig, cluster = self.rig, self.rig.cluster
-        effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
+        record.effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
         fsyncs = cluster.disks.count(trial.case.disk)
         receives = working / "receives"
         in_processes = membership.in_processes(trial.case.consumer_group)
@@ -126,10 +136,10 @@ class Bench:
             members.start(cluster, trial, processed, rig.folder.path.name, receives)
         else:
             rig.subscribe(trial, processed, receives)
-        timeline = self._timeline(trial, topic, working, document["faults"])
+        timeline = self._timeline(trial, topic, working, record.faults)
         history = History(lambda: cluster.admin.layout(topic))
         if timeline.steps:
-            document["history"] = history.changes
+            record.history = history.changes
             history.start()
         try:
             first_look = rig.other_messages()
@@ -143,7 +153,7 @@ class Bench:
                     timeline,
                 )
                 timeline.finish()
-            document["other_messages_per_s"] = record.other_rate(first_look, rig.other_messages())
+            record.other_messages_per_s = trial_record.other_rate(first_look, rig.other_messages())
             unsettled = self._unsettled(trial.case, topic, timeline)
         except BaseException:
             timeline.abandon()
@@ -155,23 +165,17 @@ class Bench:
             members.end(cluster)
         elif trial.case.load.consumers:
             # A group may be too slow for the load: it is not waited for, and what it has not had is its backlog.
-            expected = 0 if trial.case.consumer_group else sent["sent"]
+            expected = 0 if trial.case.consumer_group else sent.sent
             rig.catch_up(trial.number, expected, pause_s)
         verify = Verify(
             **rig.reading(trial, processed, receives),
             deadline_s=max(SILENCE_S, pause_s),
-            expected=sent["acked"],
+            expected=sent.acked,
         )
         read = rig.read_all(verify, topic, READ_S)
-        held = held_figures(cluster.disks.held_since(fsyncs))
-        disk = document["disk"] and document["disk"] | {"held": held}
-        trial_notes = {
-            "faults": document["faults"],
-            "disk": disk,
-            "node_size": document["node_size"],
-            "unsettled": unsettled,
-        }
-        return record.finished(sent, read, effective, trial_notes)
+        if record.disk is not None:
+            record.disk.held = held_figures(cluster.disks.held_since(fsyncs))
+        trial_record.finish(record, sent, read, unsettled)
 
     def _unsettled(self, case: Case, topic: Topic, timeline: Timeline) -> str | None:
         """Wait for all copies and for the application after healed faults; say what did not come about, if anything.
@@ -190,7 +194,7 @@ class Bench:
             return str(error)
         return None
 
-    def _timeline(self, trial: Trial, topic: Topic, working: Path, faults: list[Document]) -> Timeline:
+    def _timeline(self, trial: Trial, topic: Topic, working: Path, faults: list[AnyStep]) -> Timeline:
         rig, cluster = self.rig, self.rig.cluster
 
         def run_reader(

@@ -17,6 +17,7 @@ from bench.report.results import Results
 from bench.report.sections import delivery
 from bench.report.sections.readings import table
 from tests.fault_sketch import Case, Trial, results
+from tests.records import altered
 
 _STEPS = [
     {"name": "the group comes back", "kind": "consume", "asked_ns": 8 * NANOS, "effect_ns": 9 * NANOS},
@@ -46,14 +47,11 @@ def retained() -> Results:
         for at_s, size in zip((8, 68), sizes, strict=True)
     ]
     waiting = {"configuration": {"faults": [{"name": "later", "when": {"load": "over"}, "mark": True}]}}
-    files = {
-        trial: {
-            **file,
-            "faults": _STEPS,
-            "window": {"start_ns": 0, "end_ns": 8 * NANOS},
-            "case": file["case"] | waiting,
-        }
-        for trial, file in found.trial_files.items()
+    records = {
+        trial: altered(
+            record, faults=_STEPS, window={"start_ns": 0, "end_ns": 8 * NANOS}, case=waiting, slices=None
+        )
+        for trial, record in found.trial_records.items()
     }
     return replace(
         found,
@@ -66,7 +64,7 @@ def retained() -> Results:
         faults=found.faults.iloc[:0],
         telemetry=pd.DataFrame(stored_bytes),
         readings=pd.DataFrame([_reading(0, 60_000), _reading(1, 0), _reading(2, 0)]),
-        trial_files=files,
+        trial_records=records,
     )
 
 

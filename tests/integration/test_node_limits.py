@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,9 +44,9 @@ def test_each_node_gets_what_its_size_gives_it(backend: ProcessBackend, nodes: l
     told = NodeSizes(limits(backend), nodes).become(SIZES)
 
     assert told is not None
-    assert told["asked"] == SIZES
+    assert told.limits == SIZES
     for node in nodes:
-        got = told["measured"][node.name]
+        got: dict[str, Any] = dict(told.measured[node.name])
         assert 0.17 < got["cpu"] < 0.23
         assert all(0.85 < rate * 8 / 40e6 < 1.1 for rate in got["network"])
 
@@ -85,7 +86,7 @@ def test_a_node_has_no_more_memory_than_its_limit_with_the_page_cache_of_what_it
         ]
 
     assert told is not None
-    assert {got["memory"] for got in told["measured"].values()} == {64 * 2**20}
+    assert {got["memory"] for got in told.measured.values()} == {64 * 2**20}
     assert all(50 * 2**20 < int(size) <= 64 * 2**20 for size in used)
     assert len(used) == 1
 
@@ -108,7 +109,7 @@ def test_a_disk_takes_what_its_limit_says_and_an_fsync_as_long(nodes: list[Node]
         told = held.become(sizes)
         assert told is not None
         for node in nodes:
-            got = told["measured"][node.name]
+            got: dict[str, Any] = dict(told.measured[node.name])
             assert 0.7 < got["disk_write"] / 4e6 < 1.2
             assert 0.002 <= got["fsync"] < 0.01
 

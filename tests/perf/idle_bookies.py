@@ -81,7 +81,7 @@ def slice_of(rig: Rig, one: Measured, *, stop: bool, counts: bool) -> None:
         done = rig.run_slice(one.trial, one.taken, unheard)
     one.taken += 1
     if counts:
-        (one.stopped if stop else one.idle).append(done["acked"] / (LEAD_IN_S + SLICE_S))
+        (one.stopped if stop else one.idle).append(done.acked / (LEAD_IN_S + SLICE_S))
 
 
 def ratio(one: Measured) -> dict[str, object]:

@@ -98,8 +98,8 @@ def block(rig: Rig, chosen: Sequence[Way], slices: int) -> None:
         way.blocks.append([])
     for _ in range(slices):
         for way in random.sample(chosen, len(chosen)):
-            done = rig.run_slice(way.trial, way.taken, unheard)["slice"]
-            way.blocks[-1].append((way.taken, done["start_ns"], done["end_ns"]))
+            done = rig.run_slice(way.trial, way.taken, unheard).slice
+            way.blocks[-1].append((way.taken, done.start_ns, done.end_ns))
             way.taken += 1
 
 

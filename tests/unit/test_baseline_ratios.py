@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bench.analysis.clusters import clusters
-from bench.analysis.folder import TrialRecord
 from bench.analysis.statistics.baseline_ratios import half_widths, ratio_rows
+from bench.records.trial import TrialRecord
 from bench.statistics.round_ratios import Group
 
 Row = dict[str, Any]

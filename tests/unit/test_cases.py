@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bench.analysis.cases import case_rows
-from bench.analysis.folder import TrialRecord
+from bench.records.trial import TrialRecord
 
 Row = dict[str, Any]
 

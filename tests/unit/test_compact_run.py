@@ -120,7 +120,7 @@ def test_a_folder_copied_from_a_compact_one_has_the_layout_of_a_run_again(
 ) -> None:
     compact_run.copy(compact, tmp_path / "again")
 
-    assert results.read(tmp_path / "again").trial_files == results.read(run).trial_files
+    assert results.read(tmp_path / "again").trial_records == results.read(run).trial_records
     assert (tmp_path / "again" / "trials" / "0000" / "trial.json").is_file()
     assert results.document(tmp_path / "again" / "plan.json") == results.document(run / "plan.json")
 

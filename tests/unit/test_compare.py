@@ -20,9 +20,11 @@ from bench.analysis.statistics.joint_significance import Values, chances
 from bench.cli import app
 from bench.errors import UnlikeError
 from bench.model import Change, Compared
+from bench.records.trial import TrialRecord
 from bench.report import results
 from bench.report.pages.compare import Comparison, Speed, verdict
 from bench.run import run_comparison
+from tests.records import trial_record
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -549,41 +551,35 @@ def test_a_part_of_the_manifest_may_be_accepted_as_a_whole() -> None:
 
 
 def test_another_load_of_the_same_case_is_unlike() -> None:
-    def trials(window: int) -> dict[int, dict[str, Any]]:
-        return {0: {"case": {"name": "kafka", "configuration": {}}, "load": {"window": window}}}
+    def trials(window: int) -> dict[int, TrialRecord]:
+        return {0: trial_record(load={"pacing": "closed", "window": window})}
 
     (found,) = run_comparison.differences({}, {}, (trials(1), trials(2)))
     assert (found.key, found.first, found.second) == ("case.load.window", "1", "2")
 
 
 def test_a_live_setting_that_differs_is_unlike_and_who_played_a_part_is_not() -> None:
-    def trials(linger: str, leader: int) -> dict[int, Any]:
+    def trials(linger: str, leader: int) -> dict[int, TrialRecord]:
         effective = {
             "producer": {"linger.ms": linger},
             "topic": {"retention.ms": "-1", "partitions": [leader]},
         }
-        case = {"name": "kafka", "configuration": {}}
-        return {0: {"case": case, "effective": effective}, 1: {"case": case, "effective": None}}
+        return {0: trial_record(effective=effective), 1: trial_record()}
 
     assert run_comparison.differences({}, {}, (trials("5", 1), trials("5", 2))) == []
     assert run_comparison.differences({}, {}, (trials("5", 1), trials("0", 1))) == [
         run_comparison.Difference("case.effective.producer.linger.ms", "5", "0")
     ]
-    assert (
-        run_comparison.differences(
-            {}, {}, (trials("5", 1), {0: {"case": {"name": "kafka", "configuration": {}}}})
-        )
-        == []
-    )
+    assert run_comparison.differences({}, {}, (trials("5", 1), {0: trial_record()})) == []
 
 
 def test_every_pair_of_values_that_differs_is_told_in_the_first_runs_order() -> None:
-    def trials(*least: str) -> dict[int, Any]:
+    def trials(*least: str) -> dict[int, TrialRecord]:
         return {
-            number: {
-                "case": {"name": name, "configuration": {}},
-                "effective": {"topic": {"min.insync.replicas": value}},
-            }
+            number: trial_record(
+                case={"system": "kafka", "name": name, "settings": {}},
+                effective={"topic": {"min.insync.replicas": value}},
+            )
             for number, (name, value) in enumerate(zip("ba", least, strict=True))
         }
 

@@ -1,37 +1,49 @@
-from typing import Any
-
 import pytest
 
 from bench.analysis.faults.copies import Back, Missing, back, missing, moves, short_of
 from bench.model import NEVER_NS
-
-Row = dict[str, Any]
-
-
-def isr(at: int, *nodes: str) -> Row:
-    return {"at_ns": at, "partitions": [{"partition": 0, "leader": nodes[0], "in_sync": list(nodes)}]}
+from bench.records.steps import StallRecord, StepRecord, StrikeRecord, UndoRecord
+from bench.records.trial import HistoryRecord
 
 
-def kept(at: int, *segments: tuple[str, ...], owner: str | None = "broker-1") -> Row:
+def seen(at: int, *partitions: dict[str, object]) -> HistoryRecord:
+    return HistoryRecord(at_ns=at, partitions=list(partitions))
+
+
+def isr(at: int, *nodes: str) -> HistoryRecord:
+    return seen(at, {"partition": 0, "leader": nodes[0], "in_sync": list(nodes)})
+
+
+def kept(at: int, *segments: tuple[str, ...], owner: str | None = "broker-1") -> HistoryRecord:
     ledger = {"ledger": 1, "segments": [[number, list(bookies)] for number, bookies in enumerate(segments)]}
-    return {"at_ns": at, "partitions": [{"partition": 0, "owner": owner, "ledgers": [ledger]}]}
+    return seen(at, {"partition": 0, "owner": owner, "ledgers": [ledger]})
 
 
-def struck(*nodes: str, healed: int | None = None, away: bool = True, asked: int = 10) -> Row:
+def struck(*nodes: str, healed: int | None = None, away: bool = True, asked: int = 10) -> StrikeRecord:
     """A fault that took effect 1 after it was asked for."""
-    times = {"asked_ns": asked, "effect_ns": asked + 1, "healed_ns": healed}
-    return {"name": "gone", "kind": "kill", "nodes": list(nodes), "away": away, "proven": True, **times}
+    return StrikeRecord(
+        name="gone",
+        kind="kill",
+        nodes=list(nodes),
+        away=away,
+        asked_ns=asked,
+        effect_ns=asked + 1,
+        healed_ns=healed,
+        proven=True,
+    )
 
 
-def undo(at: int, *nodes: str) -> Row:
-    return {"name": "back", "kind": "undo", "nodes": list(nodes), "asked_ns": at - 1, "effect_ns": at}
+def undo(at: int, *nodes: str) -> UndoRecord:
+    return UndoRecord(name="back", nodes=list(nodes), asked_ns=at - 1, effect_ns=at)
 
 
-def of(history: list[Row], fault: Row, *others: Row, until: int = NEVER_NS) -> Back | None:
+def of(
+    history: list[HistoryRecord], fault: StrikeRecord, *others: StepRecord, until: int = NEVER_NS
+) -> Back | None:
     return back(history, [fault, *others], fault, until)
 
 
-NOBODY: Row = {"at_ns": 15, "partitions": [{"partition": 0, "leader": None, "in_sync": []}]}
+NOBODY = seen(15, {"partition": 0, "leader": None, "in_sync": []})
 WHOLE = isr(0, "b1", "b2", "b3")
 
 
@@ -50,7 +62,7 @@ WHOLE = isr(0, "b1", "b2", "b3")
     ],
 )
 def test_kafkas_copies_are_back_once_what_was_in_sync_is_so_again(
-    history: list[Row], healed: int | None, expected: Back | None
+    history: list[HistoryRecord], healed: int | None, expected: Back | None
 ) -> None:
     assert of(history, struck("b1", healed=healed)) == expected
 
@@ -113,7 +125,7 @@ def test_a_fault_that_takes_nothing_away_shows_in_the_replicas_in_sync() -> None
     ],
 )
 def test_pulsars_copies_are_back_once_none_lies_on_a_node_that_is_away(
-    history: list[Row], healed: int | None, expected: Back | None
+    history: list[HistoryRecord], healed: int | None, expected: Back | None
 ) -> None:
     assert of(history, struck("k1", healed=healed)) == expected
 
@@ -163,7 +175,7 @@ def test_moves_count_who_came_to_serve_after_somebody_else() -> None:
 
 
 def test_a_look_that_found_nothing_new_tells_until_when_copies_were_missing() -> None:
-    dead, nobody = struck("b1"), {"at_ns": 90, "partitions": []}
+    dead, nobody = struck("b1"), seen(90)
 
     assert missing([WHOLE, isr(15, "b2", "b3"), nobody], [dead], [(dead, NEVER_NS)]) == Missing(80, cut=True)
     assert missing([nobody], [dead], [(dead, NEVER_NS)]) is None
@@ -173,33 +185,36 @@ def test_a_look_that_found_nothing_new_tells_until_when_copies_were_missing() ->
 @pytest.mark.parametrize(
     ("at", "left"),
     [
-        ([[0, 1, 815]], 38),  # 816 to 853
-        ([[0, 1, 853]], 0),
-        ([[0, 1, 854]], 10),
-        ([[0, 1, 865]], None),  # in the last one
-        ([[0, 2, 815]], None),  # another ledger
-        ([[0, 1, 815], [1, 1, 7]], 38),  # nothing is known of that partition
-        (None, None),  # nothing had come
+        ([(0, 1, 815)], 38),  # 816 to 853
+        ([(0, 1, 853)], 0),
+        ([(0, 1, 854)], 10),
+        ([(0, 1, 865)], None),  # in the last one
+        ([(0, 2, 815)], None),  # another ledger
+        ([(0, 1, 815), (1, 1, 7)], 38),  # nothing is known of that partition
+        ([], None),  # nothing had come
     ],
 )
 def test_a_reader_stands_so_many_entries_before_the_next_fragment(
-    at: list[list[int]] | None, left: int | None
+    at: list[tuple[int, int, int]], left: int | None
 ) -> None:
     ledger = {"ledger": 1, "segments": [[0, ["a", "b"]], [854, ["b", "c"]], [865, ["c", "d"]]]}
     history = [
         kept(0, ("a", "b")),
-        {"at_ns": 9, "partitions": [{"partition": 0, "owner": "x", "ledgers": [ledger]}]},
+        seen(9, {"partition": 0, "owner": "x", "ledgers": [ledger]}),
     ]
 
-    assert short_of(history, {"from_ns": 1, "to_ns": 2, "at": at}) == left
+    assert short_of(history, StallRecord(from_ns=1, to_ns=2, at=at)) == left
 
 
 def test_what_is_left_in_the_fragments_of_several_partitions_adds_up() -> None:
     ledger = {"ledger": 1, "segments": [[0, ["a"]], [10, ["b"]]]}
-    both = [{"partition": number, "owner": "x", "ledgers": [ledger]} for number in (0, 1)]
+    partitions: list[dict[str, object]] = [
+        {"partition": number, "owner": "x", "ledgers": [ledger]} for number in (0, 1)
+    ]
+    stall = StallRecord(from_ns=1, to_ns=2, at=[(0, 1, 3), (1, 1, 8)])
 
-    assert short_of([{"at_ns": 0, "partitions": both}], {"at": [[0, 1, 3], [1, 1, 8]]}) == 6 + 1
+    assert short_of([seen(0, *partitions)], stall) == 6 + 1
 
 
 def test_of_kafkas_partitions_there_are_no_fragments() -> None:
-    assert short_of([isr(0, "b1")], {"at": [[0, -1, 3]]}) is None
+    assert short_of([isr(0, "b1")], StallRecord(from_ns=1, to_ns=2, at=[(0, -1, 3)])) is None

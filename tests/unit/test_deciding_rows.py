@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.folder import ManifestRecord, PlannedRecord, PlanRecord, RunFolder, TrialRecord
+from bench.analysis.folder import ManifestRecord, PlannedRecord, PlanRecord, RunFolder
 from bench.analysis.verdicts.deciding_rows import Found, expectation_rows, never_run
 from bench.analysis.verdicts.expectations import judge
+from bench.records.trial import TrialRecord
 
 Row = dict[str, Any]
 

@@ -6,6 +6,7 @@ from typing import Any, cast
 import pytest
 
 from bench.model import Node
+from bench.records.trial import DiskRecord
 from bench.run.emulated_disks import EmulatedDisks, held_figures
 
 FIVE_MS, AS_IS = {"emulated_fsync": "5ms"}, {"emulated_fsync": "as is"}
@@ -64,8 +65,8 @@ def test_what_an_fsync_costs_is_measured_once_for_each_value_where_data_lie(
 
     folder = tmp_path / "broker-1"
     assert gates.measured == [("broker-1", folder, 0.005), ("broker-1", folder, 0.0)]
-    assert first == again == {"emulated_fsync": "5ms", "fsync_ns": {"broker-1": {"p50": 5_000_001}}}
-    assert as_is == {"emulated_fsync": "as is", "fsync_ns": {"broker-1": {"p50": 2}}}
+    assert first == again == DiskRecord(emulated_fsync="5ms", fsync_ns={"broker-1": {"p50": 5_000_001}})
+    assert as_is == DiskRecord(emulated_fsync="as is", fsync_ns={"broker-1": {"p50": 2}})
 
 
 def test_the_fsyncs_of_a_trial_are_those_since_its_counts(disks: EmulatedDisks, gates: Gates) -> None:

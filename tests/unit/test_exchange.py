@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from bench.analysis.exchange import export, omb, omb_files, tidy
-from bench.analysis.folder import TrialRecord
 from bench.errors import AnalysisError, EventLogError
 from bench.model import NANOS
+from bench.records.trial import TrialRecord
 from bench.run import outside, run_comparison
+from tests.records import trial_record
 
 Row = dict[str, Any]
 
@@ -164,11 +165,9 @@ def test_lengths_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 
 def test_results_of_another_shape_or_pacing_are_unlike(tmp_path: Path) -> None:
     """OMB sends at a rate: its results are no closed loop's, and no other shape's."""
-    ours = {
-        "case": {"name": "kafka acks=1", "configuration": {"partitions": 12}},
-        "load": trial(20).load.model_dump(),
-    }
-    theirs = imported(tmp_path / "one", topics=2, partitions=6)
+    case = {"system": "kafka", "name": "kafka acks=1", "settings": {}, "configuration": {"partitions": 12}}
+    ours = trial_record(case=case, load=trial(20).load.model_dump())
+    theirs = TrialRecord.model_validate(imported(tmp_path / "one", topics=2, partitions=6))
 
     unlike = run_comparison.differences({}, {}, ({0: theirs}, {0: ours}))
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from bench.records.steps import StrikeRecord, UndoRecord
 from bench.report import case_groups, fault_words, loss, outage, sweep
 from bench.report.answer import fault_table
 from bench.report.answer.fault_findings import findings, struck
@@ -96,17 +97,10 @@ def test_trials_count_where_other_work_disturbed_each() -> None:
 
 def test_the_scripts_part_reaches_to_its_last_repair_within_the_outage() -> None:
     steps = [
-        {
-            "name": "cut",
-            "kind": "power-loss",
-            "nodes": ["a", "b"],
-            "asked_ns": 10,
-            "proven": True,
-            "heal": "never",
-        },
-        {"name": "first", "kind": "undo", "nodes": ["a"], "asked_ns": 11},
-        {"name": "all", "kind": "undo", "nodes": ["a", "b"], "asked_ns": 18},
-        {"name": "late", "kind": "undo", "nodes": ["a"], "asked_ns": 60 * SECOND},
+        StrikeRecord(name="cut", kind="power-loss", nodes=["a", "b"], asked_ns=10, proven=True, heal="never"),
+        UndoRecord(name="first", nodes=["a"], asked_ns=11),
+        UndoRecord(name="all", nodes=["a", "b"], asked_ns=18),
+        UndoRecord(name="late", nodes=["a"], asked_ns=60 * SECOND),
     ]
 
     assert outage.script_ns(steps, "cut", 20) == 8

@@ -11,6 +11,7 @@ from bench.report import results, sweep
 from bench.report.sections import fault_summary
 from tests.fault_sketch import Case, Trial
 from tests.fault_sketch import results as struck
+from tests.records import altered
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -71,13 +72,15 @@ def test_a_rate_that_was_never_back_and_one_below_what_was_asked_for_are_told(tm
     of_case = found.trials[found.trials["case"] == first].assign(
         trial=[0, 1, 2], reader_stall_ns=None, other_cpu=0.0
     )
-    files = {trial: {**found.trial_files[trial], "load": {"pacing": [[1.0, 2_500.0]]}} for trial in range(3)}
+    records = {
+        trial: altered(found.trial_records[trial], load={"pacing": [[1.0, 2_500.0]]}) for trial in range(3)
+    }
     faults = gaps((3.0, None), (9.0, "no end"), (4.0, None))
     found = replace(
         found,
         faults=faults,
         trials=of_case,
-        trial_files=files,
+        trial_records=records,
         cases=found.cases[found.cases["case"] == first],
     )
 

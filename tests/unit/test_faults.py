@@ -20,6 +20,7 @@ from bench.faults.packet_faults import chance_of_so_few
 from bench.faults.reading import ReadGroup
 from bench.faults.step import StepError
 from bench.model import Node, TopicState
+from bench.records.steps import StrikeRecord
 from bench.systems.draining import Drained
 
 
@@ -200,6 +201,11 @@ def timeline(
     return Timeline(read_steps(steps), site)
 
 
+def records(line: Timeline) -> list[Any]:
+    """What its steps did; each test knows which kind of step has which place."""
+    return list(line.records)
+
+
 def test_a_consumer_group_begins_and_reads() -> None:
     line = timeline(
         Recorder(),
@@ -209,10 +215,10 @@ def test_a_consumer_group_begins_and_reads() -> None:
     line.take_progress(figures(1))
     line.finish()
 
-    begins, back = line.records
-    assert (begins["kind"], begins["group"]) == ("subscribe", "away")
-    assert (back["kind"], back["group"], back["received"], back["reason"]) == ("consume", "away", 7, None)
-    assert back["asked_ns"] <= back["effect_ns"]
+    begins, back = records(line)
+    assert (begins.kind, begins.group) == ("subscribe", "away")
+    assert (back.kind, back.group, back.received, back.reason) == ("consume", "away", 7, None)
+    assert back.asked_ns <= back.effect_ns
 
 
 @pytest.mark.parametrize(
@@ -227,8 +233,8 @@ def test_a_drain_is_over_when_the_node_holds_nothing(drain: object, said: str) -
     line.take_progress(figures(1))
     line.finish()
 
-    (record,) = line.records
-    assert (record["kind"], record["nodes"], record["effect_ns"], record["seen"]) == (
+    (record,) = records(line)
+    assert (record.kind, record.nodes, record.effect_ns, record.evidence) == (
         *("drain", ["broker-2"], 7),
         said,
     )
@@ -259,9 +265,9 @@ def test_why_a_group_could_not_read_is_told_and_the_steps_go_on() -> None:
     line.take_progress(figures(1))
     line.finish()
 
-    assert line.records[0]["reason"] == "reads: there is no such topic for first."
-    assert line.records[0]["effect_ns"] is None
-    assert line.records[1]["kind"] == "mark"
+    assert records(line)[0].reason == "reads: there is no such topic for first."
+    assert records(line)[0].effect_ns is None
+    assert records(line)[1].kind == "mark"
 
 
 def test_a_group_needs_a_name() -> None:
@@ -293,10 +299,10 @@ def test_a_step_strikes_at_its_acks_and_heals_with_the_load() -> None:
     line.finish()
 
     assert backend.asked == ["kill broker-2", "start broker-2"]
-    (record,) = line.records
-    assert record["proven"]
-    assert record["seen"] == "broker-2 ended with status -9; nothing listens on its port."
-    assert record["asked_ns"] <= record["effect_ns"] <= record["heal_asked_ns"] <= record["healed_ns"]
+    (record,) = records(line)
+    assert record.proven
+    assert record.evidence == "broker-2 ended with status -9; nothing listens on its port."
+    assert record.asked_ns <= record.effect_ns <= record.heal_asked_ns <= record.healed_ns
     assert line.all_healed
 
 
@@ -316,7 +322,7 @@ def test_steps_come_one_after_the_other_and_undo_by_name() -> None:
     assert sorted(backend.asked[1:4]) == ["stop broker-1", "stop broker-2", "stop broker-3"]
     assert backend.asked[4] == "resume broker-1"
     assert sorted(backend.asked[5:]) == ["start broker-1", "start broker-2", "start broker-3"]
-    assert [record["kind"] for record in line.records] == ["pause", "stop", "undo"]
+    assert [record.kind for record in records(line)] == ["pause", "stop", "undo"]
 
 
 def test_a_timed_heal_does_not_wait_for_the_load() -> None:
@@ -334,8 +340,8 @@ def test_a_timed_heal_does_not_wait_for_the_load() -> None:
     line.finish()
 
     assert backend.asked == ["cut broker-2 3 0 1", "mend broker-2"]
-    assert "7 packets were dropped: broker-2 7 (4 coming in, 3 going out)." in line.records[0]["seen"]
-    assert line.records[0]["heal_seen"] == (
+    assert "7 packets were dropped: broker-2 7 (4 coming in, 3 going out)." in records(line)[0].evidence
+    assert records(line)[0].heal_seen == (
         "The packet filter of broker-2 lists the rules no more. "
         "broker-2 got an answer from broker-1, broker-3, client within 0.2 ms."
     )
@@ -355,7 +361,7 @@ def test_an_unstable_network_loses_a_share_or_flaps_and_is_whole_afterwards() ->
     assert backend.asked[0] == "cut broker-2 4 4 0.05"
     assert backend.asked.count("cut broker-1 4 4 1") == backend.asked.count("mend broker-1")
     assert backend.asked.count("mend broker-2") == 1
-    assert all(record["proven"] for record in line.records)
+    assert all(record.proven for record in records(line))
 
 
 def test_one_of_several_nodes_is_undone_and_struck_again() -> None:
@@ -372,10 +378,10 @@ def test_one_of_several_nodes_is_undone_and_struck_again() -> None:
 
     assert sorted(backend.asked[:2]) == ["kill broker-1", "kill broker-3"]
     assert backend.asked[2:] == ["start broker-1", "start broker-3", "kill broker-3"]
-    assert [record["kind"] for record in line.records] == ["kill", "undo", "undo", "kill"]
-    assert line.records[0]["healed_ns"] is not None
-    assert line.records[0]["heal_seen"].count("started again") == 2
-    assert line.records[1]["nodes"] == ["broker-1"]
+    assert [record.kind for record in records(line)] == ["kill", "undo", "undo", "kill"]
+    assert records(line)[0].healed_ns is not None
+    assert records(line)[0].heal_seen.count("started again") == 2
+    assert records(line)[1].nodes == ["broker-1"]
 
 
 def test_a_fault_that_was_undone_in_part_is_undone_whole_in_the_end() -> None:
@@ -403,10 +409,10 @@ def test_a_step_waits_for_what_the_system_says() -> None:
     )
     line.take_progress(figures(1))
     time.sleep(0.1)
-    assert line.records == []
+    assert records(line) == []
     now[0] = TopicState(available=False, copies_missing=True, in_sync=1)
-    until(lambda: len(line.records) == 1)
-    assert line.records[0]["kind"] == "mark"
+    until(lambda: len(records(line)) == 1)
+    assert records(line)[0].kind == "mark"
     time.sleep(0.6)
     assert backend.asked == []  # the topic is not available
     now[0] = TopicState(available=True, copies_missing=True, in_sync=2)
@@ -435,18 +441,18 @@ def test_steps_follow_a_reader_that_blocks() -> None:
     reads.over.set()
     finishing.join()
 
-    _, record, back = line.records
-    assert (record["received"], record["at"], record["complete"]) == (25, [[0, -1, 25]], True)
-    assert back["asked_ns"] - record["effect_ns"] >= 1.2e9
+    _, record, back = records(line)
+    assert (record.received, record.at, record.complete) == (25, [[0, -1, 25]], True)
+    assert back.asked_ns - record.effect_ns >= 1.2e9
 
 
 def test_abandoning_gives_the_reader_up() -> None:
     line = timeline(Recorder(), {"when": {"acks": 1}, "read": "earliest"})
     line.take_progress(figures(1))
-    until(lambda: bool(line.records))
+    until(lambda: bool(records(line)))
     line.abandon()
 
-    assert line.records[0]["reason"] == "It was given up."
+    assert records(line)[0].reason == "It was given up."
 
 
 def test_a_step_of_several_times_comes_as_often_with_jitter() -> None:
@@ -465,22 +471,24 @@ def test_a_step_of_several_times_comes_as_often_with_jitter() -> None:
     until(lambda: len(backend.asked) == 6)
     line.finish()
 
-    assert [record["name"] for record in line.records] == ["again, 1", "again, 2", "again, 3"]
+    assert [record.name for record in records(line)] == ["again, 1", "again, 2", "again, 3"]
     assert sorted(backend.asked) == ["pause broker-2"] * 3 + ["resume broker-2"] * 3
-    assert all(record["effect_ns"] < record["healed_ns"] for record in line.records)
+    assert all(record.effect_ns < record.healed_ns for record in records(line))
     chance = random.Random(line.site.seed)
     _, second_ms, third_ms = [20 + chance.uniform(-10, 10) for _ in range(3)]
-    one, two, three = [record["asked_ns"] / 1e6 for record in line.records]
+    one, two, three = [record.asked_ns / 1e6 for record in records(line)]
     assert two - one >= second_ms
     assert three - two >= third_ms
 
 
-def done(backend: Recorder, step: dict[str, Any]) -> dict[str, Any]:
+def done(backend: Recorder, step: dict[str, Any]) -> Any:
     """The record of one step, struck at once and healed with the load."""
     line = timeline(backend, {"when": {"acks": 1}, **step})
     line.take_progress(figures(1))
     line.finish()
-    return line.records[0]
+    (record,) = line.records
+    assert isinstance(record, StrikeRecord)
+    return record
 
 
 def test_a_cut_that_drops_nothing_of_one_of_its_nodes_is_not_proven() -> None:
@@ -488,15 +496,15 @@ def test_a_cut_that_drops_nothing_of_one_of_its_nodes_is_not_proven() -> None:
     backend.packets["broker-3"] = Packets(met=50)
     cut = done(backend, {"isolate": {"target": "followers", "from": "leader"}})
 
-    assert not cut["proven"]
-    assert cut["unproven"] == "Too few packets were dropped: broker-3 0 of 50."
+    assert not cut.proven
+    assert cut.unproven == "Too few packets were dropped: broker-3 0 of 50."
 
     backend.packets["broker-3"] = Packets(met=50, went_out=1)
     cut = done(backend, {"isolate": {"target": "followers", "from": "leader"}})
 
-    assert cut["proven"]
-    assert cut["unproven"] is None
-    assert "8 packets were dropped: broker-1 7 (4 coming in, 3 going out), broker-3 1 (0" in cut["seen"]
+    assert cut.proven
+    assert cut.unproven is None
+    assert "8 packets were dropped: broker-1 7 (4 coming in, 3 going out), broker-3 1 (0" in cut.evidence
 
 
 def test_a_node_that_had_nothing_to_send_is_tried_where_others_had() -> None:
@@ -505,8 +513,8 @@ def test_a_node_that_had_nothing_to_send_is_tried_where_others_had() -> None:
     backend.tries["broker-3"] = Packets(met=2, went_out=2)
     cut = done(backend, {"isolate": {"target": "followers", "from": "leader"}})
 
-    assert cut["proven"]
-    assert cut["seen"].endswith(
+    assert cut.proven
+    assert cut.evidence.endswith(
         "7 packets were dropped: broker-1 7 (4 coming in, 3 going out). broker-3 had sent and got nothing; "
         "2 (0 coming in, 2 going out) sent from it to try were dropped too."
     )
@@ -517,7 +525,7 @@ def test_a_cut_through_which_nobody_had_anything_to_send_is_not_tried() -> None:
     backend.packets = {"broker-1": Packets(), "broker-3": Packets()}
     backend.tries["broker-3"] = Packets(met=2, went_out=2)
 
-    assert not done(backend, {"isolate": {"target": "followers", "from": "leader"}})["proven"]
+    assert not done(backend, {"isolate": {"target": "followers", "from": "leader"}}).proven
 
 
 @pytest.mark.parametrize(
@@ -537,12 +545,12 @@ def test_a_loss_far_below_what_was_asked_for_is_not_proven(packets: Packets, pro
     backend.packets["broker-2"] = packets
     lossy = done(backend, {"unstable-network": {"target": ["broker-1", "broker-2"], "loss": 0.05}})
 
-    assert lossy["proven"] is proven
+    assert lossy.proven is proven
     if proven:
-        assert f"broker-1 7 of 100 (7.0%), broker-2 {packets.struck} of {packets.met:,}" in lossy["seen"]
+        assert f"broker-1 7 of 100 (7.0%), broker-2 {packets.struck} of {packets.met:,}" in lossy.evidence
     else:
         said = f"Too few packets were dropped: broker-2 {packets.struck} of {packets.met:,}."
-        assert lossy["unproven"] == said
+        assert lossy.unproven == said
 
 
 def test_packets_that_were_all_spared_prove_nothing_where_nobody_lost_any() -> None:
@@ -550,7 +558,7 @@ def test_packets_that_were_all_spared_prove_nothing_where_nobody_lost_any() -> N
     backend.packets = {"broker-1": Packets(met=20), "broker-2": Packets(met=20)}
     lossy = done(backend, {"unstable-network": {"target": ["broker-1", "broker-2"], "loss": 0.05}})
 
-    assert lossy["unproven"] == "Too few packets were dropped: broker-1 0 of 20, broker-2 0 of 20."
+    assert lossy.unproven == "Too few packets were dropped: broker-1 0 of 20, broker-2 0 of 20."
 
 
 @given(met=st.integers(1, 5000), share=st.floats(0.001, 0.9), part=st.floats(0, 1))
@@ -619,16 +627,16 @@ def test_a_slow_network_is_proven_by_every_node(
     backend.held = {"broker-1": {"in": good, "out": good}, "broker-3": second}
     slow = done(backend, {"slow-network": {"target": "followers", "from": "leader", **settings}})
 
-    assert slow["proven"] is (why is None)
+    assert slow.proven is (why is None)
     if why is None:
-        assert "packets were held (broker-1 120, broker-3 " in slow["seen"]
-        assert ("While packets waited for each other 100 Mbit/s passed." in slow["seen"]) is (
+        assert "packets were held (broker-1 120, broker-3 " in slow.evidence
+        assert ("While packets waited for each other 100 Mbit/s passed." in slow.evidence) is (
             "mbit_per_s" in settings
         )
     else:
-        assert slow["unproven"].startswith("broker-3: ")
-        assert why in slow["unproven"]
-    assert "lists no rule and no queue any more. broker-1 got an answer from broker-2" in slow["heal_seen"]
+        assert slow.unproven.startswith("broker-3: ")
+        assert why in slow.unproven
+    assert "lists no rule and no queue any more. broker-1 got an answer from broker-2" in slow.heal_seen
 
 
 @pytest.mark.parametrize("idle", [NOTHING, held(0.1, packets=900, busy=(624_999, 0.05))])
@@ -638,14 +646,14 @@ def test_a_link_that_is_only_narrow_is_shown_by_a_node_that_fills_it(idle: Held)
 
     backend.held = {"broker-1": {"in": idle, "out": FULL}, "broker-3": {"in": idle, "out": idle}}
     seen = done(backend, narrow)
-    assert seen["proven"]
-    assert seen["seen"].endswith("100 Mbit/s passed. Never full for long enough to show it: broker-3.")
+    assert seen.proven
+    assert seen.evidence.endswith("100 Mbit/s passed. Never full for long enough to show it: broker-3.")
 
     backend.held = {name: {"in": idle, "out": idle} for name in backend.held}
     unseen = done(backend, narrow)
-    assert not unseen["proven"]
-    assert unseen["unproven"].startswith("broker-1: ")
-    assert "broker-3: " in unseen["unproven"]
+    assert not unseen.proven
+    assert unseen.unproven.startswith("broker-1: ")
+    assert "broker-3: " in unseen.unproven
 
 
 @pytest.mark.parametrize(("second", "proven"), [((3, 5.2e6), True), ((3, 4.4e6), False), ((0, 0.0), False)])
@@ -653,47 +661,49 @@ def test_a_slow_disk_is_proven_by_every_node(second: tuple[int, float], proven: 
     backend = Recorder()
     line = timeline(backend, {"when": {"acks": 1}, "slow-disk": {"target": "followers", "fsync": "5ms"}})
     line.take_progress(figures(1))
-    until(lambda: bool(line.records) and line.records[0]["effect_ns"])
+    until(lambda: bool(records(line)) and records(line)[0].effect_ns)
     backend.fsyncs = {"broker-1": (2, 5.1e6), "broker-3": second}
     line.finish()
 
-    (record,) = line.records
-    assert record["proven"] is proven
-    assert record["heal_seen"] == "None waits."
-    assert (record["unproven"] is None) is proven
+    (record,) = records(line)
+    assert record.proven is proven
+    assert record.heal_seen == "None waits."
+    assert (record.unproven is None) is proven
     if proven:
-        assert record["seen"].endswith("5 were held: broker-1 2 (median 5.1 ms), broker-3 3 (median 5.2 ms).")
+        assert record.evidence.endswith(
+            "5 were held: broker-1 2 (median 5.1 ms), broker-3 3 (median 5.2 ms)."
+        )
     else:
-        assert f"broker-3 {second[0]} (median {second[1] / 1e6:.1f} ms)." in record["unproven"]
+        assert f"broker-3 {second[0]} (median {second[1] / 1e6:.1f} ms)." in record.unproven
 
 
 def test_fsyncs_that_were_held_before_prove_nothing() -> None:
     backend = Recorder()
     backend.fsyncs = {"broker-2": (8, 5e6)}
 
-    assert not done(backend, {"slow-disk": {"target": "leader", "fsync": "5ms"}})["proven"]
+    assert not done(backend, {"slow-disk": {"target": "leader", "fsync": "5ms"}}).proven
 
 
 def test_a_disk_that_got_room_meanwhile_was_not_full_to_the_end() -> None:
     backend = Recorder()
     full = done(backend, {"full-disk": "followers"})
-    assert full["proven"]
-    assert full["seen"].endswith("broker-1 was still full. broker-3 was still full.")
+    assert full.proven
+    assert full.evidence.endswith("broker-1 was still full. broker-3 was still full.")
 
     line = timeline(backend, {"when": {"acks": 1}, "full-disk": "followers"})
     line.take_progress(figures(1))
-    until(lambda: bool(line.records) and line.records[0]["effect_ns"])
+    until(lambda: bool(records(line)) and records(line)[0].effect_ns)
     backend.full.discard("broker-3")
     line.finish()
-    assert not line.records[0]["proven"]
-    assert line.records[0]["unproven"] == "There was room again on the disk of broker-3."
+    assert not records(line)[0].proven
+    assert records(line)[0].unproven == "There was room again on the disk of broker-3."
 
 
 def test_a_disk_that_is_never_freed_is_looked_at_in_the_end() -> None:
     full = done(Recorder(), {"full-disk": "leader", "heal": "never"})
 
-    assert full["proven"]
-    assert full["seen"] == "broker-2 is full. broker-2 was still full."
+    assert full.proven
+    assert full.evidence == "broker-2 is full. broker-2 was still full."
 
 
 def test_a_pair_that_stays_silent_is_not_healed() -> None:
@@ -710,7 +720,7 @@ def test_a_pair_that_another_fault_strikes_is_not_asked() -> None:
     backend.hinders.add("10.0.0.3")
     cut = done(backend, {"isolate": {"target": "leader", "from": "all broker"}})
 
-    assert cut["heal_seen"].endswith(
+    assert cut.heal_seen.endswith(
         "broker-2 got an answer from broker-1 within 0.2 ms. "
         "Another fault strikes packets between broker-2 and broker-3: these were not asked."
     )
@@ -721,7 +731,7 @@ def test_a_node_that_another_fault_strikes_asks_nobody() -> None:
     backend.hinders.add("10.0.0.2")
     cut = done(backend, {"isolate": {"target": "leader", "from": "client"}})
 
-    assert cut["heal_seen"] == (
+    assert cut.heal_seen == (
         "The packet filter of broker-2 lists the rules no more. "
         "Another fault strikes packets between broker-2 and client: these were not asked."
     )
@@ -790,8 +800,8 @@ def test_what_is_never_healed_stays_and_is_proven_all_the_same() -> None:
     line.finish()
 
     assert backend.asked == ["kill broker-2"]
-    assert line.records[0]["proven"]
-    assert line.records[0]["healed_ns"] is None
+    assert records(line)[0].proven
+    assert records(line)[0].healed_ns is None
     assert not line.all_healed
 
 
@@ -814,13 +824,13 @@ def test_a_step_that_has_its_time_and_does_not_come_is_told_and_is_no_error() ->
         {"name": "later", "when": {"after": "10ms"}, "mark": True},
     )
     line.take_progress(figures(1))
-    until(lambda: len(line.records) == 2)
+    until(lambda: len(records(line)) == 2)
     line.finish()
 
-    assert [record["name"] for record in line.records] == ["killed", "late"]
-    assert line.records[1]["kind"] == "left out"
-    assert line.records[1]["effect_ns"] is None
-    assert line.records[1]["seen"] == (
+    assert [record.name for record in records(line)] == ["killed", "late"]
+    assert records(line)[1].kind == "left out"
+    assert records(line)[1].effect_ns is None
+    assert records(line)[1].evidence == (
         "It did not come after 100 acknowledged sends, within 0.2 s; nothing more was done."
     )
     assert backend.asked == ["kill broker-2", "start broker-2"]
@@ -830,10 +840,10 @@ def test_a_step_that_comes_in_its_time_is_done() -> None:
     line = timeline(Recorder(), {"name": "mark", "when": {"acks": 2, "within": "10s"}, "mark": True})
     line.take_progress(figures(1))
     line.take_progress(figures(2))
-    until(lambda: len(line.records) == 1)
+    until(lambda: len(records(line)) == 1)
     line.finish()
 
-    assert line.records[0]["kind"] == "mark"
+    assert records(line)[0].kind == "mark"
 
 
 def test_a_time_alone_is_nothing_to_wait_for() -> None:
@@ -885,7 +895,7 @@ def test_a_timeline_without_steps_has_no_thread() -> None:
 
     assert threading.active_count() == before
     line.finish()
-    assert line.records == []
+    assert records(line) == []
 
 
 def test_parts_that_change_while_they_are_asked_for_are_asked_for_again() -> None:
@@ -1010,7 +1020,7 @@ def test_a_step_that_comes_always_comes_until_the_load_is_over() -> None:
     until(lambda: sum(one.startswith("kill") for one in backend.asked) >= 3)
     line.finish()
 
-    names = [record["name"] for record in line.records]
+    names = [record.name for record in records(line)]
     assert names[:3] == ["dies, 1", "dies, 2", "dies, 3"]
 
 
@@ -1024,7 +1034,7 @@ def test_a_step_that_comes_always_ends_with_the_window_whenever_the_load_tells()
     time.sleep(0.15)  # the load's next figures would come after half a second
     line.abandon()
 
-    assert line.records == []
+    assert records(line) == []
 
 
 def test_after_a_step_that_comes_always_there_is_no_other() -> None:
@@ -1050,10 +1060,10 @@ def test_a_look_up_goes_round_who_is_struck_now() -> None:
         {"name": "asks", "when": {"after": "1ms"}, "look-up": "topic"},
     )
     line.take_progress(figures(1))
-    until(lambda: len(line.records) == 2)
+    until(lambda: len(records(line)) == 2)
     line.finish()
 
-    assert line.records[1]["seen"] == "Asked through nobody of broker-2."
+    assert records(line)[1].evidence == "Asked through nobody of broker-2."
 
 
 def test_one_of_two_roles_may_be_meant() -> None:
@@ -1292,7 +1302,7 @@ def test_a_timed_heal_does_not_wait_for_a_step_that_asks_somebody() -> None:
     healed.set()
     line.finish()
 
-    assert line.records[1]["seen"] == "Asked."
+    assert records(line)[1].evidence == "Asked."
 
 
 def test_a_look_up_that_finds_nobody_is_an_answer() -> None:
@@ -1303,8 +1313,8 @@ def test_a_look_up_that_finds_nobody_is_an_answer() -> None:
     line.take_progress(figures(1))
     line.finish()
 
-    assert line.records[0]["seen"] == "It found nobody: Looking up t: none answered."
-    assert line.records[0]["effect_ns"] is None
+    assert records(line)[0].evidence == "It found nobody: Looking up t: none answered."
+    assert records(line)[0].effect_ns is None
 
 
 def test_a_timed_heal_that_fails_is_the_trials_failure() -> None:

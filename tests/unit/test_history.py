@@ -46,7 +46,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
         assert look.all_shown.wait(60)
         history.stop()
         assert not history._thread.is_alive()
-        return history.changes
+        return [change.model_dump() for change in history.changes]
 
     return watch
 

@@ -1,6 +1,6 @@
 """Which cluster a trial runs on, and what becomes of those that a cluster leaves behind."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +11,11 @@ import pytest
 
 from bench.errors import ClusterError, MissingAgentsError
 from bench.model import Case, Cluster, Load, Pacing, Trial
+from bench.records.trial import TrialRecord
 from bench.run import inside
 from bench.run.folder import RunFolder, create
 from bench.run.inside import Runner
+from tests.records import trial_record
 
 CASE = Case(
     *("memory", "memory", {}, Cluster("memory", "1", {}), 1, {}, {}, {}),
@@ -35,8 +37,8 @@ class Told:
     def trial(self, trial: Trial) -> None:
         """Nobody looks on."""
 
-    def finished(self, trial: Trial, document: Mapping[str, Any]) -> None:
-        self.finished_as.append((trial.number, document["state"]))
+    def finished(self, trial: Trial, record: TrialRecord) -> None:
+        self.finished_as.append((trial.number, record.state))
 
 
 class Clusters:
@@ -64,9 +66,9 @@ class Clusters:
         self.warmed_up.append(len(cases))
         return []
 
-    def _run(self, trial: Trial, _live: object) -> dict[str, Any]:
+    def _run(self, trial: Trial, _live: object) -> TrialRecord:
         state = "failed" if trial.number in self._failing else "finished"
-        return {"state": state, "reason": f"Trial {trial.number} broke off."}
+        return trial_record(state=state, reason=f"Trial {trial.number} broke off.")
 
     def _clear(self, trial: Trial) -> None:
         if trial.number in self._lasting:

@@ -11,7 +11,9 @@ from typing import Any, Self
 import pytest
 
 from bench.errors import LoadError
+from bench.load.results import ReadResult, SendCounts, SliceResult
 from bench.model import Case, Cluster, Load, Pacing, Topic, Trial
+from bench.records.trial import ClientRecord, DiskRecord, SpanRecord, TrialRecord
 from bench.run import interleaved
 from bench.run.folder import RunFolder, create
 from bench.run.interleaved import Interleaved, growth
@@ -98,7 +100,7 @@ class Servers:
             ],
             sizes=SimpleNamespace(become=lambda size: None, change=lambda size: None),
             disks=SimpleNamespace(
-                become=lambda disk: {"emulated_fsync": disk["emulated_fsync"], "fsync_ns": {}},
+                become=lambda disk: DiskRecord(emulated_fsync=disk["emulated_fsync"]),
                 change=self._change,
                 count=lambda disk: {"node": 0},
                 held_since=lambda counts: {"node": [len(self.fsync)]},
@@ -121,9 +123,9 @@ class Servers:
         """Nobody consumes."""
 
     def open(self, trial: Trial, *_: object) -> dict[str, Any]:
-        return {"producer": {"of": trial.number}}
+        return {"of": trial.number}
 
-    def run_slice(self, trial: Trial, number: int, _live: object) -> dict[str, Any]:
+    def run_slice(self, trial: Trial, number: int, _live: object) -> SliceResult:
         self.seen.append(
             self.stopped | {f"beside: {name}" for other in self.beside for name in other.stopped}
         )
@@ -131,26 +133,22 @@ class Servers:
             raise LoadError("The load broke off.")
         (self.settling if number < 0 else self.events).append((trial.number, number, self.fsync))
         start_ns = 1_000 * len(self.events)
-        return {
-            "slice": {
-                "slice": number,
-                "begun_ns": start_ns - 1,
-                "start_ns": start_ns,
-                "end_ns": start_ns + 500,
-            },
-            "acked": self._acked(number),
-            "client": {"cpu_share": 0.1 * trial.number, "loop_lag_max_ns": number, "recorder_backlog_max": 0},
-            "due_unsent": 0,
-            "stalled": (trial.number, number) == self._stalls,
-        }
+        return SliceResult(
+            slice=SpanRecord(slice=number, begun_ns=start_ns - 1, start_ns=start_ns, end_ns=start_ns + 500),
+            acked=self._acked(number),
+            acked_before=0,
+            client=ClientRecord(cpu_share=0.1 * trial.number, loop_lag_max_ns=number, recorder_backlog_max=0),
+            due_unsent=0,
+            stalled=(trial.number, number) == self._stalls,
+        )
 
     def _acked(self, number: int) -> int:
         cycle = (len(self.settling) - 1) // len(TRIALS)
         return self._settling_acks[cycle] if number < 0 and self._settling_acks else 5
 
-    def close(self, trial: Trial) -> dict[str, Any]:
+    def close(self, trial: Trial) -> SendCounts:
         sent = 5 * sum(number == trial.number for number, *_ in self.events)
-        return {"sent": sent, "acked": sent, "failed": 0, "unknown": 0, "never_told": 0}
+        return SendCounts(sent=sent, acked=sent, failed=0, unknown=0, never_told=0)
 
     def reading(self, trial: Trial, topic: object, folder: Path) -> dict[str, Any]:
         names = ("system", "endpoint", "run")
@@ -162,8 +160,8 @@ class Servers:
     def other_messages(self) -> None:
         """The cluster is the suite's own."""
 
-    def read_all(self, *_: object) -> dict[str, Any]:
-        return {"received": 0, "complete": True, "reason": None}
+    def read_all(self, *_: object) -> ReadResult:
+        return ReadResult(received=0, complete=True, reason=None)
 
 
 @pytest.fixture
@@ -178,8 +176,8 @@ def measure(
 ) -> tuple[str | None, list[Trial], dict[int, dict[str, Any]]]:
     left, documents = list(TRIALS), {}
 
-    def finished(trial: Trial, document: dict[str, Any]) -> None:
-        documents[trial.number] = document
+    def finished(trial: Trial, record: TrialRecord) -> None:
+        documents[trial.number] = record.model_dump()
 
     reason = Interleaved({"00-memory": servers}, 7, settling_s).run(
         left, lambda trial: lambda figures: None, finished
@@ -282,7 +280,7 @@ def test_clusters_side_by_side_are_loaded_one_at_a_time_in_one_order(folder: Run
     reason = Interleaved(rigs, 7, 0).run(
         list(trials),
         lambda trial: lambda figures: None,
-        lambda trial, told: documents.update({trial.number: told}),
+        lambda trial, record: documents.update({trial.number: record.model_dump()}),
     )
 
     assert reason is None

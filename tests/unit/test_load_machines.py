@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from bench import cli
 from bench.errors import ScenarioError, SetupError
-from bench.run import outside, record
+from bench.run import outside, trial_record
 from bench.run.external import ExternalCluster
 from bench.run.load_machines import AgentOptions
 from bench.run.plan import Plan, plan
@@ -100,6 +100,6 @@ def test_options_that_do_not_go_together_are_refused(arguments: list[str], reaso
 
 
 def test_the_rate_of_others_is_what_came_between_two_looks() -> None:
-    assert record.other_rate((1_000_000_000, 100), (3_000_000_000, 350)) == 125.0
-    assert record.other_rate(None, (3_000_000_000, 350)) is None
-    assert record.other_rate((1_000_000_000, 100), None) is None
+    assert trial_record.other_rate((1_000_000_000, 100), (3_000_000_000, 350)) == 125.0
+    assert trial_record.other_rate(None, (3_000_000_000, 350)) is None
+    assert trial_record.other_rate((1_000_000_000, 100), None) is None

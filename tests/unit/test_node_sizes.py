@@ -8,7 +8,8 @@ from bench.backends.control_groups import Hierarchy, hierarchy
 from bench.backends.cpu_quota import period_us
 from bench.errors import ScenarioError
 from bench.model import Node, Verdict
-from bench.run import record
+from bench.records.trial import NodeSizeRecord
+from bench.run import trial_record
 from bench.run.node_sizes import NodeSizes
 from bench.run.plan import Plan, plan
 from bench.scenario import load
@@ -111,17 +112,17 @@ def test_limits_change_only_where_two_cases_differ() -> None:
 def test_a_node_that_is_not_of_its_size_makes_a_trial_invalid(
     cpu: float, network: tuple[float, float], verdict: Verdict
 ) -> None:
-    size = {
-        "asked": {"broker": {"cpu": 0.2, "network": "50mbit"}},
-        "measured": {"broker-1": {"cpu": cpu, "network": network}},
-    }
+    size = NodeSizeRecord(
+        asked={"broker": {"cpu": 0.2, "network": "50mbit"}},
+        measured={"broker-1": {"cpu": cpu, "network": network}},
+    )
 
-    (check,) = record._node_size(size)
+    (check,) = trial_record._node_size(size)
 
-    assert check["verdict"] == verdict
+    assert check.verdict == verdict
     if verdict == Verdict.INVALID:
-        assert "broker-1 got" in check["reason"]
-    assert record._node_size(None) == []
+        assert "broker-1 got" in str(check.reason)
+    assert trial_record._node_size(None) == []
 
 
 @pytest.mark.parametrize(

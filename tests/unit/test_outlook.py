@@ -9,11 +9,13 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder, TrialRecord
+from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder
 from bench.analysis.verdicts.deciding_rows import Found
 from bench.analysis.verdicts.outlook import outlook, seconds_per_round
 from bench.analysis.verdicts.run_verdicts import judgements, write
 from bench.model import NANOS
+from bench.records.steps import StrikeRecord
+from bench.records.trial import TrialRecord
 
 Row = dict[str, Any]
 
@@ -149,7 +151,7 @@ def test_results_tell_ratios_and_what_is_undecided(tmp_path: Path) -> None:
 
 def test_where_something_was_broken_rounds_are_counted_and_there_are_no_ratios(tmp_path: Path) -> None:
     folder, found = run({1: [2000.0] * 3, 2: [1000.0] * 3}, baseline={"kafka": "kafka replicas=1"})
-    killed = [{"name": "killed", "kind": "kill", "asked_ns": 1, "effect_ns": 1, "proven": True}]
+    killed = [StrikeRecord(name="killed", kind="kill", asked_ns=1, effect_ns=1, proven=True)]
     broken = tuple(trial.model_copy(update={"faults": killed}) for trial in folder.trials)
     folder = RunFolder(folder.path, folder.manifest, folder.plan, broken)
 

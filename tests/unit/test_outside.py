@@ -10,6 +10,8 @@ import pytest
 
 from bench.backends import sandbox
 from bench.errors import AnalysisError, EventLogError, SetupError
+from bench.model import Verdict
+from bench.records.trial import CaseRecord, LoadRecord, TrialRecord
 from bench.run import machine_lock, outside
 from bench.run.folder import RunFolder
 
@@ -55,7 +57,17 @@ def test_the_exit_status_goes_by_the_verdicts_of_the_report(
         trials = RunFolder(Path(arguments[0]))
         for number in range(len(verdicts)):
             trials.open_trial(number)
-            trials.close_trial(number, {"case": {"name": "memory"}, "verdict": "valid"})
+            trials.close_trial(
+                TrialRecord(
+                    format=2,
+                    trial=number,
+                    round=0,
+                    case=CaseRecord(system="memory", name="memory", settings={}),
+                    load=LoadRecord(pacing="closed"),
+                    state="finished",
+                    verdict=Verdict.VALID,
+                )
+            )
         return 0
 
     def judged(folder: RunFolder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
+from bench.records.trial import TrialRecord
 from bench.report import results, style, sweep
 from bench.report.figures import price
 from bench.report.figures.disks import TYPICAL
 from bench.report.presentation import Labels
 from bench.report.results import Results
+from tests.records import altered
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -25,13 +28,13 @@ def both(tmp_path: Path, kafka: list[float], pulsar: list[float]) -> Results:
     """A run of one level that both systems have, synced: ms a send by disk, the same in each of three rounds."""
     run = build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500, disks=DISKS))
     found = results.read(run)
-    document: Any = next(iter(found.trial_files.values()))
+    record = next(iter(found.trial_records.values()))
     topics = {
         "kafka": {"replicas": 3, "min.insync.replicas": 2, "flush.messages": 1},
         "pulsar": {"quorums": "3-3-2"},
     }
     rows: list[dict[str, Any]] = []
-    files: dict[int, Any] = {}
+    records: dict[int, TrialRecord] = {}
     template = {str(name): value for name, value in found.trials.iloc[0].items()}
     for system, sends in {"kafka": kafka, "pulsar": pulsar}.items():
         for disk, fsync_ms, ms in zip(DISKS, (0.1, 1.0, 10.0), sends, strict=True):
@@ -54,7 +57,7 @@ def both(tmp_path: Path, kafka: list[float], pulsar: list[float]) -> Results:
                     "name": name,
                     "settings": {"level": "synced", "emulated_fsync": disk},
                 }
-                files[number] = {**document, "trial": number, "case": case | {"configuration": configuration}}
+                records[number] = altered(record, trial=number, case=case | {"configuration": configuration})
     trials = pd.DataFrame(rows)
     cases = trials.drop_duplicates("case").assign(rounds=3, trials=3)
     swept = {"swept": {system: ["level", "emulated_fsync"] for system in topics}}
@@ -62,12 +65,12 @@ def both(tmp_path: Path, kafka: list[float], pulsar: list[float]) -> Results:
         **{
             name: getattr(found, name)
             for name in Results.__slots__
-            if name not in {"trials", "cases", "plan", "trial_files"}
+            if name not in {"trials", "cases", "plan", "trial_records"}
         },
         trials=trials,
         cases=cases,
         plan={"cases": list(cases["case"]), **swept},
-        trial_files=files,
+        trial_records=records,
     )
 
 
@@ -87,11 +90,8 @@ def test_with_one_send_open_it_is_ms_a_send_else_a_rate(tmp_path: Path) -> None:
     found = both(tmp_path, [0.5, 5.0, 30.0], [2.0, 3.0, 12.0])
     assert price.measure(found).label == "ms a send"
 
-    several: dict[int, Any] = {
-        number: {**file, "load": {**file["load"], "window": 100}}
-        for number, file in found.trial_files.items()
-    }
-    found.trial_files.update(several)  # type: ignore[attr-defined]
+    several = {number: altered(trial, load={"window": 100}) for number, trial in found.trial_records.items()}
+    found = replace(found, trial_records=several)
     assert price.measure(found).label == "acknowledged messages/s"
 
 

@@ -97,7 +97,7 @@ def test_what_a_report_is_made_of_is_published_and_nothing_else(run: RunFolder, 
     found, original = results.read(published), results.read(run.path)
     assert found.trials.equals(original.trials[found.trials.columns])
     assert list(found.cases["case"]) == list(original.cases["case"])
-    assert found.trial_files == original.trial_files
+    assert found.trial_records == original.trial_records
     assert found.plan == original.plan
     assert found.summary["figure"] == original.summary["figure"]
     assert {path.name for path in published.iterdir()} == {

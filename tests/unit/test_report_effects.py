@@ -14,6 +14,7 @@ from bench.report import results, sweep
 from bench.report.pages import html, terminal
 from bench.report.results import Results
 from bench.report.sections import context, effects, expectations, machine_speed, precision, tables
+from tests.records import altered
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -95,10 +96,8 @@ def test_tables_of_cases_have_the_ratio_and_the_ms_a_send(found: Results) -> Non
 
 
 def with_load(found: Results, **changes: Any) -> Results:
-    files = {
-        number: {**file, "load": {**file["load"], **changes}} for number, file in found.trial_files.items()
-    }
-    return replace(found, trial_files=files)
+    records = {number: altered(trial, load=changes) for number, trial in found.trial_records.items()}
+    return replace(found, trial_records=records)
 
 
 @pytest.mark.parametrize("changes", [{"window": 8}, {"producers": 2}, {"pacing": [[8.0, 500]]}])

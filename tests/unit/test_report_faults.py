@@ -13,6 +13,7 @@ from bench.analysis.tables import FAULTS
 from bench.report import results, sweep
 from bench.report.pages import html, trials
 from bench.report.sections import faults
+from tests.records import trial_record
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -44,18 +45,28 @@ STEPS = [
     {"name": "copied again", "kind": "mark", "when": "when copies are complete", "asked_ns": 31 * SECOND},
     {
         "name": "never met",
+        "asked_ns": 0,
         "kind": "isolate",
         "when": "after 9,000,000 acknowledged sends",
         "seen": "Rules are in force.",
         "proven": False,
         "unproven": "No packet was dropped.",
     },
-    {"name": "never due", "kind": "kill", "when": "after 9,000,000 acknowledged sends", "proven": False},
+    {
+        "name": "never due",
+        "asked_ns": 0,
+        "kind": "kill",
+        "when": "after 9,000,000 acknowledged sends",
+        "proven": False,
+    },
 ]
 
 
+PULSAR = {"system": "pulsar", "name": "pulsar", "settings": {}}
+
+
 def test_every_kind_of_step_is_told_in_words() -> None:
-    told = {step.term: step.text for step in faults.steps({"case": {"system": "pulsar"}, "faults": STEPS})}
+    told = {step.term: step.text for step in faults.steps(trial_record(case=PULSAR, faults=STEPS))}
 
     assert told == {
         "both killed (after 80,000 acknowledged sends)": "bookie-1 ended with status -9. bookie-1 started again.",
@@ -87,7 +98,7 @@ def test_steps_are_told_round_by_round(tmp_path: Path) -> None:
         file.write_text(json.dumps(document | {"faults": steps}))
     found = results.read(run)
     struck = pd.DataFrame(
-        {"trial": list(found.trial_files), "asked_ns": 6 * SECOND}
+        {"trial": list(found.trial_records), "asked_ns": 6 * SECOND}
     )  # 4 s before is the first send
 
     first, _ = faults.by_round(replace(found, faults=struck), sweep.parts(found))

@@ -212,7 +212,7 @@ def results(*percentiles: list[dict[str, Any]]) -> Results:
         transfers=nothing,
         expectations=(),
         summary={},
-        trial_files={},
+        trial_records={},
     )
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from bench import numbers
 from bench.model import CONSUMER_COUNTERS
+from bench.records.steps import StrikeRecord
 from bench.report import results, sweep
 from bench.report.pages import html
 from bench.report.sections import (
@@ -25,6 +26,7 @@ from bench.report.sections import (
     tables,
 )
 from bench.report.table import Cell, Table
+from tests.records import altered
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -202,8 +204,9 @@ def test_what_limited_a_case_stands_beside_its_price(tmp_path: Path, monkeypatch
 def test_counters_stand_trial_by_trial_under_the_articles_names(tmp_path: Path) -> None:
     found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500)))
     assert delivery.counters(found) is None  # nothing struck, and the load was no number of messages
-    files = {
-        number: {**file, "faults": [{"kind": "slow-disk"}]} for number, file in found.trial_files.items()
+    slowed = StrikeRecord(name="slow", kind="slow-disk", asked_ns=1)
+    struck = {
+        number: trial.model_copy(update={"faults": [slowed]}) for number, trial in found.trial_records.items()
     }
     told: dict[str, Any] = {
         "sent": 1000,
@@ -219,7 +222,7 @@ def test_counters_stand_trial_by_trial_under_the_articles_names(tmp_path: Path) 
         "duplicates": 2,
     }
 
-    made = delivery.counters(replace(found, trials=found.trials.assign(**told), trial_files=files))
+    made = delivery.counters(replace(found, trials=found.trials.assign(**told), trial_records=struck))
 
     assert made is not None
     heads = ["sent", "positive acks", "negative acks", "unknown", "received", "acked missing"]
@@ -290,9 +293,11 @@ def test_where_a_read_stopped_stands_in_the_account(tmp_path: Path) -> None:
     found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), rounds=1, messages=500)))
     assert delivery.unfinished(found, sweep.parts(found)) is None
     reason = "Reading the topic back: nothing came for 30 s, and partition 0 was read to ledger 6, entry 0."
-    short = {**found.trial_files[1], "verify": {"complete": False, "reason": reason}}
+    short = altered(found.trial_records[1], verify={"complete": False, "reason": reason})
     halted = replace(
-        found, trials=found.trials.assign(unread=[0, 58]), trial_files={**found.trial_files, 1: short}
+        found,
+        trials=found.trials.assign(unread=[0, 58]),
+        trial_records={**found.trial_records, 1: short},
     )
 
     made = delivery.unfinished(halted, sweep.parts(halted))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,8 @@ from typing import Any
 import pytest
 
 from bench.guarantee import Guarantee
+from bench.records.steps import StepRecord, StrikeRecord, UndoRecord
+from bench.records.trial import TrialRecord
 from bench.report import other_runs, results, sweep
 from bench.report.sections import promise_evidence
 from bench.report.sections.delivery import account
@@ -18,6 +19,7 @@ from bench.report.sections.promise_coverage import Covered, Tried, covered, of_c
 from bench.report.sections.promise_evidence import elsewhere, tables
 from bench.report.sections.tables import guarantees
 from bench.report.table import Table
+from tests.records import trial_record
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -31,15 +33,24 @@ NOTHING = Guarantee("broker")
 BOOKIES = ("bookie-1", "bookie-2", "bookie-3")
 
 
-def fault(kind: str, *nodes: str, asked: int = 10, healed: int | None = 20, name: str = "struck") -> Json:
-    times = {"asked_ns": asked, "effect_ns": asked + 1, "healed_ns": healed}
-    away = kind in {"kill", "stop", "pause", "power-loss"}
-    return {"name": name, "kind": kind, "nodes": list(nodes), "away": away, "proven": True, **times}
+def fault(
+    kind: str, *nodes: str, asked: int = 10, healed: int | None = 20, name: str = "struck"
+) -> StrikeRecord:
+    return StrikeRecord(
+        name=name,
+        kind=kind,
+        nodes=list(nodes),
+        away=kind in {"kill", "stop", "pause", "power-loss"},
+        asked_ns=asked,
+        effect_ns=asked + 1,
+        healed_ns=healed,
+        proven=True,
+    )
 
 
-def trial(*steps: Json) -> Json:
-    case = {"system": "pulsar", "name": "pulsar", "settings": {}, "configuration": {}}
-    return {"verdict": "valid", "case": case, "faults": list(steps)}
+def trial(*steps: StepRecord, **configuration: Any) -> TrialRecord:
+    case = {"system": "pulsar", "name": "pulsar", "settings": {}, "configuration": configuration}
+    return trial_record(case=case, faults=list(steps))
 
 
 def test_no_promise_speaks_of_what_is_deleted_where_steps_only_wait() -> None:
@@ -51,7 +62,7 @@ def test_no_promise_speaks_of_what_is_deleted_where_steps_only_wait() -> None:
         Tried(promise, those, those)
         for promise in (MEMORY, None)
         for steps in ([waiting], [waiting, killing], [])
-        for those in [[trial() | {"case": trial()["case"] | {"configuration": {"faults": steps}}}]]
+        for those in [[trial(faults=steps)]]
     ]
 
     assert [one.judged for one in of_steps] == 2 * [Covered.OPEN, Covered.WITHIN, Covered.WITHIN]
@@ -80,7 +91,9 @@ def test_no_promise_speaks_of_what_is_deleted_where_steps_only_wait() -> None:
         (NOTHING, fault("kill", "controller-1"), Covered.BEYOND),
     ],
 )
-def test_what_broke_is_held_against_the_promise(promise: Guarantee, broke: Json, said: Covered) -> None:
+def test_what_broke_is_held_against_the_promise(
+    promise: Guarantee, broke: StrikeRecord, said: Covered
+) -> None:
     assert covered(promise, [trial(broke)]) == said
 
 
@@ -92,9 +105,7 @@ def test_trials_are_told_apart_by_what_really_tried_a_promise() -> None:
         fault("power-loss", *BOOKIES, "broker-1"),
         fault("power-loss", "bookie-1"),
     )
-    trials = [trial(step) for step in steps]
-    for one in trials:
-        one["case"]["configuration"] = {"nodes": {"bookie": 3}}
+    trials = [trial(step, nodes={"bookie": 3}) for step in steps]
 
     on_disk, in_memory = (Tried(promise, trials, trials) for promise in (DISK, MEMORY))
 
@@ -107,25 +118,27 @@ def test_nodes_that_lost_their_memory_one_after_the_other_are_not_judged() -> No
     one, other = (fault("power-loss", f"bookie-{n}", asked=10 * n, healed=10 * n + 5) for n in (1, 2))
 
     assert covered(MEMORY, [trial(one, other)]) == Covered.OPEN
-    assert covered(MEMORY, [trial(one, other | {"asked_ns": 12})]) == Covered.BEYOND
+    assert covered(MEMORY, [trial(one, other.model_copy(update={"asked_ns": 12}))]) == Covered.BEYOND
 
 
 def test_a_node_that_a_step_undid_was_not_lost() -> None:
     both = fault("kill", "bookie-1", "bookie-2", healed=None, name="both killed")
-    undone = {"name": "undo 3", "kind": "undo", "nodes": ["bookie-1"], "asked_ns": 15, "effect_ns": 16}
 
-    for of, expected in (("both killed", Covered.WITHIN), ("another", Covered.BEYOND)):
-        assert covered(MEMORY, [trial(both, undone | {"of": of})]) == expected
-    assert covered(MEMORY, [trial(both, undone)]) == Covered.WITHIN  # from before that was written down
+    for of, expected in (
+        ("both killed", Covered.WITHIN),
+        ("another", Covered.BEYOND),
+        (None, Covered.WITHIN),  # from before that was written down
+    ):
+        undone = UndoRecord(name="undo 3", of=of, nodes=["bookie-1"], asked_ns=15, effect_ns=16)
+        assert covered(MEMORY, [trial(both, undone)]) == expected
 
 
 def test_a_node_that_a_step_undid_was_back_then_also_where_the_others_were_healed_later() -> None:
     """One of two is back at 15, before the third goes at 20; the other is at 40: never more than two are away."""
     both = fault("kill", "bookie-1", "bookie-2", healed=40, name="both killed")
-    undone = {"name": "undo 3", "kind": "undo", "of": "both killed", "nodes": ["bookie-1"], "asked_ns": 15}
+    undone = UndoRecord(name="undo 3", of="both killed", nodes=["bookie-1"], asked_ns=15, effect_ns=16)
     later = fault("kill", "bookie-3", asked=20, healed=30)
-    run = trial(both, undone | {"effect_ns": 16}, later)
-    run["case"]["configuration"] |= {"topic": {"quorums": "3-3-2"}, "nodes": {"bookie": 4}}
+    run = trial(both, undone, later, topic={"quorums": "3-3-2"}, nodes={"bookie": 4})
 
     assert of_case([run], "pulsar").most_away == 2
 
@@ -140,10 +153,8 @@ def test_a_node_that_a_step_undid_was_back_then_also_where_the_others_were_heale
         ([fault("slow-disk", *BOOKIES)], 0),
     ],
 )
-def test_the_most_nodes_that_were_away_at_once_are_counted(broke: list[Json], most: int) -> None:
-    configuration = {"topic": {"quorums": "3-3-2"}, "nodes": {"bookie": 4}}
-    run = trial(*broke)
-    run["case"]["configuration"] |= configuration
+def test_the_most_nodes_that_were_away_at_once_are_counted(broke: list[StrikeRecord], most: int) -> None:
+    run = trial(*broke, topic={"quorums": "3-3-2"}, nodes={"bookie": 4})
 
     assert of_case([run], "pulsar").most_away == most
 
@@ -155,7 +166,9 @@ def test_trials_that_differ_are_not_judged() -> None:
     assert covered(ALONE, []) == Covered.OPEN
 
 
-def broken(folder: Path, broke: Json | None = None, configuration: Json | None = None, **sketch: Any) -> Path:
+def broken(
+    folder: Path, broke: StrikeRecord | None = None, configuration: Json | None = None, **sketch: Any
+) -> Path:
     """Make a run of Pulsar in which this broke in every trial."""
     run = build(folder, Sketch(systems=("pulsar",), rounds=1, messages=500, **sketch))
     summary, manifest = run / "results" / "summary.json", run / "manifest.json"
@@ -164,7 +177,7 @@ def broken(folder: Path, broke: Json | None = None, configuration: Json | None =
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | titled))
     for file in run.glob("trials/*/trial.json"):
         document = json.loads(file.read_text())
-        document["faults"] = [broke or fault("kill", "bookie-1")]
+        document["faults"] = [(broke or fault("kill", "bookie-1")).model_dump()]
         document["case"]["configuration"] |= configuration or {}
         file.write_text(json.dumps(document))
     return run
@@ -249,23 +262,23 @@ def test_the_first_page_says_whether_promises_were_kept_where_something_broke(tm
 def test_where_nothing_that_both_promise_was_broken_the_first_page_warns(tmp_path: Path) -> None:
     run = build(tmp_path / "20261122-1-kill", Sketch(systems=("kafka", "pulsar"), rounds=1, messages=500))
     found = results.read(run)
-    some = {number: file for number, file in found.trial_files.items() if _is_one_of(file, "1-1-1", 4)}
-    both = replace(found, trial_files=some)
+    some = {number: trial for number, trial in found.trial_records.items() if _is_one_of(trial, "1-1-1", 4)}
+    both = replace(found, trial_records=some)
 
     assert unlike(found) is None  # somewhere they promise the same
     several = unlike(both)
     assert several is not None
     assert several.startswith("No configuration of the one system promises ")
-    one_each = {file["case"]["system"]: file for file in some.values()}
-    single = unlike(replace(found, trial_files=dict(enumerate(one_each.values()))))
+    one_each = {trial.case.system: trial for trial in some.values()}
+    single = unlike(replace(found, trial_records=dict(enumerate(one_each.values()))))
     assert single is not None
     assert single.startswith(
         "The two do not promise the same of an acknowledged message. It survives, on Kafka: "
     )
 
 
-def _is_one_of(file: Mapping[str, Any], quorums: str, replicas: int) -> bool:
-    settings = file["case"]["settings"]
+def _is_one_of(trial: TrialRecord, quorums: str, replicas: int) -> bool:
+    settings = trial.case.settings
     return settings.get("quorums") == quorums or str(settings.get("replicas")) == str(replicas)
 
 
@@ -279,7 +292,7 @@ def _is_one_of(file: Mapping[str, Any], quorums: str, replicas: int) -> bool:
     ],
 )
 def test_writes_are_to_go_on_where_no_more_nodes_were_gone_than_they_go_on_without(
-    tmp_path: Path, broke: Json, said: dict[str, str]
+    tmp_path: Path, broke: StrikeRecord, said: dict[str, str]
 ) -> None:
     """Of four bookies three are over at E=1, one at 3."""
     import pandas as pd  # noqa: PLC0415

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from bench.records.trial import HistoryRecord
 from bench.report.sections.served import layout_changes
 
 SECOND = 1_000_000_000
 FIRST, SECOND_HOME = ["b1", "b2"], ["b1", "b3"]
 
 
-def looks(*partitions: dict[str, Any]) -> list[dict[str, Any]]:
+def looks(*partitions: dict[str, Any]) -> list[HistoryRecord]:
     """A history with a look a second, each at one partition."""
-    return [{"at_ns": number * SECOND, "partitions": [one]} for number, one in enumerate(partitions)]
+    return [HistoryRecord(at_ns=number * SECOND, partitions=[one]) for number, one in enumerate(partitions)]
 
 
 def pulsar(
@@ -26,7 +27,7 @@ def pulsar(
     return {"partition": partition, "owner": owner, "ledgers": kept}
 
 
-def said(history: list[dict[str, Any]]) -> list[str]:
+def said(history: list[HistoryRecord]) -> list[str]:
     return [f"{fact.term}: {fact.text}" for fact in layout_changes(history, 0, "ledger")]
 
 
@@ -95,7 +96,9 @@ def test_of_many_partitions_a_few_are_told() -> None:
     every = [pulsar((number, [FIRST]), partition=number) for number in range(5)]
     next_ones = [pulsar((number, [FIRST]), (number + 10, [FIRST]), partition=number) for number in range(5)]
 
-    first, second = said([{"at_ns": 0, "partitions": every}, {"at_ns": SECOND, "partitions": next_ones}])
+    first, second = said(
+        [HistoryRecord(at_ns=0, partitions=every), HistoryRecord(at_ns=SECOND, partitions=next_ones)]
+    )
 
     assert first.endswith("partition 2: owner p1; ledger 2 on b1/b2 from entry 0; 2 more partitions changed.")
     assert second.endswith("partition 2: ledger 12 on b1/b2 from entry 0; 2 more partitions changed.")

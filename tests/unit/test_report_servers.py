@@ -4,6 +4,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from bench.records.trial import CaseRecord
 from bench.report import sweep
 from bench.report.results import Results, read
 from bench.report.sections import resources, servers, tables
@@ -16,13 +17,13 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return read(build(tmp_path_factory.mktemp("run") / "servers", Sketch(rounds=2, messages=1000)))
 
 
-def changed(found: Results, system: str, **documents: Any) -> Results:
-    """Return the results with parts of every trial's file of a system replaced."""
-    files = {
-        number: {**file, **(documents if file["case"]["system"] == system else {})}
-        for number, file in found.trial_files.items()
+def changed(found: Results, system: str, **parts: Any) -> Results:
+    """Return the results with parts of every trial of a system replaced."""
+    records = {
+        number: trial.model_copy(update=parts) if trial.case.system == system else trial
+        for number, trial in found.trial_records.items()
     }
-    return replace(found, trial_files=files)
+    return replace(found, trial_records=records)
 
 
 def test_collector_and_heaps_stand_on_the_first_page_and_by_role(found: Results) -> None:
@@ -46,12 +47,17 @@ def test_direct_memory_stands_beside_the_heap(found: Results) -> None:
 
 
 def test_what_the_scenario_gave_all_cases_alike_is_told_and_what_it_sweeps_is_not(found: Results) -> None:
-    case = {"system": "kafka", "name": "kafka", "settings": {}}
+    case = CaseRecord(system="kafka", name="kafka", settings={})
     given = {"topic": {"replicas": 3}, "cluster_settings": {"broker": {"broker.session.timeout.ms": 6000}}}
-    some = changed(found, "kafka", case=case | {"configuration": given | {"producer": {"acks": "all"}}})
-    first = min(number for number, file in some.trial_files.items() if file["case"]["system"] == "kafka")
-    other = case | {"configuration": given | {"producer": {"acks": 1}}}
-    some = replace(some, trial_files={**some.trial_files, first: {**some.trial_files[first], "case": other}})
+    some = changed(
+        found,
+        "kafka",
+        case=case.model_copy(update={"configuration": given | {"producer": {"acks": "all"}}}),
+    )
+    first = min(number for number, trial in some.trial_records.items() if trial.case.system == "kafka")
+    other = case.model_copy(update={"configuration": given | {"producer": {"acks": 1}}})
+    unlike = some.trial_records[first].model_copy(update={"case": other})
+    some = replace(some, trial_records={**some.trial_records, first: unlike})
 
     facts = {fact.term: fact.text for fact in servers.facts(some, sweep.parts(found))}
 

@@ -15,6 +15,7 @@ from bench.report import results, style, sweep
 from bench.report.figures import course, slices, timeline, trial_figure
 from bench.report.pages import html, trials
 from bench.report.results import Results
+from tests.records import altered
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -133,9 +134,11 @@ def test_clusters_of_one_round_are_told_apart_by_the_settings_that_only_their_ca
         build(tmp_path / "run", Sketch(systems=("pulsar",), rounds=1, cycles=2, messages=100))
     )
     sync = found.trials.set_index("trial")["journalSyncData"]
-    files = {number: {**file, "logs": f"1-{sync[number]}"} for number, file in found.trial_files.items()}
+    records = {
+        number: altered(trial, logs=f"1-{sync[number]}") for number, trial in found.trial_records.items()
+    }
 
-    titles = [start.title for start in starts(replace(found, trial_files=files))]
+    titles = [start.title for start in starts(replace(found, trial_records=records))]
 
     assert titles == ["round 1, journalSyncData=false", "round 1, journalSyncData=true"]
 

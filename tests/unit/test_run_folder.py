@@ -5,7 +5,21 @@ from pathlib import Path
 import pytest
 
 from bench.errors import EventLogError
+from bench.model import Verdict
+from bench.records.trial import CaseRecord, LoadRecord, TrialRecord
 from bench.run.folder import RunFolder, create, find
+
+
+def failed(number: int) -> TrialRecord:
+    return TrialRecord(
+        format=2,
+        trial=number,
+        round=0,
+        case=CaseRecord(system="memory", name="memory", settings={}),
+        load=LoadRecord(pacing="closed"),
+        state="failed",
+        verdict=Verdict.INVALID,
+    )
 
 
 def test_a_trial_is_seen_only_once_it_is_whole(tmp_path: Path) -> None:
@@ -15,10 +29,10 @@ def test_a_trial_is_seen_only_once_it_is_whole(tmp_path: Path) -> None:
     assert folder.done() == set()
     assert (working / "sends").is_dir()
 
-    folder.close_trial(3, {"trial": 3})
+    folder.close_trial(failed(3))
 
     assert folder.done() == {3}
-    assert folder.read("trials/0003/trial.json") == {"trial": 3}
+    assert folder.read("trials/0003/trial.json")["trial"] == 3
 
 
 def test_what_an_interrupted_run_left_is_swept(tmp_path: Path) -> None:
@@ -55,7 +69,7 @@ def test_a_trial_is_durable_before_it_is_seen(tmp_path: Path, monkeypatch: pytes
     synced = []
     monkeypatch.setattr(os, "fsync", lambda handle: synced.append(Path(f"/proc/self/fd/{handle}").readlink()))
 
-    run.close_trial(0, {})
+    run.close_trial(failed(0))
 
     assert synced == [working / "sends" / "a.parquet", working / ".trial.json"]
 
@@ -63,6 +77,6 @@ def test_a_trial_is_durable_before_it_is_seen(tmp_path: Path, monkeypatch: pytes
 def test_a_trial_that_failed_before_it_began_is_stored_all_the_same(tmp_path: Path) -> None:
     folder = create(tmp_path, "test", "quick")
 
-    folder.close_trial(0, {"trial": 0, "state": "failed"})
+    folder.close_trial(failed(0))
 
-    assert json.loads((folder.trials / "0000" / "trial.json").read_text()) == {"trial": 0, "state": "failed"}
+    assert json.loads((folder.trials / "0000" / "trial.json").read_text())["state"] == "failed"

@@ -1,20 +1,17 @@
 """When a partition was served by another node, or again."""
 
-from typing import Any
-
 import pytest
 
 from bench.analysis.faults.served import moved_ns
-
-Row = dict[str, Any]
-
-
-def led(at: int, leader: str | None, partition: int = 0) -> Row:
-    return {"at_ns": at, "partitions": [{"partition": partition, "leader": leader, "in_sync": []}]}
+from bench.records.trial import HistoryRecord
 
 
-def owned(at: int, owner: str | None) -> Row:
-    return {"at_ns": at, "partitions": [{"partition": 0, "owner": owner, "ledgers": []}]}
+def led(at: int, leader: str | None, partition: int = 0) -> HistoryRecord:
+    return HistoryRecord(at_ns=at, partitions=[{"partition": partition, "leader": leader, "in_sync": []}])
+
+
+def owned(at: int, owner: str | None) -> HistoryRecord:
+    return HistoryRecord(at_ns=at, partitions=[{"partition": 0, "owner": owner, "ledgers": []}])
 
 
 @pytest.mark.parametrize(
@@ -31,8 +28,8 @@ def owned(at: int, owner: str | None) -> Row:
         ([led(0, "b1"), led(10, "b2")], None),  # before the time without service
         ([led(0, "b1"), led(20, "b2")], 20),
         ([led(0, "b1"), led(21, "b2")], None),
-        ([owned(0, "b1"), owned(12, None), owned(15, "b2"), {"at_ns": 30, "partitions": []}], 15),
+        ([owned(0, "b1"), owned(12, None), owned(15, "b2"), HistoryRecord(at_ns=30, partitions=[])], 15),
     ],
 )
-def test_the_last_move_within_a_time_counts(history: list[Row], expected: int | None) -> None:
+def test_the_last_move_within_a_time_counts(history: list[HistoryRecord], expected: int | None) -> None:
     assert moved_ns(history, 0, 10, 20) == expected

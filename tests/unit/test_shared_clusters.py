@@ -5,7 +5,7 @@ import psutil
 import pytest
 
 from bench.model import Cluster
-from bench.run import record
+from bench.run import trial_record
 from bench.run.plan import Plan, plan
 from bench.scenario import load
 from bench.systems.pulsar import bookie_groups
@@ -120,7 +120,7 @@ def test_where_systems_have_not_as_many_clusters_each_runs_alone(tmp_path: Path)
 def test_a_trial_keeps_its_own_bookies_settings_and_those_beside_it(tmp_path: Path) -> None:
     trial = next(trial for trial in made(tmp_path).trials if trial.case.swept.get("journalSyncData") is False)
 
-    told = record.blank(trial)["case"]["configuration"]
+    told = trial_record.blank(trial).case.configuration
 
     own = {"journalSyncData": False, "journalMaxGroupWaitMSec": 2}
     assert told["cluster_settings"]["bookie"] == own

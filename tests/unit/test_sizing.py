@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from bench.analysis.folder import TrialRecord
 from bench.analysis.resources.costs import measured_trials
 from bench.errors import BenchError
 from bench.model import Scalar
+from bench.records.trial import TrialRecord
 from bench.report import results
 from bench.report.pages import size as page
 from bench.run.sizing import sizing

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from bench.analysis import case_tables
-from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder, Window
+from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder
 from bench.analysis.statistics.system_comparison import sides
 from bench.analysis.verdicts.deciding_rows import Found
 from bench.guarantee import Guarantee
+from bench.records.trial import Window
 from tests.unit.test_cases import record
 
 Row = dict[str, Any]

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder, TrialRecord
+from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder
 from bench.analysis.job import _summary
 from bench.analysis.resources.bottleneck import Asked
 from bench.analysis.speed.unsent import Unsent, unsent
 from bench.analysis.trials import trial_setup
 from bench.analysis.verdicts.deciding_rows import Found
+from bench.records.trial import TrialRecord
 from bench.systems.registry import describe
 
 

@@ -9,9 +9,9 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.account.delivery import MESSAGE
-from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
 from bench.model import CONSUMED, KEYED, NANOS
+from bench.records.trial import TrialRecord
 
 Row = dict[str, Any]
 

@@ -9,9 +9,10 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.account.delivery import MESSAGE
 from bench.analysis.account.slowdown import slowdowns
-from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
 from bench.model import Outcome
+from bench.records.steps import GroupRecord
+from bench.records.trial import TrialRecord
 
 Row = dict[str, object]
 
@@ -37,16 +38,16 @@ def reading_rows(
     read_bytes = _read_bytes(
         spark, log, disk_reads, [(trial, place, first_ns.get(trial, 0)) for trial, place, _ in steps]
     )
-    due = [(trial, place, int(step["asked_ns"])) for trial, place, step in steps]
+    due = [(trial, place, step.asked_ns) for trial, place, step in steps]
     counts = _counts(log, spark.createDataFrame(due, "trial int, step int, asked_ns long"))
     return [
         {
             "trial": trial,
-            "reading": step["name"],
-            "group": step.get("group"),
-            "asked_ns": step["asked_ns"] - first_ns.get(trial, 0),
-            "received": step.get("received"),
-            "reason": step.get("reason"),
+            "reading": step.name,
+            "group": step.group if isinstance(step, GroupRecord) else None,
+            "asked_ns": step.asked_ns - first_ns.get(trial, 0),
+            "received": step.received,
+            "reason": step.reason,
             **_since(counts.get((trial, place), {}), first_ns.get(trial, 0)),
             **times.get((trial, place), {}),
             "disk_read_bytes": read_bytes.get((trial, place)),
@@ -64,11 +65,11 @@ def _times(
     did nothing.
     """
     read = [
-        (trial.trial, place, int(step["asked_ns"]), trial.window.start_ns, trial.window.end_ns)
+        (trial.trial, place, step.asked_ns, trial.window.start_ns, trial.window.end_ns)
         for trial in trials
         if trial.window is not None
         for place, step in trial.reading_steps.items()
-        if step["asked_ns"] < trial.window.end_ns
+        if step.asked_ns < trial.window.end_ns
     ]
     if not read:
         return {}

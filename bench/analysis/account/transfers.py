@@ -9,8 +9,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.account.slowdown import slowdowns
-from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
+from bench.records.steps import MoveRecord
+from bench.records.trial import TrialRecord
 from bench.systems.registry import STORAGE_ROLES
 
 Row = dict[str, object]
@@ -38,10 +39,10 @@ def transfer_rows(
     return [
         {
             "trial": trial.trial,
-            "transfer": step["name"],
-            "kind": step["kind"],
-            "nodes": " ".join(step.get("nodes") or ()) or None,
-            "asked_ns": step["asked_ns"] - first_ns.get(trial.trial, 0),
+            "transfer": step.name,
+            "kind": step.kind,
+            "nodes": " ".join(step.nodes) or None,
+            "asked_ns": step.asked_ns - first_ns.get(trial.trial, 0),
             "done_ns": _done_ns(step),
             "copied_bytes": _copied(received.get(trial.trial, []), trial, step, first_ns.get(trial.trial, 0)),
             **times.get((trial.trial, place), {}),
@@ -51,13 +52,13 @@ def transfer_rows(
     ]
 
 
-def _done_ns(step: Mapping[str, Any]) -> int | None:
-    return step["effect_ns"] - step["asked_ns"] if step["effect_ns"] is not None else None
+def _done_ns(step: MoveRecord) -> int | None:
+    return step.effect_ns - step.asked_ns if step.effect_ns is not None else None
 
 
 def _undisturbed_until_ns(trial: TrialRecord) -> int:
     """When the first of a trial's steps was asked for: what was before is undisturbed."""
-    return min(int(step["asked_ns"]) for step in trial.faults)
+    return min(step.asked_ns for step in trial.faults)
 
 
 def _times(log: EventLog, messages: DataFrame, trials: Iterable[TrialRecord]) -> dict[tuple[int, int], Row]:
@@ -65,12 +66,12 @@ def _times(log: EventLog, messages: DataFrame, trials: Iterable[TrialRecord]) ->
     spans = [
         (
             *(trial.trial, place, _undisturbed_until_ns(trial)),
-            *(int(step["asked_ns"]), int(step["effect_ns"]), trial.window.start_ns, trial.window.end_ns),
+            *(step.asked_ns, step.effect_ns, trial.window.start_ns, trial.window.end_ns),
         )
         for trial in trials
         if trial.window is not None
         for place, step in trial.moving_steps.items()
-        if step["effect_ns"] is not None and step["asked_ns"] < trial.window.end_ns
+        if step.effect_ns is not None and step.asked_ns < trial.window.end_ns
     ]
     names = ("asked_ns", "begun_ns", "last_ns", "start_ns", "end_ns")
     schema = f"trial int, step int, {', '.join(f'{name} long' for name in names)}"
@@ -91,15 +92,15 @@ def _received(stepped: DataFrame, trials: Sequence[int]) -> dict[int, list[Any]]
     return looks_by_trial
 
 
-def _copied(looks: Sequence[Any], trial: TrialRecord, step: Mapping[str, Any], first_ns: int) -> int | None:
+def _copied(looks: Sequence[Any], trial: TrialRecord, step: MoveRecord, first_ns: int) -> int | None:
     """Return how much more came to all nodes of the keeping role together meanwhile than in as much undisturbed time.
 
     Not less than 0. Whatever looks overlap the step count whole, in both. None where either was not seen.
     """
     role = trial.case.description.storage_role
-    if trial.window is None or step["effect_ns"] is None:
+    if trial.window is None or step.effect_ns is None:
         return None
-    asked_ns, done_ns = step["asked_ns"] - first_ns, step["effect_ns"] - first_ns
+    asked_ns, done_ns = step.asked_ns - first_ns, step.effect_ns - first_ns
     since_ns, until_ns = trial.window.start_ns - first_ns, _undisturbed_until_ns(trial) - first_ns
     role_looks = [look for look in looks if look["role"] == role and look["took_ns"]]
     undisturbed = [

@@ -14,12 +14,13 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from bench.analysis.exchange import omb, tidy
-from bench.analysis.folder import RunFolder, TrialRecord, read_folder
+from bench.analysis.folder import RunFolder, read_folder
 from bench.analysis.log import check_log
 from bench.analysis.log_validation import recorded
 from bench.analysis.spark import spark_session
 from bench.analysis.window import windows
 from bench.errors import AnalysisError
+from bench.records.trial import TrialRecord
 
 _TABLE, _RESULTS = "tidy.csv", "omb"
 _OWN = re.compile(rf"{_TABLE}|{_RESULTS}/({omb.PERIODS}|\d{{4,}}-[^/]*\.json)")

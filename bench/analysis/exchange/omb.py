@@ -18,12 +18,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.account.delivery import messages
-from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
 from bench.analysis.speed.latency import CURVE
 from bench.analysis.speed.quantiles import SCALE, quantiles
 from bench.analysis.window import Windows, inside
 from bench.model import NANOS
+from bench.records.trial import TrialRecord
 
 PERIODS = "periods.csv"
 """The file beside exported results that tells how long the periods of each are."""

@@ -15,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from bench.analysis import tables
 from bench.analysis.cases import case_rows
 from bench.analysis.exchange.omb import PERIOD_S, PERIODS
-from bench.analysis.folder import TrialRecord, read_model
+from bench.analysis.folder import read_model
 from bench.errors import EventLogError
+from bench.records.trial import TrialRecord
 from bench.systems.registry import INSTALLED
 
 Row = dict[str, Any]

@@ -11,9 +11,10 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.faults import copies, served
-from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
 from bench.model import HEALING, NANOS, NEVER_NS, NEXT, NO_END, RESTART, SLOWING
+from bench.records.steps import ReadRecord, RestartRecord, StallRecord, StrikeRecord, UndoRecord
+from bench.records.trial import TrialRecord
 
 BIN_NS = NANOS // 10
 _BEFORE_BINS = 50
@@ -24,9 +25,6 @@ _BACK = 0.9
 """The rate is back once a second of it reaches this share of the rate before."""
 _NOISE, _MOST_NOISE = 2, 0.5
 """A second is no dip that lost up to so many times what any before the fault differed by, unless more than so much."""
-
-_STARTED, _UNDO = "started", "undo"
-"""Kinds of entries among a trial's steps: a server was started again; a step undid a fault, or a part of it."""
 
 _RATES = ("", "live_")
 """Of acknowledgements, and of what live consumers received: what begins the names of their columns."""
@@ -104,11 +102,7 @@ def availability(spark: SparkSession, log: EventLog, trials: Iterable[TrialRecor
 
 def _struck(trial: TrialRecord) -> Iterator[Struck]:
     """Give the faults of a trial that took effect."""
-    times = [
-        (number, int(fault["asked_ns"]))
-        for number, fault in enumerate(trial.faults)
-        if "proven" in fault and fault.get("effect_ns") is not None
-    ]
+    times = [(number, fault.asked_ns) for number, fault in trial.strikes.items() if fault.took_effect]
     for number, asked_ns in times:
         until_ns = min((later for _, later in times if later > asked_ns), default=NEVER_NS)
         yield Struck(trial.trial, number, asked_ns, until_ns)
@@ -151,12 +145,15 @@ def _ends(sends: DataFrame) -> DataFrame:
 
 def _mended(trial: TrialRecord) -> Iterator[_Mended]:
     """Give when healing was asked for, of a fault or by a step of its own, and when servers were started again."""
-    slowing = {step["name"]: number for number, step in enumerate(trial.faults) if step["kind"] in SLOWING}
+    slowing = {fault.name: number for number, fault in trial.strikes.items() if fault.kind in SLOWING}
     for step in trial.faults:
-        cause = RESTART if step["kind"] == _STARTED else HEALING
-        at_ns = step["asked_ns"] if step["kind"] in {_STARTED, _UNDO} else step.get("heal_asked_ns")
-        if at_ns is not None:
-            yield _Mended(cause, at_ns, slowing.get(step.get("of", step["name"])))
+        match step:
+            case RestartRecord(kind="started"):
+                yield _Mended(RESTART, step.asked_ns)
+            case UndoRecord():
+                yield _Mended(HEALING, step.asked_ns, slowing.get(step.of or step.name))
+            case StrikeRecord(heal_asked_ns=int(at_ns)):
+                yield _Mended(HEALING, at_ns, slowing.get(step.name))
 
 
 def _gap(
@@ -289,17 +286,16 @@ class _Usual:
 def _rows(trial: TrialRecord, first_ns: int, fault_availability: Availability) -> Iterator[tuple[int, Row]]:
     usual = dict.fromkeys(_RATES, _Usual(first_ns))
     soon = {strike.fault for strike in _struck(trial) if strike.until_ns - strike.asked_ns < NANOS}
-    for number, fault in enumerate(trial.faults):
-        if "proven" in fault:
-            usual_spans = {rate: usual_rate.until(fault["asked_ns"]) for rate, usual_rate in usual.items()}
-            row = _row(trial, number, first_ns, fault_availability, usual_spans)
-            for rate in _RATES:
-                if row.get(f"{rate}rate_before") is not None and (back_ns := row[f"{rate}back_ns"]) != 0:
-                    since_ns = fault["asked_ns"] + back_ns if isinstance(back_ns, int) else NEVER_NS
-                    usual[rate] = _Usual(since_ns, usual_spans[rate])
-                elif number in soon and usual[rate].since_ns <= fault["asked_ns"]:
-                    usual[rate] = _Usual(fault["asked_ns"], usual_spans[rate])
-            yield number, row
+    for number, fault in trial.strikes.items():
+        usual_spans = {rate: usual_rate.until(fault.asked_ns) for rate, usual_rate in usual.items()}
+        row = _row(trial, number, first_ns, fault_availability, usual_spans)
+        for rate in _RATES:
+            if row.get(f"{rate}rate_before") is not None and (back_ns := row[f"{rate}back_ns"]) != 0:
+                since_ns = fault.asked_ns + back_ns if isinstance(back_ns, int) else NEVER_NS
+                usual[rate] = _Usual(since_ns, usual_spans[rate])
+            elif number in soon and usual[rate].since_ns <= fault.asked_ns:
+                usual[rate] = _Usual(fault.asked_ns, usual_spans[rate])
+        yield number, row
 
 
 def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int | None]) -> Row:
@@ -312,16 +308,16 @@ def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int 
     first_ns = min((fault.asked_ns for fault in _struck(trial)), default=None)
     longest = max(trial_rows, key=_gap_ns, default={})
     stands = any(row.get("ack_gap_ended") == NO_END for row in trial_rows)
-    readers = [step for step in trial.faults if step["kind"] == "read"]
-    stalls = [stall for step in readers for stall in step["stalls"]]
-    still = max(stalls, key=_stall_ns, default=None)
-    read = bool(readers) and all(step["complete"] or step["stalls"] for step in readers)
-    struck = [(trial.faults[fault.fault], fault.until_ns) for fault in _struck(trial)]
+    readers = [step for step in trial.faults if isinstance(step, ReadRecord)]
+    stalls = [stall for step in readers for stall in step.stalls]
+    still = max(stalls, key=lambda stall: stall.length_ns, default=None)
+    read = bool(readers) and all(step.complete or step.stalls for step in readers)
+    struck = [(trial.strikes[fault.fault], fault.until_ns) for fault in _struck(trial)]
     missing = copies.missing(trial.history, trial.faults, struck)
     return {
         "unavailable_ns": longest.get("ack_gap_ns"),
         "unavailable_ended": NO_END if stands else longest.get("ack_gap_ended"),
-        "reader_stall_ns": (_stall_ns(still) if still else 0) if read else None,
+        "reader_stall_ns": (still.length_ns if still else 0) if read else None,
         "reader_stall_ended": _stall_ended(trial, readers, still) if still else None,
         "reader_short_entries": copies.short_of(trial.history, still) if still else None,
         "copies_missing_ns": missing.for_ns if missing else None,
@@ -335,23 +331,11 @@ def breakage(trial: TrialRecord, rows: Iterable[Row], account: Mapping[str, int 
     }
 
 
-def _stall_ended(
-    trial: TrialRecord, readers: Iterable[Mapping[str, Any]], longest: Mapping[str, Any]
-) -> str | None:
+def _stall_ended(trial: TrialRecord, readers: Iterable[ReadRecord], longest: StallRecord) -> str | None:
     """Name what may have ended a reader's longest stall; it has no end where a reader stood when it was given up."""
-    if any(_stood(step) for step in readers):
+    if any(step.stood for step in readers):
         return NO_END
-    return _mended_in((longest["from_ns"], longest["to_ns"]), _mended(trial), None)
-
-
-def _stood(read: Mapping[str, Any]) -> bool:
-    """Whether a step's reader stood when it was given up: nothing came after its last stall began."""
-    stalls = read["stalls"]
-    return bool(stalls) and not read["complete"] and stalls[-1]["received"] == read["received"]
-
-
-def _stall_ns(stall: Mapping[str, Any]) -> int:
-    return int(stall["to_ns"] - stall["from_ns"])
+    return _mended_in((longest.from_ns, longest.to_ns), _mended(trial), None)
 
 
 def _gap_ns(row: Row) -> int:
@@ -367,14 +351,16 @@ def _row(
     usual: Mapping[str, Span],
 ) -> Row:
     """Give a fault's row; `usual` is when the rates of acknowledgements and of live receives were as usual."""
-    fault = trial.faults[number]
+    fault = trial.strikes[number]
     row: Row = {
         "trial": trial.trial,
-        "fault": fault["name"],
-        "kind": fault["kind"],
-        "nodes": " ".join(map(str, fault["nodes"])) if isinstance(fault["nodes"], Sequence) else None,
-        "proven": fault["proven"],
-        **{name: _since(fault.get(name), first_ns) for name in ("asked_ns", "effect_ns", "healed_ns")},
+        "fault": fault.name,
+        "kind": fault.kind,
+        "nodes": " ".join(fault.nodes),
+        "proven": fault.proven,
+        "asked_ns": fault.asked_ns - first_ns,
+        "effect_ns": _since(fault.effect_ns, first_ns),
+        "healed_ns": _since(fault.healed_ns, first_ns),
     }
     struck = fault_availability.struck.get((trial.trial, number))
     if struck:
@@ -391,8 +377,8 @@ def _row(
     return row
 
 
-def _since(value: object, first_ns: int) -> int | None:
-    return value - first_ns if isinstance(value, int) else None
+def _since(at_ns: int | None, first_ns: int) -> int | None:
+    return None if at_ns is None else at_ns - first_ns
 
 
 def dip(bins: Mapping[int, int], usual_times: Span, until_ns: int, end_ns: int) -> Row:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from bench.healing import healed_ns
+from bench.records.steps import StallRecord, StepRecord, StrikeRecord, healed_ns
+from bench.records.trial import HistoryRecord
 from bench.systems.layout import PartitionLayout, partition_layout
 
-Step = Mapping[str, Any]
-Changes = Sequence[Mapping[str, Any]]
+Changes = Sequence[HistoryRecord]
 Known = Mapping[int, PartitionLayout]
 Copy = tuple[int, str]
 """A partition, and a node that keeps a copy of it."""
@@ -22,7 +22,7 @@ class Back(NamedTuple):
     cause: str
 
 
-def back(changes: Changes, steps: Sequence[Step], fault: Step, until_ns: int) -> Back | None:
+def back(changes: Changes, steps: Sequence[StepRecord], fault: StrikeRecord, until_ns: int) -> Back | None:
     """Tell when the copies that a fault took away were there again; None if never, or where nothing can be said.
 
     Of whole logs: the copies on the struck nodes while these are away, and those that left the replicas in sync before
@@ -30,13 +30,13 @@ def back(changes: Changes, steps: Sequence[Step], fault: Step, until_ns: int) ->
     is away until it is healed, by itself or with all of them. Of nodes with segments that a fault left running nobody
     can say when others had given them up: only that what lay on them was copied elsewhere, where it was.
     """
-    asked_ns: int = fault["asked_ns"]
+    asked_ns = fault.asked_ns
     states = list(_states(changes))
     layouts_before = _at(states, asked_ns)
     if layouts_before is None:
         return None
     running = _running(states, fault)
-    healed = dict.fromkeys(map(str, fault["nodes"] or ())) if running else _healed(steps, fault)
+    healed = dict.fromkeys(fault.nodes) if running else _healed(steps, fault)
     moments = {at_ns for at_ns, _ in states} | {at_ns for at_ns in healed.values() if at_ns is not None}
     keepers = _keepers(states)
     owed: set[Copy] = set()
@@ -63,7 +63,9 @@ class Missing(NamedTuple):
     cut: bool
 
 
-def missing(changes: Changes, steps: Sequence[Step], faults: Sequence[tuple[Step, int]]) -> Missing | None:
+def missing(
+    changes: Changes, steps: Sequence[StepRecord], faults: Sequence[tuple[StrikeRecord, int]]
+) -> Missing | None:
     """Tell how long copies were missing after any of a trial's faults, the longest; None where nothing can be said.
 
     `faults` with when the next one was asked for. Where copies did not come back, until the last look at it or the last
@@ -71,15 +73,15 @@ def missing(changes: Changes, steps: Sequence[Step], faults: Sequence[tuple[Step
     """
     states = list(_states(changes))
     times = [at_ns for at_ns, _ in states]
-    times += [
-        step[name] for step in steps for name in ("asked_ns", "effect_ns", "healed_ns") if step.get(name)
-    ]
+    for step in steps:
+        healed = step.healed_ns if isinstance(step, StrikeRecord) else None
+        times += [at_ns for at_ns in (step.asked_ns, step.effect_ns, healed) if at_ns]
     absences = []
     for fault, until_ns in faults:
         if (restored := back(changes, steps, fault, until_ns)) is not None:
             absences.append(Missing(restored.after_ns, cut=False))
-        elif _at(states, fault["asked_ns"]) is not None and not _running(states, fault):
-            absences.append(Missing(max(times) - fault["asked_ns"], cut=True))
+        elif _at(states, fault.asked_ns) is not None and not _running(states, fault):
+            absences.append(Missing(max(times) - fault.asked_ns, cut=True))
     return Missing(max(absences).for_ns, any(absence.cut for absence in absences)) if absences else None
 
 
@@ -92,21 +94,21 @@ def moves(changes: Changes) -> int | None:
             if server := layout.server:
                 count += served.get(number, server) != server
                 served[number] = server
-    return count if any(change["partitions"] for change in changes) else None
+    return count if any(change.partitions for change in changes) else None
 
 
-def short_of(changes: Changes, stall: Mapping[str, Any]) -> int | None:
+def short_of(changes: Changes, stall: StallRecord) -> int | None:
     """Count the entries that were left of the fragments in which a reader stood still, over all partitions.
 
     None where nothing had come to it, and where no later fragment tells where those end.
     """
     states = list(_states(changes))
-    if not stall["at"] or not states:
+    if not stall.at or not states:
         return None
     layouts = states[-1][1]
     left = [
         end - entry - 1
-        for partition, segment, entry in stall["at"]
+        for partition, segment, entry in stall.at
         if (end := _fragment_end(layouts.get(partition), segment, entry)) is not None
     ]
     return sum(left) if left else None
@@ -123,26 +125,26 @@ def _fragment_end(layout: PartitionLayout | None, segment: int, entry: int) -> i
     return min((first for first in firsts if first > entry), default=None)
 
 
-def _healed(steps: Sequence[Step], fault: Step) -> dict[str, int | None]:
+def _healed(steps: Sequence[StepRecord], fault: StrikeRecord) -> dict[str, int | None]:
     """Give each node taken away with when it was healed: by a step that undid it, or with all that were left."""
-    if not fault.get("away"):
+    if not fault.away:
         return {}
-    return {str(node): healed_ns(node, fault, steps) for node in fault["nodes"] or ()}
+    return {node: healed_ns(node, fault, steps) for node in fault.nodes}
 
 
-def _running(states: Sequence[tuple[int, Known]], fault: Step) -> bool:
+def _running(states: Sequence[tuple[int, Known]], fault: StrikeRecord) -> bool:
     """Whether segments lie on nodes that a fault left running: then layouts do not tell when these were missed."""
     layouts = (partition for _, by_partition in states for partition in by_partition.values())
-    return not fault.get("away") and any(layout.segments is not None for layout in layouts)
+    return not fault.away and any(layout.segments is not None for layout in layouts)
 
 
 def _states(changes: Changes) -> Iterator[tuple[int, Known]]:
     by_partition: dict[int, PartitionLayout] = {}
     for change in changes:
-        layouts = map(partition_layout, change["partitions"])
+        layouts = map(partition_layout, change.partitions)
         by_partition = {**by_partition, **{layout.partition: layout for layout in layouts}}
         if by_partition:  # the last look may have been the only one, and nobody told anything
-            yield int(change["at_ns"]), by_partition
+            yield change.at_ns, by_partition
 
 
 def _at(states: Sequence[tuple[int, Known]], now_ns: int) -> Known | None:

@@ -8,9 +8,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
 from bench.model import MEMBER
+from bench.records.trial import TrialRecord
 
 Row = dict[str, Any]
 
@@ -25,11 +25,11 @@ def first_messages(
     From when it was asked for until each of them had received a message; null where one never did.
     """
     started = [
-        (trial.trial, place, consumer, int(fault["asked_ns"]))
+        (trial.trial, place, consumer, fault.asked_ns)
         for trial in trials
-        for place, fault in enumerate(trial.faults)
-        if fault["kind"] == _START
-        for consumer in map(_consumer, fault["nodes"])
+        for place, fault in trial.strikes.items()
+        if fault.kind == _START
+        for consumer in map(_consumer, fault.nodes)
         if consumer is not None
     ]
     if not started:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import TrialRecord
+from bench.records.trial import TrialRecord
 
 Row = dict[str, object]
 
@@ -41,8 +41,8 @@ def joined(
     asked_ns = {
         (trial.trial, number): fault
         for trial in trials
-        for number, fault in enumerate(trial.faults)
-        if fault["kind"] == _START and fault.get("effect_ns") is not None
+        for number, fault in trial.strikes.items()
+        if fault.kind == _START and fault.took_effect
     }
     if not asked_ns:
         return {}
@@ -57,7 +57,7 @@ def joined(
         looks_by_trial.setdefault(row["trial"], []).append(row)
     return {
         (trial, number): _row(
-            looks_by_trial.get(trial, []), fault["nodes"], fault["asked_ns"] - first_ns.get(trial, 0)
+            looks_by_trial.get(trial, []), fault.nodes, fault.asked_ns - first_ns.get(trial, 0)
         )
         for (trial, number), fault in asked_ns.items()
     }

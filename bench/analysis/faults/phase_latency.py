@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import TrialRecord
 from bench.analysis.log import EventLog
 from bench.model import NEVER_NS, PHASES, Outcome
+from bench.records.trial import TrialRecord
 
 Row = dict[str, Any]
 
@@ -86,7 +86,7 @@ def _p99_ns(log: EventLog, spans: DataFrame) -> dict[tuple[int, str], int]:
 
 def _phases(trial: TrialRecord, zero_ns: int, rows: list[Row], places: list[int]) -> Iterator[_Phase]:
     """Give the phases of a trial's faults; `places` are those of its rows, in the order of its faults."""
-    window, faults = trial.window, [fault for fault in trial.faults if "proven" in fault]
+    window, faults = trial.window, trial.strikes.values()
     if window is None:
         return
     fault_starts_ns = [rows[place]["asked_ns"] + zero_ns for place in places]
@@ -98,7 +98,7 @@ def _phases(trial: TrialRecord, zero_ns: int, rows: list[Row], places: list[int]
         if place == places[0]:
             times["before"] = (window.start_ns, asked_ns)
         if (first_acked_ns := row.get("first_acked_ns")) is not None:
-            healing_ns = min(end_ns, fault.get("heal_asked_ns") or end_ns)
+            healing_ns = min(end_ns, fault.heal_asked_ns or end_ns)
             times["away"] = (asked_ns + first_acked_ns, healing_ns)
         if (healed_ns := row.get("healed_ns")) is not None:
             times["recovery"] = (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from bench.analysis.folder import TrialRecord
+from bench.records.trial import HistoryRecord, TrialRecord
 from bench.systems.layout import Segment, partition_layout
 
 Row = dict[str, object]
@@ -17,8 +17,8 @@ def served_rows(trials: Iterable[TrialRecord], first_ns: Mapping[int, int]) -> I
     for trial in trials:
         zero_ns = first_ns.get(trial.trial, 0)
         for change in trial.history:
-            for record in change["partitions"]:
-                yield {"trial": trial.trial, "at_ns": change["at_ns"] - zero_ns, **_row(record)}
+            for record in change.partitions:
+                yield {"trial": trial.trial, "at_ns": change.at_ns - zero_ns, **_row(record)}
 
 
 def unstruck_partitions(trials: Iterable[TrialRecord]) -> list[tuple[int, int, int]]:
@@ -29,34 +29,32 @@ def unstruck_partitions(trials: Iterable[TrialRecord]) -> list[tuple[int, int, i
     return [
         (trial.trial, number, partition)
         for trial in trials
-        for number, fault in enumerate(trial.faults)
-        if "proven" in fault and fault.get("effect_ns") is not None and isinstance(fault["nodes"], Sequence)
-        for partition, server in _servers(trial.history, fault["asked_ns"]).items()
-        if server not in {None, *fault["nodes"]}
+        for number, fault in trial.strikes.items()
+        if fault.took_effect
+        for partition, server in _servers(trial.history, fault.asked_ns).items()
+        if server not in {None, *fault.nodes}
     ]
 
 
-def _servers(changes: Iterable[Mapping[str, Any]], until_ns: int) -> dict[int, str | None]:
+def _servers(changes: Iterable[HistoryRecord], until_ns: int) -> dict[int, str | None]:
     """Return who was seen last to serve each partition until then."""
     return {
         layout.partition: layout.server
         for change in changes
-        if change["at_ns"] <= until_ns
-        for layout in map(partition_layout, change["partitions"])
+        if change.at_ns <= until_ns
+        for layout in map(partition_layout, change.partitions)
     }
 
 
-def moved_ns(
-    changes: Iterable[Mapping[str, Any]], partition: int, begun_ns: int, ended_ns: int
-) -> int | None:
+def moved_ns(changes: Iterable[HistoryRecord], partition: int, begun_ns: int, ended_ns: int) -> int | None:
     """Return when a partition was last seen to be served by another node, or by one again, within a time.
 
     None where it never was: who served it at first is no change.
     """
     servers = [
-        (change["at_ns"], partition_layout(record).server)
+        (change.at_ns, partition_layout(record).server)
         for change in changes
-        for record in change["partitions"]
+        for record in change.partitions
         if record["partition"] == partition
     ]
     moves = [

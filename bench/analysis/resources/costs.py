@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bench.analysis.folder import TrialRecord
+from bench.records.trial import TrialRecord
 from bench.sizing.cost_observations import MeasuredTrial, configuration_of, costs
 from bench.sizing.workload import Workload
 from bench.systems.registry import describe

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import Held, HoldRecord, NodeSizeRecord, TrialRecord
 from bench.analysis.resources.telemetry import MACHINE, NO_SERVERS
 from bench.model import NANOS
+from bench.records.trial import Held, HoldRecord, NodeSizeRecord, TrialRecord
 from bench.systems.registry import WORKING_ROLES
 
 

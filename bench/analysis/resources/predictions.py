@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.analysis.folder import TrialRecord
 from bench.capacity.judgement import HoldVerdict
+from bench.records.trial import TrialRecord
 from bench.sizing.busy_share import weighted_shares
 from bench.sizing.capacity_prediction import HeldRate, predicted_capacities
 from bench.sizing.cost_observations import configuration_of

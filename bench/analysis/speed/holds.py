@@ -9,7 +9,6 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import Held, HoldRecord, TrialRecord
 from bench.analysis.log import EventLog
 from bench.analysis.speed.latency import MEASURES, measured, never_made
 from bench.analysis.speed.quantiles import quantiles
@@ -19,6 +18,7 @@ from bench.capacity.hold_log import SAMPLE_NS, HeldSlice, hold_of
 from bench.capacity.judgement import judge
 from bench.capacity.service_level import ServiceLevel, service_level
 from bench.model import NANOS, Outcome
+from bench.records.trial import Held, HoldRecord, TrialRecord
 
 Row = dict[str, Any]
 

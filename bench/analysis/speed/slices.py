@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pyspark.sql import DataFrame
 
-from bench.analysis.folder import SliceRecord, TrialRecord
 from bench.analysis.speed.latency import MEASURES, Span, send_times
 from bench.analysis.speed.quantiles import quantiles
 from bench.analysis.speed.throughput import Tally
 from bench.model import NANOS
+from bench.records.trial import SliceRecord, TrialRecord
 
 _QUANTILES = {50_000: "p50", 99_000: "p99"}
 _GRID = tuple(range(quantile, quantile + 1) for quantile in _QUANTILES)

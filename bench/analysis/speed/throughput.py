@@ -9,10 +9,10 @@ from typing import NamedTuple, TypeAlias
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import SliceRecord
 from bench.analysis.window import Windows, second
 from bench.errors import EventLogError
 from bench.model import NANOS, Outcome
+from bench.records.trial import SliceRecord
 
 OUTCOMES = tuple(outcome.label for outcome in Outcome)
 STAGES = ("live", "verify")

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
-from bench.analysis.folder import TrialRecord
 from bench.analysis.speed.quantiles import SCALE, quantiles
 from bench.analysis.speed.throughput import LiveTally, Tally
 from bench.model import NANOS
+from bench.records.trial import TrialRecord
 
 _POINTS = {50_000: "service_p50_ns", 99_000: "service_p99_ns", SCALE: "service_max_ns"}
 _GRID = tuple(range(quantile, quantile + 1) for quantile in _POINTS)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from bench.analysis.folder import SliceRecord, TrialRecord
 from bench.model import NANOS
 from bench.pacing import Schedule
+from bench.records.trial import SliceRecord, TrialRecord
 
 _LATE_NS = NANOS // 10
 """What is due so shortly before the end may only have been late: a sender that wakes after the end sends no more."""

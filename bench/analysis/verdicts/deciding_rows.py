@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bench.analysis.folder import RunFolder, TrialRecord
+from bench.analysis.folder import RunFolder
 from bench.model import ERRORS, NEXT, NO_END, READER_STALL_NS, STEP_NS, text
+from bench.records.steps import LeftOutRecord, ReadRecord, StepRecord
+from bench.records.trial import TrialRecord
 
 Row = Mapping[str, Any]
 
@@ -144,30 +146,28 @@ def _is(name: object, step: str) -> bool:
     return name == step or str(name).startswith(f"{step}, ")
 
 
-def _between(steps: Sequence[Row], since: str, until: str, never: float | None) -> float | None:
+def _between(steps: Sequence[StepRecord], since: str, until: str, never: float | None) -> float | None:
     """Return the time from when one step was done until another was due; `never` where that was awaited in vain.
 
     None where either has no record: nobody waited for it.
     """
-    begun = [step["effect_ns"] for step in steps if step["name"] == since and step.get("effect_ns")]
-    ended = [step for step in steps if step["name"] == until]
+    begun = [step.effect_ns for step in steps if step.name == since and step.effect_ns]
+    ended = [step for step in steps if step.name == until]
     if not begun or not ended:
         return None
-    return never if ended[0]["kind"] == "left out" else ended[0]["asked_ns"] - begun[0]
+    return never if isinstance(ended[0], LeftOutRecord) else ended[0].asked_ns - begun[0]
 
 
-def _stood_still(steps: Sequence[Row], since: str, trial_row: Row) -> int | None:
+def _stood_still(steps: Sequence[StepRecord], since: str, trial_row: Row) -> int | None:
     """Return the longest time that a reader stood still, of those that began after a step was due.
 
     None where that step has no record, or nothing is known of the reader.
     """
-    due = [step["asked_ns"] for step in steps if step["name"] == since]
+    due = [step.asked_ns for step in steps if step.name == since]
     if not due or trial_row.get(READER_STALL_NS) is None:
         return None
-    stalls = [stall for step in steps if step["kind"] == "read" for stall in step["stalls"]]
-    return max(
-        (stall["to_ns"] - stall["from_ns"] for stall in stalls if stall["from_ns"] >= due[0]), default=0
-    )
+    stalls = [stall for step in steps if isinstance(step, ReadRecord) for stall in step.stalls]
+    return max((stall.length_ns for stall in stalls if stall.from_ns >= due[0]), default=0)
 
 
 def _never_back(expectation: Row, trial: TrialRecord, fault: Row) -> float | None:
@@ -184,7 +184,7 @@ def _never_back(expectation: Row, trial: TrialRecord, fault: Row) -> float | Non
     }
     if not never.get(expectation["metric"], False):
         return None
-    asked_ns = [step["asked_ns"] for step in trial.faults if step["name"] == fault["fault"]]
+    asked_ns = [step.asked_ns for step in trial.faults if step.name == fault["fault"]]
     seen_ns = trial.window.end_ns - asked_ns[0] if trial.window and asked_ns else 0
     bound = _bound(expectation)
     return math.inf if bound is not None and seen_ns >= bound else None

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from bench.analysis.folder import TrialRecord
 from bench.analysis.statistics.baseline_ratios import METRICS, half_widths
 from bench.analysis.verdicts.claim_forms import UNDECIDED
 from bench.model import NANOS
+from bench.records.trial import TrialRecord
 
 Row = Mapping[str, Any]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from bench import numbers
 from bench.model import ENOUGH_TRIALS
+from bench.records.trial import LoadRecord
 from bench.report.answer.sentences import sentence
-from bench.report.results import Json, Results
+from bench.report.results import Results
 from bench.report.sections import method
 from bench.systems.registry import describe, in_order, system_title
 
@@ -40,10 +40,9 @@ def _versions(results: Results) -> str:
 
 def _servers(results: Results, system: str) -> str:
     """Name how many servers carry messages, where all of a system's trials have as many."""
-    cases = [file["case"] for file in results.trial_files.values() if file["case"]["system"] == system]
-    counts = [(case.get("configuration") or {}).get("nodes") or {} for case in cases]
+    counts = [trial.case.nodes for trial in results.trial_records.values() if trial.case.system == system]
     carrying = [
-        numbers.plural(int(counts[0][role]), role)
+        numbers.plural(counts[0][role], role)
         for role in (server_role.name for server_role in describe(system).roles if server_role.work)
         if counts and counts[0].get(role) and all(count.get(role) == counts[0][role] for count in counts)
     ]
@@ -61,30 +60,28 @@ def _machine(results: Results) -> str:
 
 def _load(results: Results) -> str:
     """Name what all trials have in common of the load; what is swept stands in the labels."""
-    loads = [file["load"] for file in results.trial_files.values() if file.get("load")]
+    loads = [trial.load for trial in results.trial_records.values()]
     named = (
-        _common(loads, lambda load: numbers.plural(load["producers"], "producer")),
+        _common(loads, lambda load: numbers.plural(load.producers, "producer") if load.producers else ""),
         _common(loads, _pace),
-        _common(loads, lambda load: f"messages of {load['message_bytes']:,} bytes"),
+        _common(
+            loads, lambda load: f"messages of {load.message_bytes:,} bytes" if load.message_bytes else ""
+        ),
     )
     return ", ".join(filter(None, named)) or "load unknown"
 
 
-def _common(loads: Sequence[Json], words: Callable[[Json], Any]) -> str:
-    try:
-        texts = {str(words(load)) for load in loads}
-    except (KeyError, TypeError):  # a run that was read in from elsewhere leaves them empty
-        return ""
+def _common(loads: Sequence[LoadRecord], words: Callable[[LoadRecord], str]) -> str:
+    texts = {words(load) for load in loads}
     return texts.pop() if len(texts) == 1 else ""
 
 
-def _pace(load: Json) -> str:
-    pacing = load["pacing"]
-    if pacing is None:
+def _pace(load: LoadRecord) -> str:
+    if load.pacing is None:
         return ""
-    if pacing == "closed":
-        window = load.get("window") or 1
-        suffix = "" if load["producers"] == 1 else " each"
+    if load.pacing == "closed":
+        window = load.window or 1
+        suffix = "" if load.producers == 1 else " each"
         return (
             "one send open at a time" + suffix if window == 1 else f"{window:,} sends open at a time{suffix}"
         )

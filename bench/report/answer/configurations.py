@@ -11,19 +11,20 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.guarantee import Guarantee, all_settings
+from bench.guarantee import Guarantee
 from bench.model import CAPACITY, CONSUMED, EMULATED_FSYNC, NANOS, TIMES
+from bench.records.trial import LoadRecord
 from bench.report import sweep
 from bench.report.answer.effect import Effect
 from bench.report.presentation import Labels
-from bench.report.results import Json, Results
-from bench.report.sections import effects, promise_coverage
+from bench.report.results import Results
+from bench.report.sections import effects
 from bench.scenario.values import AS_IS
 from bench.statistics.groups import group
 from bench.statistics.interval import values_by_case
 from bench.statistics.round_ratios import RoundRatio, RoundRatios
 from bench.statistics.slice_series import slice_series
-from bench.systems.registry import describe, system_title
+from bench.systems.registry import system_title
 
 _MEGA = 1e6
 RATE, BYTES = "throughput_msgs_per_s", "throughput_bytes_per_s"
@@ -64,7 +65,7 @@ class Configurations:
         self.results = results
         self._labels = labels
         self._rows = {str(case["case"]): case for _, case in results.cases.iterrows()}
-        self._documents = {str(file["case"]["name"]): file for file in results.trial_files.values()}
+        self._trials = {trial.case.name: trial for trial in results.trial_records.values()}
         self._ratios: dict[str, RoundRatios] = {}
         self.parts = sweep.parts(results)
 
@@ -89,10 +90,8 @@ class Configurations:
 
     def copies(self, case: str) -> int:
         """Return how many copies of a message a case makes."""
-        case_document = self._documents[case]["case"]
-        return describe(case_document["system"]).copies_of(
-            case_document["settings"], case_document.get("configuration") or {}
-        )
+        case_record = self._trials[case].case
+        return case_record.description.copies_of(case_record.settings, case_record.configuration)
 
     def case(self, system: str, settings: Mapping[str, str]) -> str | None:
         """Return the case of a system with these settings; of several the one on the unmodified disk; None for none."""
@@ -139,8 +138,8 @@ class Configurations:
 
     def promise(self, case: str) -> Guarantee | None:
         """Return what a case promises of an acknowledged message; None where nothing is known."""
-        document = self._documents.get(case)
-        return promise_coverage.promise(document) if document else None
+        trial = self._trials.get(case)
+        return trial.case.guarantee if trial else None
 
     def hollow(self, case: str) -> bool:
         """Whether a case promises nothing."""
@@ -149,15 +148,13 @@ class Configurations:
 
     def configured(self, case: str) -> dict[str, str]:
         """Return every setting that a case asks for, by its own name, as text."""
-        document = self._documents.get(case)
-        if not document:
-            return {}
-        return all_settings(document["case"]["settings"], document["case"].get("configuration") or {})
+        trial = self._trials.get(case)
+        return trial.case.all_settings if trial else {}
 
-    def load(self, case: str) -> Json:
-        """Return the load of a case."""
-        load: Json = (self._documents.get(case) or {}).get("load") or {}
-        return load
+    def load(self, case: str) -> LoadRecord:
+        """Return the load of a case; of one that no trial is of nothing is known."""
+        trial = self._trials.get(case)
+        return trial.load if trial else LoadRecord(pacing=None)
 
     def measure(self, case: str, metric: str) -> Measure | None:
         """Return how a metric of a case is stated; None for one that this does not know."""
@@ -170,9 +167,7 @@ class Configurations:
         if metric != RATE:
             return None
         load = self.load(case)
-        one_open = (
-            load.get("pacing") == "closed" and load.get("producers") == 1 and (load.get("window") or 1) == 1
-        )
+        one_open = load.pacing == "closed" and load.producers == 1 and (load.window or 1) == 1
         return Measure.SEND if one_open else Measure.RATE
 
     def figure(self, case: str, metric: str) -> Figure:
@@ -211,11 +206,11 @@ class Configurations:
             rows, slices = (_records(table) for table in (self.results.valid, self.results.slices))
             groups = {
                 name: group(
-                    system := str(file["case"]["system"]),
-                    file["case"].get("configuration") or {},
-                    waits=describe(system).waits(self.configured(name)),
+                    trial.case.system,
+                    trial.case.configuration,
+                    waits=trial.case.description.waits(self.configured(name)),
                 )
-                for name, file in self._documents.items()
+                for name, trial in self._trials.items()
             }
             series = slice_series(rows, slices).get(metric)
             self._ratios[metric] = RoundRatios(values_by_case(rows, metric), groups, series)

@@ -230,8 +230,7 @@ def _outage(
     run: Struck, outcomes: Sequence[Outcome], operation: str, *, together: bool, safe: bool
 ) -> Finding:
     partitions = (
-        (trial["case"].get("configuration") or {}).get("partitions") or 1
-        for trial in run.results.trial_files.values()
+        trial.case.configuration.get("partitions") or 1 for trial in run.results.trial_records.values()
     )
     slots = {
         "safe": safe,

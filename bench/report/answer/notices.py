@@ -84,9 +84,7 @@ def _limits(results: Results) -> Iterator[str]:
 def _rate_limit(results: Results) -> Iterator[str]:
     """Where closed loops were as fast as the file of an external cluster allows."""
     limits = {
-        number: float(most)
-        for number, file in results.trial_files.items()
-        if (most := (file.get("load") or {}).get("most_per_s"))
+        number: most for number, trial in results.trial_records.items() if (most := trial.load.most_per_s)
     }
     rates = zip(results.valid["trial"], results.valid["throughput_msgs_per_s"], strict=True)
     limited = sum(float(rate) >= _AT_LIMIT * limits.get(int(number), math.inf) for number, rate in rates)

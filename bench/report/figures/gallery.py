@@ -30,7 +30,6 @@ from bench.report.figures.comparison_rows import Compared
 from bench.report.figures.drawing import Drawing, draw
 from bench.report.presentation import Labels
 from bench.report.results import Results
-from bench.systems.registry import describe
 
 MEASURES = {
     "service": "service time",
@@ -285,8 +284,8 @@ def _prices(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> li
 
 def _fsync_remarks(results: Results) -> str:
     """Say what else systems sync with each message, in configurations of this run."""
-    cases = (file["case"] for file in results.trial_files.values())
-    remarks = (describe(case["system"]).fsync_remark(case.get("configuration") or {}) for case in cases)
+    cases = (trial.case for trial in results.trial_records.values())
+    remarks = (case.description.fsync_remark(case.configuration) for case in cases)
     return " ".join(dict.fromkeys(filter(None, remarks)))
 
 

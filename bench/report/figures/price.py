@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from bench import numbers
 from bench.model import EMULATED_FSYNC
+from bench.records.trial import LoadRecord
 from bench.report import style, sweep
 from bench.report.crossing import Crossing, crossing
 from bench.report.figures.disks import TYPICAL
@@ -20,7 +21,7 @@ from bench.report.figures.multiples import height_in, width_in
 from bench.report.figures.scale import ACROSS_IN, DOWN_IN, Scale, fitting
 from bench.report.presentation import Labels
 from bench.report.results import Results
-from bench.systems.registry import describe, system_title
+from bench.systems.registry import system_title
 
 _MS = 1e-6
 _SEND, _RATE = "service_mean_ns", "throughput_msgs_per_s"
@@ -90,11 +91,11 @@ def measure(results: Results) -> Measure:
 
 def one_send_open(results: Results) -> bool:
     """Whether every trial had one producer with one send open, so that a rate is a time in other words."""
-    return all(_has_one_send_open(file.get("load") or {}) for file in results.trial_files.values())
+    return all(_has_one_send_open(trial.load) for trial in results.trial_records.values())
 
 
-def _has_one_send_open(load: Mapping[str, object]) -> bool:
-    return load.get("pacing") == "closed" and load.get("producers") == 1 and (load.get("window") or 1) == 1
+def _has_one_send_open(load: LoadRecord) -> bool:
+    return load.pacing == "closed" and load.producers == 1 and (load.window or 1) == 1
 
 
 def panels(results: Results, parts: Sequence[sweep.Part], labels: Labels, shown: Measure) -> list[Panel]:
@@ -105,7 +106,7 @@ def panels(results: Results, parts: Sequence[sweep.Part], labels: Labels, shown:
     panels_by_title: dict[str, tuple[tuple[bool, int, str], list[Line]]] = {}
     for part in parts:
         for line, first in _lines(part, labels, trial_points):
-            rank, title = _promise(results, part.system, first)
+            rank, title = _promise(results, first)
             panels_by_title.setdefault(title, (rank, []))[1].append(line)
     ordered = sorted(panels_by_title.items(), key=lambda panel: panel[1][0])
     return [Panel(title, lines, list(_crossings(lines))) for title, (_, lines) in ordered]
@@ -147,11 +148,10 @@ def _lines(part: sweep.Part, labels: Labels, trial_points: pd.DataFrame) -> Iter
             yield Line(part.system, label, line_settings, trials), cases[0]
 
 
-def _promise(results: Results, system: str, case: str) -> tuple[tuple[bool, int, str], str]:
+def _promise(results: Results, case: str) -> tuple[tuple[bool, int, str], str]:
     """Return what a case's acknowledgement promises: a rank, the weakest first, and in words."""
-    document = next(file["case"] for file in results.trial_files.values() if file["case"]["name"] == case)
-    settings, configuration = (document.get(key) or {} for key in ("settings", "configuration"))
-    stated = describe(system).guarantee(settings, configuration)
+    records = results.trial_records.values()
+    stated = next(trial.case.guarantee for trial in records if trial.case.name == case)
     if stated is None or stated.nodes is None:
         return (False, -1, ""), _NOTHING
     return (stated.power, stated.nodes, stated.condition), f"Survives {stated.in_nodes}"

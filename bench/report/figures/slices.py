@@ -67,7 +67,7 @@ def cluster_starts(results: Results, part: sweep.Part) -> list[ClusterStart]:
     values = table[value].astype(float)
     table = table.assign(
         share=values / values.groupby(table["trial"]).transform("median"),
-        cluster=[str(results.trial_files[trial].get("logs") or "") for trial in table["trial"]],
+        cluster=[results.trial_records[trial].logs or "" for trial in table["trial"]],
     )
     table = table[np.isfinite(table["share"])]
     return [

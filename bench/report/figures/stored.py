@@ -90,11 +90,9 @@ def _course(results: Results, part: sweep.Part, labels: Labels, case: str) -> Co
 
 def _steps(results: Results, trial: int) -> list[tuple[str, float]]:
     """Return when steps were due, in seconds since the first send."""
-    document = results.trial_files[trial]
-    begun_ns = document["window"]["start_ns"] - round((document["load"].get("warm_up_s") or 0.0) * NANOS)
-    return [
-        (str(step["name"]), (step["asked_ns"] - begun_ns) / NANOS) for step in document.get("faults") or ()
-    ]
+    record = results.trial_records[trial]
+    begun_ns = min((span.begun_ns for span in record.spans), default=0)
+    return [(step.name, (step.asked_ns - begun_ns) / NANOS) for step in record.faults]
 
 
 def stored(drawn_courses: Sequence[Course]) -> Figure:

@@ -10,6 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from bench.model import NANOS
+from bench.records.steps import StrikeRecord
+from bench.records.trial import HistoryRecord, TrialRecord
 from bench.report import style, sweep
 from bench.report.figures import multiples
 from bench.report.figures.scale import fitting
@@ -87,7 +89,7 @@ def _lines(cell: multiples.Cell, seconds: pd.DataFrame, results: Results) -> mul
         faults = results.faults[(results.faults["trial"] == trial) & ~results.faults["fault"].isin(named)]
         named.update(faults["fault"])  # cases of one panel are struck alike, at nearly the same time
         broken(cell.axes, faults, int(seconds["second"].max()) + 1, named=True)
-        happened(cell.axes, results.trial_files[trial], results.first_send_ns(trial))
+        happened(cell.axes, results.trial_records[trial], results.first_send_ns(trial))
         ends[case] = (float(level.index[-1]), float(level["acked"].iloc[-1]))
         warm_ups.append(_warm_up(shown))
     cell.axes.axvspan(0, min(warm_ups, default=0), color=style.SHADE, zorder=0, linewidth=0)
@@ -135,13 +137,12 @@ def _name(axes: Axes, words: str, at: tuple[float, float]) -> None:
     )
 
 
-def happened(axes: Axes, document: Json, first_ns: int | None) -> None:
+def happened(axes: Axes, trial: TrialRecord, first_ns: int | None) -> None:
     """Mark at the top what else came, as MARKS says: other steps and nodes that ended, and who served anew."""
     if first_ns is None:
         return
-    steps = [step["asked_ns"] for step in document.get("faults") or () if "proven" not in step]
-    history = document.get("history") or ()
-    moves, copies = list(_changes(history, _server)), list(_changes(history, _keepers))
+    steps = [step.asked_ns for step in trial.faults if not isinstance(step, StrikeRecord)]
+    moves, copies = (list(_changes(trial.history, seen_of)) for seen_of in (_server, _keepers))
     for times, marker, size, colour in (
         (steps, "|", 14, style.BAD),
         ([at_ns for at_ns in copies if at_ns not in moves], ".", 10, style.SOFT),
@@ -159,15 +160,15 @@ def happened(axes: Axes, document: Json, first_ns: int | None) -> None:
         )
 
 
-def _changes(history: Sequence[Json], of: Callable[[Json], object]) -> Iterator[int]:
+def _changes(history: Sequence[HistoryRecord], of: Callable[[Json], object]) -> Iterator[int]:
     """Give the times at which something of a partition was seen to be otherwise than before."""
     previous_states: dict[int, object] = {}
     for change in history:
-        for partition in change["partitions"]:
+        for partition in change.partitions:
             now = of(partition)
             if previous_states.setdefault(partition["partition"], now) != now:
                 previous_states[partition["partition"]] = now
-                yield change["at_ns"]
+                yield change.at_ns
 
 
 def _server(partition: Json) -> object:

@@ -64,7 +64,7 @@ def trial(results: Results, number: int) -> Drawing | None:
     for axes in panels:
         axes.set_xlim(0, course.right_s)
         timeline.broken(axes, faults, int(course.right_s), named=axes is panels[0])
-    timeline.happened(panels[0], results.trial_files[number], results.first_send_ns(number))
+    timeline.happened(panels[0], results.trial_records[number], results.first_send_ns(number))
     servers_caption = _ASKED_IN_SLICES if course.sliced else _ASKED
     caption = [
         _SLICES if course.sliced else _CAPTION,
@@ -96,7 +96,7 @@ def _in_slices(results: Results, number: int) -> _Course | None:
     trial_slices = results.slices[results.slices["trial"] == number].sort_values("slice")
     if trial_slices.empty:
         return None
-    lead_in_s = float(results.trial_files[number]["load"]["warm_up_s"])
+    lead_in_s = results.trial_records[number].load.warm_up_s or 0.0
     start_s = (trial_slices["start_ns"] - trial_slices["start_ns"].min()) / NANOS + lead_in_s
     table = trial_slices.assign(acked=trial_slices["throughput_msgs_per_s"].astype(float)).set_index(
         start_s.astype(float)

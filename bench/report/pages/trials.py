@@ -12,6 +12,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from bench import numbers
+from bench.records.trial import TrialRecord
 from bench.report import fonts, results, style, templates
 from bench.report.figures import trial_figure
 from bench.report.results import PAGES, Json, Results, trial_page
@@ -50,7 +51,7 @@ def write(run: Path) -> None:
 def _context(run_results: Results, row: pd.Series[Any], order: list[int]) -> dict[str, Any]:
     trial = int(row["trial"])
     place = order.index(trial)
-    document = run_results.trial_files[trial]
+    record = run_results.trial_records[trial]
     drawing = trial_figure.trial(run_results, trial)
     return {
         "run": run_results.run.name,
@@ -63,20 +64,20 @@ def _context(run_results: Results, row: pd.Series[Any], order: list[int]) -> dic
         "reason": row["reason"],
         "before": Path(trial_page(order[place - 1])).name if place else None,
         "after": Path(trial_page(order[place + 1])).name if place + 1 < len(order) else None,
-        "facts": list(_facts(row, document)),
+        "facts": list(_facts(row, record)),
         "times": list(_times(row)),
         "points": [point.replace("_", ".") for point in _POINTS],
         "figure": (drawing, Markup(drawing.svg)) if drawing else None,  # noqa: S704 - our own SVG
         "errors": run_results.errors[run_results.errors["trial"] == trial].to_dict("records"),
-        "checks": document.get("verdicts") or (),
-        "faults": faults.steps(document),
+        "checks": record.verdicts,
+        "faults": faults.steps(record),
         "history": served.in_trial(run_results, trial),
-        "settings": _settings(document),
-        "logs": _logs(run_results.run, document),
+        "settings": _settings(record),
+        "logs": _logs(run_results.run, record),
     }
 
 
-def _facts(row: pd.Series[Any], document: Json) -> Iterator[Fact]:
+def _facts(row: pd.Series[Any], record: TrialRecord) -> Iterator[Fact]:
     yield Fact("Throughput", f"{numbers.rate(row['throughput_msgs_per_s'])} acknowledged messages/s")
     if isinstance(row["bottleneck"], str):
         yield Fact("Limited by", f"{row['bottleneck']}: {row['bottleneck_evidence']}")
@@ -90,7 +91,7 @@ def _facts(row: pd.Series[Any], document: Json) -> Iterator[Fact]:
         f"lost {numbers.count(row['lost'])}, duplicated {numbers.count(row['duplicates'])}, "
         f"out of order {numbers.count(row['out_of_order'])}",
     )
-    yield Fact("Begun", str(document.get("started_utc") or numbers.NOTHING))
+    yield Fact("Begun", record.started_utc or numbers.NOTHING)
     if isinstance(row.get("flags"), str):
         yield Fact("Flagged", row["flags"])
 
@@ -106,13 +107,9 @@ def _time(row: pd.Series[Any], name: str) -> str:
     return numbers.NEVER if sends_without_latency.endless(row, name) else numbers.ms(row.get(name))
 
 
-def _settings(document: Json) -> list[Fact]:
+def _settings(record: TrialRecord) -> list[Fact]:
     """What the case asks for, a line each, swept or not."""
-    return [
-        Fact(*setting)
-        for setting in _flat(document["case"].get("configuration") or {})
-        if setting[0] != "faults"
-    ]
+    return [Fact(*setting) for setting in _flat(record.case.configuration) if setting[0] != "faults"]
 
 
 def _flat(settings: Json, under: str = "") -> Iterator[tuple[str, str]]:
@@ -123,7 +120,7 @@ def _flat(settings: Json, under: str = "") -> Iterator[tuple[str, str]]:
             yield f"{under}{name}", str(value)
 
 
-def _logs(run: Path, document: Json) -> list[tuple[str, str]]:
+def _logs(run: Path, record: TrialRecord) -> list[tuple[str, str]]:
     """Each server's log: its name, and where the page finds it."""
-    folder = run / "logs" / str(document.get("logs"))
+    folder = run / "logs" / str(record.logs)
     return [(file.stem, f"../logs/{folder.name}/{file.name}") for file in sorted(folder.glob("*.log"))]

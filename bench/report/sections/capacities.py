@@ -81,8 +81,8 @@ def _cells(results: Results, case: pd.Series[Any], capacity: pd.Series[Any] | No
 
 
 def _bytes(results: Results, case: str) -> int:
-    trial = next(document for document in results.trial_files.values() if document["case"]["name"] == case)
-    return int(trial["load"]["message_bytes"])
+    trial = next(trial for trial in results.trial_records.values() if trial.case.name == case)
+    return trial.load.message_bytes or 0
 
 
 def limit(results: Results, case: str) -> str:

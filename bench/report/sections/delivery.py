@@ -120,8 +120,7 @@ def counters(results: Results) -> Table | None:
     None where no fault struck and no number of messages was to be sent. Beside them the sends whose end nobody knows,
     which count there as negative acks.
     """
-    files = results.trial_files.values()
-    if not any(file.get("faults") or (file.get("load") or {}).get("messages") for file in files):
+    if not any(trial.faults or trial.load.messages for trial in results.trial_records.values()):
         return None
     heads = ("sent", "positive acks", "negative acks", "unknown", "received", "acked missing")
     columns = (
@@ -156,12 +155,12 @@ def unfinished(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     """Where full reads stopped that did not reach the end, as the reader told; None where all did."""
     named, rows = labels(results, parts), []
     for _, trial in results.trials.sort_values(["case", "round"]).iterrows():
-        read = results.trial_files.get(int(trial["trial"]), {}).get("verify") or {}
-        if read.get("complete") is False:
+        read = results.trial_records[int(trial["trial"])].verify
+        if read is not None and not read.complete:
             label = named.get(int(trial["trial"]), numbers.NOTHING)
             counts = (number_cell(trial.get(name), tone="warn") for name in ("received", "unread"))
             turn = number_cell(trial["round"] + 1)
-            rows.append(Row((Cell(label), turn, *counts, Cell(str(read["reason"])))))
+            rows.append(Row((Cell(label), turn, *counts, Cell(str(read.reason)))))
     heads = (Column("case", "name"), Column("round"), Column("received"), Column("unread"))
     return (
         Table("Unfinished reads", (*heads, Column("where it stopped", "text")), tuple(rows)) if rows else None

@@ -43,21 +43,19 @@ def effective(results: Results, parts: Sequence[sweep.Part]) -> list[Effective]:
 
 
 def _of(results: Results, part: sweep.Part) -> Effective | None:
-    files = {
-        number: file
-        for number, file in results.trial_files.items()
-        if file.get("case", {}).get("system") == part.system and file.get("effective")
+    trials = {
+        number: trial
+        for number, trial in results.trial_records.items()
+        if trial.case.system == part.system and trial.effective
     }
     owners: dict[str, _Values] = {}
-    for file in files.values():
-        for path, value in _flat(file["effective"]):
+    for trial in trials.values():
+        for path, value in _flat(trial.effective or {}):
             owner, name = _owned(path)
-            owners.setdefault(owner, {}).setdefault(name, {}).setdefault(file["case"]["name"], set()).add(
-                value
-            )
+            owners.setdefault(owner, {}).setdefault(name, {}).setdefault(trial.case.name, set()).add(value)
     groups = tuple(_group(owner, settings) for owner, settings in owners.items())
     return (
-        Effective(part.system, part.title, groups, trial_document_path(results.run, min(files)))
+        Effective(part.system, part.title, groups, trial_document_path(results.run, min(trials)))
         if groups
         else None
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
 from bench.guarantee import all_settings
+from bench.records.trial import TrialRecord
 from bench.report import case_groups, loss, outage, sweep
 from bench.report.loss import Loss
 from bench.report.outage import Outage
@@ -16,8 +16,7 @@ from bench.report.presentation import Labels
 from bench.report.results import Results
 from bench.report.sections import promise_coverage
 from bench.report.sections.promise_coverage import Covered
-from bench.systems.description import Description
-from bench.systems.registry import describe, system_title
+from bench.systems.registry import system_title
 
 _MANY_UNANSWERED = 0.01
 
@@ -99,7 +98,7 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
     """Return the outcome of some of a system's cases, over all of their trials."""
     trials = part.trials[part.trials["case"].isin(set(cases))]
     valid = trials[trials["verdict"] == "valid"]
-    tried = [promise_coverage.of_case(results.trial_files.values(), case) for case in cases]
+    tried = [promise_coverage.of_case(results.trial_records.values(), case) for case in cases]
     judged = {tried_case.judged for tried_case in tried}
     settles = any(promise_coverage.settles(trial) for tried_case in tried for trial in tried_case.trials)
     promised = dict.fromkeys(tried_case.promise.survives for tried_case in tried if tried_case.promise)
@@ -144,26 +143,14 @@ def joined(
     ]
 
 
-def _configuration(trial: Any) -> Any:  # noqa: ANN401 - JSON
-    return trial["case"].get("configuration") or {}
-
-
-def _once(trials: Sequence[Any]) -> bool:
+def _once(trials: Sequence[TrialRecord]) -> bool:
     """Whether a case's producer is idempotent, or its brokers drop what they have had."""
     return bool(trials) and all(
-        _description(trial).deduplicates(all_settings({}, _configuration(trial)), _producer(trial))
+        trial.case.description.deduplicates(all_settings({}, trial.case.configuration), trial.producer)
         for trial in trials
     )
 
 
-def _resends(trials: Sequence[Any]) -> bool:
+def _resends(trials: Sequence[TrialRecord]) -> bool:
     """Whether a case's producer may write a message twice where its system's shipped one would not."""
-    return bool(trials) and all(_description(trial).resends(_producer(trial)) for trial in trials)
-
-
-def _description(trial: Any) -> Description:  # noqa: ANN401 - JSON
-    return describe(str(trial["case"]["system"]))
-
-
-def _producer(trial: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
-    return (trial.get("effective") or {}).get("producer") or {}
+    return bool(trials) and all(trial.case.description.resends(trial.producer) for trial in trials)

@@ -41,10 +41,9 @@ def words(named: Mapping[str, str]) -> str:
 def _of_case(results: Results, part: sweep.Part, case: str) -> dict[str, str]:
     row = part.cases[part.cases["case"] == case].iloc[0]
     swept = dict(zip(part.settings, part.values(row), strict=True))
-    document: Any = next(
-        (trial_file for trial_file in results.trial_files.values() if trial_file["case"]["name"] == case), {}
+    configuration: Mapping[str, Any] = next(
+        (trial.case.configuration for trial in results.trial_records.values() if trial.case.name == case), {}
     )
-    configuration = (document.get("case") or {}).get("configuration") or {}
     base = {path[-1]: _at(configuration, path) for path in describe(part.system).naming_settings}
     return {
         name: text(value) for name, value in base.items() if value is not None and name not in swept

@@ -88,7 +88,7 @@ def _before(faults: pd.DataFrame) -> pd.Series[Any]:
 
 def _asked(results: Results, trials: pd.DataFrame, rates_before: pd.Series[Any]) -> str:
     """Say what rate an open loop asked for, where much less of it was acknowledged before anything broke."""
-    loads = (results.trial_files.get(int(trial), {}).get("load") or {} for trial in trials["trial"])
+    loads = (results.trial_records[int(trial)].load for trial in trials["trial"])
     rates = {rate for load in loads for rate in method.rates(load)}
     if len(rates) != 1 or rates_before.empty:
         return ""
@@ -149,8 +149,9 @@ def gap(longest: pd.DataFrame, of: str) -> Cell:
 
 def _label(results: Results, part: sweep.Part, case: pd.Series[Any], trials: pd.DataFrame) -> str:
     swept = dict(zip(part.settings, part.values(case), strict=True))
-    document = results.trial_files.get(int(trials["trial"].iloc[0]), {}) if len(trials) else {}
-    configuration = document.get("case", {}).get("configuration", {})
+    configuration = (
+        results.trial_records[int(trials["trial"].iloc[0])].case.configuration if len(trials) else {}
+    )
     base = {path[-1]: _at(configuration, path) for path in describe(part.system).naming_settings}
     unswept = {name: text(value) for name, value in base.items() if value is not None and name not in swept}
     return ", ".join(_setting(part, name, value) for name, value in (unswept | swept).items()) or part.title

@@ -10,8 +10,18 @@ import pandas as pd
 
 from bench import numbers
 from bench.model import MOVING
+from bench.records.steps import (
+    AnyStep,
+    GroupRecord,
+    LeftOutRecord,
+    MarkRecord,
+    ReadRecord,
+    StepRecord,
+    StrikeRecord,
+)
+from bench.records.trial import TrialRecord
 from bench.report import sweep
-from bench.report.results import Json, Results
+from bench.report.results import Results
 from bench.report.sections.fact import Fact
 from bench.report.table import Cell, Column, Row, Table, heading, number_cell, without_empty
 from bench.systems.registry import describe
@@ -41,59 +51,60 @@ def struck(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
 def evidence(results: Results) -> list[Fact]:
     """Return what each step of each case's first trial did and saw; the others are on their trials' pages."""
     facts_by_case: dict[str, list[Fact]] = {}
-    for document in results.trial_files.values():
-        case = str(document["case"]["name"])
-        if document.get("faults") and case not in facts_by_case:
-            facts_by_case[case] = [Fact(f"{case}, {step.term}", step.text) for step in steps(document)]
+    for trial in results.trial_records.values():
+        case = trial.case.name
+        if trial.faults and case not in facts_by_case:
+            facts_by_case[case] = [Fact(f"{case}, {step.term}", step.text) for step in steps(trial)]
     return [fact for facts in facts_by_case.values() for fact in facts]
 
 
-def steps(document: Json) -> list[Fact]:
-    """Return what each step of a trial did and saw, from its trial.json."""
-    fault_steps = document.get("faults") or ()
-    system = str(document["case"]["system"])
+def steps(trial: TrialRecord) -> list[Fact]:
+    """Return what each step of a trial did and saw."""
     return [
-        _told(system, step, _after(fault_steps[:number], step)) for number, step in enumerate(fault_steps)
+        _told(trial.case.system, step, _after(trial.faults[:number], step))
+        for number, step in enumerate(trial.faults)
     ]
 
 
-def _after(earlier_steps: Sequence[Json], step: Json) -> str:
+def _after(earlier_steps: Sequence[StepRecord], step: StepRecord) -> str:
     """Say how long after the last fault's effect a step came."""
-    struck = [
-        earlier_step
+    times = [
+        (earlier_step.effect_ns, earlier_step.name)
         for earlier_step in earlier_steps
-        if "proven" in earlier_step and earlier_step.get("effect_ns")
+        if isinstance(earlier_step, StrikeRecord) and earlier_step.effect_ns
     ]
-    if not struck or not step.get("asked_ns"):
+    if not times or not step.asked_ns:
         return ""
-    since_s = (step["asked_ns"] - struck[-1]["effect_ns"]) / 1e9
-    return f"{since_s:.1f} s after {struck[-1]['name']} was in force. " if since_s >= 0 else ""
+    effect_ns, name = times[-1]
+    since_s = (step.asked_ns - effect_ns) / 1e9
+    return f"{since_s:.1f} s after {name} was in force. " if since_s >= 0 else ""
 
 
-def _told(system: str, step: Json, delay_words: str) -> Fact:
-    name = f"{step['name']} ({step.get('when') or step['kind']})"
-    if step["kind"] == "read":
-        return Fact(name, f"{delay_words}{_read(system, step)}")
-    if "proven" not in step:
-        return Fact(name, f"{delay_words}{step.get('seen') or ''}".strip())
-    sentences = [
-        step.get("seen") or "Nothing was seen.",
-        step.get("unproven"),
-        step.get("heal_seen") or "It was not healed.",
-    ]
-    return Fact(name, f"{delay_words}{' '.join(filter(None, sentences))}")
+def _told(system: str, step: AnyStep, delay_words: str) -> Fact:
+    name = f"{step.name} ({step.condition or step.kind})"
+    match step:
+        case ReadRecord():
+            return Fact(name, f"{delay_words}{_read(system, step)}")
+        case StrikeRecord():
+            healed = step.heal_seen or "It was not healed."
+            sentences = [step.evidence or "Nothing was seen.", step.unproven, healed]
+            return Fact(name, f"{delay_words}{' '.join(filter(None, sentences))}")
+        case GroupRecord() | MarkRecord():
+            return Fact(name, delay_words.strip())
+        case _:
+            return Fact(name, f"{delay_words}{step.evidence or ''}".strip())
 
 
-def _read(system: str, step: Json) -> str:
+def _read(system: str, step: ReadRecord) -> str:
     """Say where a reader stood still, and how far it came."""
     clauses = []
-    for stall in step.get("stalls") or ():
-        seconds = (stall["to_ns"] - stall["from_ns"]) / 1e9
-        places = "; ".join(_place(system, at) for at in stall.get("at") or ())
+    for stall in step.stalls:
+        places = "; ".join(_place(system, at) for at in stall.at)
         place = f", the last at {places}" if places else ""
-        clauses.append(f"{stall['received']:,} messages had come{place}, then nothing for {seconds:.1f} s;")
-    end = "the end was reached" if step["complete"] else f"it did not reach the end: {step['reason']}"
-    return " ".join([*clauses, f"{step['received']:,} came in all, and {end.rstrip('.')}."])
+        seconds = stall.length_ns / 1e9
+        clauses.append(f"{stall.received:,} messages had come{place}, then nothing for {seconds:.1f} s;")
+    end = "the end was reached" if step.complete else f"it did not reach the end: {step.reason}"
+    return " ".join([*clauses, f"{step.received:,} came in all, and {end.rstrip('.')}."])
 
 
 def _place(system: str, at: Sequence[int]) -> str:
@@ -127,39 +138,37 @@ def by_round(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
     tables = []
     for part in parts:
         for _, case in part.cases.iterrows():
-            documents = {
-                int(document["round"]): (document, results.first_send_ns(trial))
-                for trial, document in results.trial_files.items()
-                if document["case"]["name"] == case["case"] and document.get("faults")
+            trials = {
+                record.round: (record, results.first_send_ns(trial))
+                for trial, record in results.trial_records.items()
+                if record.case.name == case["case"] and record.faults
             }
             label = ", ".join(part.values(case))
             title = f"{part.title}: {label}" if label else part.title
-            if (table := _steps(title, part.system, documents)) is not None:
+            if (table := _steps(title, part.system, trials)) is not None:
                 tables.append(table)
     return tables
 
 
-def _steps(title: str, system: str, documents: Mapping[int, tuple[Json, int | None]]) -> Table | None:
-    names = dict.fromkeys(step["name"] for document, _ in documents.values() for step in document["faults"])
-    kinds = {step["kind"] for document, _ in documents.values() for step in document["faults"]}
+def _steps(title: str, system: str, trials: Mapping[int, tuple[TrialRecord, int | None]]) -> Table | None:
+    names = dict.fromkeys(step.name for trial, _ in trials.values() for step in trial.faults)
+    kinds = {step.kind for trial, _ in trials.values() for step in trial.faults}
     if not kinds & _MORE:
         return None
-    rounds = sorted(documents)
-    rows = [
-        Row((Cell(str(name)), *(_done(*documents[number], str(name)) for number in rounds))) for name in names
-    ]
+    rounds = sorted(trials)
+    rows = [Row((Cell(name), *(_done(*trials[number], name) for number in rounds))) for name in names]
     heads = (Column("step", "name"), *(Column(str(number + 1), "number", "round") for number in rounds))
     return Table(title, heads, tuple(rows), system)
 
 
-def _done(document: Json, first_ns: int | None, name: str) -> Cell:
-    step = next((step for step in document["faults"] if step["name"] == name), None)
+def _done(trial: TrialRecord, first_ns: int | None, name: str) -> Cell:
+    step = next((step for step in trial.faults if step.name == name), None)
     if step is None or first_ns is None:
         return Cell(numbers.NOTHING)
-    if step["kind"] == "left out":
-        return Cell("did not come", "warn", note=str(step["seen"]))
-    at = f"{(step['asked_ns'] - first_ns) / 1e9:.1f}"
-    stalls = [(stall["to_ns"] - stall["from_ns"]) / 1e9 for stall in step.get("stalls") or ()]
+    if isinstance(step, LeftOutRecord):
+        return Cell("did not come", "warn", note=str(step.evidence))
+    at = f"{(step.asked_ns - first_ns) / 1e9:.1f}"
+    stalls = [stall.length_ns / 1e9 for stall in step.stalls] if isinstance(step, ReadRecord) else []
     still = f" (still {', '.join(f'{stall_s:.1f}' for stall_s in stalls)})" if stalls else ""
     return Cell(f"{at}{still}")
 

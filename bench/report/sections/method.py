@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pandas as pd
 
 from bench import numbers
-from bench.model import CROWDED, EMULATED_FSYNC
+from bench.model import CROWDED
+from bench.records.trial import LoadRecord, NodeSizeRecord, TrialRecord
 from bench.report import sweep
 from bench.report.results import Json, Results
 from bench.report.sections import machine_speed, precision, servers
@@ -105,14 +106,14 @@ _DIGITS = 3
 def _node_sizes(results: Results) -> Iterator[Fact]:
     """What nodes of each role were to get of the machine, and what they were measured to get."""
     got: dict[tuple[str, str, str], list[float]] = {}
-    for file in results.trial_files.values():
-        size = file.get("node_size") or {"measured": {}}
-        for node, measured in size["measured"].items():
+    for trial in results.trial_records.values():
+        size = trial.node_size or NodeSizeRecord()
+        for node, measured in size.measured.items():
             role = node.rpartition("-")[0]
             for name, value in measured.items():
-                asked_size = str(size["asked"][role][name])
+                asked_size = str(size.limits[role][name])
                 got.setdefault((role, name, asked_size), []).extend(
-                    value if isinstance(value, list) else [value]
+                    value if isinstance(value, tuple) else [value]
                 )
     words = [
         f"{role} {name} {asked_size}: {_size_span(name, values)}"
@@ -137,25 +138,26 @@ def _emulated(results: Results) -> str:
     return f"emulated on every server, as measured there: {', '.join(cost_words)}" if cost_words else ""
 
 
-def _on_disks(results: Results) -> dict[str, tuple[list[int], list[Json]]]:
+def _on_disks(results: Results) -> dict[str, tuple[list[int], list[Mapping[str, int]]]]:
     """Return by what was asked for what an fsync cost in each trial, and for how long servers' own were held."""
-    costs_by_fsync: dict[str, tuple[list[int], list[Json]]] = {}
+    costs_by_fsync: dict[str, tuple[list[int], list[Mapping[str, int]]]] = {}
     measured = results.trials[results.trials["fsync_ns"].notna()]
     for trial, cost in zip(measured["trial"], measured["fsync_ns"], strict=True):
-        disk = results.trial_files[trial]["disk"]
-        costs, held = costs_by_fsync.setdefault(str(disk[EMULATED_FSYNC]), ([], []))
-        costs.append(int(cost))
-        held.extend((disk.get("held") or {}).values())
+        disk = results.trial_records[trial].disk
+        if disk is not None:
+            costs, held = costs_by_fsync.setdefault(str(disk.emulated_fsync), ([], []))
+            costs.append(int(cost))
+            held.extend(disk.held.values())
     return costs_by_fsync
 
 
-def _in_trials(held: Sequence[Json]) -> str:
+def _in_trials(held: Sequence[Mapping[str, int]]) -> str:
     """Say for how long servers' own fsyncs were held while the load ran; empty where none was."""
     if not held:
         return ""
-    late = [int(hold["p99"]) for hold in held if "p99" in hold]
+    late = [hold["p99"] for hold in held if "p99" in hold]
     most = f", 99 of 100 for at most {numbers.duration(max(late))}" if late else ""
-    return f" (in trials their own were held for {_span([int(hold['p50']) for hold in held])} in the middle{most})"
+    return f" (in trials their own were held for {_span([hold['p50'] for hold in held])} in the middle{most})"
 
 
 def gated_fsync(results: Results) -> str:
@@ -186,20 +188,19 @@ def pacing(results: Results) -> str:
     return " and ".join(sorted(servers.distinct(map(_loop, _loads(results))))) or "load unknown"
 
 
-def _loop(load: Json) -> str:
-    steps = load.get("pacing")
-    if steps is None:
+def _loop(load: LoadRecord) -> str:
+    if load.pacing is None:
         return "pacing unknown"
-    if steps == "closed":
-        producers, window = numbers.plural(load["producers"], "producer"), load.get("window") or 1
+    if load.pacing == "closed":
+        producers, window = numbers.plural(load.producers or 0, "producer"), load.window or 1
         return f"closed loop of {producers} with {window:,} {'send' if window == 1 else 'sends'} open"
     asked_rates = rates(load)
     return f"open loop of {asked_rates[0]:,.0f}/s" if len(asked_rates) == 1 else "open loop"
 
 
-def rates(load: Json) -> list[float]:
+def rates(load: LoadRecord) -> list[float]:
     """Return the rates that an open loop asks for, each once; none of a closed one, and where nobody knows."""
-    steps = load.get("pacing")
+    steps = load.pacing
     return [] if steps is None or steps == "closed" else list(dict.fromkeys(rate for _, rate in steps))
 
 
@@ -222,25 +223,25 @@ def _run(results: Results) -> str:
     return "; ".join(word for word in words if word) + "."
 
 
-def _loads(results: Results) -> list[Json]:
-    return [file["load"] for file in results.trial_files.values() if file.get("load")]
+def _loads(results: Results) -> list[LoadRecord]:
+    return [trial.load for trial in results.trial_records.values()]
 
 
-def _load_words(load: Json) -> str:
-    window = load.get("window") or 1
+def _load_words(load: LoadRecord) -> str:
+    window = load.window or 1
     open_sends = (
         "one unacknowledged send at a time"
         if window == 1
         else f"at most {window:,} unacknowledged sends each"
     )
     return (
-        f"{numbers.plural(load['producers'], 'producer')}, {open_sends}; "
-        f"{numbers.plural(load.get('consumers') or 0, 'live consumer')}; "
-        f"messages of {load['message_bytes']:,} bytes; {_pace(load.get('pacing'))}"
+        f"{numbers.plural(load.producers or 0, 'producer')}, {open_sends}; "
+        f"{numbers.plural(load.consumers or 0, 'live consumer')}; "
+        f"messages of {load.message_bytes or 0:,} bytes; {_pace(load.pacing)}"
     )
 
 
-def _pace(pacing: str | list[list[float]] | None) -> str:
+def _pace(pacing: str | Sequence[tuple[float, float]] | None) -> str:
     if pacing is None:
         return "pacing unknown"
     if isinstance(pacing, str):
@@ -255,11 +256,10 @@ def _pace(pacing: str | list[list[float]] | None) -> str:
 
 
 def _processor(results: Results) -> Iterator[Fact]:
-    files = results.trial_files.values()
     processor_words = servers.distinct(
         _processor_words(processor)
-        for file in files
-        if (processor := servers.configuration(file).get("processor"))
+        for trial in results.trial_records.values()
+        if (processor := trial.case.configuration.get("processor"))
     )
     if processor_words:
         yield Fact(
@@ -276,23 +276,21 @@ def _processor_words(settings: Json) -> str:
 
 def _windows(results: Results) -> Iterator[Fact]:
     """What of a trial's load counts: a window, or the counted parts of its slices."""
-    files = [file for file in results.trial_files.values() if file.get("load")]
-    contiguous = servers.distinct(_window_words(file["load"]) for file in files if not file.get("slices"))
-    in_slices = servers.distinct(_slice_words(file["load"]) for file in files if file.get("slices"))
+    trials = results.trial_records.values()
+    contiguous = servers.distinct(_window_words(trial.load) for trial in trials if not trial.slices)
+    in_slices = servers.distinct(_slice_words(trial.load) for trial in trials if trial.slices)
     if in_slices:
-        counts = [len(file["slices"]) for file in files if file.get("slices")]
+        counts = [len(trial.slices) for trial in trials if trial.slices]
         slice_words = f"{'; '.join(in_slices)}; {_from_to(counts)} slices a trial. {_INTERLEAVED}"
-        yield Fact("Slices", " ".join([slice_words, *_shared(files)]))
+        yield Fact("Slices", " ".join([slice_words, *_shared(trials)]))
     if contiguous or not in_slices:
         yield Fact("Measured window", "; ".join(contiguous) or numbers.NOTHING)
 
 
-def _shared(files: Sequence[Json]) -> Iterator[str]:
+def _shared(trials: Iterable[TrialRecord]) -> Iterator[str]:
     """Say which storage nodes with other settings stood in the same cluster."""
     for names in servers.distinct(
-        " and ".join(groups)
-        for file in files
-        if (groups := (file["case"].get("configuration") or {}).get("groups"))
+        " and ".join(groups) for trial in trials if (groups := trial.case.configuration.get("groups"))
     ):
         yield (
             f"Storage nodes with {names} stood in one cluster, a group of them each; those of the other group were "
@@ -300,8 +298,8 @@ def _shared(files: Sequence[Json]) -> Iterator[str]:
         )
 
 
-def _slice_words(load: Json) -> str:
-    counted, lead_in = (f"{load[name] * 1000:,.0f} ms" for name in ("duration_s", "warm_up_s"))
+def _slice_words(load: LoadRecord) -> str:
+    counted, lead_in = (f"{(seconds or 0.0) * 1000:,.0f} ms" for seconds in (load.duration_s, load.warm_up_s))
     return f"{counted} counted after a lead-in of {lead_in}"
 
 
@@ -310,13 +308,9 @@ def _from_to(counts: Sequence[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def _window_words(load: Json) -> str:
-    length = (
-        f"{numbers.count(load['messages'])} messages"
-        if load.get("messages")
-        else numbers.seconds(load.get("duration_s"))
-    )
-    return f"{length} after {numbers.seconds(load.get('warm_up_s'))} of warm-up"
+def _window_words(load: LoadRecord) -> str:
+    length = f"{numbers.count(load.messages)} messages" if load.messages else numbers.seconds(load.duration_s)
+    return f"{length} after {numbers.seconds(load.warm_up_s)} of warm-up"
 
 
 def _order(results: Results) -> str:

@@ -10,10 +10,12 @@ from functools import cached_property
 from typing import NamedTuple
 
 from bench.guarantee import Guarantee
-from bench.healing import healed_ns
+from bench.model import Verdict
+from bench.records.steps import StrikeRecord, healed_ns
+from bench.records.trial import TrialRecord
 from bench.report import sweep
-from bench.report.results import Json, Results, waited
-from bench.systems.registry import describe, system_title
+from bench.report.results import Results, waited
+from bench.systems.registry import system_title
 
 _POWER, _CUT_OFF = "power-loss", "isolate"
 
@@ -28,11 +30,11 @@ class Covered(StrEnum):
 
 @dataclass(frozen=True)
 class Tried:
-    """What a case promises, its trials as their trial.json, and those of them that are valid."""
+    """What a case promises, its trials, and those of them that are valid."""
 
     promise: Guarantee | None
-    trials: Sequence[Json]
-    valid: Sequence[Json]
+    trials: Sequence[TrialRecord]
+    valid: Sequence[TrialRecord]
 
     @cached_property
     def put_to_test(self) -> bool:
@@ -81,7 +83,7 @@ class Tried:
             for trial in self.valid
         )
 
-    def _in_trials(self, met: Callable[[Guarantee, Json, Json], bool]) -> int:
+    def _in_trials(self, met: Callable[[Guarantee, StrikeRecord, TrialRecord], bool]) -> int:
         promise = self.promise
         if promise is None:
             return 0
@@ -106,18 +108,12 @@ class _Absence(NamedTuple):
     to_ns: float
 
 
-def promise(trial: Json) -> Guarantee | None:
-    """Return what the configuration of a trial.json promises of an acknowledged message."""
-    case = trial["case"]
-    return describe(case["system"]).guarantee(case["settings"], case.get("configuration") or {})
-
-
 def promises(results: Results, parts: Iterable[sweep.Part]) -> dict[str, list[Guarantee]]:
     """Return what the configurations of each system promise, each promise once, in the scenario's order."""
-    trials = {trial["case"]["name"]: trial for trial in results.trial_files.values()}
+    trials = {trial.case.name: trial for trial in results.trial_records.values()}
     promises_by_system = {}
     for part in parts:
-        case_promises = [promise(trials[name]) for name in part.cases["case"] if name in trials]
+        case_promises = [trials[name].case.guarantee for name in part.cases["case"] if name in trials]
         promises_by_system[part.system] = list(
             {case_promise.survives: case_promise for case_promise in case_promises if case_promise}.values()
         )
@@ -149,11 +145,11 @@ def unlike(results: Results) -> str | None:
     return f"The two do not promise the same of an acknowledged message. It survives, on {survival_words}."
 
 
-def of_case(files: Iterable[Json], case: str) -> Tried:
-    """Return a case's part of a run's trial.json files."""
-    trials = [trial for trial in files if trial["case"]["name"] == case]
-    valid = [trial for trial in trials if trial["verdict"] == "valid"]
-    return Tried(promise(trials[0]) if trials else None, trials, valid)
+def of_case(records: Iterable[TrialRecord], case: str) -> Tried:
+    """Return a case's part of a run's trials."""
+    trials = [trial for trial in records if trial.case.name == case]
+    valid = [trial for trial in trials if trial.verdict == Verdict.VALID]
+    return Tried(trials[0].case.guarantee if trials else None, trials, valid)
 
 
 def breaks_promise(results: Results, case: str, *, unread: bool = False) -> bool:
@@ -161,29 +157,29 @@ def breaks_promise(results: Results, case: str, *, unread: bool = False) -> bool
 
     What an application between two topics loses, it loses by when it settles, of which no promise speaks.
     """
-    tried = of_case(results.trial_files.values(), case)
+    tried = of_case(results.trial_records.values(), case)
     if unread and tried.reads_wait:
         return False
     return tried.judged is Covered.WITHIN and not any(settles(trial) for trial in tried.trials)
 
 
-def settles(trial: Json) -> bool:
+def settles(trial: TrialRecord) -> bool:
     """Whether an application lies between the topic that is written to and the one that is read in full."""
-    return bool((trial["case"].get("configuration") or {}).get("processor"))
+    return bool(trial.case.configuration.get("processor"))
 
 
-def faults(trial: Json) -> list[Json]:
-    """Return the faults of a trial.json that are seen to have struck; its other steps break nothing."""
-    return [step for step in trial.get("faults") or () if step.get("proven")]
+def faults(trial: TrialRecord) -> list[StrikeRecord]:
+    """Return the faults of a trial that are seen to have struck; its other steps break nothing."""
+    return [fault for fault in trial.strikes.values() if fault.proven]
 
 
-def covered(promise: Guarantee, trials: Iterable[Json]) -> Covered:
+def covered(promise: Guarantee, trials: Iterable[TrialRecord]) -> Covered:
     """Judge what broke in the trials of a case; open where they differ, and without any."""
     verdicts = {_judged(promise, trial) for trial in trials}
     return verdicts.pop() if len(verdicts) == 1 else Covered.OPEN
 
 
-def _judged(promise: Guarantee, trial: Json) -> Covered:
+def _judged(promise: Guarantee, trial: TrialRecord) -> Covered:
     if promise.nodes is None:
         return Covered.BEYOND
     struck = [step for step in faults(trial) if _keepers(promise, step)]
@@ -198,44 +194,39 @@ def _judged(promise: Guarantee, trial: Json) -> Covered:
     return Covered.WITHIN if few and not misled else Covered.OPEN
 
 
-def _keepers(promise: Guarantee, step: Json) -> list[str]:
+def _keepers(promise: Guarantee, step: StrikeRecord) -> list[str]:
     """Name the nodes that a fault struck of those that keep messages."""
-    return [node for node in step["nodes"] if node.rpartition("-")[0] == promise.keeper]
+    return [node for node in step.nodes if node.rpartition("-")[0] == promise.keeper]
 
 
-def _fails(promise: Guarantee, step: Json) -> bool:
+def _fails(promise: Guarantee, step: StrikeRecord) -> bool:
     """Whether nodes failed, so that another copy had to be there; after a power cut their disks may have it."""
-    powered = step["kind"] == _POWER and promise.power
-    return not powered and (_away(step) or step["kind"] == _CUT_OFF)
+    powered = step.kind == _POWER and promise.power
+    return not powered and (step.away or step.kind == _CUT_OFF)
 
 
-def _absences(promise: Guarantee, step: Json, trial: Json) -> list[_Absence]:
+def _absences(promise: Guarantee, step: StrikeRecord, trial: TrialRecord) -> list[_Absence]:
     """Return the nodes that keep messages that a fault left away, cut off or without power, whatever they still had."""
-    if not (_away(step) or step["kind"] in {_POWER, _CUT_OFF}):
+    if not (step.away or step.kind in {_POWER, _CUT_OFF}):
         return []
-    return [_Absence(node, step["asked_ns"], _back_ns(node, step, trial)) for node in _keepers(promise, step)]
+    return [_Absence(node, step.asked_ns, _back_ns(node, step, trial)) for node in _keepers(promise, step)]
 
 
-def _losses(promise: Guarantee, step: Json, trial: Json) -> list[_Absence]:
+def _losses(promise: Guarantee, step: StrikeRecord, trial: TrialRecord) -> list[_Absence]:
     """Return the nodes that lost what they kept: they stayed away, or had not written it when their power went."""
-    forgot = step["kind"] == _POWER and not promise.power
+    forgot = step.kind == _POWER and not promise.power
     absences = _absences(promise, step, trial)
-    return [absence for absence in absences if forgot or (_away(step) and absence.to_ns == math.inf)]
+    return [absence for absence in absences if forgot or (step.away and absence.to_ns == math.inf)]
 
 
-def _all_without_power(promise: Guarantee, step: Json, trial: Json) -> bool:
-    nodes = (trial["case"].get("configuration") or {}).get("nodes") or {}
-    return step["kind"] == _POWER and len(_keepers(promise, step)) == nodes.get(promise.keeper)
+def _all_without_power(promise: Guarantee, step: StrikeRecord, trial: TrialRecord) -> bool:
+    nodes = trial.case.nodes
+    return step.kind == _POWER and len(_keepers(promise, step)) == nodes.get(promise.keeper)
 
 
-def _away(step: Json) -> bool:
-    """Whether it took away what a node keeps; taken for granted in a trial from before that was written down."""
-    return bool(step.get("away", True))
-
-
-def _back_ns(node: str, step: Json, trial: Json) -> float:
+def _back_ns(node: str, step: StrikeRecord, trial: TrialRecord) -> float:
     """When a node was healed, with all that a fault struck or by a step that undid it for some; infinity for never."""
-    back_ns = healed_ns(node, step, trial["faults"])
+    back_ns = healed_ns(node, step, trial.faults)
     return math.inf if back_ns is None else back_ns
 
 

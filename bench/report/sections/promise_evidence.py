@@ -183,7 +183,7 @@ def _tried(other_run: Other) -> Iterator[_Tried]:
     """
     for _, case in other_run.cases.iterrows():
         tried = promise_coverage.of_case(other_run.trials.values(), case["case"])
-        settles = any((trial["case"].get("configuration") or {}).get("processor") for trial in tried.trials)
+        settles = any(promise_coverage.settles(trial) for trial in tried.trials)
         if tried.promise and not settles and any(promise_coverage.faults(trial) for trial in tried.trials):
             yield _Tried(other_run, case, tried.promise, tried)
 

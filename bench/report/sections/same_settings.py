@@ -12,8 +12,9 @@ import pandas as pd
 
 from bench import numbers
 from bench.model import EMULATED_FSYNC
+from bench.records.trial import TrialRecord
 from bench.report import other_runs, sweep
-from bench.report.results import Json, Results
+from bench.report.results import Results
 from bench.report.table import Cell, Column, Row, Table
 
 _RATE = "throughput_msgs_per_s"
@@ -48,18 +49,18 @@ class _Case:
     name: str
     label: str
     throughput: float
-    document: Json
+    trial: TrialRecord
     probes: Mapping[str, float]
 
     @property
     def settings(self) -> str:
         """All that is set, as a text that is equal for equal settings."""
-        configuration = self.document["case"]["configuration"]
+        configuration = self.trial.case.configuration
         disk = (configuration.get("disk") or {}).get(EMULATED_FSYNC)
         case_settings = {name: configuration.get(name) for name in _CONFIGURED}
-        load = {name: self.document["load"].get(name) for name in _LOADED}
+        load = self.trial.load.model_dump(include=set(_LOADED))
         disk_delay = None if disk in _SAME_DISK else disk
-        return json.dumps([self.document["case"]["system"], case_settings, load, disk_delay], sort_keys=True)
+        return json.dumps([self.trial.case.system, case_settings, load, disk_delay], sort_keys=True)
 
 
 def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
@@ -69,7 +70,7 @@ def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
     """
     if results.broken or results.summary.get("figure") == "response":
         return None
-    cases = list(_cases(results.cases, results.trial_files, parts))
+    cases = list(_cases(results.cases, results.trial_records, parts))
     rows = [
         row
         for other_run in other_runs.runs_of_other_scenarios(
@@ -91,16 +92,16 @@ def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
 
 
 def _cases(
-    cases: pd.DataFrame, documents: Mapping[int, Json], parts: Sequence[sweep.Part]
+    cases: pd.DataFrame, trials: Mapping[int, TrialRecord], parts: Sequence[sweep.Part]
 ) -> Iterator[_Case]:
     labels = {
         str(case["case"]): f"{part.title} {part.label(case)}".removesuffix(f" {part.title}")
         for part in parts
         for _, case in part.cases.iterrows()
     }
-    by_case: dict[str, list[Json]] = {}
-    for document in documents.values():
-        by_case.setdefault(str(document["case"]["name"]), []).append(document)
+    by_case: dict[str, list[TrialRecord]] = {}
+    for trial in trials.values():
+        by_case.setdefault(trial.case.name, []).append(trial)
     for _, case in cases.iterrows():
         name = str(case["case"])
         if name in by_case and not numbers.absent(case[_RATE]):
@@ -109,13 +110,13 @@ def _cases(
             )
 
 
-def _probes(documents: Sequence[Json]) -> dict[str, float]:
+def _probes(trials: Sequence[TrialRecord]) -> dict[str, float]:
     """Return the median of each probe of the machine before a case's trials."""
     values_by_probe: dict[str, list[float]] = {}
-    for document in documents:
-        for name, value in (document.get("machine") or {}).items():
-            if value is not None:
-                values_by_probe.setdefault(name, []).append(float(value))
+    for trial in trials:
+        probes = trial.machine.model_dump(exclude_none=True) if trial.machine else {}
+        for name, value in probes.items():
+            values_by_probe.setdefault(name, []).append(float(value))
     return {name: statistics.median(values) for name, values in values_by_probe.items()}
 
 
@@ -138,7 +139,7 @@ def _rows(cases: Sequence[_Case], other_run: other_runs.Other) -> Iterator[Row]:
 def _differences(case_here: _Case, case_there: _Case) -> Iterator[str]:
     """Name what differs between two runs of a case, but for its settings."""
     configuration_here, configuration_there = (
-        case.document["case"]["configuration"] for case in (case_here, case_there)
+        case.trial.case.configuration for case in (case_here, case_there)
     )
     nodes = configuration_here.get("nodes") or {}
     for role, count in nodes.items():
@@ -152,7 +153,7 @@ def _differences(case_here: _Case, case_there: _Case) -> Iterator[str]:
     shared = [bool(case.get("groups")) for case in (configuration_here, configuration_there)]
     if shared[0] != shared[1]:
         yield f"storage nodes of another group stopped beside it {'here' if shared[0] else 'there'}"
-    sliced = [bool(case.document.get("slices")) for case in (case_here, case_there)]
+    sliced = [bool(case.trial.slices) for case in (case_here, case_there)]
     if sliced[0] != sliced[1]:
         yield f"measured in slices {'here' if sliced[0] else 'there'}, in a window {'there' if sliced[0] else 'here'}"
     yield from _slower(case_here.probes, case_there.probes)

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from bench import numbers
-from bench.report.results import Json, Results
+from bench.records.trial import HistoryRecord
+from bench.report.results import Results
 from bench.report.sections.fact import Fact
 from bench.systems.layout import PartitionLayout, Segment, partition_layout
-from bench.systems.registry import describe
 
 _SHOWN = 3
 """So many partitions of one change, and segments of one partition, are written out."""
@@ -66,8 +66,8 @@ _Change = _SegmentChange | str
 def by_case(results: Results) -> list[Fact]:
     """Return who served and kept the topic, change by change, in each case's first trial with faults."""
     facts_by_case: dict[str, list[Fact]] = {}
-    for trial, document in results.trial_files.items():
-        case = str(document["case"]["name"])
+    for trial, record in results.trial_records.items():
+        case = record.case.name
         if case not in facts_by_case and (changes := in_trial(results, trial)):
             facts_by_case[case] = [Fact(f"{case}, {change.term}", change.text) for change in changes]
     return [fact for facts in facts_by_case.values() for fact in facts]
@@ -75,15 +75,13 @@ def by_case(results: Results) -> list[Fact]:
 
 def in_trial(results: Results, trial: int) -> list[Fact]:
     """Return who served and kept the topic of one trial, change by change, from its first send."""
-    document, first_ns = results.trial_files[trial], results.first_send_ns(trial)
+    record, first_ns = results.trial_records[trial], results.first_send_ns(trial)
     if first_ns is None:
         return []
-    return layout_changes(
-        document.get("history") or (), first_ns, describe(document["case"]["system"]).segment
-    )
+    return layout_changes(record.history, first_ns, record.case.description.segment)
 
 
-def layout_changes(history: Sequence[Json], first_ns: int, noun: str) -> list[Fact]:
+def layout_changes(history: Sequence[HistoryRecord], first_ns: int, noun: str) -> list[Fact]:
     """Say what changed at each entry of a trial's history, in seconds from `first_ns`; segments are called `noun`.
 
     Entries in a row at which segments did nothing but follow each other are put together.
@@ -96,13 +94,15 @@ def layout_changes(history: Sequence[Json], first_ns: int, noun: str) -> list[Fa
     return facts
 
 
-def _changes(history: Sequence[Json], first_ns: int, noun: str) -> Iterator[tuple[float, list[_Change]]]:
+def _changes(
+    history: Sequence[HistoryRecord], first_ns: int, noun: str
+) -> Iterator[tuple[float, list[_Change]]]:
     layouts_by_partition: dict[int, PartitionLayout] = {}
     for entry in history:
-        layouts = [partition_layout(partition) for partition in entry["partitions"]]
+        layouts = [partition_layout(partition) for partition in entry.partitions]
         changes = [_change(now, layouts_by_partition.get(now.partition), noun) for now in layouts]
         if changed := [change for change in changes if change is not None]:
-            yield (entry["at_ns"] - first_ns) / 1e9, changed
+            yield (entry.at_ns - first_ns) / 1e9, changed
         layouts_by_partition |= {now.partition: now for now in layouts}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from bench import numbers
 from bench.model import text
+from bench.records.trial import TrialRecord
 from bench.report import sweep
 from bench.report.results import Json, Results
 from bench.report.sections.fact import Fact
@@ -21,14 +22,14 @@ _JITS = {
 def facts(results: Results, parts: Sequence[sweep.Part]) -> Iterator[Fact]:
     """Nodes with their memory, JVMs, clients, and what the scenario chose, system by system."""
     for part in parts:
-        yield Fact(part.title, _words(_cluster, _files(results, part.system)) or numbers.NOTHING)
+        yield Fact(part.title, _words(_cluster, _trials(results, part.system)) or numbers.NOTHING)
     if jit(results):
         yield Fact("JVM", "; ".join([jit(results), *jvms(results)]))
     for part in parts:
-        if words := _words(_client, _files(results, part.system)):
+        if words := _words(_client, _trials(results, part.system)):
             yield Fact(f"{part.title}'s client", f"{_library(results, part.system)}{words}")
     for part in parts:
-        if words := _chosen(_files(results, part.system)):
+        if words := _chosen(_trials(results, part.system)):
             yield Fact(f"{part.title}, set by the scenario", words)
 
 
@@ -36,7 +37,7 @@ def jit(results: Results) -> str:
     """How the servers' JVMs compiled; empty where there was no server."""
     if results.manifest.get("backend") == "external":
         return ""
-    configurations = [configuration(file) for file in results.trial_files.values()]
+    configurations = [trial.case.configuration for trial in results.trial_records.values()]
     modes = distinct(
         str(case_configuration.get("jit", "default"))
         for case_configuration in configurations
@@ -47,7 +48,7 @@ def jit(results: Results) -> str:
 
 def jvms(results: Results) -> list[str]:
     """Which collectors the servers' JVMs had, and heaps of which sizes; nothing where it was not written down."""
-    jvm_flags = [flags for file in results.trial_files.values() for flags in _flags(file).values()]
+    jvm_flags = [flags for trial in results.trial_records.values() for flags in _flags(trial).values()]
     collectors = {name.removeprefix("Use") for flags in jvm_flags for name in flags if name.endswith("GC")}
     heaps = sorted({int(str(flags["Xmx"]).removesuffix("m")) for flags in jvm_flags if "Xmx" in flags})
     if not heaps:
@@ -69,9 +70,9 @@ def patience(results: Results) -> str:
     By system, where they are not alike.
     """
     timeouts_ms: dict[str, list[int]] = {}
-    for file in results.trial_files.values():
-        roles = (file.get("effective") or {}).get("roles") or {}
-        system = file["case"]["system"]
+    for trial in results.trial_records.values():
+        roles = (trial.effective or {}).get("roles") or {}
+        system = trial.case.system
         names = describe(system).session_timeouts(roles)
         timeouts_ms.setdefault(system, []).extend(
             int(settings[name]) for settings in roles.values() for name in names if settings.get(name)
@@ -104,11 +105,11 @@ def duplicates_remark(results: Results) -> str:
 
 
 def _systems(results: Results) -> list[str]:
-    return in_order(str(file["case"]["system"]) for file in results.trial_files.values())
+    return in_order(trial.case.system for trial in results.trial_records.values())
 
 
 def _effective(results: Results, system: str) -> list[Mapping[str, Any]]:
-    return [file.get("effective") or {} for file in _files(results, system)]
+    return [trial.effective or {} for trial in _trials(results, system)]
 
 
 def distinct(texts: Iterable[str]) -> list[str]:
@@ -116,30 +117,25 @@ def distinct(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(texts))
 
 
-def _files(results: Results, system: str) -> list[Json]:
-    return [file for file in results.trial_files.values() if file.get("case", {}).get("system") == system]
+def _trials(results: Results, system: str) -> list[TrialRecord]:
+    return [trial for trial in results.trial_records.values() if trial.case.system == system]
 
 
-def _words(say: Any, files: Iterable[Json]) -> str:  # noqa: ANN401 - a function of a trial's file
-    return "; ".join(distinct(filter(None, map(say, files))))
+def _words(say: Any, trials: Iterable[TrialRecord]) -> str:  # noqa: ANN401 - a function of a trial
+    return "; ".join(distinct(filter(None, map(say, trials))))
 
 
-def configuration(file: Json) -> dict[str, Any]:
-    """What a trial's case asked for; nothing where nobody wrote it down."""
-    return dict(file.get("case", {}).get("configuration") or {})
-
-
-def _flags(file: Json) -> Mapping[str, Json]:
+def _flags(trial: TrialRecord) -> Mapping[str, Json]:
     """The JVM flags of a trial's servers by role."""
-    return (file.get("effective") or {}).get("jvm") or {}
+    return (trial.effective or {}).get("jvm") or {}
 
 
-def _cluster(file: Json) -> str:
-    case_configuration = configuration(file)
+def _cluster(trial: TrialRecord) -> str:
+    case_configuration = trial.case.configuration
     nodes = ", ".join(
         numbers.plural(count, role) for role, count in case_configuration.get("nodes", {}).items()
     )
-    heaps = ", ".join(_memory(role, flags) for role, flags in _flags(file).items())
+    heaps = ", ".join(_memory(role, flags) for role, flags in _flags(trial).items())
     partitions = case_configuration.get("partitions")
     words = [
         f"version {case_configuration.get('version') or 'unknown'}",
@@ -161,17 +157,16 @@ def _library(results: Results, system: str) -> str:
     return f"{', '.join(libraries)}: " if libraries else ""
 
 
-def _client(file: Json) -> str:
-    producer = (file.get("effective") or {}).get("producer") or {}
-    names = describe(file["case"]["system"]).producer_settings
-    return ", ".join(f"{name}={text(producer[name])}" for name in names if name in producer)
+def _client(trial: TrialRecord) -> str:
+    names = trial.case.description.producer_settings
+    return ", ".join(f"{name}={text(trial.producer[name])}" for name in names if name in trial.producer)
 
 
-def _chosen(files: Sequence[Json]) -> str:
+def _chosen(trials: Sequence[TrialRecord]) -> str:
     """What the scenario gave all cases of a system alike; what differs is in their names."""
     setting_values: dict[str, dict[str, set[str]]] = {}
-    for file in files:
-        case_configuration = configuration(file)
+    for trial in trials:
+        case_configuration = trial.case.configuration
         owners = {
             **{owner: case_configuration.get(owner) or {} for owner in ("topic", "producer", "consumer")},
             **(case_configuration.get("cluster_settings") or {}),

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from bench.load.results import LoadResult, ReadResult
 from bench.model import Case, Cluster, Load, Pacing, Trial
-from bench.run.record import blank, finished
+from bench.records.trial import TrialRecord, VerifyRecord, Window
+from bench.run.trial_record import blank, finish
 
 EVENT_LOG = Path(__file__).parents[2] / "docs" / "event-log.md"
 
@@ -16,7 +18,7 @@ SENT = {
     "acked": 3,
     "failed": 0,
     "unknown": 0,
-    "stalled": 0,
+    "stalled": False,
     "due_unsent": 0,
     "never_told": 0,
     "window": {"start_ns": 0, "end_ns": 9},
@@ -24,7 +26,6 @@ SENT = {
     "producer": {},
 }
 SHORT = {"complete": False, "reason": "nothing came for 30 s.", "received": 1}
-UNBROKEN = {"faults": (), "disk": None, "node_size": None, "unsettled": None}
 WHOLE = {"complete": True, "reason": None, "received": 3}
 
 
@@ -43,9 +44,22 @@ def fault(**changed: Any) -> dict[str, Any]:
     return base | changed
 
 
+def finished(
+    read: dict[str, Any], *faults: dict[str, Any], unsettled: str | None = None, **changed: Any
+) -> TrialRecord:
+    """What comes of a trial; `changed` are keys of what was sent, or of the trial's record."""
+    load = Load(1, 100, Pacing(), 1, 0, 0.0, 1.0, None)
+    case = Case("kafka", "kafka", {}, Cluster("kafka", "4.3.1", {}), 1, {}, {}, {}, load)
+    begun = blank(Trial(0, 0, case)).model_dump() | {"faults": faults} | changed
+    record = TrialRecord.model_validate(begun)
+    sent = LoadResult.model_validate(SENT | changed)
+    finish(record, sent, ReadResult.model_validate(read), unsettled)
+    return record
+
+
 def judged(read: dict[str, Any], *faults: dict[str, Any], **sent: Any) -> tuple[str, str | None]:
-    document = finished(SENT | sent, read, {}, UNBROKEN | {"faults": faults})
-    return document["verdict"], document["reason"]
+    record = finished(read, *faults, **sent)
+    return record.verdict, record.reason
 
 
 @pytest.mark.parametrize(
@@ -94,16 +108,16 @@ def test_a_disk_that_was_not_the_one_asked_for_makes_a_trial_invalid(
         "held": {"broker-1": {"calls": 20, "p50": held_ms * 1e6}, "zookeeper-1": {"calls": 1, "p50": 1}},
     }
 
-    document = finished(SENT, WHOLE, {}, UNBROKEN | {"disk": {"emulated_fsync": "5ms", **told}})
+    record = finished(WHOLE, disk={"emulated_fsync": "5ms", **told})
 
-    assert document["reason"] == (took and f"Fsyncs were to take 5ms longer and took {took}.")
-    assert document["verdict"] == ("invalid" if took else "valid")
+    assert record.reason == (took and f"Fsyncs were to take 5ms longer and took {took}.")
+    assert record.verdict == ("invalid" if took else "valid")
 
 
 def test_the_disk_as_it_is_is_held_against_nothing() -> None:
     told = {"emulated_fsync": "as is", "fsync_ns": {"broker-1": {"calls": 25, "p50": 90_000}}, "held": {}}
 
-    assert finished(SENT, WHOLE, {}, UNBROKEN | {"disk": told})["verdict"] == "valid"
+    assert finished(WHOLE, disk=told).verdict == "valid"
 
 
 def test_the_worst_check_is_the_verdict_and_each_says_why() -> None:
@@ -128,26 +142,21 @@ def test_a_read_that_stops_short_leaves_the_question_open() -> None:
 
 
 def test_what_was_measured_stands_where_a_system_did_not_become_whole_again() -> None:
-    told = UNBROKEN | {"faults": [fault()], "unsettled": "Within 60 s broker-1 did not see all in sync."}
-    document = finished(SENT, WHOLE, {}, told)
+    record = finished(WHOLE, fault(), unsettled="Within 60 s broker-1 did not see all in sync.")
 
-    assert (document["state"], document["window"], document["verdict"]) == (
-        "finished",
-        SENT["window"],
-        "unknown",
+    assert (record.state, record.verdict) == ("finished", "unknown")
+    assert record.window == Window(start_ns=0, end_ns=9)
+    assert record.verify == VerifyRecord(
+        complete=False,
+        reason="What it ended at need not be all. Within 60 s broker-1 did not see all in sync.",
     )
-    assert document["verify"] == {
-        "complete": False,
-        "reason": "What it ended at need not be all. Within 60 s broker-1 did not see all in sync.",
-    }
 
 
 def test_a_read_that_stops_short_answers_where_nothing_is_ever_mended() -> None:
     gone = fault(heal="never", healed_ns=None)
 
     assert judged(SHORT, gone) == ("valid", None)
-    checks = finished(SENT, SHORT, {}, UNBROKEN | {"faults": [gone]})["verdicts"]
-    assert "Never mended: gone." in checks[-1]["reason"]
+    assert "Never mended: gone." in str(finished(SHORT, gone).verdicts[-1].reason)
 
 
 def test_a_fault_that_was_undone_by_a_later_step_is_mended() -> None:
@@ -160,7 +169,7 @@ def test_a_fault_that_nothing_shows_makes_a_trial_invalid_and_other_steps_do_not
 
     assert judged(WHOLE, unproven) == ("invalid", reason)
     assert judged(WHOLE, fault(proven=False))[0] == "invalid"
-    assert judged(WHOLE, fault(), {"name": "seen", "kind": "mark"})[0] == "valid"
+    assert judged(WHOLE, fault(), {"name": "seen", "kind": "mark", "asked_ns": 1})[0] == "valid"
 
 
 def test_a_fault_after_the_load_met_nothing() -> None:
@@ -171,7 +180,7 @@ def test_a_fault_after_the_load_met_nothing() -> None:
 
 
 def test_a_fault_that_never_came_is_none() -> None:
-    left_out = {"name": "copied", "kind": "left out", "strikes": ["killed again"]}
+    left_out = {"name": "copied", "kind": "left out", "asked_ns": 1, "strikes": ["killed again"]}
 
     assert judged(WHOLE, fault(), left_out) == ("invalid", "These faults never came: killed again.")
     assert judged(WHOLE, fault(), left_out | {"strikes": []}) == ("valid", None)
@@ -181,6 +190,7 @@ def test_a_reader_that_failed_makes_a_trial_invalid_and_one_that_stood_still_doe
     reader = {
         "name": "reads",
         "kind": "read",
+        "asked_ns": 1,
         "complete": False,
         "reason": "The topic is gone.",
         "stalls": [],
@@ -192,7 +202,7 @@ def test_a_reader_that_failed_makes_a_trial_invalid_and_one_that_stood_still_doe
 
 
 def test_a_consumer_group_that_failed_makes_a_trial_invalid() -> None:
-    group = {"name": "comes back", "kind": "consume", "group": "away", "received": 0, "reason": "No answer."}
+    group = {"name": "comes back", "kind": "consume", "asked_ns": 1, "group": "away", "reason": "No answer."}
 
     assert judged(WHOLE, group) == ("invalid", "The consumer group of 'comes back' failed: No answer.")
     assert judged(WHOLE, group | {"kind": "subscribe"})[0] == "invalid"
@@ -200,12 +210,7 @@ def test_a_consumer_group_that_failed_makes_a_trial_invalid() -> None:
 
 
 def test_the_event_logs_document_shows_every_key_of_a_trial() -> None:
-    load = Load(1, 100, Pacing(), 1, 0, 0.0, 1.0, None)
-    case = Case("kafka", "kafka", {}, Cluster("kafka", "4.3.1", {}), 1, {}, {}, {}, load)
-    made = blank(Trial(0, 0, case)) | finished(SENT, WHOLE, {}, UNBROKEN)
-
     shown = EVENT_LOG.read_text().split("## `trial.json`")[1].split("```")[1].removeprefix("json")
 
     told_below = {"disk", "node_size", "holds"}  # where the scenario asks for them
-    added_by_the_trial = {"logs"}
-    assert set(json.loads(shown)) == (set(made) - told_below) | added_by_the_trial
+    assert set(json.loads(shown)) == set(finished(WHOLE).model_dump()) - told_below

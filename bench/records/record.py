@@ -1,0 +1,14 @@
+"""What all records have in common."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Record(BaseModel):
+    """A part of a JSON document. Keys that this version does not know are ignored.
+
+    A field with an alias is called so in the document, and when a record is made.
+    """
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True)
