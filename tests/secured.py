@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, unquote
 
 import httpx
 from confluent_kafka.admin import (  # type: ignore[attr-defined]
@@ -38,8 +39,11 @@ from bench.run import wiring
 from bench.systems.java import Jvm
 
 PASSWORD, NO_RIGHTS_PASSWORD = "correct horse", "battery staple"
+ISSUER, AUDIENCE = "tests", "bench-tests"
+_TOKEN_LASTS_S = 300
+_PULSAR_KEY = hashlib.sha256(b"a key of the tests").digest()
 _STARTS_S = 90.0
-KAFKA_PLAIN, KAFKA_SASL, KAFKA_TLS = 29092, 29093, 29094
+KAFKA_PLAIN, KAFKA_SASL, KAFKA_TLS, KAFKA_OAUTH = 29092, 29093, 29094, 29096
 _KAFKA_CONTROLLER = 29095
 PULSAR, PULSAR_TLS, PULSAR_WEB, PULSAR_WEB_TLS = 26650, 26651, 28080, 28443
 
@@ -84,18 +88,100 @@ def _openssl(arguments: str, folder: Path) -> None:
     subprocess.run(["openssl", *arguments.split()], cwd=folder, check=True, capture_output=True)
 
 
+@dataclass(frozen=True)
+class SigningKeys:
+    """A private key that signs tokens, and the set of public keys by which a server checks them (RFC 7517)."""
+
+    folder: Path
+
+    @classmethod
+    def make(cls, folder: Path) -> SigningKeys:
+        folder.mkdir(parents=True)
+        made = cls(folder)
+        _openssl("genrsa -out signing.key 2048", folder)
+        modulus = subprocess.run(
+            ["openssl", "rsa", "-in", made.private, "-noout", "-modulus"],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        number = bytes.fromhex(modulus.stdout.strip().removeprefix("Modulus="))
+        key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": "1", "e": "AQAB", "n": _encoded(number)}
+        made.public.write_text(json.dumps({"keys": [key]}))
+        return made
+
+    @property
+    def private(self) -> Path:
+        return self.folder / "signing.key"
+
+    @property
+    def public(self) -> Path:
+        return self.folder / "keys.json"
+
+    def token(self, subject: str) -> str:
+        """Make a JSON web token (RFC 7519, RS256) for Kafka's listener."""
+
+        def sign(content: bytes) -> bytes:
+            return subprocess.run(
+                ["openssl", "dgst", "-sha256", "-sign", self.private],
+                input=content,
+                check=True,
+                capture_output=True,
+            ).stdout
+
+        now_s = int(time.time())
+        times = {"iat": now_s, "exp": now_s + _TOKEN_LASTS_S}
+        return _signed_token(
+            {"alg": "RS256", "kid": "1"}, {"sub": subject, "iss": ISSUER, "aud": AUDIENCE, **times}, sign
+        )
+
+
+@contextmanager
+def token_server(token: Callable[[str], str], secret: str) -> Iterator[str]:
+    """Give a token to whom knows the secret, by the client's name (RFC 6749, 4.4); yields the issuer's address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._answer({"issuer": ISSUER, "token_endpoint": f"{address}/token"})
+
+        def do_POST(self) -> None:
+            form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            scheme, _, basic = self.headers.get("Authorization", "").partition(" ")
+            given = base64.b64decode(basic).decode().split(":", 1) if scheme == "Basic" else []
+            name, password = given or (form.get("client_id", [""])[0], form.get("client_secret", [""])[0])
+            if unquote(password) != secret:
+                self._answer({"error": "invalid_client"}, 401)
+                return
+            self._answer({"access_token": token(name), "token_type": "Bearer", "expires_in": _TOKEN_LASTS_S})
+
+        def _answer(self, content: object, status: int = 200) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(json.dumps(content).encode())
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        address = f"http://127.0.0.1:{http.server_port}"
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        yield address
+        http.shutdown()
+
+
 class Server:
     """A server's process, which may be ended and started again."""
 
     def __init__(self, command: tuple[str, ...], folder: Path, port: int) -> None:
-        self._command, self._folder, self._port = command, folder, port
+        self.folder = folder
+        self._command, self._port = command, port
         self._log = folder / "server.log"
         self.start()
 
     def start(self) -> None:
         with self._log.open("ab") as output:
             self._process = subprocess.Popen(
-                self._command, cwd=self._folder, stdout=output, stderr=output, process_group=0
+                self._command, cwd=self.folder, stdout=output, stderr=output, process_group=0
             )
         deadline = time.monotonic() + _STARTS_S
         while not _listens(self._port):
@@ -163,8 +249,9 @@ def _listens(port: int) -> bool:
 
 @contextmanager
 def kafka(folder: Path, certificates: Certificates) -> Iterator[Server]:
-    """One Kafka node: SASL_SSL with SCRAM, mutual TLS, and an authorizer; `nobody` may do nothing."""
+    """One Kafka node: SASL_SSL with SCRAM and with OAuth 2.0, mutual TLS, and an authorizer; `nobody` has no right."""
     folder.mkdir(parents=True)
+    keys = SigningKeys.make(folder / "keys")
     version = artifacts.default_version("kafka")
     properties = {
         "process.roles": "broker,controller",
@@ -172,10 +259,20 @@ def kafka(folder: Path, certificates: Certificates) -> Iterator[Server]:
         "controller.quorum.voters": f"1@127.0.0.1:{_KAFKA_CONTROLLER}",
         "controller.listener.names": "CONTROLLER",
         "listeners": f"PLAIN://127.0.0.1:{KAFKA_PLAIN},SASL://127.0.0.1:{KAFKA_SASL},"
-        f"TLS://127.0.0.1:{KAFKA_TLS},CONTROLLER://127.0.0.1:{_KAFKA_CONTROLLER}",
+        f"TLS://127.0.0.1:{KAFKA_TLS},OAUTH://127.0.0.1:{KAFKA_OAUTH},CONTROLLER://127.0.0.1:{_KAFKA_CONTROLLER}",
         "inter.broker.listener.name": "PLAIN",
-        "listener.security.protocol.map": "PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_SSL,TLS:SSL",
+        "listener.security.protocol.map": "PLAIN:PLAINTEXT,CONTROLLER:PLAINTEXT,SASL:SASL_SSL,TLS:SSL,OAUTH:SASL_SSL",
         "sasl.enabled.mechanisms": "SCRAM-SHA-512",
+        "listener.name.oauth.sasl.enabled.mechanisms": "OAUTHBEARER",
+        "listener.name.oauth.oauthbearer.sasl.jaas.config": (
+            "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;"
+        ),
+        "listener.name.oauth.oauthbearer.sasl.server.callback.handler.class": (
+            "org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler"
+        ),
+        "sasl.oauthbearer.jwks.endpoint.url": keys.public.as_uri(),
+        "sasl.oauthbearer.expected.audience": AUDIENCE,
+        "sasl.oauthbearer.expected.issuer": ISSUER,
         "listener.name.sasl.scram-sha-512.sasl.jaas.config": (
             "org.apache.kafka.common.security.scram.ScramLoginModule required;"
         ),
@@ -200,7 +297,12 @@ def kafka(folder: Path, certificates: Certificates) -> Iterator[Server]:
         "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", str(file)
     )
     subprocess.run(format_command, check=True, capture_output=True, cwd=folder)
-    jvm = Jvm(class_path, 256, archive=wiring.servers("kafka").archive(version, "broker"))
+    jvm = Jvm(
+        class_path,
+        256,
+        archive=wiring.servers("kafka").archive(version, "broker"),
+        properties={"org.apache.kafka.sasl.oauthbearer.allowed.urls": keys.public.as_uri()},
+    )
     with _running(jvm.command("kafka.Kafka", str(file)), folder, KAFKA_SASL) as server:
         _grant()
         yield server
@@ -249,8 +351,8 @@ def pulsar(folder: Path, certificates: Certificates) -> Iterator[Mapping[str, st
     version = artifacts.default_version("pulsar")
     home = artifacts.server_home("pulsar", version)
     secret = folder / "secret.key"
-    secret.write_bytes(hashlib.sha256(b"a key of the tests").digest())
-    tokens = {subject: _token(subject, secret.read_bytes()) for subject in ("root", "bench", "nobody")}
+    secret.write_bytes(_PULSAR_KEY)
+    tokens = {subject: pulsar_token(subject) for subject in ("root", "bench", "nobody")}
     configuration = folder / "standalone.conf"
     shutil.copyfile(home / "conf" / "standalone.conf", configuration)
     properties = {
@@ -298,15 +400,22 @@ def pulsar(folder: Path, certificates: Certificates) -> Iterator[Mapping[str, st
         yield tokens
 
 
-def _token(subject: str, key: bytes) -> str:
-    """Make a JSON web token (RFC 7519, HS256)."""
+def pulsar_token(subject: str) -> str:
+    """Make a JSON web token (RFC 7519, HS256) for Pulsar."""
+    return _signed_token(
+        {"alg": "HS256"}, {"sub": subject}, lambda content: hmac.new(_PULSAR_KEY, content, "sha256").digest()
+    )
 
-    def encoded(content: bytes) -> str:
-        return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
-    head = encoded(json.dumps({"alg": "HS256"}).encode())
-    signed = f"{head}.{encoded(json.dumps({'sub': subject}).encode())}"
-    return f"{signed}.{encoded(hmac.new(key, signed.encode(), 'sha256').digest())}"
+def _signed_token(
+    head: Mapping[str, str], claims: Mapping[str, object], sign: Callable[[bytes], bytes]
+) -> str:
+    signed = ".".join(_encoded(json.dumps(part).encode()) for part in (head, claims))
+    return f"{signed}.{_encoded(sign(signed.encode()))}"
+
+
+def _encoded(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
 def _make_tenant(token: str, folder: Path) -> None:

@@ -63,6 +63,15 @@ MUTUAL_TLS = """\
   ssl.certificate.location: {certificate}
   ssl.key.location: {key}
 """
+OAUTH = """\
+  security.protocol: SASL_SSL
+  ssl.ca.location: {ca}
+  sasl.mechanism: OAUTHBEARER
+  sasl.oauthbearer.method: oidc
+  sasl.oauthbearer.client.id: {user}
+  sasl.oauthbearer.client.secret: ${{env:BENCH_TEST_PASSWORD}}
+  sasl.oauthbearer.token.endpoint.url: {issuer}/token
+"""
 PULSAR = """\
 system: pulsar
 service_url: pulsar+ssl://localhost:{port}
@@ -70,9 +79,11 @@ admin_url: {admin}
 tenant: team
 client:
   tls_trust_certs_file_path: {ca}
-  token: ${{file:{token}}}
+{credentials}
 most_messages_per_s: unlimited
 """
+BY_TOKEN = "  token: ${{file:{token}}}"
+OAUTH2 = "  oauth2: {{issuer_url: {issuer}, private_key: {key}, audience: bench-tests}}"
 
 
 @pytest.fixture(scope="module")
@@ -115,9 +126,26 @@ def tls_file(folder: Path, certificates: Certificates, name: str) -> Path:
 
 
 def pulsar_file(folder: Path, certificates: Certificates, token: Path, admin_port: int) -> Path:
-    admin = f"https://localhost:{admin_port}"
-    text = PULSAR.format(port=secured.PULSAR_TLS, admin=admin, ca=certificates["ca.pem"], token=token)
+    return pulsar_with(BY_TOKEN.format(token=token), folder, certificates, admin_port)
+
+
+def pulsar_with(
+    credentials: str, folder: Path, certificates: Certificates, admin_port: int = secured.PULSAR_WEB_TLS
+) -> Path:
+    places = {"port": secured.PULSAR_TLS, "admin": f"https://localhost:{admin_port}"}
+    text = PULSAR.format(**places, ca=certificates["ca.pem"], credentials=credentials)
     return written(folder, "pulsar.yaml", text)
+
+
+def oauth_kafka_file(folder: Path, certificates: Certificates, user: str, issuer: str) -> Path:
+    client = OAUTH.format(ca=certificates["ca.pem"], user=user, issuer=issuer).rstrip()
+    return written(folder, "kafka.yaml", KAFKA.format(port=secured.KAFKA_OAUTH, client=client))
+
+
+def oauth_pulsar_file(folder: Path, certificates: Certificates, issuer: str, secret: str = PASSWORD) -> Path:
+    credentials = {"type": "client_credentials", "client_id": "bench", "client_secret": secret}
+    key = written(folder, "credentials.json", json.dumps(credentials | {"issuer_url": issuer}))
+    return pulsar_with(OAUTH2.format(issuer=issuer, key=key), folder, certificates)
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -187,6 +215,48 @@ def test_a_secured_pulsar_is_measured_and_left_as_it_was(
     assert tokens["bench"].read_bytes().strip() not in everything(run)
     (cluster,) = external.connect([file]).values()
     assert external.left_topics(cluster) == []
+
+
+@pytest.mark.usefixtures("password")
+def test_a_kafka_that_wants_access_tokens_is_measured(
+    kafka: secured.Server, certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = secured.SigningKeys(kafka.folder / "keys")
+    with secured.token_server(keys.token, PASSWORD) as issuer:
+        run = ran(
+            tmp_path, oauth_kafka_file(tmp_path, certificates, "bench", issuer), monkeypatch=monkeypatch
+        )
+
+    found = trials(run)
+    assert [trial["verdict"] for trial in found] == ["valid", "valid"], [trial["reason"] for trial in found]
+    assert PASSWORD.encode() not in everything(run)
+    assert kafka_topics() == set()
+
+
+@pytest.mark.usefixtures("tokens")
+def test_a_pulsar_that_wants_access_tokens_is_measured(
+    certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with secured.token_server(secured.pulsar_token, PASSWORD) as issuer:
+        run = ran(tmp_path, oauth_pulsar_file(tmp_path, certificates, issuer), monkeypatch=monkeypatch)
+
+    found = trials(run)
+    assert [trial["verdict"] for trial in found] == ["valid", "valid"], [trial["reason"] for trial in found]
+    assert PASSWORD.encode() not in everything(run)
+
+
+@pytest.mark.usefixtures("kafka")
+def test_a_secret_that_gets_no_access_token_is_a_clear_error(
+    kafka: secured.Server, certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BENCH_TEST_PASSWORD", "wrong")
+    keys = secured.SigningKeys(kafka.folder / "keys")
+    with secured.token_server(keys.token, PASSWORD) as issuer:
+        refused(oauth_kafka_file(tmp_path, certificates, "bench", issuer), "Connecting to localhost:")
+        refused(
+            oauth_pulsar_file(tmp_path, certificates, issuer, secret="wrong"),  # noqa: S106
+            f"Getting a token from {issuer}: HTTPStatusError",
+        )
 
 
 @pytest.mark.usefixtures("kafka")
