@@ -345,14 +345,14 @@ def _grant() -> None:
 
 
 @contextmanager
-def pulsar(folder: Path, certificates: Certificates) -> Iterator[Mapping[str, str]]:
-    """Pulsar in one process: TLS, JSON web tokens, authorization. Yields the tokens of `bench` and `nobody`."""
+def pulsar(folder: Path, certificates: Certificates) -> Iterator[Server]:
+    """Pulsar in one process: TLS, JSON web tokens (`pulsar_token`), authorization; `nobody` has no right."""
     folder.mkdir(parents=True)
     version = artifacts.default_version("pulsar")
     home = artifacts.server_home("pulsar", version)
     secret = folder / "secret.key"
     secret.write_bytes(_PULSAR_KEY)
-    tokens = {subject: pulsar_token(subject) for subject in ("root", "bench", "nobody")}
+    root_token = pulsar_token("root")
     configuration = folder / "standalone.conf"
     shutil.copyfile(home / "conf" / "standalone.conf", configuration)
     properties = {
@@ -370,7 +370,7 @@ def pulsar(folder: Path, certificates: Certificates) -> Iterator[Mapping[str, st
         "authorizationEnabled": "true",
         "superUserRoles": "root",
         "brokerClientAuthenticationPlugin": "org.apache.pulsar.client.impl.auth.AuthenticationToken",
-        "brokerClientAuthenticationParameters": f"token:{tokens['root']}",
+        "brokerClientAuthenticationParameters": f"token:{root_token}",
         "managedLedgerDefaultEnsembleSize": 1,
         "managedLedgerDefaultWriteQuorum": 1,
         "managedLedgerDefaultAckQuorum": 1,
@@ -395,9 +395,9 @@ def pulsar(folder: Path, certificates: Certificates) -> Iterator[Mapping[str, st
         *("--config", str(configuration), "-nfw", "-nss", "-a", "localhost", "--num-bookies", "2"),
         *("--metadata-dir", str(folder / "metadata"), "--bookkeeper-dir", str(folder / "bookkeeper")),
     )
-    with _running(command, folder, PULSAR_WEB_TLS):
-        _make_tenant(tokens["root"], folder)
-        yield tokens
+    with _running(command, folder, PULSAR_WEB_TLS) as server:
+        _make_tenant(root_token, folder)
+        yield server
 
 
 def pulsar_token(subject: str) -> str:

@@ -58,7 +58,10 @@ def _reasons(cluster: ExternalCluster, case: Case, varied: Iterable[_Setting]) -
 
 def _unbreakable(cluster: ExternalCluster, steps: Sequence[Step]) -> Iterator[str]:
     """Say which steps the commands of a cluster's file cannot carry out."""
+    access = access_to(cluster.spec)
     for step in steps:
+        if step.when.copies is not None and not access.tells_copies:
+            yield f"Nobody outside the cluster is told when copies are missing, for which {step.name!r} waits."
         if step.fault is None:
             if isinstance(step.action, (Drain, Rebalance)):
                 yield f"Nothing is moved on an external cluster: {step.name}."
@@ -72,7 +75,7 @@ def _unbreakable(cluster: ExternalCluster, steps: Sequence[Step]) -> Iterator[st
             for node in cluster.nodes
             if (names := lacking(cluster.nodes, commands, node))
         ]
-        known_targets = (*cluster.nodes, "all ", "any ", "node ", *access_to(cluster.spec).parts)
+        known_targets = (*cluster.nodes, "all ", "any ", "node ", *access.parts)
         for target in step.fault.names():
             if not target.startswith(known_targets):
                 yield f"Nobody outside the cluster knows who is its {target}."

@@ -150,8 +150,6 @@ def _mistakes(cluster_file: ClusterFile, description: Description) -> Iterator[t
 
 def _wrong_nodes(cluster_file: ClusterFile, description: Description) -> Iterator[tuple[Path_, str]]:
     roles = [role.name for role in description.roles]
-    if cluster_file.nodes and not description.breaks_outside:
-        yield ("nodes",), f"nodes of a {cluster_file.system} cluster cannot be broken from outside yet"
     for name, node in cluster_file.nodes.items():
         path = ("nodes", name)
         if not re.fullmatch(rf"({'|'.join(roles)})-[1-9]\d*", name):

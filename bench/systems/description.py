@@ -139,9 +139,6 @@ class Description:
     admin_key: ClassVar[str] = ""
     """What it calls the URL of the REST interface; empty for a system without."""
     has_tenants: ClassVar[bool] = False
-    breaks_outside: ClassVar[bool] = False
-    """Whether nodes of a cluster that somebody else runs can be broken: its topics tell who leads and what is in sync.
-    """
     libraries: ClassVar[tuple[str, ...]] = ()
     """Client libraries, by their names in manifest.json."""
     producer_settings: ClassVar[tuple[str, ...]] = ()

@@ -39,6 +39,10 @@ class ExternalAccess(Protocol):
     def parts(self) -> Sequence[str]:
         """Parts of a topic by whom they are played; see the class."""
 
+    @property
+    def tells_copies(self) -> bool:
+        """Whether its administrator tells when copies of a topic are missing."""
+
     def wrong_properties(self) -> list[tuple[str, str]]:
         """List (name, what is wrong) of the endpoint's `client` properties. Connects to nothing."""
 

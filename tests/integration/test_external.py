@@ -82,7 +82,7 @@ client:
 {credentials}
 most_messages_per_s: unlimited
 """
-BY_TOKEN = "  token: ${{file:{token}}}"
+BY_FILE = "  token: ${{file:{token}}}"
 OAUTH2 = "  oauth2: {{issuer_url: {issuer}, private_key: {key}, audience: bench-tests}}"
 
 
@@ -98,15 +98,17 @@ def kafka(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture(scope="module")
-def tokens(
-    certificates: Certificates, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Mapping[str, Path]]:
-    folder = tmp_path_factory.mktemp("pulsar")
-    with secured.pulsar(folder / "node", certificates) as made:
-        files = {user: folder / f"{user}.token" for user in made}
-        for user, file in files.items():
-            file.write_text(f"{made[user]}\n")
-        yield files
+def pulsar(certificates: Certificates, tmp_path_factory: pytest.TempPathFactory) -> Iterator[secured.Server]:
+    with secured.pulsar(tmp_path_factory.mktemp("pulsar") / "node", certificates) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def tokens(pulsar: secured.Server) -> Mapping[str, Path]:
+    files = {user: pulsar.folder / f"{user}.token" for user in ("bench", "nobody")}
+    for user, file in files.items():
+        file.write_text(f"{secured.pulsar_token(user)}\n")
+    return files
 
 
 @pytest.fixture
@@ -126,7 +128,7 @@ def tls_file(folder: Path, certificates: Certificates, name: str) -> Path:
 
 
 def pulsar_file(folder: Path, certificates: Certificates, token: Path, admin_port: int) -> Path:
-    return pulsar_with(BY_TOKEN.format(token=token), folder, certificates, admin_port)
+    return pulsar_with(BY_FILE.format(token=token), folder, certificates, admin_port)
 
 
 def pulsar_with(
@@ -233,7 +235,7 @@ def test_a_kafka_that_wants_access_tokens_is_measured(
     assert kafka_topics() == set()
 
 
-@pytest.mark.usefixtures("tokens")
+@pytest.mark.usefixtures("pulsar")
 def test_a_pulsar_that_wants_access_tokens_is_measured(
     certificates: Certificates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -361,6 +363,54 @@ def test_a_node_is_broken_by_its_operators_commands_and_mended(  # noqa: PLR0917
     assert broken["proven"]
     assert broken["healed_ns"] - broken["effect_ns"] >= 2_000_000_000
     assert kafka_topics() == set()
+
+
+BROKEN_PULSAR = """\
+name: small
+title: A run of the tests
+question: What does a fault do elsewhere?
+systems:
+  pulsar:
+    topic: {quorums: 1-1-1}
+    producer: {send_timeout_millis: 60000}
+    faults:
+      - {name: owner killed, when: {after: 2s}, kill: owner, heal: {after: 1s}}
+      - {name: frozen, when: {topic: available}, pause: owner of 1, heal: {after: 2s}}
+topic: {partitions: 2}
+load: {producers: 2, window: 10, message_bytes: 100, rate: 200}
+consumers: 1
+warm_up: {cluster: 1s}
+duration: 60s
+repeats: 1
+"""
+
+
+def test_the_owner_of_a_pulsar_topic_is_broken_and_mended(
+    pulsar: secured.Server,
+    tokens: Mapping[str, Path],
+    certificates: Certificates,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = pulsar_file(tmp_path, certificates, tokens["bench"], secured.PULSAR_WEB_TLS)
+    with secured.remote_control(pulsar) as commands:
+        node = {"address": f"localhost:{secured.PULSAR_TLS}", **commands}
+        file.write_text(f"{file.read_text()}nodes: {json.dumps({'broker-1': node})}\n")
+
+        run = ran(tmp_path, file, monkeypatch=monkeypatch, scenario=BROKEN_PULSAR)
+
+    (trial,) = trials(run)
+    assert trial["verdict"] == "valid", trial["reason"]
+    steps = trial["faults"]
+    assert isinstance(steps, list)
+    assert [(step["kind"], step["nodes"], step["proven"]) for step in steps] == [
+        ("kill", ["broker-1"], True),
+        ("pause", ["broker-1"], True),
+    ]
+    history = trial["history"]
+    assert isinstance(history, list)
+    assert {partition["owner"] for partition in history[0]["partitions"]} == {"broker-1"}
+    assert history[0]["partitions"][0]["ledgers"]
 
 
 @pytest.mark.usefixtures("kafka", "password")

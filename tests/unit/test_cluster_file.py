@@ -102,13 +102,6 @@ def test_a_mistake_in_a_nodes_commands_is_said(tmp_path: Path, name: str, comman
     assert said in str(refused.value)
 
 
-def test_nodes_of_a_system_that_shows_too_little_are_refused(tmp_path: Path) -> None:
-    text = PULSAR + NODE.format(name="broker-1", commands="kill: x, start: y")
-
-    with pytest.raises(ScenarioError, match="nodes of a pulsar cluster cannot be broken from outside yet"):
-        read_cluster_file(written(tmp_path, text))
-
-
 def test_an_address_alone_is_written_as_it_is() -> None:
     assert str(Endpoint("one:9092")) == "one:9092"
     assert endpoints.parse("one:9092") == Endpoint("one:9092")

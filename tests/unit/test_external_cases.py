@@ -194,3 +194,20 @@ def test_a_step_with_its_commands_is_planned(tmp_path: Path) -> None:
 
     (trial,) = chosen.trials
     assert trial.case.cluster.external_nodes == {"broker-1": node}
+
+
+WAITING = """\
+systems:
+  pulsar:
+    topic: {quorums: 2-2-2}
+    faults:
+      - {name: broken, when: {after: 100ms}, kill: owner, heal: {after: 1s}}
+      - {name: copied, when: {copies: complete}, mark: true}
+"""
+
+
+def test_a_step_that_waits_for_what_nobody_outside_is_told_is_refused(tmp_path: Path) -> None:
+    commands = {"broker-1": {**ADDRESS, "kill": "x", "start": "y"}}
+
+    with pytest.raises(ScenarioError, match="told when copies are missing, for which 'copied' waits"):
+        planned(tmp_path, WAITING, cluster("pulsar", commands=commands))

@@ -87,7 +87,6 @@ class KafkaDescription(Description):
     installation: ClassVar[Installation | None] = Installation({CONTROLLER: 1, BROKER: 1}, {"replicas": 1})
     image: ClassVar[Image | None] = Image("apache/kafka", "/opt/kafka/libs/*")
     address_key: ClassVar[str] = "bootstrap.servers"
-    breaks_outside: ClassVar[bool] = True
     libraries: ClassVar[tuple[str, ...]] = ("librdkafka", "confluent-kafka")
     producer_settings: ClassVar[tuple[str, ...]] = (_IDEMPOTENCE, "linger.ms", "compression.type")
     naming_settings: ClassVar[tuple[tuple[str, ...], ...]] = (

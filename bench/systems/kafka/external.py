@@ -51,6 +51,7 @@ class ExternalKafka:
     """See external.ExternalAccess."""
 
     parts: Sequence[str] = ("leader", "follower", "followers", "replicas")
+    tells_copies = True
 
     def __init__(self, endpoint: str) -> None:
         """Remember where the cluster is; connects with the first request."""

@@ -17,6 +17,7 @@ class ExternalMemory:
     """See external.ExternalAccess."""
 
     parts: Sequence[str] = ()
+    tells_copies = False
 
     def __init__(self, endpoint: str) -> None:
         """Take the folder, which has to be there."""

@@ -6,27 +6,33 @@ rights of a tenant's administrator, and no more. What only a superuser may read 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import pulsar
 
 from bench.errors import ClusterError
-from bench.model import Cluster, Settings, Topic, text
+from bench.model import Cluster, Settings, Topic, TopicState, text
 from bench.systems import endpoint as endpoints
 from bench.systems.external import CONNECT_S, ClusterFacts, ExternalAdmin
+from bench.systems.protocols import SETTLES_S
 from bench.systems.pulsar import topics
 from bench.systems.pulsar.credentials import client_arguments, mistakes
 from bench.systems.pulsar.describe import SHOWN_SETTINGS
 from bench.systems.pulsar.metadata import TENANT
 from bench.systems.pulsar.nodes import BOOKIE, BROKER
 from bench.systems.pulsar.rest import Host, Rest
-from bench.systems.pulsar.topic_admin import TopicAdmin, namespace_path
+from bench.systems.pulsar.topic_admin import TopicAdmin, ensembles, namespace_path
 
 _AT_ONCE = 8
+_LOOK_S, _TURN_S = 5.0, 0.5
+_LOOKED_UP = ("brokerUrlTls", "brokerUrl", "nativeUrl", "httpUrlTls", "httpUrl")
+"""Where the answer to a look-up has the owner's addresses."""
 _ADMIN_S = 60.0
 """How long making and deleting many partitions may take."""
 _KEPT: dict[str, object] = {
@@ -54,7 +60,8 @@ _NOT_REACHED = (
 class ExternalPulsar:
     """See external.ExternalAccess."""
 
-    parts: Sequence[str] = ()
+    parts: Sequence[str] = ("owner", "bookie ", "ensemble", "write quorum")
+    tells_copies = False
 
     def __init__(self, endpoint: str) -> None:
         """Remember where the cluster is; connects with the first request."""
@@ -137,7 +144,7 @@ class ExternalPulsar:
 
     def admin(self, cluster: Cluster) -> ExternalPulsarAdmin:
         """See external.ExternalAccess."""
-        return ExternalPulsarAdmin(self._rest(_ADMIN_S), cluster)
+        return ExternalPulsarAdmin(self._rest(_ADMIN_S), self._rest(_LOOK_S), cluster)
 
     def topics(self, prefix: str) -> list[str]:
         """See external.ExternalAccess: each has a namespace of the same name."""
@@ -158,9 +165,13 @@ def _broker_settings(rest_client: Rest) -> Settings:
 class ExternalPulsarAdmin(ExternalAdmin):
     """See protocols.Admin. The cluster assigns partitions to brokers by its own rules."""
 
-    def __init__(self, rest_client: Rest, cluster: Cluster) -> None:
-        """Ask through `rest_client`; `cluster` is what the cluster says about itself."""
+    def __init__(self, rest_client: Rest, quick_client: Rest, cluster: Cluster) -> None:
+        """Ask through `rest_client`, or where an answer must come soon through `quick_client`.
+
+        `cluster` is what the cluster says about itself.
+        """
         self._rest = rest_client
+        self._quick = quick_client
         self._cluster = cluster
         self._topics = TopicAdmin(rest_client, lambda address: address)
 
@@ -180,6 +191,85 @@ class ExternalPulsarAdmin(ExternalAdmin):
         self._rest.ask(doing, "DELETE", path, absent_is_fine=True)
         self._rest.ask(doing, "DELETE", namespace_path(topic), absent_is_fine=True)
 
+    def find(self, part: str, topic: Topic) -> list[str]:
+        """See protocols.Admin, of a partition's parts; the nodes are those of the cluster's file."""
+        word, _, number = part.partition(" of ")
+        partition = int(number or 0)
+        addresses = (
+            [self._owner(topic, partition)] if word == "owner" else self._bookies(word, topic, partition)
+        )
+        known_nodes = self._names()
+        if strangers := [address for address in addresses if address not in known_nodes]:
+            raise ClusterError(
+                f"Looking for the {part} of {topic.name}: {', '.join(strangers)} is not in the cluster's file."
+            )
+        return [known_nodes[address] for address in addresses]
+
+    def _names(self) -> dict[str, str]:
+        """Return the nodes' names in the cluster's file, by address."""
+        return {str(node["address"]): name for name, node in self._cluster.external_nodes.items()}
+
+    def _bookies(self, word: str, topic: Topic, number: int) -> list[str]:
+        _, quorums, ensemble = self._topics.last_ledger(topic, number)
+        if word == "write quorum":
+            return ensemble[: quorums.write]
+        return ensemble if word == "ensemble" else ensemble[int(word.removeprefix("bookie ")) - 1 :][:1]
+
+    def _owner(self, topic: Topic, number: int, rest_client: Rest | None = None) -> str:
+        """Return the address of a partition's owner, as the cluster's file has it where it does.
+
+        A partition without owner gets one by being looked up, as a client that connects gives it one.
+        """
+        doing = f"Looking up partition {number} of {topic.name}"
+        path = f"lookup/v2/topic/{topics.partition_path(topic, number)}"
+        answer = (rest_client or self._rest).ask(doing, "GET", path)
+        addresses = [urlsplit(str(answer[name])).netloc for name in _LOOKED_UP if answer.get(name)]
+        return next((address for address in addresses if address in self._names()), addresses[0])
+
+    def layout(self, topic: Topic) -> list[dict[str, object]]:
+        """See protocols.Admin, as brokers tell it; nothing where no node may be broken."""
+        partitions: list[dict[str, object]] = []
+        for number in range(topic.partitions if self._cluster.external_nodes else 0):
+            try:
+                owner = self._owner(topic, number, self._quick)
+                stored = self._stored(topic, number)["ledgers"]
+            except ClusterError:
+                continue
+            ledgers = [
+                {"ledger": int(ledger["ledgerId"]), "segments": self._segments(str(ledger["metadata"]))}
+                for ledger in stored
+            ]
+            partitions.append({"partition": number, "owner": self._name(owner), "ledgers": ledgers})
+        return partitions
+
+    def _stored(self, topic: Topic, number: int) -> Any:  # noqa: ANN401 - JSON
+        path = f"admin/v2/{topics.partition_path(topic, number)}/internalStats?metadata=true"
+        return self._quick.ask(f"Reading partition {number} of {topic.name}", "GET", path)
+
+    def _segments(self, metadata: str) -> list[tuple[int, list[str]]]:
+        return [(first, [*map(self._name, bookies)]) for first, bookies in ensembles(metadata)]
+
+    def _name(self, address: str) -> str:
+        return self._names().get(address, address)
+
+    def state(self, topic: Topic) -> TopicState:
+        """See protocols.Admin: every partition has an owner that answers. Of copies a tenant is not told."""
+        try:
+            for number in range(topic.partitions):
+                self._owner(topic, number, self._quick)
+                self._stored(topic, number)
+        except ClusterError:
+            return TopicState(available=False, copies_missing=None, in_sync=None)
+        return TopicState(available=True, copies_missing=None, in_sync=None)
+
+    def await_settled(self, topic: Topic) -> None:
+        """See protocols.Admin: every partition has an owner and an open ledger."""
+        deadline = time.monotonic() + SETTLES_S
+        while not self.state(topic).available:
+            if time.monotonic() > deadline:
+                raise ClusterError(f"{topic.name} was not served again within {SETTLES_S:.0f} s.")
+            time.sleep(_TURN_S)
+
     def effective(self, topic: Topic) -> dict[str, object]:
         """See protocols.Admin. Of the servers' settings it has what the cluster said before the run."""
         return {
@@ -191,3 +281,4 @@ class ExternalPulsarAdmin(ExternalAdmin):
     def close(self) -> None:
         """See protocols.Admin."""
         self._rest.close()
+        self._quick.close()

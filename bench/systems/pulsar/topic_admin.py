@@ -134,8 +134,13 @@ def ledger_metadata(written: str) -> tuple[Quorums, list[str]]:
     sizes = re.search(r"ensembleSize=(\d+), writeQuorumSize=(\d+), ackQuorumSize=(\d+)", written)
     if sizes is None:
         raise ClusterError(f"Reading a ledger's metadata: no quorums in {written!r}.")
-    ensembles = re.search(r"ensembles=\{(.*?\])\}", written)
-    if ensembles is None:
+    return Quorums(*map(int, sizes.groups())), ensembles(written)[-1][1]
+
+
+def ensembles(written: str) -> list[tuple[int, list[str]]]:
+    """Read each ensemble and its first entry out of such metadata, in their order. Raises ClusterError."""
+    inner = re.search(r"ensembles=\{(.*?\])\}", written)
+    if inner is None:
         raise ClusterError(f"Reading a ledger's metadata: no ensembles in {written!r}.")
-    last = re.findall(r"\d+=\[([^\]]*)\]", ensembles[1])[-1]
-    return Quorums(*map(int, sizes.groups())), last.split(", ")
+    found = re.findall(r"(\d+)=\[([^\]]*)\]", inner[1])
+    return sorted((int(first), bookies.split(", ")) for first, bookies in found)
