@@ -20,10 +20,10 @@ from contextlib import contextmanager
 from fcntl import LOCK_EX, flock
 from pathlib import Path
 
+from bench import places
 from bench.errors import SetupError
 from bench.systems.registry import describe
 
-CHECKOUT = Path(__file__).resolve().parents[2]
 SHOWN_LINES = 12
 _MADE_FROM = "pom.sha256"
 """Of whatever definition: homes that are there already have it under this name."""
@@ -109,7 +109,7 @@ def class_path(home: Path) -> str:
 
 
 def _definition(system: str) -> Path:
-    folder = CHECKOUT / "clusters" / system
+    folder = places.CLUSTERS / system
     for name in ("pom.xml", "server.txt"):
         if (folder / name).is_file():
             return folder / name
@@ -121,9 +121,9 @@ def _home(system: str, version: str) -> Path:
 
 
 def _fetch_command(system: str, version: str) -> str:
-    if version == default_version(system):
+    if places.CHECKOUT and version == default_version(system):
         return "make setup"
-    return f"python -m bench.run.install {system} {version}"
+    return f"{sys.executable} -m bench.run.install {system} {version}"
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import requests
 
+from bench import places
 from bench.backends import artifacts
 from bench.errors import SetupError
 from bench.systems.registry import describe
@@ -71,7 +72,7 @@ def _build(client: docker.DockerClient, system: str, version: str, name: str) ->
     from docker.errors import APIError, BuildError  # noqa: PLC0415 - as above
 
     base = {"BASE": JAVA} if _local(client, JAVA) is not None else {}
-    dockerfile = artifacts.CHECKOUT / "clusters" / system / "Dockerfile"
+    dockerfile = places.CLUSTERS / system / "Dockerfile"
     with tempfile.TemporaryDirectory(prefix="bench-image-") as folder:
         context = Path(folder)
         shutil.copyfile(dockerfile, context / "Dockerfile")

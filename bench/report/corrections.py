@@ -9,11 +9,12 @@ from typing import Literal
 
 from pydantic import Field
 
+from bench import places
 from bench.report import yaml_document
 from bench.report.results import Json
 from bench.report.yaml_document import Strict
 
-FILE = Path(__file__).resolve().parents[2] / "reports" / "corrections.yaml"
+FILE = places.CORRECTIONS
 
 
 class Correction(Strict):

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from pydantic import Field
 
+from bench import places
 from bench.report import yaml_document
 from bench.report.yaml_document import Strict
 
-FILE = Path(__file__).resolve().parents[2] / "reports" / "questions.yaml"
+FILE = places.QUESTIONS
 
 
 class Question(Strict):

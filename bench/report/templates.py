@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.exceptions import TemplateError
 from markupsafe import Markup, escape
 
+from bench import places
 from bench.errors import ReportError
 from bench.report import fonts, sweep, table_width
 
-FOLDER = Path(__file__).resolve().parents[2] / "reports" / "templates"
+FOLDER = places.TEMPLATES
 
 
 def page(template: str, context: Mapping[str, Any]) -> str:

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from bench import durable
+from bench import durable, places
 from bench.errors import EventLogError
 from bench.records.trial import TrialRecord
 
-OUT = Path(__file__).resolve().parents[2] / "reports" / "out"
+OUT = places.RUNS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ import platform
 import subprocess
 from collections.abc import Mapping
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
+from bench import places
 from bench.backends import disks
 from bench.backends.machine import java_version, machine
 from bench.run.folder import RunFolder, now_utc
@@ -17,7 +17,6 @@ from bench.run.plan import Plan
 from bench.systems.endpoint import parse
 from bench.systems.registry import describe
 
-_CHECKOUT = Path(__file__).resolve().parents[2]
 _LIBRARIES = ("locust", "pyspark", "gevent", "pyarrow")
 
 
@@ -111,8 +110,12 @@ def suite() -> dict[str, Any]:
 
 
 def _git(*arguments: str) -> str | None:
+    if places.CHECKOUT is None:
+        return None
     try:
-        done = subprocess.run(["git", *arguments], cwd=_CHECKOUT, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["git", *arguments], cwd=places.CHECKOUT, capture_output=True, text=True, check=False
+        )
     except FileNotFoundError:
         return None
     return done.stdout.strip() if done.returncode == 0 else None

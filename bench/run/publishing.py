@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench import places
 from bench.errors import BenchError, OutdatedError
 from bench.run.folder import RunFolder
 from bench.scenario import families
@@ -15,7 +16,7 @@ from bench.scenario import families
 if TYPE_CHECKING:
     from bench.report.other_runs import Run
 
-PUBLISHED = Path(__file__).resolve().parents[2] / "reports" / "published"
+PUBLISHED = places.PUBLISHED
 MOST_BYTES = 700_000
 """The most that the folder of a run takes, report included."""
 _NEEDED = ("manifest.json", "plan.json", "scenario.yaml", "results/trials.parquet")

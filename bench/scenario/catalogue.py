@@ -6,11 +6,12 @@ import difflib
 from pathlib import Path
 from typing import Any
 
+from bench import places
 from bench.errors import ScenarioError
 from bench.scenario.load import load
 from bench.scenario.presentation import KEYS
 
-ROOT = Path(__file__).resolve().parents[2] / "scenarios"
+ROOT = places.SCENARIOS
 _TOLD = {"title", "question", "source", "expectations", "profiles", *KEYS}
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from string import Template
 
-from bench import durable
+from bench import durable, places
 from bench.model import Cluster, Node, Settings, of_role, text
 from bench.systems.kafka import promise, storage
 from bench.systems.kafka.features import FEATURES
@@ -23,7 +22,7 @@ from bench.systems.kafka.nodes import (
 )
 from bench.systems.servers import Servers
 
-FOLDER = Path(__file__).resolve().parents[3] / "clusters" / "kafka"
+FOLDER = places.CLUSTERS / "kafka"
 """What an operator looks for: templates, logging, names of properties."""
 
 

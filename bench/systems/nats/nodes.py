@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from bench import places
 from bench.model import Cluster, Node
 from bench.systems.servers import Servers
 
 SERVER = "server"
 MOST_NODES = 200
 """How many addresses there are, up to the client's own (254)."""
-FOLDER = Path(__file__).resolve().parents[3] / "clusters" / "nats"
+FOLDER = places.CLUSTERS / "nats"
 """What an operator looks for: the configuration's template, names of settings."""
 
 _NETWORK, _FIRST_HOST = "10.99.3", 11

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench import places
 from bench.model import Cluster, Node, of_role
 from bench.systems.java import Jvm
 from bench.systems.servers import Servers
@@ -17,7 +18,7 @@ ROLES = (ZOOKEEPER, BOOKIE, BROKER)
 MOST_NODES = {ZOOKEEPER: 10, BOOKIE: 10, BROKER: 200}
 """How many addresses each role has, up to the next role's and to the client's own (254)."""
 
-FOLDER = Path(__file__).resolve().parents[3] / "clusters" / "pulsar"
+FOLDER = places.CLUSTERS / "pulsar"
 """What an operator looks for: templates, logging, names of properties."""
 
 _NETWORK = "10.99.2"
