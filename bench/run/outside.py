@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -23,7 +22,7 @@ from bench.run.load_machines import AgentOptions
 from bench.run.manifest import differences, manifest, ran_on
 from bench.run.plan import Plan, plan, planned
 from bench.run.shared_clusters import side_by_side
-from bench.scenario import families, find, load
+from bench.scenario import families, find, load, standalone_text
 
 _WEB = ("127.0.0.1", 8089)
 
@@ -59,7 +58,7 @@ def start(run_plan: Plan, out: Path, *, web: bool, agents: AgentOptions | None =
         _check(run_plan, out)
         images = containers.prepare(run_plan)
         folder = run_folder.create(out, loaded.scenario.name, loaded.profile)
-        shutil.copyfile(loaded.file, folder.path / "scenario.yaml")
+        (folder.path / "scenario.yaml").write_text(standalone_text(loaded.file), encoding="utf-8")
         external.keep(folder, run_plan.external)
         folder.write("plan.json", run_plan.document())
         folder.write("manifest.json", manifest(folder, run_plan, agents.agents if agents else 0, images))

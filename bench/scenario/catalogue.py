@@ -6,18 +6,14 @@ import difflib
 from pathlib import Path
 from typing import Any
 
-from bench import places
 from bench.errors import ScenarioError
 from bench.scenario.load import load
 from bench.scenario.presentation import KEYS
+from bench.scenario.scenario_files import names
 
-ROOT = places.SCENARIOS
+__all__ = ["families", "find", "has_changed", "names"]
+
 _TOLD = {"title", "question", "source", "expectations", "profiles", *KEYS}
-
-
-def names() -> dict[str, Path]:
-    """Return every scenario's file by its name."""
-    return {file.stem: file for file in sorted(ROOT.glob("*/*.yaml"))}
 
 
 def families() -> dict[str, list[str]]:

@@ -17,7 +17,7 @@ from pydantic import Field, create_model
 from bench.errors import ScenarioError
 from bench.model import Settings
 from bench.scenario import located
-from bench.scenario.load import checked
+from bench.scenario.document_check import checked
 from bench.scenario.located import Located, Path_
 from bench.scenario.values import UNLIMITED, Rate, Scalar, Strict
 from bench.systems.description import Description

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from bench.errors import ScenarioError
-from bench.scenario import located, presentation_check
+from bench.scenario import delivery_expectation, inheritance, located, presentation_check
+from bench.scenario.document_check import checked, error_at, nearest
 from bench.scenario.located import Located, Path_
 from bench.scenario.presentation import KEYS
-from bench.scenario.schema import PROFILES, Scenario
+from bench.scenario.schema import PROFILES, Scenario, ScenarioFile
 from bench.systems.registry import DESCRIPTIONS
 
+_TEXT_WIDTH = 100
 IN_RUN_FOLDER = "scenario"
 """Stem of the copy that a run folder keeps."""
 
-_Model = TypeVar("_Model", bound=BaseModel)
 _FREE_FORM = {
     *(
         "topic",
@@ -48,7 +46,7 @@ class Loaded:
 
     def error(self, path: Path_, message: str) -> ScenarioError:
         """Build the error for something found wrong later, at `path` of the file."""
-        return _error(self.document, path, message)
+        return error_at(self.document, path, message)
 
     def path_of(self, system: str, text: str) -> Path_:
         """Return the path of the first setting of `system` whose name stands in `text`, else the system's."""
@@ -73,31 +71,39 @@ def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -
     Raises ScenarioError naming file, line, key, what is allowed and the nearest name.
     """
     if profile not in PROFILES:
-        message = (
-            f"there is no profile {profile!r}; one of {', '.join(PROFILES)}{_nearest(profile, PROFILES)}"
-        )
+        message = f"there is no profile {profile!r}; one of {', '.join(PROFILES)}{nearest(profile, PROFILES)}"
         raise ScenarioError(message)
-    document = located.read(file)
-    scenario = checked(document, Scenario)
+    document = resolved(file)
+    scenario: Scenario = checked(document, ScenarioFile)
     _check_presentation(document, scenario)
     over = scenario.profiles.get(profile, {})  # type: ignore[call-overload]
     document = located.overlaid(document, over, ("profiles", profile))
     for override in overrides:
         document = _overridden(document, override)
+    document = delivery_expectation.written_out(document)
     scenario = checked(document, Scenario)
     if file.stem not in {scenario.name, IN_RUN_FOLDER}:
-        raise _error(
+        raise error_at(
             document, ("name",), f"name is {scenario.name!r}, the file's is {file.stem!r}; make them one"
         )
     return Loaded(file, profile, scenario, document, tuple(overrides))
 
 
-def checked(document: Located, model: type[_Model]) -> _Model:
-    """Check a document against a model. Raises ScenarioError, a sentence for each key that is wrong."""
-    try:
-        return model.model_validate(document.value)
-    except ValidationError as error:
-        raise ScenarioError("\n".join(_sentences(document, error.errors(), model))) from None
+def resolved(file: Path) -> Located:
+    """Read a scenario file with what it extends; each short form of an expectation is written out.
+
+    Raises ScenarioError.
+    """
+    return delivery_expectation.written_out(inheritance.read(file))
+
+
+def standalone_text(file: Path) -> str:
+    """Return a scenario file's text, which needs no other file: resolved where it extends one or has short forms."""
+    own, document = located.read(file), resolved(file)
+    if own.value == document.value:
+        return file.read_text(encoding="utf-8")
+    text: str = yaml.safe_dump(document.value, sort_keys=False, allow_unicode=True, width=_TEXT_WIDTH)
+    return f"# {file.name} with what it extends.\n{text}"
 
 
 def _check_presentation(document: Located, scenario: Scenario) -> None:
@@ -112,84 +118,7 @@ def _check_presentation(document: Located, scenario: Scenario) -> None:
         if key in over
     ]
     if mistakes := [*wrong, *presentation_check.mistakes(scenario)]:
-        raise ScenarioError("\n".join(str(_error(document, path, message)) for path, message in mistakes))
-
-
-def _sentences(document: Located, details: Sequence[ErrorDetails], model: type[BaseModel]) -> list[str]:
-    """Write one sentence a place: a union's members each complain, and only what was meant is of use."""
-    by_path: dict[Path_, list[ErrorDetails]] = {}
-    for detail in details:
-        by_path.setdefault(_document_path(document, detail["loc"]), []).append(detail)
-    return [
-        str(_error(document, path, _whole(path, path_details, model)))
-        for path, path_details in by_path.items()
-    ]
-
-
-def _whole(path: Path_, details: Sequence[ErrorDetails], model: type[BaseModel]) -> str:
-    """Join what the members of a union say of one value; a rule of our own says it better than they do."""
-    rule_errors = [detail for detail in details if detail["type"] == "value_error"]
-    if rule_errors or len(details) == 1:
-        return _what((rule_errors or details)[0], path, model)
-    allowed_inputs = " or ".join(
-        dict.fromkeys(detail["msg"].removeprefix("Input should be ") for detail in details)
-    )
-    return f"{allowed_inputs}; it is {details[0]['input']!r}"
-
-
-def _document_path(document: Located, loc: Path_) -> Path_:
-    """Drop what pydantic adds to a location (names of union members) and YAML does not have."""
-    path: Path_ = ()
-    value: Any = document.value
-    for part in loc:
-        inside = (isinstance(value, Mapping) and part in value) or (
-            isinstance(value, list) and isinstance(part, int) and part < len(value)
-        )
-        if inside:
-            path, value = (*path, part), value[part]
-    return path if path or not loc else (loc[0],)
-
-
-def _what(detail: ErrorDetails, path: Path_, model: type[BaseModel]) -> str:
-    kind = detail["type"]
-    if kind == "extra_forbidden":
-        allowed = _names_at(path[:-1], model)
-        return f"there is no such key{_nearest(str(path[-1]), allowed)}; allowed here: {', '.join(allowed)}"
-    if kind == "model_type":
-        return f"a mapping of keys is wanted here: {', '.join(_names_at(path, model))}; it is {detail['input']!r}"
-    if kind == "missing":
-        return f"the key {detail['loc'][-1]!r} is missing"
-    input_text = (
-        f"; it is {detail['input']!r}" if not isinstance(detail["input"], (Mapping, BaseModel)) else ""
-    )
-    return detail["msg"].removeprefix("Value error, ").removeprefix("Input should be ") + input_text
-
-
-def _names_at(path: Path_, model: type[BaseModel]) -> list[str]:
-    """Return the keys that a model allows below `path`."""
-    for part in path:
-        field = model.model_fields.get(str(part))
-        inner = _model_in(field.annotation) if field else None
-        if inner is None:
-            return list(model.model_fields)
-        model = inner
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _model_in(annotation: object) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((inner_model for part in get_args(annotation) if (inner_model := _model_in(part))), None)
-
-
-def _nearest(word: str, allowed: Sequence[str]) -> str:
-    near = difflib.get_close_matches(word, allowed, n=1, cutoff=0.5)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
-def _error(document: Located, path: Path_, message: str) -> ScenarioError:
-    key = ".".join(str(part) for part in path) or "(top)"
-    return ScenarioError(f"{document.place(path)}: {key}: {message}")
+        raise ScenarioError("\n".join(str(error_at(document, path, message)) for path, message in mistakes))
 
 
 def _overridden(document: Located, override: str) -> Located:

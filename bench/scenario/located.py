@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -26,6 +26,39 @@ class Located:
         while path and path not in self.places:
             path = path[:-1]
         return self.places.get(path, "")
+
+    def value_at(self, path: Path_) -> Any:  # noqa: ANN401 - what YAML holds
+        """Return what stands at `path`, None where there is no such key."""
+        value: Any = self.value
+        for part in path:
+            if isinstance(value, list) and isinstance(part, int):
+                value = value[part] if part < len(value) else None
+            else:
+                value = value.get(part) if isinstance(value, Mapping) else None
+        return value
+
+    def without(self, key: str) -> Located:
+        """Return the document without a key of its top."""
+        value = {name: inner for name, inner in self.value.items() if name != key}
+        return Located(value, {path: place for path, place in self.places.items() if path[:1] != (key,)})
+
+    def with_items(self, path: Path_, items: Sequence[tuple[int, object]]) -> Located:
+        """Return the document with other items in the list at `path`; each has the place of an item of today."""
+        below = len(path)
+        places = {key: place for key, place in self.places.items() if key[:below] != path or key == path}
+        for number, (source, _) in enumerate(items):
+            for key, place in self.places.items():
+                if key[: below + 1] == (*path, source):
+                    places[*path, number, *key[below + 1 :]] = place
+        value = _replaced(self.value, path, [item for _, item in items])
+        return Located(value, places)
+
+
+def _replaced(value: Mapping[str, Any], path: Path_, replacement: object) -> dict[str, Any]:
+    """Return a mapping of mappings with another value at `path`."""
+    key, *rest = path
+    inner = _replaced(value[str(key)], tuple(rest), replacement) if rest else replacement
+    return {**value, str(key): inner}
 
 
 def read(file: Path) -> Located:
@@ -131,3 +164,37 @@ def _move(places: dict[Path_, str], source_path: Path_, target_path: Path_) -> N
         if path[: len(source_path)] == source_path and path != source_path
     }
     places.update({(*target_path, *path[len(source_path) :]): place for path, place in below.items()})
+
+
+def merged(base: Located, own: Located) -> Located:
+    """Lay a file's `own` document over that of its `base`: mappings merge, null removes a key, the rest replaces."""
+    replaced: set[Path_] = set()
+    removed: set[Path_] = set()
+    value = _inherited(base.value, own.value, (), replaced, removed)
+    gone = replaced | removed
+    base_places = {
+        path: place
+        for path, place in base.places.items()
+        if not any(path[:length] in gone for length in range(1, len(path) + 1))
+    }
+    own_places = {path: place for path, place in own.places.items() if path not in removed}
+    return Located(value, base_places | own_places)
+
+
+def _inherited(
+    base: Mapping[str, Any], own: Mapping[str, Any], path: Path_, replaced: set[Path_], removed: set[Path_]
+) -> dict[str, Any]:
+    """Merge two mappings; note the paths below which nothing of the base is left."""
+    value = dict(base)
+    for key, own_value in own.items():
+        key_path = (*path, key)
+        base_value = value.get(key)
+        if isinstance(own_value, Mapping) and isinstance(base_value, Mapping):
+            value[key] = _inherited(base_value, own_value, key_path, replaced, removed)
+        elif own_value is None and key in value:
+            removed.add(key_path)
+            del value[key]
+        else:
+            replaced.add(key_path)
+            value[key] = own_value
+    return value

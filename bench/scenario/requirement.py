@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from bench.errors import ScenarioError
 from bench.guarantee import LEVELS, Guarantee, named
 from bench.scenario import located
-from bench.scenario.load import checked
+from bench.scenario.document_check import checked
 from bench.scenario.located import Located
 from bench.scenario.values import (
     Count,

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from bench.model import Jit, Pacing
 from bench.scenario.capacity_spec import CapacitySpec
+from bench.scenario.delivery_expectation import DeliveryExpectation
 from bench.scenario.expectation import Expectation, SystemName
 from bench.scenario.presentation import KEYS, MOST_ENTRIES, Cause, Comparison, Labels
 from bench.scenario.system_spec import Systems, SystemSpec
@@ -237,10 +238,30 @@ class Scenario(Strict):
         return not contiguous and not system.faults and not system.processor and not system.consumer_group
 
 
+class ScenarioFile(Scenario):
+    """What a scenario file may have, before the file that it extends is merged under it."""
+
+    extends: Annotated[
+        str | None,
+        about(
+            "A scenario, a file of scenarios/defaults, or the path of a file: its keys are merged under this file's. "
+            "A list replaces its list; null takes a key out."
+        ),
+    ] = None
+
+
 def json_schema() -> dict[str, Any]:
     """Return the JSON Schema of scenario files; what a step of faults may be is added in bench/faults/schema.py."""
-    schema = Scenario.model_json_schema()
-    inner = {name: value for name, value in schema["properties"].items() if name not in {"profiles", *KEYS}}
+    schema = ScenarioFile.model_json_schema()
+    _allow_short_forms(schema)
+    # A file that extends another may have any key from there, and a file without a name is one of defaults.
+    schema["anyOf"] = [
+        {"required": schema.pop("required")},
+        {"required": ["extends"]},
+        {"not": {"required": ["name"]}},
+    ]
+    of_file = {"profiles", "extends", "name", *KEYS}
+    inner = {name: value for name, value in schema["properties"].items() if name not in of_file}
     partial = {"type": "object", "additionalProperties": False, "properties": inner}
     schema["$defs"]["Profile"] = partial
     schema["properties"]["profiles"] = {
@@ -253,3 +274,12 @@ def json_schema() -> dict[str, Any]:
         },
     }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _allow_short_forms(schema: dict[str, Any]) -> None:
+    """Let an entry of `expectations` be a short form, too."""
+    short_form = DeliveryExpectation.model_json_schema()
+    name = DeliveryExpectation.__name__
+    schema["$defs"] |= {name: short_form} | short_form.pop("$defs", {})
+    expectations = schema["properties"]["expectations"]
+    expectations["items"] = {"anyOf": [expectations["items"], {"$ref": f"#/$defs/{name}"}]}
