@@ -18,5 +18,5 @@ def names() -> dict[str, Path]:
 
 
 def default_names() -> dict[str, Path]:
-    """Return every file of shared defaults by its name."""
-    return {file.stem: file for file in sorted((places.SCENARIOS / DEFAULTS).glob("*.yaml"))}
+    """Return every file of shared defaults by its name, which has its folder's before it: defaults/faults."""
+    return {f"{DEFAULTS}/{file.stem}": file for file in sorted((places.SCENARIOS / DEFAULTS).glob("*.yaml"))}

@@ -244,8 +244,8 @@ class ScenarioFile(Scenario):
     extends: Annotated[
         str | None,
         about(
-            "A scenario, a file of scenarios/defaults, or the path of a file: its keys are merged under this file's. "
-            "A list replaces its list; null takes a key out."
+            "A scenario, a file of shared defaults (defaults/faults), or the path of a file: its keys are merged under "
+            "this file's. A list replaces its list; null takes a key out."
         ),
     ] = None
 

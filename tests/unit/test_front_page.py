@@ -199,7 +199,7 @@ def test_every_report_stands_in_its_family_with_its_line_and_run(folder: Path) -
 
 def test_runs_of_scenarios_that_changed_and_of_other_versions_are_folded_away(folder: Path) -> None:
     copy = folder / "parity" / "scenario.yaml"
-    copy.write_text(re.sub(r"(?m)^repeats: .*", "repeats: 7", copy.read_text()))
+    copy.write_text(re.sub(r"(?m)^duration: .*", "duration: 7s", copy.read_text()))
     for number, scenario in enumerate(LINES):
         manifest = folder / scenario / "manifest.json"
         versions = {"memory": "1" if number else "0.9"}

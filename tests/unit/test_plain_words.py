@@ -16,6 +16,7 @@ from bench.report import packed_page, results, templates
 from bench.report.pages import html, published
 from bench.run.publishing import PUBLISHED
 from bench.scenario import catalogue, families
+from bench.scenario.load import resolved
 
 NOT = (
     *("told", "said", "meant", "kept", "worth", "of it served", "unheard", "crowded", "as is", "alike"),
@@ -145,7 +146,7 @@ def test_questions_corrections_and_labels_hold_none(file: Path) -> None:
 
 def test_what_scenarios_ask_claim_and_present_holds_none() -> None:
     for name, file in catalogue.names().items():
-        document = yaml.safe_load(file.read_text(encoding="utf-8"))
+        document = resolved(file).value
         claims = [expectation.get("claim") for expectation in document.get("expectations", ())]
         assert (name, found_in(scalars([*map(document.get, PRESENTED), *claims]))) == (name, [])
 
