@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.run.plan import plan
 from bench.scenario import load
 from bench.scenario.requirement import read_requirement
 
@@ -66,7 +67,35 @@ def test_the_tutorials_scenario_is_one(tmp_path: Path) -> None:
     file = tmp_path / "two-replicas.yaml"
     file.write_text(block("tutorial.md", "# yaml-language-server"), encoding="utf-8")
 
-    assert load(file).scenario.name == "two-replicas"
+    assert [trial.case.topic["replicas"] for trial in plan(load(file), seed=1).trials[:2]] in ([1, 2], [2, 1])
+
+
+def test_the_tutorials_variant_is_the_scenario_with_large_messages(tmp_path: Path) -> None:
+    (tmp_path / "two-replicas.yaml").write_text(
+        block("tutorial.md", "# yaml-language-server"), encoding="utf-8"
+    )
+    file = tmp_path / "two-replicas-large.yaml"
+    variant = block("tutorial.md", "name: two-replicas-large")
+    file.write_text(variant.replace("extends: two-replicas", "extends: two-replicas.yaml"), encoding="utf-8")
+
+    scenario = load(file).scenario
+
+    assert (scenario.load.message_bytes, scenario.load.producers, scenario.repeats) == (100000, 4, 3)
+
+
+@pytest.mark.parametrize("profile", ["quick", "standard", "full"])
+def test_the_scenario_of_ten_lines_can_be_planned(tmp_path: Path, profile: str) -> None:
+    file = tmp_path / "full-disk-fast.yaml"
+    text = block("scenarios.md", "# yaml-language-server")
+    file.write_text(text, encoding="utf-8")
+
+    loaded = load(file, profile)
+
+    assert len(text.splitlines()) == 10
+    assert plan(loaded, seed=1).trials
+    assert [entry.id for entry in loaded.scenario.expectations] == [
+        *("kafka-nothing-lost", "kafka-in-order", "pulsar-nothing-lost", "pulsar-in-order"),
+    ]
 
 
 def test_the_example_of_a_requirement_is_one(tmp_path: Path) -> None:
