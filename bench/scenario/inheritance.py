@@ -24,34 +24,34 @@ def read(file: Path) -> Located:
 
 
 def _read(file: Path, extending: tuple[Path, ...]) -> Located:
-    own = located.read(file)
-    if KEY not in own.value:
-        return own
-    base_file = _base_file(own, file)
+    document = located.read(file)
+    if KEY not in document.value:
+        return document
+    base_file = _base_file(document, file)
     chain = (*extending, file.resolve())
     if base_file.resolve() in chain:
         cycle = " extends ".join(path.name for path in (*chain, base_file))
-        raise _error(own, f"{cycle}: take one of these keys out")
+        raise _error(document, f"{cycle}: take one of these keys out")
     base = _read(base_file, chain).without(_NAME)
-    return located.merged(base, own.without(KEY))
+    return located.merged(base, document.without(KEY))
 
 
-def _base_file(own: Located, file: Path) -> Path:
+def _base_file(document: Located, file: Path) -> Path:
     """Return the file that `extends` stands for: a scenario's, one of defaults, or a path from `file`'s folder."""
-    base_name = own.value[KEY]
+    base_name = document.value[KEY]
     if not isinstance(base_name, str):
-        raise _error(own, f"give the name of one scenario, or the path of its file; it is {base_name!r}")
+        raise _error(document, f"give the name of one scenario, or the path of its file; it is {base_name!r}")
     if base_name.endswith((".yaml", ".yml")):
         path = file.parent / base_name
         if not path.is_file():
-            raise _error(own, f"there is no file {path}")
+            raise _error(document, f"there is no file {path}")
         return path
     base_files = names() | default_names()
     if base_name not in base_files:
         hint = nearest(base_name, base_files) or "; `bench list` shows the scenarios"
-        raise _error(own, f"there is no scenario and no file of defaults {base_name!r}{hint}")
+        raise _error(document, f"there is no scenario and no file of defaults {base_name!r}{hint}")
     return base_files[base_name]
 
 
-def _error(own: Located, message: str) -> ScenarioError:
-    return error_at(own, (KEY,), message)
+def _error(document: Located, message: str) -> ScenarioError:
+    return error_at(document, (KEY,), message)

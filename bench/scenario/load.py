@@ -99,8 +99,8 @@ def resolved(file: Path) -> Located:
 
 def standalone_text(file: Path) -> str:
     """Return a scenario file's text, which needs no other file: resolved where it extends one or has short forms."""
-    own, document = located.read(file), resolved(file)
-    if own.value == document.value:
+    document = resolved(file)
+    if located.read(file).value == document.value:
         return file.read_text(encoding="utf-8")
     text: str = yaml.safe_dump(document.value, sort_keys=False, allow_unicode=True, width=_TEXT_WIDTH)
     return f"# {file.name} with what it extends.\n{text}"

@@ -56,9 +56,9 @@ class Located:
 
 def _replaced(value: Mapping[str, Any], path: Path_, replacement: object) -> dict[str, Any]:
     """Return a mapping of mappings with another value at `path`."""
-    key, *rest = path
-    inner = _replaced(value[str(key)], tuple(rest), replacement) if rest else replacement
-    return {**value, str(key): inner}
+    key, below = str(path[0]), path[1:]
+    inner = _replaced(value[key], below, replacement) if below else replacement
+    return {**value, key: inner}
 
 
 def read(file: Path) -> Located:
@@ -166,27 +166,31 @@ def _move(places: dict[Path_, str], source_path: Path_, target_path: Path_) -> N
     places.update({(*target_path, *path[len(source_path) :]): place for path, place in below.items()})
 
 
-def merged(base: Located, own: Located) -> Located:
-    """Lay a file's `own` document over that of its `base`: mappings merge, null removes a key, the rest replaces."""
+def merged(base: Located, extending: Located) -> Located:
+    """Lay a document over its `base`: mappings merge, null removes a key, the rest replaces."""
     replaced: set[Path_] = set()
     removed: set[Path_] = set()
-    value = _inherited(base.value, own.value, (), replaced, removed)
+    value = _inherited(base.value, extending.value, (), replaced, removed)
     gone = replaced | removed
     base_places = {
         path: place
         for path, place in base.places.items()
         if not any(path[:length] in gone for length in range(1, len(path) + 1))
     }
-    own_places = {path: place for path, place in own.places.items() if path not in removed}
+    own_places = {path: place for path, place in extending.places.items() if path not in removed}
     return Located(value, base_places | own_places)
 
 
 def _inherited(
-    base: Mapping[str, Any], own: Mapping[str, Any], path: Path_, replaced: set[Path_], removed: set[Path_]
+    base: Mapping[str, Any],
+    extending: Mapping[str, Any],
+    path: Path_,
+    replaced: set[Path_],
+    removed: set[Path_],
 ) -> dict[str, Any]:
     """Merge two mappings; note the paths below which nothing of the base is left."""
     value = dict(base)
-    for key, own_value in own.items():
+    for key, own_value in extending.items():
         key_path = (*path, key)
         base_value = value.get(key)
         if isinstance(own_value, Mapping) and isinstance(base_value, Mapping):
