@@ -1,9 +1,52 @@
-"""Files that outlive a power cut."""
+"""Files that are there whole or not at all, and files that outlive a power cut."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+
+@contextmanager
+def replacing(file: Path, *, synced: bool = False) -> Iterator[Path]:
+    """Give a hidden path beside a file to write to; once that is done it takes the file's place.
+
+    With `synced` it outlives a power cut before readers see it. After an error the file is as it was.
+    """
+    hidden = file.with_name(f".{file.name}")
+    try:
+        yield hidden
+        if synced:
+            sync(hidden)
+        hidden.rename(file)
+    finally:
+        hidden.unlink(missing_ok=True)
+
+
+@contextmanager
+def replacing_folder(folder: Path) -> Iterator[Path]:
+    """Give a hidden folder to write to; it takes the place of `folder` if all goes well, else it vanishes."""
+    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        fresh.chmod(0o755)
+        yield fresh
+        swap(fresh, folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def swap(fresh: Path, folder: Path) -> None:
+    """Put `fresh` where `folder` is: a folder cannot be renamed over one that holds files."""
+    if folder.exists():
+        previous = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
+        folder.rename(previous)
+        fresh.rename(folder)
+        shutil.rmtree(previous)
+    else:
+        fresh.rename(folder)
 
 
 def write(path: Path, content: bytes) -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -318,26 +315,3 @@ def write_table(folder: Path, name: str, content: Any) -> None:  # noqa: ANN401 
 def write_json(folder: Path, name: str, content: object) -> None:
     text = json.dumps(content, indent=2, ensure_ascii=False)
     folder.joinpath(f"{name}.json").write_text(f"{text}\n", encoding="utf-8")
-
-
-@contextmanager
-def replaced(folder: Path) -> Iterator[Path]:
-    """Give a hidden folder to write to; it takes the place of `folder` if all goes well, else it vanishes."""
-    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        fresh.chmod(0o755)
-        yield fresh
-        _swap(fresh, folder)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-
-
-def _swap(fresh: Path, folder: Path) -> None:
-    """Put `fresh` where `folder` is: a folder cannot be renamed over one that holds files."""
-    if folder.exists():
-        old = Path(tempfile.mkdtemp(prefix=f".{folder.name}-old-", dir=folder.parent))
-        folder.rename(old)
-        fresh.rename(folder)
-        shutil.rmtree(old)
-    else:
-        fresh.rename(folder)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from bench import durable
 from bench.load.clocks import RemoteClock
 from bench.load.writer import open_file
 
@@ -67,12 +68,11 @@ def _files(stage: Path, sources: Sequence[LogSource]) -> list[tuple[Path, LogSou
 def _replace(file: Path, table: pa.Table, folder: Path) -> None:
     """Write a corrected table where readers look for it; the name of another machine's file has that of its folder."""
     name = file.name if file.parent == folder else f"{file.parent.name.strip('.')}-{file.name}"
-    hidden = folder / f".{name}"
-    with open_file(hidden, table.schema) as writer:
-        writer.write_table(table)
-    if file.parent != folder:
-        file.unlink()
-    hidden.rename(folder / name)
+    with durable.replacing(folder / name) as hidden:
+        with open_file(hidden, table.schema) as writer:
+            writer.write_table(table)
+        if file.parent != folder:
+            file.unlink()
 
 
 def _converted(table: pa.Table, name: str, clock: RemoteClock | None) -> pa.Table:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
+from bench import durable
 from bench.report import pdf
 from bench.report.pages import html, markdown, terminal, trials
 from bench.report.results import PAGES
@@ -30,10 +31,11 @@ def write_report(run: Path, *, trial_pages: bool = False) -> tuple[Path, Path]:
     else:
         shutil.rmtree(run / PAGES, ignore_errors=True)
     page = html.render(run)
-    on_screen, on_paper = run / ".report.html", run / ".report.pdf"
-    on_screen.write_text(page, encoding="utf-8")
-    pdf.write(page, on_paper)
-    return on_screen.rename(run / "report.html"), on_paper.rename(run / "report.pdf")
+    on_screen, on_paper = run / "report.html", run / "report.pdf"
+    with durable.replacing(on_screen) as new_screen, durable.replacing(on_paper) as new_paper:
+        new_screen.write_text(page, encoding="utf-8")
+        pdf.write(page, new_paper)
+    return on_screen, on_paper
 
 
 def terminal_summary(run: Path) -> RenderableType:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -112,13 +111,10 @@ def find(name: str, out: Path = OUT) -> RunFolder:
 
 
 def write_json(file: Path, document: object) -> None:
-    """Write JSON under another name, make it durable, rename it."""
-    hidden = file.with_name(f".{file.name}")
-    with hidden.open("w", encoding="utf-8") as stream:
-        json.dump(document, stream, indent=2, ensure_ascii=False, default=str)
-        stream.flush()
-        os.fsync(stream.fileno())
-    hidden.rename(file)
+    """Write JSON whole or not at all; it outlives a power cut."""
+    text = json.dumps(document, indent=2, ensure_ascii=False, default=str)
+    with durable.replacing(file, synced=True) as hidden:
+        hidden.write_text(text, encoding="utf-8")
 
 
 def now_utc() -> str:

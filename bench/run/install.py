@@ -13,6 +13,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+from bench import durable
 from bench.backends import artifacts, sandbox
 from bench.backends.process import ProcessBackend
 from bench.errors import BenchError, SetupError
@@ -103,9 +104,8 @@ def _keep(made: Path, target: Path) -> None:
     if not made.is_file():
         raise SetupError(f"the {made.stem} ended without writing its class-data archive")
     target.parent.mkdir(parents=True, exist_ok=True)
-    hidden = target.with_name(f".{target.name}")
-    hidden.write_bytes(made.read_bytes())
-    hidden.rename(target)
+    with durable.replacing(target) as hidden:
+        hidden.write_bytes(made.read_bytes())
 
 
 def main() -> None:

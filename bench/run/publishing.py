@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import places
+from bench import durable, places
 from bench.errors import BenchError, OutdatedError
 from bench.run.folder import RunFolder
 from bench.scenario import families
@@ -69,9 +69,10 @@ def _publish(run: Path, to: Path) -> Path:
         compact_run.compact(fresh)
         _write_report(fresh)
         _check_size(fresh, run)
-        return _replaced(place, fresh)
+        durable.swap(fresh, place)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+    return place
 
 
 def _write_report(published: Path) -> None:
@@ -85,17 +86,6 @@ def _write_report(published: Path) -> None:
 
 def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-
-
-def _replaced(published: Path, fresh: Path) -> Path:
-    """Put a run where it is read; what was there goes only once the new one is in its place."""
-    old_folder = published.with_name(f".{published.name}.before")
-    shutil.rmtree(old_folder, ignore_errors=True)
-    if published.exists():
-        published.rename(old_folder)
-    fresh.rename(published)
-    shutil.rmtree(old_folder, ignore_errors=True)
-    return published
 
 
 def _check(run: Path) -> None:

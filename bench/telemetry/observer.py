@@ -14,6 +14,7 @@ import httpx
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bench import durable
 from bench.model import NANOS, Node
 from bench.systems.scraped import Scrape
 from bench.telemetry import host
@@ -138,9 +139,8 @@ def write_samples(file: Path, samples: Iterable[tuple[Sample, int]]) -> None:
     columns = zip(*((*sample, number) for sample, number in sorted(samples)), strict=True)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, SAMPLES.types, strict=True)]
     file.parent.mkdir(parents=True, exist_ok=True)
-    hidden = file.with_name(f".{file.name}")
-    pq.write_table(pa.table(arrays, schema=SAMPLES), hidden)
-    hidden.rename(file)
+    with durable.replacing(file) as hidden:
+        pq.write_table(pa.table(arrays, schema=SAMPLES), hidden)
 
 
 def _samples(at_ns: int, node: str, role: str, values: Iterable[tuple[str, float]]) -> list[Sample]:

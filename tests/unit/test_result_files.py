@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.analysis.tables import TIMELINE, case_fields, replaced, table, trial_fields
+from bench.analysis.tables import TIMELINE, case_fields, table, trial_fields
+from bench.durable import replacing_folder
 from bench.errors import AnalysisError
 
 
@@ -12,14 +13,14 @@ def test_new_results_take_the_place_of_old_ones(tmp_path: Path) -> None:
     results = tmp_path / "results"
     results.mkdir()
     results.joinpath("old.csv").touch()
-    with replaced(results) as fresh:
+    with replacing_folder(results) as fresh:
         fresh.joinpath("new.csv").touch()
     assert [path.name for path in results.iterdir()] == ["new.csv"]
     assert list(tmp_path.iterdir()) == [results]
 
 
 def _break_off(results: Path) -> None:
-    with replaced(results) as fresh:
+    with replacing_folder(results) as fresh:
         fresh.joinpath("new.csv").touch()
         raise OSError("disk full")
 
@@ -35,7 +36,7 @@ def test_results_stay_as_they_were_when_writing_fails(tmp_path: Path) -> None:
 
 
 def test_nobody_sees_results_that_are_being_written(tmp_path: Path) -> None:
-    with replaced(tmp_path / "results") as fresh:
+    with replacing_folder(tmp_path / "results") as fresh:
         assert fresh.name.startswith(".")
         assert not tmp_path.joinpath("results").exists()
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import durable
 from bench.errors import EventLogError
 from bench.model import Verdict
 from bench.records.trial import CaseRecord, LoadRecord, TrialRecord
@@ -80,3 +81,20 @@ def test_a_trial_that_failed_before_it_began_is_stored_all_the_same(tmp_path: Pa
     folder.close_trial(failed(0))
 
     assert json.loads((folder.trials / "0000" / "trial.json").read_text())["state"] == "failed"
+
+
+def _break_off(file: Path) -> None:
+    with durable.replacing(file) as hidden:
+        hidden.write_text("half", encoding="utf-8")
+        raise OSError("disk full")
+
+
+def test_a_file_that_could_not_be_written_is_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    file.write_text("before", encoding="utf-8")
+
+    with pytest.raises(OSError, match="disk full"):
+        _break_off(file)
+
+    assert file.read_text(encoding="utf-8") == "before"
+    assert list(tmp_path.iterdir()) == [file]

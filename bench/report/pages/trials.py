@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import string
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
-from bench import numbers
+from bench import durable, numbers
 from bench.records.trial import TrialRecord
 from bench.report import fonts, results, style, templates
 from bench.report.figures import trial_figure
@@ -34,18 +33,14 @@ def write(run: Path) -> None:
     """
     run_results = results.read(run)
     order = sorted(int(trial) for trial in run_results.trials["trial"])
-    fresh = run / f".{PAGES}"
-    shutil.rmtree(fresh, ignore_errors=True)
-    fresh.mkdir()
     faces = fonts.faces(string.printable + _BEYOND)
-    (fresh / "style.css").write_text(f"{faces}\n{templates.text('report.css')}{templates.text('trial.css')}")
-    with style.drawing():
+    css = f"{faces}\n{templates.text('report.css')}{templates.text('trial.css')}"
+    with durable.replacing_folder(run / PAGES) as fresh, style.drawing():
+        (fresh / "style.css").write_text(css, encoding="utf-8")
         for trial in order:
             row = run_results.trials[run_results.trials["trial"] == trial].iloc[0]
             page = templates.filled("trial.html.j2", _context(run_results, row, order))
             (fresh / Path(trial_page(trial)).name).write_text(page, encoding="utf-8")
-    shutil.rmtree(run / PAGES, ignore_errors=True)
-    fresh.rename(run / PAGES)
 
 
 def _context(run_results: Results, row: pd.Series[Any], order: list[int]) -> dict[str, Any]:
