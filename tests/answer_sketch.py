@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from bench.report.answer.model import Answer, Cause, ExpectationFinding, Finding
+from bench.report.answer.model import Answer, ExpectationFinding, Finding
+from bench.report.cause import Cause
 from bench.report.table import Cell, Column, Row, Table
 
 TABLE = Table(

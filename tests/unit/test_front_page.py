@@ -15,7 +15,8 @@ import pytest
 
 from bench.errors import ReportError
 from bench.report import results
-from bench.report.answer.model import Answer, Cause, Finding
+from bench.report.answer.model import Answer, Finding
+from bench.report.cause import Cause
 from bench.report.pages import published
 from bench.report.questions import front_page
 from bench.report.results import Results

@@ -10,8 +10,9 @@ from bench.report.answer.fault_findings import MOST_FINDINGS, Struck, findings, 
 from bench.report.answer.fault_notices import alarms, notices
 from bench.report.answer.fault_table import table
 from bench.report.answer.glossary import glossary
-from bench.report.answer.model import Answer, Cause, Finding
+from bench.report.answer.model import Answer, Finding
 from bench.report.answer.reserve import reserve
+from bench.report.cause import Cause
 from bench.report.presentation import DeclaredCause, Presentation
 from bench.report.results import Results
 from bench.report.table import Table

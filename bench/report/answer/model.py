@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bench.report.cause import Cause
 from bench.report.table import Table
 
 
@@ -25,26 +26,6 @@ class Finding:
     def full_text(self) -> str:
         """The sentence with its numbers."""
         return f"{self.text} {self.detail}".rstrip()
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """Why a fault did what it did, and what prevents it, by the documentation (`source`) of the system: `system`."""
-
-    text: str
-    prevention: str = ""
-    source: str = ""
-    system: str = ""
-
-    @property
-    def advised(self) -> str:
-        """What prevents it, with the system that it is of."""
-        return f"{self.system}: {self.prevention}" if self.system else self.prevention
-
-    @property
-    def why(self) -> str:
-        """The question that it answers."""
-        return f"Why, {self.system}" if self.system else "Why"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 from markupsafe import Markup
 
 from bench.report import pdf, style, sweep, templates
-from bench.report.answer.model import Answer, Cause, ExpectationFinding
+from bench.report.answer.model import Answer, ExpectationFinding
+from bench.report.cause import Cause
 from bench.report.corrections import corrections
 from bench.report.figures import Drawing
 from bench.report.results import Results
