@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jinja2.exceptions import TemplateError
@@ -14,6 +15,9 @@ from markupsafe import Markup, escape
 from bench import places
 from bench.errors import ReportError
 from bench.report import fonts, sweep, table_width
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 FOLDER = places.TEMPLATES
 
@@ -32,6 +36,11 @@ def filled(template: str, context: Mapping[str, Any]) -> str:
         raise ReportError(
             f"{FOLDER}: the report's template could not be filled: {error}. Is the checkout whole?"
         ) from error
+
+
+def fields(context: DataclassInstance) -> dict[str, Any]:
+    """Return the fields of a dataclass by name, as the context of a template."""
+    return {field.name: getattr(context, field.name) for field in dataclasses.fields(context)}
 
 
 def text(name: str) -> str:

@@ -33,7 +33,7 @@ CODE = sorted(
     file for package in (analysis, report) for file in Path(str(package.__file__)).parent.rglob("*.py")
 )
 """What composes texts: the analysis those that results hold, the report the others."""
-TEMPLATES = sorted(templates.FOLDER.glob("*.j2"))
+TEMPLATES = sorted([*templates.FOLDER.glob("*.j2"), *templates.FOLDER.glob("sections/*.j2")])
 SENTENCES = sorted(templates.FOLDER.glob("sentences/*.j2"))
 YAML = sorted([*templates.FOLDER.parent.glob("*.yaml"), *Path(report.__file__).parent.glob("*.yaml")])
 PRESENTED = ("title", "question", "labels", "answer", "causes", "note")

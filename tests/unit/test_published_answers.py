@@ -47,7 +47,7 @@ def test_the_first_page_is_one_sheet_with_at_most_250_words(run: Path) -> None:
     parts = sweep.parts(found)
     drawings = leading(found, parts, shown.labels, compared_cases(found, shown))
 
-    room, page = front_page.fitting(front_page.context(found, parts, drawings, answer(found, shown)))
+    room, page = front_page.fitting(front_page.first_page(found, parts, drawings, answer(found, shown)))
 
     assert len(pdf.laid_out(page).pages) == 1
     assert room.table is not None

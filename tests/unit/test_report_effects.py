@@ -13,7 +13,7 @@ from rich.console import Console
 from bench.report import results, sweep
 from bench.report.pages import html, terminal
 from bench.report.results import Results
-from bench.report.sections import context, effects, expectations, machine_speed, precision, tables
+from bench.report.sections import context, effects, expectations, machine_speed, precision, throughput
 from tests.records import altered
 from tests.report_data import build
 from tests.report_sketch import Sketch
@@ -85,7 +85,7 @@ def test_the_baseline_says_so_and_is_named(found: Results) -> None:
 def test_tables_of_cases_have_the_ratio_and_the_ms_a_send(found: Results) -> None:
     (part,) = sweep.parts(found)
 
-    made = tables.measured(found, part)
+    made = throughput.table(found, part)
 
     heads = [(column.group, column.head) for column in made.columns]
     ratio = made.rows[1].cells[heads.index(("throughput, messages/s", "against the baseline"))]
@@ -105,7 +105,7 @@ def test_only_with_one_send_open_a_rate_is_told_as_a_time(found: Results, change
     other = with_load(found, **changes)
     (part,) = sweep.parts(other)
 
-    assert "ms a send" not in [column.head for column in tables.measured(other, part).columns]
+    assert "ms a send" not in [column.head for column in throughput.table(other, part).columns]
 
 
 def test_paced_loads_are_compared_by_response_times(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_paced_loads_are_compared_by_response_times(tmp_path: Path) -> None:
 
     assert lead is not None
     assert lead.words == "response time, p50"
-    heads = [column.head for column in tables.measured(found, part).columns]
+    heads = [column.head for column in throughput.table(found, part).columns]
     assert "response time, p50, against the baseline" in heads
 
 
@@ -127,7 +127,7 @@ def test_a_run_without_ratios_has_no_column_for_them(tmp_path: Path) -> None:
 
     assert effects.tables(found, [part]) == []
     assert effects.baselines(found, [part]) == ""
-    assert "against the baseline" not in [column.head for column in tables.measured(found, part).columns]
+    assert "against the baseline" not in [column.head for column in throughput.table(found, part).columns]
 
 
 def entry(verdict: str, *ratios: float, **more: Any) -> dict[str, Any]:
@@ -232,7 +232,7 @@ def test_an_uneven_machine_does_not_touch_ratios_of_slices(found: Results) -> No
 def test_a_quick_run_in_slices_decides_large_effects(found: Results) -> None:
     quick = replace(found, manifest={**found.manifest, "profile": "quick"})
 
-    warnings = context.context(quick).warnings
+    warnings = context.warnings(quick)
 
     assert warnings[-1].startswith("Profile `quick` decides large effects only")
 

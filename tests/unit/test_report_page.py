@@ -19,11 +19,12 @@ from bench.report.pages import html
 from bench.report.sections import (
     delivery,
     expectations,
+    guarantees,
     method,
     offending_messages,
     resources,
     sends_without_latency,
-    tables,
+    throughput,
 )
 from bench.report.table import Cell, Table
 from tests.records import altered
@@ -174,7 +175,7 @@ def row_of(table: Table, words: str) -> dict[tuple[str, str], str]:
 def test_the_tail_has_an_interval_and_few_trials_say_that_they_have_none(tmp_path: Path) -> None:
     found = results.read(build(tmp_path / "run", Sketch(systems=("memory",), failed=(0,), messages=500)))
     (part,) = sweep.parts(found)
-    made = tables.measured(found, part)
+    made = throughput.table(found, part)
     few, enough = (found.cases[found.cases["rounds"] == rounds].iloc[0] for rounds in (4, 5))
     rate, time = "throughput, messages/s", "service time, ms"
 
@@ -193,12 +194,12 @@ def test_what_limited_a_case_stands_beside_its_price(tmp_path: Path, monkeypatch
     found = results.read(build(tmp_path / "run", Sketch(systems=("kafka",), rounds=1, messages=500)))
     (part,) = sweep.parts(found)
 
-    made = tables.guarantees(found, part)
+    made = guarantees.table(found, part)
 
     place = [column.head for column in made.columns].index("limited by")
     assert {row.cells[place].text for row in made.rows if not row.heading} == {"broker"}
     monkeypatch.setattr(results.Results, "broken", property(lambda _: True))
-    assert "limited by" not in [column.head for column in tables.guarantees(found, part).columns]
+    assert "limited by" not in [column.head for column in guarantees.table(found, part).columns]
 
 
 def test_counters_stand_trial_by_trial_under_the_articles_names(tmp_path: Path) -> None:
@@ -322,11 +323,11 @@ def test_sends_that_were_due_and_never_made_stand_on_the_first_page_from_a_fifti
         f"({worst}), as so many were open already. Response times count them as the longest."
     )
     (part,) = sweep.parts(short)
-    table = tables.measured(short, part)
+    table = throughput.table(short, part)
     place = [column.head for column in table.columns].index("not acked")
     shares = {row.cells[place].text for row in table.rows if not row.heading}
     assert shares == {"3.4%", "2%"}
-    assert "not acked" not in [column.head for column in tables.measured(found, part).columns]
+    assert "not acked" not in [column.head for column in throughput.table(found, part).columns]
 
 
 def test_the_first_page_says_how_the_cpu_was_the_limit(tmp_path: Path) -> None:

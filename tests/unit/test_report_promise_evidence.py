@@ -13,11 +13,10 @@ from bench.guarantee import Guarantee
 from bench.records.steps import StepRecord, StrikeRecord, UndoRecord
 from bench.records.trial import TrialRecord
 from bench.report import other_runs, results, sweep
-from bench.report.sections import promise_evidence
+from bench.report.sections import guarantees, promise_evidence
 from bench.report.sections.delivery import account
 from bench.report.sections.promise_coverage import Covered, Tried, covered, of_case, unlike
 from bench.report.sections.promise_evidence import elsewhere, tables
-from bench.report.sections.tables import guarantees
 from bench.report.table import Table
 from tests.records import trial_record
 from tests.report_data import build
@@ -220,7 +219,7 @@ def test_in_a_runs_own_table_too_only_a_loss_within_the_promise_is_red(tmp_path:
     run = broken(tmp_path / "run", fault("power-loss", *BOOKIES), lost=dict.fromkeys(range(12), 61))
     found = results.read(run)
 
-    table = guarantees(found, *sweep.parts(found))
+    table = guarantees.table(found, *sweep.parts(found))
 
     lost = [column.head for column in table.columns].index("lost")
     tones = {
@@ -416,7 +415,7 @@ def test_what_is_known_of_a_sum_of_losses_is_not_passed_over(tmp_path: Path) -> 
     part = sweep.parts(found)[0]
     (evidence,) = told(tmp_path) or []
 
-    for table in (guarantees(found, part), account(found, part), evidence):
+    for table in (guarantees.table(found, part), account(found, part), evidence):
         place = [column.head for column in table.columns].index("lost")
         assert {row.cells[place].text for row in table.rows if not row.heading} == {"at least 7"}
 

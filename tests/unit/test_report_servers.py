@@ -7,7 +7,7 @@ import pytest
 from bench.records.trial import CaseRecord
 from bench.report import sweep
 from bench.report.results import Results, read
-from bench.report.sections import resources, servers, tables
+from bench.report.sections import resources, servers, throughput
 from tests.report_data import build
 from tests.report_sketch import Sketch
 
@@ -131,7 +131,7 @@ def test_a_time_among_what_never_came_is_never_and_one_that_was_not_measured_is_
 
     def shown(cases: pd.DataFrame) -> list[str]:
         part = replace(sweep.parts(found)[0], cases=cases)
-        table = tables.measured(replace(found, cases=cases), part)
+        table = throughput.table(replace(found, cases=cases), part)
         place = [(column.group, column.head) for column in table.columns].index(("end to end, ms", "p99"))
         return [row.cells[place].text for row in table.rows if len(row.cells) > place]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from markupsafe import Markup
 
 from bench.report import pdf, style, sweep, templates
 from bench.report.answer.model import Answer, ExpectationFinding
 from bench.report.cause import Cause
-from bench.report.corrections import corrections
+from bench.report.corrections import RunCorrections, corrections
 from bench.report.figures import Drawing
 from bench.report.results import Results
 from bench.report.table import Table
@@ -27,6 +27,25 @@ _MOST_EXPECTATIONS, _MOST_CAUSES = 4, 3
 _RESERVE = 28
 """The words of the figure's title and legend, and of how many expectations stand behind the page."""
 _GRAVITY = ("bad", "warn", "neutral", "good")
+
+
+@dataclass(frozen=True, slots=True)
+class FirstPage:
+    """What the first page shows, beside what has room on it; a report's other sections use its figures and looks, too.
+
+    `lead` names its figure. `figures` are all of the report's, by name, each with its SVG as markup. `looks` are the
+    colours, by system.
+    """
+
+    run: str
+    date: str
+    answer: Answer
+    corrections: RunCorrections
+    lead: str
+    figures: Mapping[str, tuple[Drawing, Markup]]
+    looks: Mapping[str, style.Look]
+    broken: bool
+    systems: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,31 +66,31 @@ class Room:
     whole_table: Table | None = None
 
 
-def context(
+def first_page(
     results: Results, parts: Sequence[sweep.Part], drawings: Mapping[str, Drawing], answer: Answer
-) -> dict[str, Any]:
+) -> FirstPage:
     """Return what the first page shows."""
-    return {
-        "run": results.manifest.get("run", results.run.name),
-        "manifest": results.manifest,
-        "answer": answer,
-        "corrections": corrections(results.manifest, broken=results.broken),
-        "lead": _lead(answer, drawings),
-        "figures": {name: (drawing, Markup(drawing.svg)) for name, drawing in drawings.items()},  # noqa: S704 - our own SVG
-        "looks": {part.system: style.look(part.system) for part in parts},
-        "broken": results.broken,
-        "systems": [part.title for part in parts],
-    }
+    return FirstPage(
+        run=str(results.manifest.get("run", results.run.name)),
+        date=str(results.manifest.get("started_utc") or "")[:10],
+        answer=answer,
+        corrections=corrections(results.manifest, broken=results.broken),
+        lead=_lead(answer, drawings),
+        figures={name: (drawing, Markup(drawing.svg)) for name, drawing in drawings.items()},  # noqa: S704 - our own SVG
+        looks={part.system: style.look(part.system) for part in parts},
+        broken=results.broken,
+        systems=[part.title for part in parts],
+    )
 
 
-def fitting(front: Mapping[str, Any]) -> tuple[Room, str]:
+def fitting(front: FirstPage) -> tuple[Room, str]:
     """Return the most that one sheet holds, and the page that has it; the least there is where nothing fits.
 
-    `front` is what `context` returns. Raises ReportError.
+    Raises ReportError.
     """
     candidates = [
-        (room, templates.filled("first_page.html.j2", {**front, "room": room}))
-        for room in rooms(front["answer"])
+        (room, templates.filled("first_page.html.j2", templates.fields(front) | {"room": room}))
+        for room in rooms(front.answer)
     ]
     return next(
         (candidate for candidate in candidates if len(pdf.laid_out(candidate[1]).pages) == 1), candidates[-1]

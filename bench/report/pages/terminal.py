@@ -13,7 +13,7 @@ from bench import numbers
 from bench.report import results, sweep
 from bench.report.answer.model import Answer, ExpectationFinding
 from bench.report.run_answer import run_answer
-from bench.report.sections import delivery, effects, precision, tables
+from bench.report.sections import delivery, effects, precision, throughput
 from bench.report.table import Cell, Column, Table, number_cell
 
 STYLES = {
@@ -29,9 +29,9 @@ _SHOWN = {
     ("throughput, messages/s", "mean"): "mean\nmsgs/s",
     ("throughput, messages/s", "median"): "median\nmsgs/s",
     ("throughput, messages/s", "range"): "range\nmsgs/s",
-    ("throughput, messages/s", tables.INTERVAL): "95 % interval\nmsgs/s",
+    ("throughput, messages/s", throughput.INTERVAL): "95 % interval\nmsgs/s",
     ("throughput, messages/s", effects.AGAINST): _AGAINST,
-    ("", tables.MS_A_SEND): "ms a\nsend",
+    ("", throughput.MS_A_SEND): "ms a\nsend",
     ("throughput, messages/s", "limited by"): "limited\nby",
     ("service time, ms", "p50"): "service\np50 ms",
     ("service time, ms", "p99"): "service\np99 ms",
@@ -41,9 +41,9 @@ _SHOWN = {
     for metric in effects.METRICS
 }
 _IN_PLACE_OF = {
-    ("throughput, messages/s", tables.INTERVAL): ("throughput, messages/s", effects.AGAINST),
+    ("throughput, messages/s", throughput.INTERVAL): ("throughput, messages/s", effects.AGAINST),
     ("throughput, messages/s", "range"): ("throughput, messages/s", effects.AGAINST),
-    ("service time, ms", "p50"): ("", tables.MS_A_SEND),
+    ("service time, ms", "p50"): ("", throughput.MS_A_SEND),
 }
 """What a terminal has no room for beside a column that says more about a case."""
 
@@ -106,7 +106,7 @@ def _plain(text: str) -> str:
 
 
 def _table(run_results: results.Results, part: sweep.Part) -> RichTable:
-    measured = tables.measured(run_results, part)
+    measured = throughput.table(run_results, part)
     column_keys = {(column.group, column.head) for column in measured.columns}
     shown_columns = [
         (place, head)
@@ -128,7 +128,7 @@ def _table(run_results: results.Results, part: sweep.Part) -> RichTable:
 
 
 def _head(column: Column) -> str | None:
-    short_head = _SHOWN.get((column.group.split(tables.CLOCK_ERROR)[0], column.head))
+    short_head = _SHOWN.get((column.group.split(throughput.CLOCK_ERROR)[0], column.head))
     return short_head if short_head or column.group else "\n".join(sweep.wrapped(column.head))
 
 

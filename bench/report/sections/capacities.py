@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -12,8 +13,21 @@ from bench import numbers
 from bench.capacity.judgement import HoldVerdict
 from bench.capacity.service_level import LATE_SHARE
 from bench.report import sweep
+from bench.report.load_curves import load_curves
 from bench.report.results import Results
+from bench.report.sections import load_latency, predictions
+from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Table, case_table
+
+
+@dataclass(frozen=True, slots=True)
+class Capacities:
+    """`service_level` says what a rate must meet; `load_latency` has response times over load."""
+
+    tables: Sequence[Table]
+    service_level: str
+    load_latency: Sequence[Table]
+    predictions: Sequence[Table]
 
 
 def tables(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
@@ -106,3 +120,19 @@ def _broken(hold: pd.Series[Any]) -> str:
         (hold["sent"] < hold["due"], "messages never sent"),
     )
     return next((name for broken, name in limits if broken), "a growing backlog")
+
+
+def _content(report: ReportInput) -> Capacities | None:
+    results, parts = report.results, report.parts
+    capacity_tables = tables(results, parts)
+    if not capacity_tables:
+        return None
+    return Capacities(
+        tables=capacity_tables,
+        service_level=level(results),
+        load_latency=load_latency.tables(load_curves(results), parts),
+        predictions=predictions.tables(results, parts),
+    )
+
+
+SECTION = Section("capacities", "Capacity", _content)

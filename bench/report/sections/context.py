@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench import numbers
 from bench.model import EMULATED_FSYNC
 from bench.report import other_runs
+from bench.report.cause import Cause
 from bench.report.results import Results
 from bench.report.sections import (
     delivery,
@@ -18,6 +20,7 @@ from bench.report.sections import (
     sends_without_latency,
     servers,
 )
+from bench.report.sections.section import ReportInput, Section
 
 _QUICK = "Profile `quick`: too short for decisions, good for trying things out."
 _QUICK_IN_SLICES = (
@@ -27,16 +30,17 @@ _QUICK_IN_SLICES = (
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """`limits` say what the rates mean, `warnings` what was odd about trials, `conditions` are short."""
+    """`limits` say what the rates mean, `warnings` what was odd about trials, `conditions` are short.
 
-    limits: tuple[str, ...]
-    warnings: tuple[str, ...]
-    conditions: tuple[str, ...]
+    `undecided` counts the expectations that are, `elsewhere` is what other runs say to the promises: empty for nothing.
+    """
 
-
-def context(results: Results) -> Context:
-    """Return everything to know before using the numbers of a run."""
-    return Context(tuple(resources.limits(results)), _warnings(results), _conditions(results))
+    limits: Sequence[str]
+    warnings: Sequence[str]
+    undecided: str
+    elsewhere: str
+    causes: Sequence[Cause]
+    conditions: Sequence[str]
 
 
 def _conditions(results: Results) -> tuple[str, ...]:
@@ -67,20 +71,21 @@ def _gate(results: Results) -> str:
     )
 
 
-def _warnings(results: Results) -> tuple[str, ...]:
+def warnings(results: Results) -> list[str]:
+    """Return what was odd about the trials of a run."""
     invalid_count = len(results.trials) - len(results.valid)
-    warnings = [statement.text for statement in delivery.statements(results) if statement.tone == "bad"]
+    sentences = [statement.text for statement in delivery.statements(results) if statement.tone == "bad"]
     if invalid_count:
-        warnings.append(
+        sentences.append(
             f"{invalid_count} of {numbers.plural(len(results.trials), 'trial')} do not count; see what was left out."
         )
     if missing := results.never_run:
-        warnings.append(f"The run was cut short: {numbers.plural(missing, 'planned trial')} never ran.")
+        sentences.append(f"The run was cut short: {numbers.plural(missing, 'planned trial')} never ran.")
     if busy_warning := resources.busy(results):
-        warnings.append(busy_warning)
+        sentences.append(busy_warning)
     if flagged := precision.flag_counts(results):
-        warnings.append(flagged)
-    warnings += machine_speed.apart(results)
+        sentences.append(flagged)
+    sentences += machine_speed.apart(results)
     optional = (
         promise_coverage.unlike(results) if results.struck else None,
         sends_without_latency.warning(results),
@@ -88,7 +93,22 @@ def _warnings(results: Results) -> tuple[str, ...]:
         machine_speed.unsteady(results),
         method.crowding(results),
     )
-    warnings += [warning for warning in optional if warning]
+    sentences += [warning for warning in optional if warning]
     if other_runs.is_quick(results.manifest):
-        warnings.append(_QUICK_IN_SLICES if results.sliced else _QUICK)
-    return tuple(warnings)
+        sentences.append(_QUICK_IN_SLICES if results.sliced else _QUICK)
+    return sentences
+
+
+def _content(report: ReportInput) -> Context:
+    results = report.results
+    return Context(
+        limits=list(resources.limits(results)),
+        warnings=warnings(results),
+        undecided=precision.undecided(results),
+        elsewhere=report.elsewhere.summary() if report.elsewhere else "",
+        causes=report.causes,
+        conditions=_conditions(results),
+    )
+
+
+SECTION = Section("context", "Before you use these numbers", _content)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from bench import numbers
 from bench.report.results import Results
+from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 from bench.systems.registry import system_title
 
@@ -79,3 +80,10 @@ def _errors(cost: _Cost, _: float) -> Cell:
 
 def _error(value: float) -> str:
     return "not a share, as 0 was measured" if math.isinf(value) else numbers.percent(value)
+
+
+def _content(report: ReportInput) -> list[Table] | None:
+    return tables(report.results) or None
+
+
+SECTION = Section("costs", "What messages, bytes and batches cost", _content)

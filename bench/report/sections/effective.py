@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from bench.report import sweep
 from bench.report.results import Json, Results, trial_document_path
+from bench.report.sections.section import ReportInput, Section
 
 _MOST, _MOST_VALUES, _LONGEST = 60, 6, 60
 
@@ -102,3 +103,10 @@ def _differing(by_case: Mapping[str, set[str]], distinct: set[str]) -> str:
     if len(distinct) > _MOST_VALUES:
         return f"{len(distinct)} values, by case"
     return f"{', '.join(sorted(distinct, key=sweep.natural))} by case"
+
+
+def _content(report: ReportInput) -> list[Effective]:
+    return effective(report.results, report.parts)
+
+
+SECTION = Section("settings", "Settings read back", _content)

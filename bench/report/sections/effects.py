@@ -13,6 +13,7 @@ from bench import numbers
 from bench.model import CAPACITY, CONSUMED
 from bench.report import sweep
 from bench.report.results import Results
+from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Table, case_table, without_empty
 
 AGAINST = "against the baseline"
@@ -42,6 +43,15 @@ METRICS = (
     Metric(CONSUMED, "consumed by the group", "more", "less"),
 )
 """In the order in which they lead: the first that a run has stands in the tables of cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """Ratios to the baseline cases that `baselines` names; below `smallest_effect` a difference does not matter."""
+
+    tables: Sequence[Table]
+    baselines: str
+    smallest_effect: str
 
 
 def lead(results: Results, part: sweep.Part) -> Metric | None:
@@ -166,3 +176,17 @@ def _baseline(results: Results, part: sweep.Part) -> str | None:
 def _baseline_label(results: Results, part: sweep.Part) -> str:
     baseline_rows = part.cases[part.cases["case"] == _baseline(results, part)]
     return "" if baseline_rows.empty else part.label(baseline_rows.iloc[0])
+
+
+def _content(report: ReportInput) -> Effects | None:
+    ratios = tables(report.results, report.parts)
+    if not ratios:
+        return None
+    return Effects(
+        tables=ratios,
+        baselines=baselines(report.results, report.parts),
+        smallest_effect=f"{smallest(report.results) * 100:.3g} %",
+    )
+
+
+SECTION = Section("effects", "Ratios to the baseline", _content)

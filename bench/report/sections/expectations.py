@@ -10,6 +10,7 @@ from bench import numbers
 from bench.model import BROKEN, COUNTERS, ERRORS
 from bench.report.results import Json, Results
 from bench.report.sections import effects
+from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Row, Table, without_empty
 from bench.systems.registry import system_title
 
@@ -45,6 +46,15 @@ class Expectation:
     def mark(self) -> str:
         """The verdict as a sign, for those who do not see its colour."""
         return MARKS.get(self.verdict, "?")
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """All expectations; `tally` counts the verdicts, `over_rounds`: intervals over rounds decide them."""
+
+    expectations: Sequence[Expectation]
+    tally: str
+    over_rounds: bool
 
 
 def expectations(results: Results) -> list[Expectation]:
@@ -209,3 +219,11 @@ def _figure(value: float | None, metric: str) -> str:
 
 def _word(verdict: object) -> str:
     return str(verdict or "undecided").replace("_", " ")
+
+
+def _content(report: ReportInput) -> Verdicts:
+    judged_expectations = expectations(report.results)
+    return Verdicts(judged_expectations, tally(judged_expectations), report.results.over_rounds)
+
+
+SECTION = Section("expectations", "Expectations", _content)

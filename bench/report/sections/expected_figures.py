@@ -10,6 +10,7 @@ import pandas as pd
 from bench import numbers
 from bench.report import sweep
 from bench.report.results import Results
+from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Table, case_table, without_empty
 
 
@@ -112,3 +113,10 @@ def _cell(figure: Figure, values: Sequence[float]) -> Cell:
     ends = (float(pd.Series(values).median()), min(values), max(values))
     middle, low, high = map(figure.written, ends)
     return Cell(middle if low == high else f"{middle} ({low} to {high})", sort=min(values))
+
+
+def _content(report: ReportInput) -> list[Table] | None:
+    return tables(report.results, report.parts) or None
+
+
+SECTION = Section("claimed", "Other figures", _content, in_contents=False)

@@ -12,6 +12,7 @@ from bench.model import HEALING, NO_END, RESTART, text
 from bench.report import sweep
 from bench.report.results import Results
 from bench.report.sections import method, promise_coverage
+from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Row, Table
 from bench.systems.registry import describe
 
@@ -184,3 +185,10 @@ def _span(values: pd.Series[Any], word: Any) -> str:  # noqa: ANN401 - a format
         return numbers.NOTHING
     low, high = word(values.min()), word(values.max())
     return low if low == high else f"{low}{_TO}{high}"
+
+
+def _content(report: ReportInput) -> list[Table] | None:
+    return tables(report.results) or None
+
+
+SECTION = Section("configurations", "What the faults cost each configuration", _content)

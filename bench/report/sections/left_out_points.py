@@ -11,6 +11,7 @@ import pandas as pd
 from bench import numbers
 from bench.report import sweep
 from bench.report.results import Results
+from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Table, trial_table
 from bench.systems.registry import system_title
 
@@ -22,6 +23,17 @@ class LeftOut:
     system: str
     reason: str
     points: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Omissions:
+    """`not_counted` are the invalid trials, None where all are valid; `points` those of the sweep that were not run."""
+
+    not_counted: Table | None
+    invalid_count: int
+    trial_count: int
+    never_run: int
+    points: Sequence[LeftOut]
 
 
 def left_out(results: Results) -> list[LeftOut]:
@@ -48,3 +60,17 @@ def not_counted(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
 def _verdict(trial: pd.Series[Any]) -> tuple[Cell, ...]:
     reason = numbers.NOTHING if pd.isna(trial["reason"]) else str(trial["reason"])
     return Cell(str(trial["state"])), Cell(str(trial["verdict"]), "bad"), Cell(reason)
+
+
+def _content(report: ReportInput) -> Omissions:
+    results = report.results
+    return Omissions(
+        not_counted=not_counted(results, report.parts),
+        invalid_count=len(results.trials) - len(results.valid),
+        trial_count=len(results.trials),
+        never_run=results.never_run,
+        points=left_out(results),
+    )
+
+
+SECTION = Section("left-out", "What was left out", _content)

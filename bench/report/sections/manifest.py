@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from bench import numbers
 from bench.report.results import Json, Results
+from bench.report.sections.section import ReportInput, Section
 
 _ELSEWHERE = frozenset({"title", "question", "source", "expectations", "format"})
 _MACHINE_WORDS = {"memory_bytes": numbers.size}
@@ -42,3 +43,10 @@ def _text(name: str, value: object) -> str:
     if isinstance(value, int | float) and name == "seed":
         return str(value)
     return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
+
+
+def _content(report: ReportInput) -> list[tuple[str, str]]:
+    return lines(report.results)
+
+
+SECTION = Section("manifest", "Manifest", _content)

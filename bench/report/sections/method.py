@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
@@ -13,6 +14,7 @@ from bench.report import sweep
 from bench.report.results import Json, Results
 from bench.report.sections import machine_speed, precision, servers
 from bench.report.sections.fact import Fact
+from bench.report.sections.section import ReportInput, Section
 from bench.scenario.values import AS_IS
 
 _INTERLEAVED = (
@@ -23,6 +25,14 @@ _INTERLEAVED = (
 
 ONE_SEND_OPEN = "closed loop of 1 producer with 1 send open"
 """What `pacing` says of the load in which throughput is the reciprocal of the service time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """`sliced`: trials were measured in slices, not in one window."""
+
+    facts: Sequence[Fact]
+    sliced: bool
 
 
 def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
@@ -385,3 +395,10 @@ def _clock(results: Results) -> Iterator[Fact]:
         f"one on each load machine, compared with the runner's four times a second. Times between two machines may be "
         f"off by up to {error}; where that is more than a tenth of an end-to-end time, it is not shown.",
     )
+
+
+def _content(report: ReportInput) -> Method:
+    return Method(facts(report.results, report.parts), report.results.sliced)
+
+
+SECTION = Section("method", "How it was measured", _content)

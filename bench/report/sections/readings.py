@@ -10,6 +10,7 @@ from bench import numbers
 from bench.report import sweep
 from bench.report.results import Results
 from bench.report.sections.delivery import labels
+from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Row, Table, number_cell, without_empty
 
 _COLUMNS = (
@@ -53,3 +54,10 @@ def _seconds(value_ns: float | None) -> Cell:
     if value_ns is None or pd.isna(value_ns):
         return Cell(numbers.NOTHING, "quiet")
     return Cell(f"{value_ns / 1e9:.1f}")
+
+
+def _content(report: ReportInput) -> Table | None:
+    return table(report.results, report.parts)
+
+
+SECTION = Section("readings", "What readers found", _content)

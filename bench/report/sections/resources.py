@@ -13,6 +13,7 @@ from bench.report import sweep
 from bench.report.figures.timeline import representative
 from bench.report.results import Results
 from bench.report.sections import method
+from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Table, case_table, without_empty
 from bench.systems.registry import system_title
 
@@ -152,3 +153,12 @@ def limit_sentence(results: Results) -> str:
 
 def _microseconds(value_ns: float | None) -> str:
     return numbers.NOTHING if numbers.absent(value_ns) or value_ns is None else numbers.rate(value_ns / 1000)
+
+
+def _content(report: ReportInput) -> list[Table]:
+    """Return a table a system; none without telemetry."""
+    tables = (usage_table(report.results, part) for part in report.parts)
+    return [table for table in tables if table]
+
+
+SECTION = Section("taken", "What it took", _content)

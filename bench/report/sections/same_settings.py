@@ -15,6 +15,7 @@ from bench.model import EMULATED_FSYNC
 from bench.records.trial import TrialRecord
 from bench.report import other_runs, sweep
 from bench.report.results import Results
+from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Row, Table
 
 _RATE = "throughput_msgs_per_s"
@@ -172,3 +173,10 @@ def _slower(probes_here: Mapping[str, float], probes_there: Mapping[str, float])
 
 def _short(value: Any) -> str:  # noqa: ANN401 - any setting
     return "default" if value in (None, {}, []) else str(value)
+
+
+def _content(report: ReportInput) -> Table | None:
+    return table(report.results, report.parts)
+
+
+SECTION = Section("same-settings", "The same settings in other runs", _content)

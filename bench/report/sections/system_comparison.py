@@ -8,6 +8,7 @@ from typing import Any
 from bench import numbers
 from bench.report.results import Json, Results
 from bench.report.sections.promise_evidence import Elsewhere
+from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 from bench.systems.registry import system_title
 
@@ -118,3 +119,10 @@ def _row(point: Json, settings: Sequence[str], limits: Mapping[str, str]) -> Row
 def _ratio(ratio: float | None, *, same_promise: bool | None) -> Cell:
     """A ratio of what is not known to be alike is there, and does not stand out."""
     return Cell(numbers.ratio(ratio), "strong" if same_promise else "quiet")
+
+
+def _content(report: ReportInput) -> Table | None:
+    return sides(report.results, report.elsewhere)
+
+
+SECTION = Section("sides", "Side by side", _content)

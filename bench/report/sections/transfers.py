@@ -8,6 +8,7 @@ from bench import numbers
 from bench.report import sweep
 from bench.report.results import Results
 from bench.report.sections.delivery import labels
+from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Row, Table, number_cell, without_empty
 
 _COLUMNS = (
@@ -52,3 +53,10 @@ def table(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
 def _times(before_ns: float, during_ns: float, slowdown: float) -> tuple[Cell, Cell, Cell]:
     factor = numbers.NOTHING if numbers.absent(slowdown) else f"{slowdown:.2f}"
     return Cell(numbers.duration(before_ns)), Cell(numbers.duration(during_ns)), Cell(factor)
+
+
+def _content(report: ReportInput) -> Table | None:
+    return table(report.results, report.parts)
+
+
+SECTION = Section("transfers", "What moved messages", _content)

@@ -1,10 +1,10 @@
-"""The tables of what was measured: every case's throughput and latency, and what it promises for that."""
+"""Throughput and latency of every case."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -13,21 +13,9 @@ from bench import numbers
 from bench.model import BUSY, ENDS
 from bench.report import sweep
 from bench.report.results import Results, trial_page
-from bench.report.sections import effects, method, promise_coverage, resources, sends_without_latency
-from bench.report.sections.promise_coverage import Covered
-from bench.report.table import (
-    Cell,
-    Column,
-    Row,
-    Table,
-    case_table,
-    heading,
-    lost_cell,
-    number_cell,
-    setting_cells,
-    setting_columns,
-    without_empty,
-)
+from bench.report.sections import effects, method, precision, resources, sends_without_latency
+from bench.report.sections.section import ReportInput, Section
+from bench.report.table import Cell, Column, Table, case_table
 
 INTERVAL = "95 % interval"
 
@@ -51,7 +39,29 @@ _THROUGHPUT = "throughput, messages/s"
 MS_A_SEND = "ms a send"
 
 
-def measured(results: Results, part: sweep.Part) -> Table:
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """What the section shows.
+
+    `middle` names the figure of a case (mean or median), `interval` what stands behind ranges and intervals, and
+    `limit` what limited the cases. `baselines` is empty and `has_ratios` false where cases have no baseline. `struck`:
+    faults struck in the window. `unanswered`: some sends were refused, never answered or never made.
+    `trial_pages_command` writes the trials' pages, None where they are there or cannot be written.
+    """
+
+    tables: Sequence[Table]
+    sliced: bool
+    middle: str
+    interval: str
+    limit: str
+    baselines: str
+    has_ratios: bool
+    struck: bool
+    unanswered: bool
+    trial_pages_command: str | None
+
+
+def table(results: Results, part: sweep.Part) -> Table:
     """Every case's throughput and latency: the middle of its valid trials, and the ratio to the baseline case."""
     times = _times(results)
     unanswered, effect, sync = (
@@ -90,14 +100,6 @@ def measured(results: Results, part: sweep.Part) -> Table:
     return case_table(part, columns, cells)
 
 
-def _price_columns(results: Results) -> tuple[Column, ...]:
-    return (
-        Column(results.middle, "number", "messages/s"),
-        Column("limited by", "name", "messages/s"),
-        Column("p99", "number", _HEADS["service"]),
-    )
-
-
 def _effect_column(effect: effects.Metric) -> Column:
     """The head of the ratio to the baseline, with what it compares where that is not the throughput beside it."""
     effect_words = "" if effect.name == _RATE else f"{effect.words}, "
@@ -118,46 +120,6 @@ def _pages(results: Results, case: pd.Series[Any]) -> Cell:
     """A link to the page of each of a case's trials, by round."""
     trials = results.trials[results.trials["case"] == case["case"]].sort_values("trial")["trial"]
     return Cell("", links=tuple((str(trial), trial_page(trial)) for trial in trials))
-
-
-def guarantees(results: Results, part: sweep.Part) -> Table:
-    """What an acknowledgement promises, and under each promise the configurations that give it.
-
-    With what they cost where nothing broke, and what became of the messages; red is a loss that the promise covers.
-    """
-    priced = not results.broken
-    columns = (
-        *setting_columns(part),
-        *(_price_columns(results) if priced else ()),
-        Column("acknowledged", "number", "messages"),
-        Column("deleted" if results.retention else "lost", "number", "messages"),
-        Column("unread", "number", "messages"),
-    )
-    promised = part.cases["guarantee"].fillna("No promise is stated.")
-    rows: list[Row] = []
-    for promise in dict.fromkeys(promised):
-        rows.append(heading(numbers.sentence(str(promise)), opens=bool(rows)))
-        rows += [
-            _promised(results, part, case, priced=priced)
-            for _, case in part.cases[promised == promise].iterrows()
-        ]
-    return without_empty(Table(part.title, columns, tuple(rows), part.system))
-
-
-def _promised(results: Results, part: sweep.Part, case: pd.Series[Any], *, priced: bool) -> Row:
-    price = (
-        Cell(numbers.rate(case[_RATE])),
-        resources.limited_by(case),
-        Cell(numbers.ms(case[_TAIL])),
-    )
-    tried = promise_coverage.of_case(results.trial_records.values(), case["case"])
-    unread = case.get("unread") or None
-    counts = (
-        number_cell(case["acked"]),
-        lost_cell(case, tone="bad" if tried.judged is Covered.WITHIN else "plain"),
-        number_cell(unread, tone="warn"),
-    )
-    return Row((*setting_cells(part, case, None), *(price if priced else ()), *counts))
 
 
 def _times(results: Results) -> dict[str, Column]:
@@ -246,3 +208,22 @@ def _share(share: float | None) -> Cell:
     return Cell(
         numbers.percent(share), "warn" if bound else "plain", "the client may be the limit" if bound else ""
     )
+
+
+def _content(report: ReportInput) -> Throughput:
+    results, parts = report.results, report.parts
+    return Throughput(
+        tables=[table(results, part) for part in parts],
+        sliced=results.sliced,
+        middle=results.middle,
+        interval=precision.interval(results),
+        limit=resources.limit_sentence(results),
+        baselines=effects.baselines(results, parts),
+        has_ratios=any(effects.lead(results, part) for part in parts),
+        struck=results.struck,
+        unanswered=sends_without_latency.some(results),
+        trial_pages_command=results.pages_command,
+    )
+
+
+SECTION = Section("throughput", "Throughput", _content)
