@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from markupsafe import Markup
 from bench import durable, numbers
 from bench.records.trial import TrialRecord
 from bench.report import fonts, results, style, templates
-from bench.report.figures import trial_figure
+from bench.report.figures import Drawing, trial_figure
 from bench.report.results import PAGES, Json, Results, trial_page
 from bench.report.sections import faults, sends_without_latency, served
 from bench.report.sections.fact import Fact
@@ -24,6 +25,36 @@ _BEYOND = (
 """What pages are written with beside what every keyboard has."""
 _TIMES = {"service": "Service time", "response": "Response time", "queue": "Queue time", "e2e": "End to end"}
 _POINTS = ("p50", "p90", "p99", "p99_9", "max")
+
+
+@dataclass(frozen=True, slots=True)
+class TrialPage:
+    """What the page of a trial shows.
+
+    `previous_page` and `next_page` are the names of the files beside it. `times` has a row a measure, with a value for
+    each of `points`. `checks` are the verdicts of trial.json. `logs` are the servers', each with its address.
+    """
+
+    run: str
+    title: str
+    trial: int
+    round: int
+    case: str
+    look: style.Look
+    verdict: str
+    reason: str | None
+    previous_page: str | None
+    next_page: str | None
+    facts: Sequence[Fact]
+    times: Sequence[tuple[str, Sequence[str]]]
+    points: Sequence[str]
+    figure: tuple[Drawing, Markup] | None
+    errors: Sequence[Json]
+    checks: Sequence[Json]
+    faults: Sequence[Fact]
+    history: Sequence[Fact]
+    settings: Sequence[Fact]
+    logs: Sequence[tuple[str, str]]
 
 
 def write(run: Path) -> None:
@@ -39,37 +70,37 @@ def write(run: Path) -> None:
         (fresh / "style.css").write_text(css, encoding="utf-8")
         for trial in order:
             row = run_results.trials[run_results.trials["trial"] == trial].iloc[0]
-            page = templates.filled("trial.html.j2", _context(run_results, row, order))
+            page = templates.filled("trial.html.j2", templates.fields(_page(run_results, row, order)))
             (fresh / Path(trial_page(trial)).name).write_text(page, encoding="utf-8")
 
 
-def _context(run_results: Results, row: pd.Series[Any], order: list[int]) -> dict[str, Any]:
+def _page(run_results: Results, row: pd.Series[Any], order: list[int]) -> TrialPage:
     trial = int(row["trial"])
     place = order.index(trial)
     record = run_results.trial_records[trial]
     drawing = trial_figure.trial(run_results, trial)
-    return {
-        "run": run_results.run.name,
-        "title": run_results.manifest.get("title") or run_results.manifest.get("scenario"),
-        "trial": trial,
-        "round": int(row["round"]) + 1,
-        "case": row["case"],
-        "look": style.look(str(row["system"])),
-        "verdict": row["verdict"],
-        "reason": row["reason"],
-        "before": Path(trial_page(order[place - 1])).name if place else None,
-        "after": Path(trial_page(order[place + 1])).name if place + 1 < len(order) else None,
-        "facts": list(_facts(row, record)),
-        "times": list(_times(row)),
-        "points": [point.replace("_", ".") for point in _POINTS],
-        "figure": (drawing, Markup(drawing.svg)) if drawing else None,  # noqa: S704 - our own SVG
-        "errors": run_results.errors[run_results.errors["trial"] == trial].to_dict("records"),
-        "checks": record.verdicts,
-        "faults": faults.steps(record),
-        "history": served.in_trial(run_results, trial),
-        "settings": _settings(record),
-        "logs": _logs(run_results.run, record),
-    }
+    return TrialPage(
+        run=run_results.run.name,
+        title=str(run_results.manifest.get("title") or run_results.manifest.get("scenario")),
+        trial=trial,
+        round=int(row["round"]) + 1,
+        case=str(row["case"]),
+        look=style.look(str(row["system"])),
+        verdict=str(row["verdict"]),
+        reason=row["reason"],
+        previous_page=Path(trial_page(order[place - 1])).name if place else None,
+        next_page=Path(trial_page(order[place + 1])).name if place + 1 < len(order) else None,
+        facts=list(_facts(row, record)),
+        times=list(_times(row)),
+        points=[point.replace("_", ".") for point in _POINTS],
+        figure=(drawing, Markup(drawing.svg)) if drawing else None,  # noqa: S704 - our own SVG
+        errors=results.records(run_results.errors[run_results.errors["trial"] == trial]),
+        checks=record.verdicts,
+        faults=faults.steps(record),
+        history=served.in_trial(run_results, trial),
+        settings=_settings(record),
+        logs=_logs(run_results.run, record),
+    )
 
 
 def _facts(row: pd.Series[Any], record: TrialRecord) -> Iterator[Fact]:

@@ -73,7 +73,7 @@ def _promised(results: Results, part: sweep.Part, case: pd.Series[Any], *, price
         resources.limited_by(case),
         Cell(numbers.ms(case[_TAIL])),
     )
-    tried = promise_coverage.of_case(results.trial_files.values(), case["case"])
+    tried = promise_coverage.of_case(results.trial_records.values(), case["case"])
     unread = case.get("unread") or None
     counts = (
         number_cell(case["acked"]),
