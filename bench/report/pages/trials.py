@@ -12,7 +12,7 @@ import pandas as pd
 from markupsafe import Markup
 
 from bench import durable, numbers
-from bench.records.trial import TrialRecord
+from bench.records.trial import CheckRecord, TrialRecord
 from bench.report import fonts, results, style, templates
 from bench.report.figures import Drawing, trial_figure
 from bench.report.results import PAGES, Json, Results, trial_page
@@ -50,7 +50,7 @@ class TrialPage:
     points: Sequence[str]
     figure: tuple[Drawing, Markup] | None
     errors: Sequence[Json]
-    checks: Sequence[Json]
+    checks: Sequence[CheckRecord]
     faults: Sequence[Fact]
     history: Sequence[Fact]
     settings: Sequence[Fact]
