@@ -97,19 +97,17 @@ def test_a_report_shows_corrections_at_its_top_and_minor_ones_at_its_end(file: P
     found = corrections({"scenario": "soak", "started_utc": "2026-11-24T00:00:00Z"}, broken=True, file=file)
 
     top = templates.filled("corrections.html.j2", {"corrections": found})
-    end = templates.filled("corrections_section.html.j2", {"corrections": found})
+    end = templates.filled("sections/corrections.html.j2", {"content": found})
 
     assert "<b>Corrected 2026-11-24:</b> Of all earlier runs." in top
     assert '<a href="#corrections">More</a>' in top
     assert "Of earlier faults." not in top
     assert "Why." not in top
-    assert 'id="corrections"' in end
     assert "<b>Of all earlier runs.</b> Why." in end
     assert "Of earlier faults." in end
 
 
-def test_a_report_without_corrections_shows_nothing(file: Path) -> None:
+def test_a_report_without_corrections_shows_none_at_its_top(file: Path) -> None:
     none = corrections({"scenario": "soak", "started_utc": ""}, broken=False, file=file)
 
-    for name in ("corrections.html.j2", "corrections_section.html.j2"):
-        assert templates.filled(name, {"corrections": none}).strip() == ""
+    assert templates.filled("corrections.html.j2", {"corrections": none}).strip() == ""

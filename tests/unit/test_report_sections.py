@@ -11,7 +11,7 @@ import pytest
 
 from bench.report import results, sweep, templates
 from bench.report.pages import family, html
-from bench.report.sections import breakage, guarantees, whole_table
+from bench.report.sections import breakage, corrections, guarantees, whole_table
 from bench.report.sections.contents import contents, sections
 from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Table
@@ -72,6 +72,13 @@ def test_a_section_without_content_is_left_out(report: ReportInput) -> None:
     assert entry.anchor == "whole-table"
     assert whole_table.SECTION.of(report) is None
     assert breakage.SECTION.of(report) is None
+
+
+def test_a_report_without_corrections_has_no_section_of_them(report: ReportInput) -> None:
+    without = replace(report, results=replace(report.results, manifest={}))
+
+    assert corrections.SECTION.of(report) is not None
+    assert corrections.SECTION.of(without) is None
 
 
 def test_a_section_with_an_empty_list_is_there_and_can_say_so(report: ReportInput) -> None:
