@@ -20,7 +20,13 @@ from tests.fault_sketch import Case, Trial, results
 from tests.records import altered
 
 _STEPS = [
-    {"name": "the group comes back", "kind": "consume", "asked_ns": 8 * NANOS, "effect_ns": 9 * NANOS},
+    {
+        "name": "the group comes back",
+        "kind": "consume",
+        "group": "away",
+        "asked_ns": 8 * NANOS,
+        "effect_ns": 9 * NANOS,
+    },
     {"name": "a minute later", "kind": "mark", "asked_ns": 68 * NANOS, "effect_ns": 68 * NANOS},
 ]
 

@@ -13,6 +13,7 @@ from bench.analysis.folder import ManifestRecord, PlanRecord, RunFolder
 from bench.analysis.statistics.system_comparison import sides
 from bench.analysis.verdicts.deciding_rows import Found
 from bench.guarantee import Guarantee
+from bench.records.steps import StrikeRecord
 from bench.records.trial import Window
 from tests.unit.test_cases import record
 
@@ -253,7 +254,9 @@ def test_points_come_in_the_scenarios_order_with_promises_and_there_are_none_by_
     assert {point["same"] for point in found["points"]} == {False}
 
     narrow = {"name": "narrow", "slow-network": {"target": "follower", "mbit_per_s": 4}}
-    step = {"name": "narrow", "kind": "slow-network", "nodes": ["broker-2"], "effect_ns": 1, "proven": True}
+    step = StrikeRecord(
+        name="narrow", kind="slow-network", nodes=["broker-2"], asked_ns=0, effect_ns=1, proven=True
+    )
     linked = records[0].model_copy(
         update={
             "faults": [step],

@@ -244,6 +244,7 @@ def test_a_link_that_stood_narrow_over_the_window_is_known_by_node() -> None:
         {
             "name": "narrow",
             "kind": "slow-network",
+            "asked_ns": 0,
             "nodes": ["broker-2"],
             "effect_ns": 1,
             "heal_asked_ns": 200,

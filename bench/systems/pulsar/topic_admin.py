@@ -142,5 +142,5 @@ def ensembles(written: str) -> list[tuple[int, list[str]]]:
     inner = re.search(r"ensembles=\{(.*?\])\}", written)
     if inner is None:
         raise ClusterError(f"Reading a ledger's metadata: no ensembles in {written!r}.")
-    found = re.findall(r"(\d+)=\[([^\]]*)\]", inner[1])
-    return sorted((int(first), bookies.split(", ")) for first, bookies in found)
+    pairs = re.findall(r"(\d+)=\[([^\]]*)\]", inner[1])
+    return sorted((int(first), bookies.split(", ")) for first, bookies in pairs)
