@@ -306,6 +306,11 @@ def test_a_tidy_row_tells_how_to_read_its_figure() -> None:
     (moved,) = tidy.rows("run", manifest, [], [{"network_bytes_per_byte": 4.0}])
     (synced,) = tidy.rows("run", manifest, [], [{"flushes_per_message": 1.5}])
     assert (moved["unit"], synced["unit"]) == ("1", "1")
+    kept = tidy.rows("run", manifest, [], [{"stored_most_bytes": 9, "broker_spread": 0.1}])
+    assert {row["metric"]: row["unit"] for row in kept} == {
+        "stored_most_bytes": "bytes",
+        "broker_spread": "1",
+    }
     (emulated,) = tidy.rows("run", manifest, [], [{"fsync_ns": 5_100_000, "lost": 0}])
     assert emulated["fsync_ns"] == 5_100_000
     (unsent,) = tidy.rows("run", manifest, [], [{"due_unsent": 7}])

@@ -16,9 +16,12 @@ _UNITS = {
     "_ns": "ns",
     "_msgs_per_s": "messages/s",
     "_bytes_per_s": "bytes/s",
+    "_bytes": "bytes",
     "_share": "1",
     "_cpu": "cores",
     "drift": "1",
+    "_spread": "1",
+    "_imbalance": "1",
 }
 
 
