@@ -135,6 +135,11 @@ class LoadRecord(Record):
     processes: int | None = None
 
     @property
+    def one_send_open(self) -> bool:
+        """Whether one producer had one send open, so that a rate is a time in other words."""
+        return self.pacing == "closed" and self.producers == 1 and (self.window or 1) == 1
+
+    @property
     def schedule(self) -> Schedule | None:
         """When an open loop's sends were due, from the warm-up's begin on; None for a closed one."""
         if not isinstance(self.pacing, list) or not self.pacing or not self.producers:

@@ -166,9 +166,7 @@ class Configurations:
             return Measure.RATE
         if metric != RATE:
             return None
-        load = self.load(case)
-        one_open = load.pacing == "closed" and load.producers == 1 and (load.window or 1) == 1
-        return Measure.SEND if one_open else Measure.RATE
+        return Measure.SEND if self.load(case).one_send_open else Measure.RATE
 
     def figure(self, case: str, metric: str) -> Figure:
         """Return a case's median as sentences have it."""

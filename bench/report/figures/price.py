@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 
 from bench import numbers
 from bench.model import EMULATED_FSYNC
-from bench.records.trial import LoadRecord
 from bench.report import style, sweep
 from bench.report.crossing import Crossing, crossing
 from bench.report.figures.disks import TYPICAL
@@ -91,11 +90,7 @@ def measure(results: Results) -> Measure:
 
 def one_send_open(results: Results) -> bool:
     """Whether every trial had one producer with one send open, so that a rate is a time in other words."""
-    return all(_has_one_send_open(trial.load) for trial in results.trial_records.values())
-
-
-def _has_one_send_open(load: LoadRecord) -> bool:
-    return load.pacing == "closed" and load.producers == 1 and (load.window or 1) == 1
+    return all(trial.load.one_send_open for trial in results.trial_records.values())
 
 
 def panels(results: Results, parts: Sequence[sweep.Part], labels: Labels, shown: Measure) -> list[Panel]:

@@ -104,10 +104,7 @@ class PulsarAdmin:
         if word == "oldest bookie":
             ledgers = self._registered.ledgers(topic, partition)
             return self._segments(ledgers[0])[0][1][:1] if ledgers else []
-        _, quorums, ensemble = self._topics.last_ledger(topic, partition)
-        if word == "write quorum":
-            return ensemble[: quorums.write]
-        return ensemble if word == "ensemble" else ensemble[int(word.removeprefix("bookie ")) - 1 :][:1]
+        return self._topics.bookies(word, topic, partition)
 
     def layout(self, topic: Topic) -> list[dict[str, object]]:
         """See protocols.Admin."""

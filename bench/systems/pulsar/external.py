@@ -195,8 +195,9 @@ class ExternalPulsarAdmin(ExternalAdmin):
         """See protocols.Admin, of a partition's parts; the nodes are those of the cluster's file."""
         word, _, number = part.partition(" of ")
         partition = int(number or 0)
+        is_owner = word == "owner"
         addresses = (
-            [self._owner(topic, partition)] if word == "owner" else self._bookies(word, topic, partition)
+            [self._owner(topic, partition)] if is_owner else self._topics.bookies(word, topic, partition)
         )
         known_nodes = self._names()
         if strangers := [address for address in addresses if address not in known_nodes]:
@@ -208,12 +209,6 @@ class ExternalPulsarAdmin(ExternalAdmin):
     def _names(self) -> dict[str, str]:
         """Return the nodes' names in the cluster's file, by address."""
         return {str(node["address"]): name for name, node in self._cluster.external_nodes.items()}
-
-    def _bookies(self, word: str, topic: Topic, number: int) -> list[str]:
-        _, quorums, ensemble = self._topics.last_ledger(topic, number)
-        if word == "write quorum":
-            return ensemble[: quorums.write]
-        return ensemble if word == "ensemble" else ensemble[int(word.removeprefix("bookie ")) - 1 :][:1]
 
     def _owner(self, topic: Topic, number: int, rest_client: Rest | None = None) -> str:
         """Return the address of a partition's owner, as the cluster's file has it where it does.

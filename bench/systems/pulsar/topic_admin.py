@@ -119,6 +119,13 @@ class TopicAdmin:
             "ensemble": ensemble,
         }
 
+    def bookies(self, part: str, topic: Topic, number: int) -> list[str]:
+        """Return the nodes of the ledger that a partition is written to: `ensemble`, `write quorum` or `bookie N`."""
+        _, quorums, ensemble = self.last_ledger(topic, number)
+        if part == "write quorum":
+            return ensemble[: quorums.write]
+        return ensemble if part == "ensemble" else ensemble[int(part.removeprefix("bookie ")) - 1 :][:1]
+
     def last_ledger(self, topic: Topic, number: int) -> tuple[int, Quorums, list[str]]:
         """Return the ledger that a partition is written to, and the nodes of its current ensemble."""
         ledger = self._stored(topic, number, "?metadata=true")["ledgers"][-1]
