@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.model import Case, Load, Pacing, Topic, Trial
 from bench.run.compilers import Compilers
-from bench.run.rig import Rig, unheard
+from bench.run.testbed import Testbed, unheard
 
 _CLIENTS = 64
 """So many producers are connected at a time, over all cases; each case has from 2 to 16 of them."""
@@ -25,7 +25,7 @@ _REST, GROWTH = 0.15, 1.1
 many times the acknowledgements of the one before is no rest."""
 
 
-def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> list[dict[str, Any]]:
+def warm_up(testbed: Testbed, cases: Sequence[Case], most_s: float, working: Path) -> list[dict[str, Any]]:
     """Send to throw-away topics until the servers' compilers rest under load and it gets no faster, or for `most_s`.
 
     A fresh JVM compiles what it is asked to do often, and each trial would be faster than the one before (seen:
@@ -43,12 +43,12 @@ def warm_up(rig: Rig, cases: Sequence[Case], most_s: float, working: Path) -> li
     loads = [
         _WarmUpLoad(
             Trial(number, 0, replace(case, load=_load(case, len(once)))),
-            rig.topic(case, f"warm-up-{time.monotonic_ns()}"),
+            testbed.topic(case, f"warm-up-{time.monotonic_ns()}"),
         )
         for number, case in enumerate(once)
     ]
-    with _connected(rig, loads, working) as turns:
-        return in_rounds(turns, Compilers(rig.cluster.backend.pids().values), most_s)
+    with _connected(testbed, loads, working) as turns:
+        return in_rounds(turns, Compilers(testbed.cluster.backend.pids().values), most_s)
 
 
 def in_rounds(
@@ -95,33 +95,35 @@ class _WarmUpLoad:
 
 
 @contextmanager
-def _connected(rig: Rig, loads: Sequence[_WarmUpLoad], working: Path) -> Iterator[list[Callable[[], int]]]:
+def _connected(
+    testbed: Testbed, loads: Sequence[_WarmUpLoad], working: Path
+) -> Iterator[list[Callable[[], int]]]:
     """Connect the loads of a cluster; give their turns, and take everything away again."""
     with ExitStack() as stack:
         stack.callback(shutil.rmtree, working, ignore_errors=True)
-        sampler = stack.enter_context(rig.slice_sampler())
-        rig.create_topics([load.topic for load in loads])
+        sampler = stack.enter_context(testbed.slice_sampler())
+        testbed.create_topics([load.topic for load in loads])
         for load in loads:
             folder = working / load.topic.name
             for stage in ("sends", "receives"):
                 (folder / stage).mkdir(parents=True)
-            rig.subscribe(load.trial, load.topic, folder / "receives")
-            rig.open(load.trial, load.topic, folder / "sends")
+            testbed.subscribe(load.trial, load.topic, folder / "receives")
+            testbed.open(load.trial, load.topic, folder / "sends")
 
         def turn(load: _WarmUpLoad) -> int:
             scraped = load is loads[0] and load.trial.case.telemetry
             if scraped:  # a server's first scrapes take it ten times the CPU
                 sampler.look_before(load.trial.number, load.slices, scraped=True)
-            acks = rig.load_slice(load.trial, load.slices, unheard).acked
+            acks = testbed.load_slice(load.trial, load.slices, unheard).acked
             load.slices += 1
             return acks
 
         yield [partial(turn, load) for load in loads]
         for load in loads:
-            rig.close(load.trial)
+            testbed.close(load.trial)
             if load.trial.case.load.consumers:
-                rig.catch_up(load.trial.number, expected=0)
-        rig.delete_topics([load.topic for load in loads])
+                testbed.catch_up(load.trial.number, expected=0)
+        testbed.delete_topics([load.topic for load in loads])
 
 
 def _load(case: Case, cases: int) -> Load:

@@ -27,8 +27,8 @@ from bench.run.interleaved import Interleaved
 from bench.run.load_machines import LoadPlan, suite_version
 from bench.run.plan import Plan, Start, cluster_key, longer, planned
 from bench.run.progress import Progress
-from bench.run.rig import Rig
 from bench.run.run_budget import FIRST_ROUNDS, Budget, Evaluation
+from bench.run.testbed import Testbed
 from bench.run.trial import Bench
 
 _SWITCH_S = 0.0005
@@ -79,12 +79,12 @@ class Runner:
         try:
             with ExitStack() as stack:
                 processes = left[0].case.load.processes
-                rigs = dict(self._started(cluster, processes, stack) for cluster in clusters.values())
+                testbeds = dict(self._started(cluster, processes, stack) for cluster in clusters.values())
                 if left[0].case.load.slices is not None:
-                    return self._interleaved(rigs, left)
-                ((logs, rig),) = rigs.items()
-                self._warm_up(rig, left)
-                return self._one_by_one(Bench(rig, logs), left)
+                    return self._interleaved(testbeds, left)
+                ((logs, testbed),) = testbeds.items()
+                self._warm_up(testbed, left)
+                return self._one_by_one(Bench(testbed, logs), left)
         except MissingAgentsError:
             raise
         except BenchError as error:
@@ -102,8 +102,8 @@ class Runner:
                 bench.clear(trial)
         return None
 
-    def _started(self, cluster: Cluster, processes: int, stack: ExitStack) -> tuple[str, Rig]:
-        """Start a cluster and its load processes; return the name of its folder of logs, and its rig."""
+    def _started(self, cluster: Cluster, processes: int, stack: ExitStack) -> tuple[str, Testbed]:
+        """Start a cluster and its load processes; return the name of its folder of logs, and the testbed."""
         number = len(list(self.folder.logs.glob("[0-9]*")))
         nodes_folder, logs = cluster_folder(self.folder, number, cluster)
         logs.mkdir(parents=True)
@@ -114,7 +114,7 @@ class Runner:
         load = stack.enter_context(self.load.started(logs, processes))
         live = stack.enter_context(running(cluster, nodes_folder, logs))
         stack.callback(self._mend, live)
-        return logs.name, Rig(live, load, self.folder, self.seed)
+        return logs.name, Testbed(live, load, self.folder, self.seed)
 
     def _mend(self, live: LiveCluster) -> None:
         """Have nodes of others that are still broken mended; one that stays broken is said, whatever else happened."""
@@ -131,26 +131,26 @@ class Runner:
             left = f"topics {own_topics(cluster, run)}… may be left there: bench clean --cluster FILE"
             self.progress.warn(f"{error} {left}")
 
-    def _interleaved(self, rigs: Mapping[str, Rig], left: list[Trial]) -> str | None:
+    def _interleaved(self, testbeds: Mapping[str, Testbed], left: list[Trial]) -> str | None:
         """Measure trials in slices; their own first slices warm the servers up."""
-        interleaved = Interleaved(rigs, self.seed, self.warm_up_s * len(rigs))
+        interleaved = Interleaved(testbeds, self.seed, self.warm_up_s * len(testbeds))
         try:
             return interleaved.run(left, self.progress.trial, self.progress.finished)
         finally:
-            for rig in rigs.values():
-                self._note_start(rig, interleaved.settled_s, interleaved.settled)
+            for testbed in testbeds.values():
+                self._note_start(testbed, interleaved.settled_s, interleaved.settled)
 
-    def _warm_up(self, rig: Rig, trials: Sequence[Trial]) -> None:
+    def _warm_up(self, testbed: Testbed, trials: Sequence[Trial]) -> None:
         """Warm a cluster up for the cases of its trials, and write down how long it took."""
         begun_s, rounds = time.monotonic(), list[dict[str, Any]]()
         if self.warm_up_s:
             rounds = warm_up(
-                rig, [trial.case for trial in trials], self.warm_up_s, self.folder.nodes / ".warm-up"
+                testbed, [trial.case for trial in trials], self.warm_up_s, self.folder.nodes / ".warm-up"
             )
-        self._note_start(rig, time.monotonic() - begun_s, rounds)
+        self._note_start(testbed, time.monotonic() - begun_s, rounds)
 
-    def _note_start(self, rig: Rig, warm_up_s: float, rounds: Sequence[dict[str, Any]]) -> None:
-        live = rig.cluster
+    def _note_start(self, testbed: Testbed, warm_up_s: float, rounds: Sequence[dict[str, Any]]) -> None:
+        live = testbed.cluster
         started = {"system": live.spec.system, "start_s": round(live.start_s, 3)}
         self.clusters.append({**started, "warm_up_s": round(warm_up_s, 3), "warm_up": [*rounds]})
 

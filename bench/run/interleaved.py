@@ -30,7 +30,7 @@ from bench.run.capacity_search import CapacitySearch, search_of
 from bench.run.cluster_warm_up import GROWTH, round_summary
 from bench.run.compilers import Compilers
 from bench.run.emulated_disks import held_figures
-from bench.run.rig import Live, Rig
+from bench.run.testbed import Live, Testbed
 from bench.run.trial import READ_S, SILENCE_S
 from bench.telemetry import SCRAPED_CYCLES, SliceSampler
 
@@ -43,7 +43,7 @@ Finished = Callable[[Trial, TrialRecord], None]
 class _OpenTrial:
     """A trial whose topic, consumers and producers are there."""
 
-    rig: Rig
+    testbed: Testbed
     sampler: SliceSampler
     trial: Trial
     working: Path
@@ -59,8 +59,8 @@ class _OpenTrial:
     @property
     def unused_nodes(self) -> list[Node]:
         """The nodes of its cluster that belong to other groups."""
-        used = of_group(self.rig.cluster.nodes, self.trial.case.group)
-        return [node for node in self.rig.cluster.nodes if node not in used]
+        used = of_group(self.testbed.cluster.nodes, self.trial.case.group)
+        return [node for node in self.testbed.cluster.nodes if node not in used]
 
     @property
     def goes_on(self) -> bool:
@@ -83,7 +83,7 @@ def growth(earlier_acks: Mapping[int, int], later_acks: Mapping[int, int]) -> fl
 class Interleaved:
     """Measures trials on clusters that run side by side, one loaded at a time."""
 
-    def __init__(self, rigs: Mapping[str, Rig], seed: int, settling_s: float) -> None:
+    def __init__(self, testbeds: Mapping[str, Testbed], seed: int, settling_s: float) -> None:
         """Measure on these clusters, each by the name of its folder of logs.
 
         Random orders come from the run's seed. Trials settle for two cycles at least, and for `settling_s` at most.
@@ -91,8 +91,8 @@ class Interleaved:
         """
         self.settled: list[dict[str, Any]] = []
         self.settled_s = 0.0
-        self._rigs = rigs
-        self._seed = f"{seed}/{'/'.join(rigs)}"
+        self._testbeds = testbeds
+        self._seed = f"{seed}/{'/'.join(testbeds)}"
         self._settling_s = settling_s
         self._machine = MachineRecord()
 
@@ -104,16 +104,17 @@ class Interleaved:
         """
         self._machine, self._current = MachineRecord(**probe()), left[0]
         try:
-            for rig in self._rigs.values():
-                rig.create_topics([rig.topics_of(trial)[0] for trial in left if self._rig(trial) is rig])
+            for testbed in self._testbeds.values():
+                trials = [trial for trial in left if self._testbed(trial) is testbed]
+                testbed.create_topics([testbed.topics_of(trial)[0] for trial in trials])
             with ExitStack() as stack:
                 samplers = {
                     logs: stack.enter_context(
-                        rig.slice_sampler(
-                            [other_rig for other_rig in self._rigs.values() if other_rig is not rig]
+                        testbed.slice_sampler(
+                            [neighbour for neighbour in self._testbeds.values() if neighbour is not testbed]
                         )
                     )
-                    for logs, rig in self._rigs.items()
+                    for logs, testbed in self._testbeds.items()
                 }
                 opened = [self._open(trial, samplers[self._logs(trial)]) for trial in left]
                 self._settle(opened, live)
@@ -133,25 +134,27 @@ class Interleaved:
 
     def _logs(self, trial: Trial) -> str:
         """Return the name of the folder of logs of a trial's cluster."""
-        return next(logs for logs, rig in self._rigs.items() if rig.cluster.spec == trial.case.cluster)
+        return next(
+            logs for logs, testbed in self._testbeds.items() if testbed.cluster.spec == trial.case.cluster
+        )
 
-    def _rig(self, trial: Trial) -> Rig:
-        return self._rigs[self._logs(trial)]
+    def _testbed(self, trial: Trial) -> Testbed:
+        return self._testbeds[self._logs(trial)]
 
     def _open(self, trial: Trial, sampler: SliceSampler) -> _OpenTrial:
         """Connect the consumers and the producers of a trial, whose topic is there."""
         self._current = trial
-        rig = self._rig(trial)
-        cluster = rig.cluster
-        working = rig.folder.open_trial(trial.number)
+        testbed = self._testbed(trial)
+        cluster = testbed.cluster
+        working = testbed.folder.open_trial(trial.number)
         record = trial_record.blank(trial, self._logs(trial))
         record.disk = cluster.disks.become(trial.case.disk)
         record.node_size = cluster.sizes.become(trial.case.node_size)
-        (topic,) = rig.topics_of(trial)
+        (topic,) = testbed.topics_of(trial)
         record.effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
-        rig.subscribe(trial, topic, working / "receives")
-        producer = rig.open(trial, topic, working / "sends")
-        return _OpenTrial(rig, sampler, trial, working, topic, record, producer, rig.other_messages())
+        testbed.subscribe(trial, topic, working / "receives")
+        producer = testbed.open(trial, topic, working / "sends")
+        return _OpenTrial(testbed, sampler, trial, working, topic, record, producer, testbed.other_messages())
 
     def _settle(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
         """Load every trial in cycles of which nothing counts, until compilers rest and it gets no faster.
@@ -166,12 +169,13 @@ class Interleaved:
             cycle_begun_s, acks = time.monotonic(), dict[int, int]()
             for open_trial in self._shuffled(opened, f"settling {cycle}"):
                 self._current = open_trial.trial
-                open_trial.rig.cluster.disks.change(open_trial.trial.case.disk)
-                open_trial.rig.cluster.sizes.change({})
+                open_trial.testbed.cluster.disks.change(open_trial.trial.case.disk)
+                open_trial.testbed.cluster.sizes.change({})
                 if open_trial.trial.case.telemetry and cycle == 1:
                     open_trial.sampler.rehearse()
                 with self._alone(open_trial):
-                    done = open_trial.rig.run_slice(open_trial.trial, SETTLING_SLICE, live(open_trial.trial))
+                    trial = open_trial.trial
+                    done = open_trial.testbed.run_slice(trial, SETTLING_SLICE, live(trial))
                 if done.stalled:
                     raise LoadError(
                         "The load broke off while it settled: nothing came back from the brokers."
@@ -201,10 +205,11 @@ class Interleaved:
         Between slices all go on, so that none loses its session, however long its turn is in coming.
         """
         with ExitStack() as stack:
-            for rig in self._rigs.values():
-                unused_nodes = open_trial.unused_nodes if rig is open_trial.rig else rig.cluster.nodes
-                stack.callback(rig.cluster.backend.resume_all, unused_nodes)
-                rig.cluster.backend.pause_all(unused_nodes)
+            for testbed in self._testbeds.values():
+                is_loaded = testbed is open_trial.testbed
+                unused_nodes = open_trial.unused_nodes if is_loaded else testbed.cluster.nodes
+                stack.callback(testbed.cluster.backend.resume_all, unused_nodes)
+                testbed.cluster.backend.pause_all(unused_nodes)
             yield
 
     def _measure(self, opened: Sequence[_OpenTrial], live: Callable[[Trial], Live]) -> None:
@@ -241,12 +246,12 @@ class Interleaved:
         if open_trial.search is None or open_trial.search.request is None:
             return
         number = len(open_trial.slices) + len(open_trial.search.holds)
-        open_trial.rig.cluster.disks.change(trial.case.disk)
-        open_trial.rig.cluster.sizes.change(trial.case.node_size)
+        open_trial.testbed.cluster.disks.change(trial.case.disk)
+        open_trial.testbed.cluster.sizes.change(trial.case.node_size)
         if trial.case.telemetry:
             open_trial.sampler.look_before(trial.number, number, scraped=False)
         with self._alone(open_trial):
-            done = open_trial.rig.hold(trial, number, open_trial.search.request, live)
+            done = open_trial.testbed.hold(trial, number, open_trial.search.request, live)
         if trial.case.telemetry:
             open_trial.sampler.look_after(trial.number, number, scraped=False)
         if done.stalled:
@@ -255,17 +260,17 @@ class Interleaved:
         open_trial.search.add(done)
 
     def _server_pids(self) -> Iterator[int]:
-        for rig in self._rigs.values():
-            yield from rig.cluster.backend.pids().values()
+        for testbed in self._testbeds.values():
+            yield from testbed.cluster.backend.pids().values()
 
     def _slice(self, open_trial: _OpenTrial, cycle: int, live: Live) -> None:
         """Load a trial for one slice, with its own disk, and look at everybody just before and just after."""
         self._current = trial = open_trial.trial
-        disks, case, number = open_trial.rig.cluster.disks, trial.case, len(open_trial.slices)
+        disks, case, number = open_trial.testbed.cluster.disks, trial.case, len(open_trial.slices)
         sampler = open_trial.sampler
         scraped = cycle % SCRAPED_CYCLES == 0
         disks.change(case.disk)
-        open_trial.rig.cluster.sizes.change(case.node_size)
+        open_trial.testbed.cluster.sizes.change(case.node_size)
         fsyncs = disks.count(case.disk)
 
         def take(figures: Mapping[str, Any]) -> None:
@@ -276,7 +281,7 @@ class Interleaved:
         if case.telemetry:
             sampler.look_before(trial.number, number, scraped=scraped)
         with self._alone(open_trial):
-            done = open_trial.rig.run_slice(trial, number, take)
+            done = open_trial.testbed.run_slice(trial, number, take)
         if case.telemetry:
             sampler.look_after(trial.number, number, scraped=scraped)
         for name, held_ns in disks.held_since(fsyncs).items():
@@ -287,18 +292,18 @@ class Interleaved:
     def _close(self, open_trial: _OpenTrial) -> TrialRecord:
         """Disconnect a trial, read its topic whole, store it; return its record."""
         self._current = trial = open_trial.trial
-        rig, record = open_trial.rig, open_trial.record
+        testbed, record = open_trial.testbed, open_trial.record
         unused_nodes = {node.name for node in open_trial.unused_nodes}
         open_trial.sampler.write(
             trial.number, open_trial.working / "telemetry" / "samples.parquet", unused_nodes
         )
-        sent = trial_record.in_slices(open_trial.producer, open_trial.slices, rig.close(trial))
-        last_look = rig.other_messages()
+        sent = trial_record.in_slices(open_trial.producer, open_trial.slices, testbed.close(trial))
+        last_look = testbed.other_messages()
         if trial.case.load.consumers:
-            rig.catch_up(trial.number, sent.sent)
-        reading = rig.reading(trial, open_trial.topic, open_trial.working / "receives")
+            testbed.catch_up(trial.number, sent.sent)
+        reading = testbed.reading(trial, open_trial.topic, open_trial.working / "receives")
         verify = Verify(**reading, deadline_s=SILENCE_S, expected=sent.acked)
-        read = rig.read_all(verify, open_trial.topic, READ_S)
+        read = testbed.read_all(verify, open_trial.topic, READ_S)
         if record.disk is not None:
             record.disk.held = held_figures(open_trial.held_ns)
         record.machine = self._machine
@@ -309,13 +314,13 @@ class Interleaved:
         ]
         record.holds = open_trial.search.holds if open_trial.search else None
         record.other_messages_per_s = trial_record.other_rate(open_trial.first_look, last_look)
-        record.clock_error_ns = rig.load.correct_log(open_trial.working, trial.case.load.producers)
-        rig.folder.close_trial(record)
+        record.clock_error_ns = testbed.load.correct_log(open_trial.working, trial.case.load.producers)
+        testbed.folder.close_trial(record)
         return record
 
     def _fail(self, trial: Trial, reason: str) -> TrialRecord:
         """Store a trial as failed; what of its event log is there stays."""
         record = trial_record.blank(trial, self._logs(trial))
         trial_record.fail(record, reason)
-        self._rig(trial).folder.close_trial(record)
+        self._testbed(trial).folder.close_trial(record)
         return record

@@ -24,7 +24,7 @@ from bench.records.trial import MachineRecord, TrialRecord
 from bench.run import application, members, trial_record
 from bench.run.emulated_disks import held_figures
 from bench.run.history import History
-from bench.run.rig import Live, Rig, unheard
+from bench.run.testbed import Live, Testbed, unheard
 from bench.systems import membership
 
 _SPARE_S = 5.0
@@ -51,7 +51,7 @@ def _each(*listeners: Live) -> Live:
 class Bench:
     """Runs trials on one cluster start; `logs` is the folder of this cluster's logs."""
 
-    rig: Rig
+    testbed: Testbed
     logs: str
 
     def run(self, trial: Trial, live: Live) -> TrialRecord:
@@ -60,34 +60,34 @@ class Bench:
         A failure of the cluster or the client is the trial's result, with its reason. Only what says nothing about
         this trial (an interrupt, a full disk below the run folder) is raised.
         """
-        working = self.rig.folder.open_trial(trial.number)
+        working = self.testbed.folder.open_trial(trial.number)
         record = trial_record.blank(trial, self.logs)
         try:
             record.machine = machine = MachineRecord(**probe())
-            record.disk = self.rig.cluster.disks.become(trial.case.disk)
-            record.node_size = self.rig.cluster.sizes.become(trial.case.node_size)
+            record.disk = self.testbed.cluster.disks.become(trial.case.disk)
+            record.node_size = self.testbed.cluster.sizes.become(trial.case.node_size)
             self._measure(trial, working, live, record)
             machine.line_after_ns = line_ns()
-            record.clock_error_ns = self.rig.load.correct_log(working, trial.case.load.producers)
+            record.clock_error_ns = self.testbed.load.correct_log(working, trial.case.load.producers)
         except BenchError as error:
             trial_record.fail(record, str(error))
-        self.rig.folder.close_trial(record)
+        self.testbed.folder.close_trial(record)
         return record
 
     def clear(self, trial: Trial) -> None:
         """Delete a trial's topics, for the next one's sake. Raises ClusterError: then the cluster is none for it."""
-        for topic in self.rig.topics_of(trial):
-            self.rig.cluster.admin.delete_topic(topic)
+        for topic in self.testbed.topics_of(trial):
+            self.testbed.cluster.admin.delete_topic(topic)
 
     def _measure(self, trial: Trial, working: Path, live: Live, record: TrialRecord) -> None:
-        topics = self.rig.topics_of(trial)
+        topics = self.testbed.topics_of(trial)
         topic, processed = topics[0], topics[-1]
         begun_ns = time.monotonic_ns()
         for trial_topic in topics:
-            self.rig.cluster.admin.create_topic(trial_topic)
+            self.testbed.cluster.admin.create_topic(trial_topic)
         record.created_ns = time.monotonic_ns() - begun_ns
         if trial.case.processor:
-            application.start(self.rig.cluster, trial.case, topic, processed)
+            application.start(self.testbed.cluster, trial.case, topic, processed)
         with self._supervised(trial.case, record.faults):
             self._on_topic(trial, topic, processed, working, live, record)
 
@@ -121,30 +121,30 @@ class Bench:
         def back(name: str) -> None:
             note(name, "started", "It was started again; its port is open.")
 
-        with self.rig.cluster.backend.supervised(ended, back):
+        with self.testbed.cluster.backend.supervised(ended, back):
             yield
 
     def _on_topic(  # noqa: PLR0913, PLR0917 - a topic more where an application stands between
         self, trial: Trial, topic: Topic, processed: Topic, working: Path, live: Live, record: TrialRecord
     ) -> None:
-        rig, cluster = self.rig, self.rig.cluster
+        testbed, cluster = self.testbed, self.testbed.cluster
         record.effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
         fsyncs = cluster.disks.count(trial.case.disk)
         receives = working / "receives"
         in_processes = membership.in_processes(trial.case.consumer_group)
         if in_processes:
-            members.start(cluster, trial, processed, rig.folder.path.name, receives)
+            members.start(cluster, trial, processed, testbed.folder.path.name, receives)
         else:
-            rig.subscribe(trial, processed, receives)
+            testbed.subscribe(trial, processed, receives)
         timeline = self._timeline(trial, topic, working, record.faults)
         history = History(lambda: cluster.admin.layout(topic))
         if timeline.steps:
             record.history = history.changes
             history.start()
         try:
-            first_look = rig.other_messages()
-            with rig.telemetry(trial.case, working) as telemetry_listener:
-                sent = rig.produce(
+            first_look = testbed.other_messages()
+            with testbed.telemetry(trial.case, working) as telemetry_listener:
+                sent = testbed.produce(
                     trial.case,
                     topic,
                     trial.number,
@@ -153,7 +153,7 @@ class Bench:
                     timeline,
                 )
                 timeline.finish()
-            record.other_messages_per_s = trial_record.other_rate(first_look, rig.other_messages())
+            record.other_messages_per_s = trial_record.other_rate(first_look, testbed.other_messages())
             unsettled = self._unsettled(trial.case, topic, timeline)
         except BaseException:
             timeline.abandon()
@@ -166,13 +166,13 @@ class Bench:
         elif trial.case.load.consumers:
             # A group may be too slow for the load: it is not waited for, and what it has not had is its backlog.
             expected = 0 if trial.case.consumer_group else sent.sent
-            rig.catch_up(trial.number, expected, pause_s)
+            testbed.catch_up(trial.number, expected, pause_s)
         verify = Verify(
-            **rig.reading(trial, processed, receives),
+            **testbed.reading(trial, processed, receives),
             deadline_s=max(SILENCE_S, pause_s),
             expected=sent.acked,
         )
-        read = rig.read_all(verify, topic, READ_S)
+        read = testbed.read_all(verify, topic, READ_S)
         if record.disk is not None:
             record.disk.held = held_figures(cluster.disks.held_since(fsyncs))
         trial_record.finish(record, sent, read, unsettled)
@@ -185,9 +185,9 @@ class Bench:
         """
         try:
             if timeline.steps and timeline.all_healed and not case.only_waits:
-                self.rig.cluster.admin.await_settled(topic)
+                self.testbed.cluster.admin.await_settled(topic)
             if case.processor:
-                application.settle(self.rig.cluster, topic)
+                application.settle(self.testbed.cluster, topic)
         except (ClusterError, LoadError) as error:
             if not case.faults:
                 raise
@@ -195,7 +195,7 @@ class Bench:
         return None
 
     def _timeline(self, trial: Trial, topic: Topic, working: Path, faults: list[AnyStep]) -> Timeline:
-        rig, cluster = self.rig, self.rig.cluster
+        testbed, cluster = self.testbed, self.testbed.cluster
 
         def run_reader(
             command: Command, given_up: Callable[[], bool], tell: Live = unheard
@@ -206,18 +206,18 @@ class Bench:
                 if given_up():
                     raise LoadError("It was given up.")
 
-            with WorkerProcess(CONSUMER_MODULE, rig.folder.logs / "readers.log") as reader:
+            with WorkerProcess(CONSUMER_MODULE, testbed.folder.logs / "readers.log") as reader:
                 return reader.call(command, READ_S, tell, check_given_up)
 
         def read_all(step: str, tell: Live, given_up: threading.Event) -> Mapping[str, Any]:
             folder = working / reads_folder(step)
             folder.mkdir(parents=True)
             # While a load runs there is no last message to wait for.
-            command = Verify(**rig.reading(trial, topic, folder), deadline_s=_READER_S, expected=0)
+            command = Verify(**testbed.reading(trial, topic, folder), deadline_s=_READER_S, expected=0)
             return run_reader(command, given_up.is_set, tell)
 
         def read_group(step: str, action: AsGroup, given_up: Callable[[], bool]) -> Mapping[str, Any]:
-            reading = rig.reading(trial, topic, working / reads_folder(step))
+            reading = testbed.reading(trial, topic, working / reads_folder(step))
             silence_s = _GROUP_SILENCE_S if action.reads else 0.0
             return run_reader(ReadGroup(**reading, group=action.group, silence_s=silence_s), given_up)
 
@@ -232,6 +232,6 @@ class Bench:
             drain=lambda node, bytes_per_s: cluster.admin.drain(node, topic, bytes_per_s),
             read_all=read_all,
             read_group=read_group,
-            seed=rig.seed_of(trial.number),
+            seed=testbed.seed_of(trial.number),
         )
         return Timeline(read_steps(trial.case.faults), site, faults)

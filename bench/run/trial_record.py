@@ -137,7 +137,7 @@ def finish(record: TrialRecord, sent: LoadResult, read: ReadResult, unsettled: s
 
 
 def other_rate(first: tuple[int, int] | None, last: tuple[int, int] | None) -> float | None:
-    """Return how many messages a second others wrote between two looks (Rig.other_messages); None without both."""
+    """Return how many messages a second others wrote between two looks (Testbed.other_messages); None without both."""
     if first is None or last is None or last[0] <= first[0]:
         return None
     return round((last[1] - first[1]) * NANOS / (last[0] - first[0]), 1)

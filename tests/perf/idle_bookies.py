@@ -34,7 +34,7 @@ from bench.run import plan
 from bench.run.cluster import cluster_folder, running
 from bench.run.cluster_warm_up import warm_up
 from bench.run.load_machines import LoadPlan
-from bench.run.rig import Rig, unheard
+from bench.run.testbed import Testbed, unheard
 from bench.scenario import find
 from bench.scenario import load as read_scenario
 
@@ -71,14 +71,14 @@ def stopped(pids: list[int]) -> Iterator[None]:
             os.kill(pid, signal.SIGCONT)
 
 
-def neighbours(rig: Rig, case: Case) -> list[int]:
-    pids = rig.cluster.backend.pids()
-    return [pids[node.name] for node in rig.cluster.nodes if node.group not in {"", case.group}]
+def neighbours(testbed: Testbed, case: Case) -> list[int]:
+    pids = testbed.cluster.backend.pids()
+    return [pids[node.name] for node in testbed.cluster.nodes if node.group not in {"", case.group}]
 
 
-def slice_of(rig: Rig, one: Measured, *, stop: bool, counts: bool) -> None:
-    with stopped(neighbours(rig, one.trial.case) if stop else []):
-        done = rig.run_slice(one.trial, one.taken, unheard)
+def slice_of(testbed: Testbed, one: Measured, *, stop: bool, counts: bool) -> None:
+    with stopped(neighbours(testbed, one.trial.case) if stop else []):
+        done = testbed.run_slice(one.trial, one.taken, unheard)
     one.taken += 1
     if counts:
         (one.stopped if stop else one.idle).append(done.acked / (LEAD_IN_S + SLICE_S))
@@ -119,25 +119,25 @@ def main() -> None:
         where, logs = cluster_folder(folder, 0, chosen[0].cluster)
         logs.mkdir(parents=True)
         with LoadPlan().started(logs, 1) as load, running(chosen[0].cluster, where, logs) as live:
-            rig = Rig(live, load, folder, 1)
+            testbed = Testbed(live, load, folder, 1)
             alone = [replace(case, load=replace(case.load, consumers=0)) for case in chosen]
-            warm_up(rig, alone, options.warm_up_s, where / ".warm-up")
+            warm_up(testbed, alone, options.warm_up_s, where / ".warm-up")
             measured = []
             for number, case in enumerate(alone):
                 sliced = replace(case.load, warm_up_s=LEAD_IN_S, duration_s=SLICE_S)
                 trial = Trial(number, 0, replace(case, load=sliced))
                 topic = Topic(f"idle-{number}", case.partitions, case.topic, case.group)
-                rig.create_topics([topic])
-                rig.open(trial, topic, Path(made) / str(number))
+                testbed.create_topics([topic])
+                testbed.open(trial, topic, Path(made) / str(number))
                 measured.append(Measured(trial))
             for cycle in range(SETTLING + options.cycles):
                 turns = [(one, stop) for one in measured for stop in (False, True)]
                 for one, stop in random.sample(turns, len(turns)):
-                    slice_of(rig, one, stop=stop, counts=cycle >= SETTLING)
+                    slice_of(testbed, one, stop=stop, counts=cycle >= SETTLING)
             bookies = [pid for name, pid in live.backend.pids().items() if name.startswith("bookie")]
             cpu = idle_cpu(bookies, 20.0)
             for one in measured:
-                rig.close(one.trial)
+                testbed.close(one.trial)
         found = {one.trial.case.name: ratio(one) for one in measured}
         json.dump(found | {"cores_of_all_idle_bookies": cpu, "bookies": len(bookies)}, sys.stdout, indent=1)
 

@@ -34,7 +34,7 @@ from bench.run.cluster import cluster_folder, running
 from bench.run.cluster_warm_up import warm_up
 from bench.run.compilers import Compilers
 from bench.run.load_machines import LoadPlan
-from bench.run.rig import Rig, unheard
+from bench.run.testbed import Testbed, unheard
 from bench.scenario import find
 from bench.scenario import load as read_scenario
 
@@ -75,30 +75,30 @@ def cases(system: str) -> Iterator[tuple[str, Case]]:
     yield f"open loop, {RATE:.0f}/s", replace(case, load=replace(case.load, pacing=Pacing(((1.0, RATE),))))
 
 
-def ways(rig: Rig, system: str, folder: Path) -> dict[str, tuple[Way, Way]]:
+def ways(testbed: Testbed, system: str, folder: Path) -> dict[str, tuple[Way, Way]]:
     """Connect each case in both ways, on one topic."""
     found = {}
     for number, (name, case) in enumerate(cases(system)):
         topic = Topic(f"slices-{number}", case.partitions, case.topic, case.group)
-        rig.cluster.admin.create_topic(topic)
+        testbed.cluster.admin.create_topic(topic)
         both = []
         for place, seconds in enumerate((WINDOW_S, SLICE_S)):
             load: Load = replace(case.load, warm_up_s=LEAD_IN_S, duration_s=seconds, consumers=0)
             trial = Trial(2 * number + place, 0, replace(case, load=load))
             sends = folder / f"{number}-{place}"
-            rig.open(trial, topic, sends)
+            testbed.open(trial, topic, sends)
             both.append(Way(trial, topic, sends))
         found[name] = (both[0], both[1])
     return found
 
 
-def block(rig: Rig, chosen: Sequence[Way], slices: int) -> None:
-    Compilers(rig.cluster.backend.pids().values).use_idle_cores()  # as trials in slices have it
+def block(testbed: Testbed, chosen: Sequence[Way], slices: int) -> None:
+    Compilers(testbed.cluster.backend.pids().values).use_idle_cores()  # as trials in slices have it
     for way in chosen:
         way.blocks.append([])
     for _ in range(slices):
         for way in random.sample(chosen, len(chosen)):
-            done = rig.run_slice(way.trial, way.taken, unheard).slice
+            done = testbed.run_slice(way.trial, way.taken, unheard).slice
             way.blocks[-1].append((way.taken, done.start_ns, done.end_ns))
             way.taken += 1
 
@@ -164,20 +164,20 @@ def main() -> None:
         where, logs = cluster_folder(folder, 0, case.cluster)
         logs.mkdir(parents=True)
         with LoadPlan().started(logs, 1) as load, running(case.cluster, where, logs) as live:
-            rig = Rig(live, load, folder, 1)
+            testbed = Testbed(live, load, folder, 1)
             alone = replace(case, load=replace(case.load, consumers=0))
-            warm_up(rig, [alone], options.warm_up_s, where / ".warm-up")
-            found = ways(rig, options.system, Path(made))
+            warm_up(testbed, [alone], options.warm_up_s, where / ".warm-up")
+            found = ways(testbed, options.system, Path(made))
             for number in range(options.blocks):
                 both = [
                     ([window for window, _ in found.values()], 1),
                     ([one for _, one in found.values()], SLICES),
                 ]
                 for chosen, slices in both if number % 2 == 0 else both[::-1]:
-                    block(rig, chosen, slices)
+                    block(testbed, chosen, slices)
             for window, sliced in found.values():
-                rig.close(window.trial)
-                rig.close(sliced.trial)
+                testbed.close(window.trial)
+                testbed.close(sliced.trial)
         json.dump({name: compared(*both) for name, both in found.items()}, sys.stdout, indent=1)
 
 

@@ -62,7 +62,7 @@ class Clusters:
     def bench(self, *_: object) -> Any:
         return SimpleNamespace(run=self._run, clear=self._clear)
 
-    def warm_up(self, _rig: object, cases: Sequence[Case], _most_s: float, _working: Path) -> list[Any]:
+    def warm_up(self, _testbed: object, cases: Sequence[Case], _most_s: float, _working: Path) -> list[Any]:
         self.warmed_up.append(len(cases))
         return []
 

@@ -275,9 +275,9 @@ def test_clusters_side_by_side_are_loaded_one_at_a_time_in_one_order(folder: Run
     for servers in (kafka, pulsar):
         servers.events = servers.settling = Order(order)
     documents: dict[int, dict[str, Any]] = {}
-    rigs: Any = {"00-kafka": kafka, "01-pulsar": pulsar}
+    testbeds: Any = {"00-kafka": kafka, "01-pulsar": pulsar}
 
-    reason = Interleaved(rigs, 7, 0).run(
+    reason = Interleaved(testbeds, 7, 0).run(
         list(trials),
         lambda trial: lambda figures: None,
         lambda trial, record: documents.update({trial.number: record.model_dump()}),

@@ -13,7 +13,7 @@ from bench.load.commands import Verify
 from bench.model import Case, Cluster, Load, Pacing, Topic, Trial
 from bench.run import trial
 from bench.run.folder import RunFolder
-from bench.run.rig import Rig
+from bench.run.testbed import Testbed
 
 BROKEN = ({"name": "killed", "kill": "broker-1", "after": 0},)
 CASE = Case(
@@ -105,7 +105,7 @@ def run(folder: Path, monkeypatch: pytest.MonkeyPatch, *, makes: bool = True) ->
     monkeypatch.setattr(trial, "probe", dict)
     monkeypatch.setattr(trial, "read_steps", lambda _: ())
     (folder / "trials").mkdir()
-    trial.Bench(Rig(cluster, load, RunFolder(folder), seed=1), "00-memory").run(Trial(0, 0, CASE), print)
+    trial.Bench(Testbed(cluster, load, RunFolder(folder), seed=1), "00-memory").run(Trial(0, 0, CASE), print)
     document: dict[str, Any] = json.loads((folder / "trials" / "0000" / "trial.json").read_text())
     return document
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from bench.errors import ClusterError
 from bench.faults import Timeline, read_steps, stands
@@ -54,8 +54,11 @@ def unheard(_: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Rig:
+class Testbed:
     """What every trial on one cluster start uses; `seed` is the run's."""
+
+    __test__: ClassVar[bool] = False
+    """Tests import it, and pytest takes what begins with Test for tests."""
 
     cluster: LiveCluster
     load: LoadProcesses
@@ -77,7 +80,7 @@ class Rig:
         with Sampler(watched, file, often=not stands(read_steps(case.faults))) as sampler:
             yield sampler.take_progress
 
-    def slice_sampler(self, beside: Sequence[Rig] = ()) -> SliceSampler:
+    def slice_sampler(self, beside: Sequence[Testbed] = ()) -> SliceSampler:
         """Return what looks at everybody around the slices of this cluster's trials, with other clusters beside it."""
         return SliceSampler(self._watched(beside))
 
@@ -85,14 +88,14 @@ class Rig:
         """Return the process ids of servers and load processes."""
         return [*self.cluster.backend.pids().values(), *self.load.pids.values()]
 
-    def _watched(self, beside: Sequence[Rig] = ()) -> Watched:
+    def _watched(self, beside: Sequence[Testbed] = ()) -> Watched:
         return Watched(
             servers=self.cluster.nodes,
             pids=self.cluster.backend.pids,
             scrapes=self.cluster.scrapes,
             clients=self.load.pids,
             folder=self.folder.path,
-            neighbours=lambda: [pid for rig in beside for pid in rig.pids()],
+            neighbours=lambda: [pid for testbed in beside for pid in testbed.pids()],
         )
 
     def other_messages(self) -> tuple[int, int] | None:
