@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,7 @@ from bench.run import (
     preflight,
     publishing,
     run_comparison,
+    stored_runs,
     table,
 )
 from bench.run import folder as run_folder
@@ -52,7 +54,11 @@ _Clusters = Annotated[
         help="Use the cluster of this file (docs/how-to/external-clusters.md); once for each system.",
     ),
 ]
-_Out = Annotated[Path, typer.Option(help="Where run folders go.")]
+_Out = Annotated[
+    str, typer.Option(help="Where run folders go: a folder, or a URI (docs/how-to/runs-at-a-uri.md).")
+]
+_LocalOut = Annotated[Path, typer.Option(help="Where run folders go.")]
+_RUNS = str(run_folder.OUT)
 _STATUS = {Change.WORSE: 1, Change.UNTOLD: 3}
 """How a comparison ends; 2 is for runs that are refused."""
 
@@ -127,7 +133,7 @@ def run(
     token_file: Annotated[
         Path | None, typer.Option(metavar="FILE", help="What agents prove that they know, with --agents.")
     ] = None,
-    out: _Out = run_folder.OUT,
+    out: _Out = _RUNS,
     *,
     web: Annotated[bool, typer.Option("--web", help="Show Locust's page at http://127.0.0.1:8089.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be run.")] = False,
@@ -153,8 +159,19 @@ def run(
                 "of the other options only --budget, --out, --web and --agents go with it"
             )
             raise typer.BadParameter(message)
-        resumed = run_folder.find(resume, out)
-        raise typer.Exit(outside.resume(resumed, web=web, budget_s=_seconds(budget), agents=load_machines))
+        if stored_runs.is_uri(resume):
+            message = f"--resume {resume}: a run goes on where it was made; copy it to a folder of this machine first"
+            raise typer.BadParameter(message)
+        resumed = run_folder.find(resume, stored_runs.local_out(out))
+        raise typer.Exit(
+            outside.resume(
+                resumed,
+                web=web,
+                budget_s=_seconds(budget),
+                agents=load_machines,
+                store=stored_runs.store_uri(out),
+            )
+        )
     option = {"load.producers": producers, "budget": budget}
     settings = [*(overrides or []), *(f"{key}={value}" for key, value in option.items() if value is not None)]
     seed = 1 if seed is None else seed
@@ -170,7 +187,8 @@ def run(
         return
     if plan.external and not yes:
         _ask("Load this cluster?", "give --yes to load it without asking")
-    raise typer.Exit(outside.start(plan, out, web=web, agents=load_machines))
+    local_out, store = stored_runs.local_out(out), stored_runs.store_uri(out)
+    raise typer.Exit(outside.start(plan, local_out, web=web, agents=load_machines, store=store))
 
 
 def _agents(
@@ -218,7 +236,7 @@ def report(
     family: Annotated[
         str | None, typer.Option(help="One page over the latest runs of a family, such as faults.")
     ] = None,
-    out: _Out = run_folder.OUT,
+    out: _Out = _RUNS,
     *,
     trials: Annotated[
         bool, typer.Option("--trials", help="Write a page for each trial too: about a second a trial.")
@@ -234,22 +252,27 @@ def report(
     if family is not None and trials:
         message = "--trials goes with a RUN: a family's page has no trials of its own"
         raise typer.BadParameter(message)
-    if family is not None:
-        outside.report_family(family, out)
+    if family is None:
+        with stored_runs.opened(str(run), out, event_log=True, changes=True) as folder:
+            outside.report(folder, trial_pages=trials)
+    elif stored_runs.is_uri(out):
+        message = f"--out {out}: a family's page is made of runs in a folder of this machine"
+        raise typer.BadParameter(message)
     else:
-        outside.report(run_folder.find(str(run), out), trial_pages=trials)
+        outside.report_family(family, Path(out))
 
 
 @app.command(epilog="Example:  bench explain reports/published/parity | gh pr comment 12 --body-file -")
 def explain(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or its name below --out.")],
-    out: _Out = run_folder.OUT,
+    out: _Out = _RUNS,
 ) -> None:
     """Print a run's answer, expectations and conditions as Markdown, for a pull request or a chat.
 
     It reads the results only, so it works for published runs too.
     """
-    outside.explain(run_folder.find(run, out))
+    with stored_runs.opened(run, out) as folder:
+        outside.explain(folder)
 
 
 @app.command(epilog="Example:  bench compare RUN_A RUN_B --threshold 5% --accept bench")
@@ -274,7 +297,7 @@ def compare(
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the cases as a Markdown table.")
     ] = None,
-    out: _Out = run_folder.OUT,
+    out: _Out = _RUNS,
 ) -> None:
     """Say which cases of a run are better or worse than another's.
 
@@ -285,10 +308,10 @@ def compare(
     """
     rule = run_comparison.Rule(metric, _share(threshold), accept or (), _matches(match or ()))
     try:
-        first_run, second_run = (run_folder.find(name, out).path for name in (first, second))
-        comparison = run_comparison.compare(first_run, second_run, rule)
-        run_comparison.show(comparison, out)
-        run_comparison.write_files(comparison, junit, markdown)
+        with stored_runs.opened(first, out) as first_run, stored_runs.opened(second, out) as second_run:
+            comparison = run_comparison.compare(first_run.path, second_run.path, rule)
+            run_comparison.show(comparison, stored_runs.local_out(out))
+            run_comparison.write_files(comparison, junit, markdown)
     except (BenchError, OSError) as refusal:  # 1 is for a worse run
         typer.echo(f"error: {refusal}", err=True)
         raise typer.Exit(2) from None
@@ -343,13 +366,14 @@ def _two_cases(text: str) -> tuple[str, str]:
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="A run folder, or its name below --out.")],
     to: Annotated[Path | None, typer.Option(help="Where to; without it, below the run folder.")] = None,
-    out: _Out = run_folder.OUT,
+    out: _Out = _RUNS,
 ) -> None:
     """Write a run's figures as one tidy CSV, and its trials as the OpenMessaging Benchmark's result files.
 
     It takes the place of an earlier export of the same run; a folder that holds anything else is refused.
     """
-    outside.export(run_folder.find(run, out), to)
+    with stored_runs.opened(run, out, event_log=True, changes=to is None) as folder:
+        outside.export(folder, to)
 
 
 @app.command(
@@ -360,7 +384,7 @@ def read_in(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="A folder with the benchmark's *.json results.")
     ],
-    out: _Out = run_folder.OUT,
+    out: _Out = _RUNS,
 ) -> None:
     """Read result files of the OpenMessaging Benchmark in, as a run to compare with.
 
@@ -370,7 +394,7 @@ def read_in(
     if not folder.is_dir():
         message = f"{folder} is no folder"
         raise typer.BadParameter(message)
-    outside.read_in(folder, out)
+    outside.read_in(folder, stored_runs.local_out(out), stored_runs.store_uri(out))
 
 
 @app.command(epilog="Example:  bench size reports/published/cost requirement.yaml")
@@ -379,7 +403,7 @@ def size(
     requirement: Annotated[
         Path, typer.Argument(metavar="FILE", help="What the cluster must carry, and on which nodes.")
     ],
-    out: _Out = run_folder.OUT,
+    out: _Out = _RUNS,
     *,
     capacity: Annotated[
         str | None,
@@ -399,11 +423,13 @@ def size(
     from bench.report.pages import size as page  # noqa: PLC0415 - pandas and SciPy load only where something is sized
     from bench.run.sizing import sizing  # noqa: PLC0415 - as above
 
-    held = None if capacity is None else run_folder.find(capacity, out).path
-    sized = sizing(run_folder.find(run, out).path, requirement, extrapolate=extrapolate, capacity=held)
-    Console().print(page.printed(sized))
-    for path in page.write(sized):
-        typer.echo(path)
+    with ExitStack() as stack:
+        cost_run = stack.enter_context(stored_runs.opened(run, out)).path
+        capacity_run = capacity and stack.enter_context(stored_runs.opened(capacity, out)).path
+        sized = sizing(cost_run, requirement, extrapolate=extrapolate, capacity=capacity_run or None)
+        Console().print(page.printed(sized))
+        for path in page.write(sized):
+            typer.echo(path)
 
 
 @app.command(epilog="Example:  bench publish 20261121-120000-acks-sweep-standard")
@@ -412,13 +438,15 @@ def publish(
         list[str] | None, typer.Argument(metavar="RUN…", help="Run folders, or their names below --out.")
     ] = None,
     to: Annotated[Path, typer.Option(help="Where published runs lie.")] = publishing.PUBLISHED,
-    out: _Out = run_folder.OUT,
+    out: _Out = _RUNS,
 ) -> None:
     """Copy runs, without their event logs, to where they are read; renew the index and the families' pages there.
 
     A run replaces the published run of its scenario. A published run is rendered again, by the present rules.
     """
-    typer.echo(publishing.publish([run_folder.find(run, out) for run in runs or ()], to))
+    with ExitStack() as stack:
+        run_folders = [stack.enter_context(stored_runs.opened(run, out)) for run in runs or ()]
+        typer.echo(publishing.publish(run_folders, to))
 
 
 @app.command(epilog="Example:  bench doctor /var/lib/kafka")
@@ -476,7 +504,7 @@ def clean(
 @app.command(epilog="Example:  bench up kafka")
 def up(
     system: Annotated[str, typer.Argument(metavar="|".join(INSTALLED), help="Which system.")],
-    out: _Out = run_folder.OUT,
+    out: _LocalOut = run_folder.OUT,
 ) -> None:
     """Start a cluster to play with; it stays until Ctrl-C."""
     if system not in INSTALLED:

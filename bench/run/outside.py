@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -15,7 +16,7 @@ from bench.backends import sandbox
 from bench.backends.sandbox import Shared
 from bench.errors import BenchError, EventLogError, SetupError
 from bench.model import DOCKER, PROCESS, Verdict
-from bench.run import containers, estimate, external, fault_check, machine_lock, preflight
+from bench.run import containers, estimate, external, fault_check, machine_lock, preflight, stored_runs
 from bench.run import folder as run_folder
 from bench.run.folder import RunFolder, now_utc
 from bench.run.load_machines import AgentOptions
@@ -50,9 +51,15 @@ def prepare(  # noqa: PLR0913, PLR0917 - what a user may choose
     return plan(loaded, seed, backend=backend)
 
 
-def start(run_plan: Plan, out: Path, *, web: bool, agents: AgentOptions | None = None) -> int:
-    """Run a plan from its beginning; return the exit status."""
+def start(
+    run_plan: Plan, out: Path, *, web: bool, agents: AgentOptions | None = None, store: str | None = None
+) -> int:
+    """Run a plan from its beginning; return the exit status.
+
+    It is made in a folder below `out`; once it is over it is moved to the URI `store`, if there is one.
+    """
     _check_agents(run_plan, agents)
+    _check_store(store)
     loaded = run_plan.loaded
     with _machine(run_plan), _listener(agents) as listener:
         _check(run_plan, out)
@@ -62,11 +69,32 @@ def start(run_plan: Plan, out: Path, *, web: bool, agents: AgentOptions | None =
         external.keep(folder, run_plan.external)
         folder.write("plan.json", run_plan.document())
         folder.write("manifest.json", manifest(folder, run_plan, agents.agents if agents else 0, images))
-        return _run(folder, run_plan, loaded.scenario.budget, web=web, agents=_arguments(agents, listener))
+        status = _run(folder, run_plan, loaded.scenario.budget, web=web, agents=_arguments(agents, listener))
+    _store(folder, store)
+    return status
+
+
+def _check_store(store: str | None) -> None:
+    """Refuse a URI that cannot be written to, before anything starts. Raises SetupError."""
+    if store is not None:
+        stored_runs.require_writable(store)
+
+
+def _store(folder: RunFolder, store: str | None) -> None:
+    """Move a run that is over to where it is kept."""
+    if store is not None and {"ended_utc", "imported_utc"} & folder.read("manifest.json").keys():
+        uri = stored_runs.store(folder, store)
+        shutil.rmtree(folder.path)
+        Console().print(f"stored at {uri}", soft_wrap=True, highlight=False)
 
 
 def resume(
-    folder: RunFolder, *, web: bool, budget_s: float | None = None, agents: AgentOptions | None = None
+    folder: RunFolder,
+    *,
+    web: bool,
+    budget_s: float | None = None,
+    agents: AgentOptions | None = None,
+    store: str | None = None,
 ) -> int:
     """Go on with a run where it stopped; return the exit status.
 
@@ -76,6 +104,7 @@ def resume(
     """
     run_plan = planned(folder)
     _check_agents(run_plan, agents)
+    _check_store(store)
     with _machine(run_plan), _listener(agents) as listener:
         _check(run_plan, folder.path.parent)
         ground = ran_on(folder, run_plan, agents.agents if agents else 0, containers.prepare(run_plan))
@@ -86,7 +115,9 @@ def resume(
                 "would not be alike: go on with what the manifest names, or start a new run."
             )
         budget_s = _left_s(folder, run_plan) if budget_s is None else budget_s
-        return _run(folder, run_plan, budget_s, web=web, agents=_arguments(agents, listener))
+        status = _run(folder, run_plan, budget_s, web=web, agents=_arguments(agents, listener))
+    _store(folder, store)
+    return status
 
 
 def _left_s(folder: RunFolder, run_plan: Plan) -> float | None:
@@ -274,12 +305,13 @@ def export(folder: RunFolder, to: Path | None) -> None:
     _show(tidy, periods.parent)
 
 
-def read_in(folder: Path, out: Path) -> None:
+def read_in(folder: Path, out: Path, store: str | None = None) -> None:
     """Make a run of a folder of the OpenMessaging Benchmark's result files, and print where it is."""
     from bench.analysis.exchange import omb_files  # noqa: PLC0415 - as above
 
     files = omb_files.files_in(folder)
     omb_runs = omb_files.read(files)
+    _check_store(store)
     made = run_folder.create(out, folder.resolve().name, "omb")
     omb_files.write(omb_runs, made.path)
     made.write(
@@ -296,6 +328,7 @@ def read_in(folder: Path, out: Path) -> None:
         },
     )
     _show(made.path)
+    _store(made, store)
 
 
 def report_family(family: str, out: Path) -> None:

@@ -124,8 +124,8 @@ def test_going_on_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     run.write("manifest.json", {"format": 1})
     asked: list[object] = []
 
-    def resume(folder: run_folder.RunFolder, *, web: bool, budget_s: float | None, agents: None) -> int:
-        assert agents is None
+    def resume(folder: run_folder.RunFolder, *, web: bool, budget_s: float | None, **others: object) -> int:
+        assert others == {"agents": None, "store": None}
         asked.append((folder.path, web, budget_s))
         return 5
 
