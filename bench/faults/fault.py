@@ -109,7 +109,7 @@ class Fault(Strict, ABC):
     """Whether what a node keeps cannot be had until it is healed."""
 
     target: str | list[str]
-    """Whom it strikes: nodes, roles or who plays a part then, one or several (docs/adding-a-fault.md)."""
+    """Whom it strikes: nodes, roles or who plays a part then, one or several (docs/steps.md)."""
 
     @property
     def targets(self) -> list[str]:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from bench.errors import ScenarioError
+from bench.errors import ScenarioError, did_you_mean
+from bench.fault_kinds import fault_kind
 from bench.faults import targets
 from bench.faults.condition import Condition
 from bench.faults.drain import Drain
 from bench.faults.fault import Fault
 from bench.faults.kinds import kinds
-from bench.model import SLOWING
+from bench.scenario.located import KeyPath
 from bench.scenario.values import Count, Duration, Strict, disk_bytes_per_s
 from bench.systems.draining import DRAIN
 
-Place_ = tuple[str | int, ...]
 _A_MAPPING = "a mapping of keys is wanted here"
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -27,7 +26,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 class StepError(ScenarioError):
     """A step is wrong; `path` is where, from the list of steps on."""
 
-    def __init__(self, path: Place_, message: str) -> None:
+    def __init__(self, path: KeyPath, message: str) -> None:
         """Say what is wrong at `path`."""
         super().__init__(message)
         self.path = path
@@ -171,7 +170,9 @@ def read_steps(documents: Sequence[Mapping[str, Any]]) -> list[Step]:
 def stands(steps: Sequence[Step]) -> bool:
     """Whether all that is done is to make something slower until the load is over: nothing changes after that."""
     return all(
-        isinstance(step.action, Strike) and step.action.fault.key in SLOWING and step.action.heal == "end"
+        isinstance(step.action, Strike)
+        and fault_kind(step.action.fault.key).only_slows
+        and step.action.heal == "end"
         for step in steps
     )
 
@@ -197,8 +198,7 @@ def _step(
     allowed = [*kinds(), "undo", *_PLAIN, *_GROUPS, _REBALANCE, DRAIN]
     for key in actions:
         if key not in allowed:
-            near = difflib.get_close_matches(key, [*allowed, *Head.model_fields], 1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+            hint = did_you_mean(key, [*allowed, *Head.model_fields])
             raise StepError((number, key), f"there is no such step{hint}; one of {', '.join(allowed)}")
     if len(actions) != 1:
         raise StepError(
@@ -216,7 +216,7 @@ def _step(
     ), head.times
 
 
-def _action(word: str, value: object, head: Head, path: Place_, earlier_steps: Sequence[Step]) -> Action:
+def _action(word: str, value: object, head: Head, path: KeyPath, earlier_steps: Sequence[Step]) -> Action:
     if word == "read" and (head.times != 1 or any(isinstance(step.action, Read) for step in earlier_steps)):
         raise StepError(path, "a trial has one reader")
     if head.times == "always":
@@ -237,13 +237,13 @@ def _action(word: str, value: object, head: Head, path: Place_, earlier_steps: S
     return _strike(word, value, head, path, earlier_steps)
 
 
-def _group(word: str, value: object, path: Place_) -> AsGroup:
+def _group(word: str, value: object, path: KeyPath) -> AsGroup:
     if not isinstance(value, str) or not value:
         raise StepError(path, f"give the name of a consumer group; it is {value!r}")
     return AsGroup(value, _GROUPS[word])
 
 
-def _rebalance(value: object, path: Place_) -> Rebalance:
+def _rebalance(value: object, path: KeyPath) -> Rebalance:
     if value == "topic":
         return Rebalance(None)
     try:
@@ -253,7 +253,7 @@ def _rebalance(value: object, path: Place_) -> Rebalance:
         raise StepError(path, message) from None
 
 
-def _strike(word: str, value: object, head: Head, path: Place_, earlier_steps: Sequence[Step]) -> Strike:
+def _strike(word: str, value: object, head: Head, path: KeyPath, earlier_steps: Sequence[Step]) -> Strike:
     fault = _fault(kinds()[word], value, path)
     for target in fault.names():
         if (single := targets.earlier(target)) is not None:
@@ -276,7 +276,7 @@ def _check_always(head: Head, number: int | str) -> None:
         )
 
 
-def _undo(value: str, path: Place_, earlier_steps: Sequence[Step]) -> Undo:
+def _undo(value: str, path: KeyPath, earlier_steps: Sequence[Step]) -> Undo:
     single = targets.earlier(value)
     if single is None:
         _struck(value, path, earlier_steps)
@@ -286,7 +286,7 @@ def _undo(value: str, path: Place_, earlier_steps: Sequence[Step]) -> Undo:
     return Undo(single[1], single[0])
 
 
-def _struck(name: str, path: Place_, earlier_steps: Sequence[Step]) -> Fault:
+def _struck(name: str, path: KeyPath, earlier_steps: Sequence[Step]) -> Fault:
     """Return the fault of an earlier step."""
     faults = {step.name: step.fault for step in earlier_steps if step.fault is not None}
     if name not in faults:
@@ -294,11 +294,11 @@ def _struck(name: str, path: Place_, earlier_steps: Sequence[Step]) -> Fault:
     return faults[name]
 
 
-def _fault(kind: type[Fault], action: object, path: Place_) -> Fault:
+def _fault(kind: type[Fault], action: object, path: KeyPath) -> Fault:
     return _checked(kind, action if isinstance(action, Mapping) else {"target": action}, path)
 
 
-def _checked(model: type[_Model], value: object, path: Place_) -> _Model:
+def _checked(model: type[_Model], value: object, path: KeyPath) -> _Model:
     try:
         return model.model_validate(value)
     except ValidationError as error:

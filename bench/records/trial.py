@@ -7,8 +7,9 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from bench.fault_kinds import fault_kind
 from bench.guarantee import Guarantee, all_settings
-from bench.model import FEW_FSYNCS, NANOS, READING, SLOWING, WAITING, Pacing, Scalar, Verdict, text
+from bench.model import FEW_FSYNCS, NANOS, READING, WAITING, Pacing, Scalar, Verdict, text
 from bench.pacing import Schedule
 from bench.records.record import Record
 from bench.records.steps import (
@@ -329,7 +330,11 @@ class TrialRecord(Record):
             return False
         if step.kind in WAITING:
             return step.asked_ns < self.window.end_ns
-        if not isinstance(step, StrikeRecord) or step.kind not in SLOWING or step.effect_ns is None:
+        if (
+            not isinstance(step, StrikeRecord)
+            or step.effect_ns is None
+            or not fault_kind(step.kind).only_slows
+        ):
             return False
         heal_ns = step.heal_asked_ns
         return step.effect_ns <= self.window.start_ns and (heal_ns is None or heal_ns >= self.window.end_ns)

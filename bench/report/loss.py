@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.model import NANOS, SLOWING
+from bench.fault_kinds import fault_kind
+from bench.model import NANOS
 from bench.report import outage
 from bench.report.results import Results
 
@@ -179,6 +180,6 @@ def _trial_loss(results: Results, trial: int, count: int, sent_ns: tuple[float, 
             outage.script_ns(steps, str(fault["fault"])),
         )
         for _, fault in trial_faults.iterrows()
-        if fault["kind"] not in SLOWING
+        if not fault_kind(str(fault["kind"])).only_slows
     ]
     return _TrialLoss(count, *sent_ns, begun_ns, 0.0 if numbers.absent(rate) else float(rate), faults)

@@ -1,9 +1,11 @@
 """Steps, targets and the timeline, on a backend that only writes down what it is asked to do."""
 
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +17,9 @@ from bench.analysis.faults.availability import BIN_NS, dip
 from bench.backends.delayed_node import Held, Link
 from bench.backends.netns import PacketRules, Packets
 from bench.errors import ClusterError, FaultError, LoadError
+from bench.fault_kinds import FAULT_KINDS
 from bench.faults import AsGroup, Site, Timeline, read_steps, stands, targets
+from bench.faults.kinds import kinds
 from bench.faults.packet_faults import chance_of_so_few
 from bench.faults.reading import ReadGroup
 from bench.faults.step import StepError
@@ -25,8 +29,6 @@ from bench.systems.draining import Drained
 
 
 def node(name: str, host: int) -> Node:
-    from pathlib import Path  # noqa: PLC0415
-
     return Node(name, name.partition("-")[0], f"10.0.0.{host}", (), Path(name), Path(name), (1,), 0)
 
 
@@ -1330,3 +1332,10 @@ def test_a_timed_heal_that_fails_is_the_trials_failure() -> None:
 
     with pytest.raises(FaultError, match="broker-2 stays frozen"):
         line.finish()
+
+
+def test_the_report_knows_every_kind_and_the_documentation_too() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "steps.md").read_text(encoding="utf-8")
+
+    assert FAULT_KINDS.keys() == kinds().keys()
+    assert set(re.findall(r"^\| `([\w-]+)` \|[^|]*\|[^|]*\|[^|]*\|$", page, re.MULTILINE)) == kinds().keys()

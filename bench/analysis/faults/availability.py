@@ -12,7 +12,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.faults import copies, served
 from bench.analysis.log import EventLog
-from bench.model import HEALING, NANOS, NEVER_NS, NEXT, NO_END, RESTART, SLOWING
+from bench.fault_kinds import fault_kind
+from bench.model import HEALING, NANOS, NEVER_NS, NEXT, NO_END, RESTART
 from bench.records.steps import ReadRecord, RestartRecord, StallRecord, StrikeRecord, UndoRecord
 from bench.records.trial import TrialRecord
 
@@ -145,7 +146,9 @@ def _ends(sends: DataFrame) -> DataFrame:
 
 def _mended(trial: TrialRecord) -> Iterator[_Mended]:
     """Give when healing was asked for, of a fault or by a step of its own, and when servers were started again."""
-    slowing = {fault.name: number for number, fault in trial.strikes.items() if fault.kind in SLOWING}
+    slowing = {
+        fault.name: number for number, fault in trial.strikes.items() if fault_kind(fault.kind).only_slows
+    }
     for step in trial.faults:
         match step:
             case RestartRecord(kind="started"):

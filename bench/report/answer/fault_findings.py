@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bench import numbers
+from bench.fault_kinds import fault_kind
 from bench.model import ENOUGH_TRIALS
 from bench.report import case_groups, sweep
 from bench.report import fault_words as words
 from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence
 from bench.report.loss import Loss, Span
-from bench.report.outage import BUSY_MACHINE, Outage
+from bench.report.outage import Outage
 from bench.report.presentation import Labels
 from bench.report.results import Results
 from bench.report.sections import fault_outcome
@@ -24,16 +25,6 @@ _OUTLIER = 3.0
 """An outage so many times as long as the next one is given apart from the others."""
 _FAR = 2.0
 """A longest outage so many times the median one is not what most trials saw."""
-_EVENTS = {
-    "kill": "kill",
-    "stop": "stop",
-    "pause": "freeze",
-    "power-loss": "power cut",
-    "isolate": "isolation",
-    "full-disk": "disk failure",
-    "start": "start of a node",
-}
-"""What happens at a fault, by its kind."""
 _NEAR_NS = 5e8
 _SAME_NS, _SAME_RATIO = 1e9, 1.25
 """Outages of writes and reads that differ by no more than this are given as one."""
@@ -57,7 +48,7 @@ class Struck:
     def event(self) -> str:
         """What the first fault did, as a noun."""
         kinds = [kind for outcome in self.case_outcomes for kind in outcome.kinds]
-        return _EVENTS.get(kinds[0], "fault") if kinds else "fault"
+        return fault_kind(kinds[0]).event if kinds else "fault"
 
     @property
     def reads_like_writes(self) -> bool:
@@ -178,7 +169,7 @@ def _loss(run: Struck, outcome: Outcome) -> dict[str, Any]:
         "count": words.counts(loss.losing),
         "losing": len(loss.losing),
         "trials": len(loss.counts),
-        "event": _EVENTS.get(loss.kind, "fault") if loss.kind else run.event,
+        "event": fault_kind(loss.kind).event if loss.kind else run.event,
         "several": run.several(loss.kind),
         "scripted": loss.scripted and (loss.span is Span.BEFORE or left_ns is not None),
         "script": words.time(left_ns) if left_ns is not None else "",
@@ -286,7 +277,7 @@ def _outage_slots(run: Struck, outcome: Outcome, outage: Outage, *, label: str) 
         "others": words.times(usual_strikes[0], usual_strikes[-1]) if usual_strikes else "",
         "script": words.time(outage.script_ns) if outage.script_ns is not None else "",
         "aside": words.time(outage.aside_ns) if outage.aside_ns is not None else "",
-        "busy": outage.aside == BUSY_MACHINE,
+        "set_aside": outage.aside,
     }
 
 

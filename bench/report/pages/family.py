@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench import numbers
 from bench.errors import OutdatedError, ReportError
+from bench.fault_kinds import FAULT_KINDS
 from bench.report import case_groups, other_runs, pdf, results, style, sweep, templates
 from bench.report.presentation import Labels, presentation
 from bench.report.results import Results
@@ -20,18 +21,6 @@ from bench.report.table import Cell
 from bench.scenario import catalogue
 from bench.systems.registry import in_order, system_title
 
-_KINDS = {
-    "kill": "A process is killed",
-    "stop": "A process is stopped",
-    "start": "A node joins",
-    "pause": "A process stands still",
-    "power-loss": "The power fails",
-    "isolate": "The network cuts nodes off",
-    "unstable-network": "The network loses packets",
-    "full-disk": "A disk is full",
-    "slow-disk": "A disk is slow",
-    "slow-network": "The network is slow",
-}
 _NOTHING_BROKE = "Nothing breaks"
 _ANCHORS = ("faults", "delivery", "delivery")
 """The section of a report with the evidence of each of fault_cells.HEADS."""
@@ -132,8 +121,8 @@ def render(
 
 
 def _by_kind(entries: Sequence[Entry]) -> list[tuple[str, list[Entry]]]:
-    """Group entries by what breaks, in the order of _KINDS."""
-    order = [*_KINDS.values(), _NOTHING_BROKE]
+    """Group entries by what breaks, in the order of FAULT_KINDS."""
+    order = [*(kind.title for kind in FAULT_KINDS.values()), _NOTHING_BROKE]
     placed = sorted(entries, key=lambda entry: order.index(entry.kind))
     return [(kind, list(group)) for kind, group in groupby(placed, key=lambda entry: entry.kind)]
 
@@ -188,7 +177,11 @@ def _kind(run_results: Results, outcomes: Mapping[str, Sequence[Outcome]]) -> st
     kinds = [
         kind for system_outcomes in outcomes.values() for outcome in system_outcomes for kind in outcome.kinds
     ]
-    return _KINDS[kinds[0]] if run_results.broken and kinds and kinds[0] in _KINDS else _NOTHING_BROKE
+    return (
+        FAULT_KINDS[kinds[0]].title
+        if run_results.broken and kinds and kinds[0] in FAULT_KINDS
+        else _NOTHING_BROKE
+    )
 
 
 def _apart(run_results: Results) -> Iterator[str]:

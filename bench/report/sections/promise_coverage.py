@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
+from bench.fault_kinds import fault_kind
 from bench.guarantee import Guarantee
 from bench.model import Verdict
 from bench.records.steps import StrikeRecord, healed_ns
@@ -16,8 +17,6 @@ from bench.records.trial import TrialRecord
 from bench.report import sweep
 from bench.report.results import Results, waited
 from bench.systems.registry import system_title
-
-_POWER, _CUT_OFF = "power-loss", "isolate"
 
 
 class Covered(StrEnum):
@@ -201,27 +200,29 @@ def _keepers(promise: Guarantee, step: StrikeRecord) -> list[str]:
 
 def _fails(promise: Guarantee, step: StrikeRecord) -> bool:
     """Whether nodes failed, so that another copy had to be there; after a power cut their disks may have it."""
-    powered = step.kind == _POWER and promise.power
-    return not powered and (step.away or step.kind == _CUT_OFF)
+    kind = fault_kind(step.kind)
+    powered = kind.cuts_power and promise.power
+    return not powered and (step.away or kind.cuts_off)
 
 
 def _absences(promise: Guarantee, step: StrikeRecord, trial: TrialRecord) -> list[_Absence]:
     """Return the nodes that keep messages that a fault left away, cut off or without power, whatever they still had."""
-    if not (step.away or step.kind in {_POWER, _CUT_OFF}):
+    kind = fault_kind(step.kind)
+    if not (step.away or kind.cuts_power or kind.cuts_off):
         return []
     return [_Absence(node, step.asked_ns, _back_ns(node, step, trial)) for node in _keepers(promise, step)]
 
 
 def _losses(promise: Guarantee, step: StrikeRecord, trial: TrialRecord) -> list[_Absence]:
     """Return the nodes that lost what they kept: they stayed away, or had not written it when their power went."""
-    forgot = step.kind == _POWER and not promise.power
+    forgot = fault_kind(step.kind).cuts_power and not promise.power
     absences = _absences(promise, step, trial)
     return [absence for absence in absences if forgot or (step.away and absence.to_ns == math.inf)]
 
 
 def _all_without_power(promise: Guarantee, step: StrikeRecord, trial: TrialRecord) -> bool:
     nodes = trial.case.nodes
-    return step.kind == _POWER and len(_keepers(promise, step)) == nodes.get(promise.keeper)
+    return fault_kind(step.kind).cuts_power and len(_keepers(promise, step)) == nodes.get(promise.keeper)
 
 
 def _back_ns(node: str, step: StrikeRecord, trial: TrialRecord) -> float:
