@@ -6,6 +6,9 @@ without a stack trace, so a message must stand alone.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class BenchError(Exception):
     """Root of the family: a mistake or a failure that the user can read and act on."""
@@ -57,3 +60,9 @@ class ReportError(BenchError):
 
 class OutdatedError(ReportError):
     """Results were written by another version of the analysis."""
+
+
+def did_you_mean(word: str, allowed: Iterable[str]) -> str:
+    """Return the end of a message that asks for the allowed name most like a word; empty where none is like it."""
+    near = difflib.get_close_matches(word, list(allowed), n=1, cutoff=0.5)
+    return f"; did you mean {near[0]!r}?" if near else ""

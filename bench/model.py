@@ -352,115 +352,11 @@ def crowded(other_cpu: float | None) -> bool:
 PROCESS_COUNTERS = ("cpu_s", "disk_read_bytes", "disk_write_bytes", "net_in_bytes", "net_out_bytes")
 """What telemetry counts of each process when it looks at the machine; the rest is asked of servers, less often."""
 
-_TIMES = ("min", "mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max")
-
-ENDS = ("low", "high", "ci_low", "ci_high")
-"""What stands beside a case's median, as ends of columns: range and interval."""
-
-CAPACITY = "capacity_msgs_per_s"
-"""The middle of what a trial's search found: the geometric mean of the rate that passed and the one that failed."""
-CONSUMED = "consumed_msgs_per_s"
-"""What the members of a consumer group had together, each message once."""
-RATES = ("throughput_msgs_per_s", "throughput_bytes_per_s", CAPACITY, CONSUMED)
-TIMES = tuple(
-    f"{measure}_{point}_ns" for measure in ("service", "response", "queue", "e2e") for point in _TIMES
-)
-CONSUMER_COUNTERS = (
-    "polls_back",
-    "polls_skipped",
-    "positions_with_two_messages",
-    "read_unacknowledged",
-    "read_then_gone",
-)
-"""What a trial's live consumers saw that its full read alone does not show (docs/method/delivery.md)."""
-COUNTERS = (
-    "sent",
-    "acked",
-    "failed",
-    "unknown",
-    "received",
-    "lost",
-    "unread",
-    "fail_present",
-    "unknown_present",
-    "unknown_absent",
-    "duplicates",
-    "out_of_order",
-    "foreign",
-    *CONSUMER_COUNTERS,
-)
-READER_STALL_NS = "reader_stall_ns"
-BROKEN = (
-    *("unavailable_ns", READER_STALL_NS, "reader_short_entries", "copies_missing_ns", "moves"),
-    *("lost_first_ns", "lost_last_ns"),
-)
-"""What faults did to a trial: the longest of each time, how many entries before the next fragment a reader stood still,
-how often another node came to serve a partition, and from when to when what was lost had been sent, counted from the
-first fault."""
-SLOWING = {"slow-network", "slow-disk"}
-"""Kinds of fault that make something slower, and take nothing away."""
 NO_END, HEALING, RESTART, NEXT = "no end", "healing", "restart", "next fault"
 """What a time without service may have ended by: nothing, until the load was over; something that was healed within it;
 a server that had ended by itself and was started again within it; the next fault, which has the rest. Else it ended by
 itself. Where what only slowed something is healed, that ends no other fault's gap."""
-SHARES = (
-    *("machine_cpu_share", "machine_disk_share", "network_share", "node_cpu_share"),
-    *(
-        "servers_cpu",
-        "keepers_cpu",
-        "client_cpu",
-        "consumers_cpu",
-        "suite_cpu",
-        "other_cpu",
-        "cpu_waiting_share",
-    ),
-    *("gc_share", "flush_share"),
-)
-"""How busy what was in a trial's window: of all cores, of the disk's time, of a link, in cores, of the window's time,
-of a server's time."""
-USAGE = ("cpu_per_message_ns", "disk_bytes_per_byte", "network_bytes_per_byte", "flushes_per_message")
-"""What the servers took for each acknowledged message, or each byte of it."""
-STORED = ("stored_most_bytes", "stored_last_bytes")
-"""Bytes that the files of all servers hold that keep messages: the most, and when it was last looked at."""
-KEYED = ("key_order_violations", "members_per_key")
-"""Of messages with keys: how many came to a member after a later one of their key; how many members had a key."""
-MEMBERS = ("redelivered", "idle_members", "member_imbalance", *KEYED)
-"""How often members of a group had a message again, how many had none, how many times the mean the busiest one had."""
-FOOTPRINT = ("servers_rss_bytes", "servers_open_files")
-"""The most memory that all servers had together, and the most files and connections that they had open."""
-BROKER_SPREAD = "broker_spread"
-"""How far the broker that clients send most or least to is from the mean, as a share of it."""
-REQUEST_MESSAGES = "messages_per_request"
-"""Acknowledged messages for each request to append that brokers counted: how large the client's batches were."""
-CREATE_NS = "create_ns"
-"""How long it took to create a contiguous trial's topic, until every partition was served."""
-SEGMENTS = "segments"
-"""The most segments (description.segment) that a partition had at one time."""
-METRICS = (
-    *(*RATES, *TIMES, *COUNTERS, *BROKEN, *MEMBERS, *USAGE, REQUEST_MESSAGES, BROKER_SPREAD),
-    *(*STORED, *FOOTPRINT, CREATE_NS, SEGMENTS),
-)
-"""Columns of results/trials that an expectation may speak of (docs/results.md)."""
 ERRORS = "errors"
-"""What an expectation may speak of beside them: the sends that ended with one error (results/errors)."""
+"""What an expectation may speak of beside the metrics: the sends that ended with one error (results/errors)."""
 STEP_NS = "step_ns"
 """The same: the time from one step of a trial's faults to a later one."""
-SLOWED = ("send", "e2e")
-SLOWDOWNS = (
-    *(f"{name}_p99_{phase}_ns" for name in SLOWED for phase in ("before", "during")),
-    *(f"{name}_slowdown" for name in SLOWED),
-)
-"""What something beside the load does to sends and to live consumers."""
-READING_METRICS = ("found", "missing", *SLOWDOWNS, "disk_read_bytes")
-"""Columns of results/readings that an expectation about one `reading` may speak of."""
-PHASES = ("before", "away", "recovery")
-"""Of a fault, for how long sends took in them: before it, while the node was away, while it caught up."""
-TRANSFER_METRICS = ("done_ns", "copied_bytes", *SLOWDOWNS)
-"""Columns of results/transfers that an expectation about one `transfer` may speak of."""
-FAULT_METRICS = (
-    *("first_failed_ns", "first_acked_ns", "first_received_ns", "ack_gap_ns", "live_gap_ns"),
-    *("others_gap_ns", "share_ns", "copied_bytes", "first_message_ns"),
-    *("rate_before", "dip_depth", "dip_messages", "back_ns", "copies_back_ns"),
-    *(f"p99_{phase}_ns" for phase in PHASES),
-)
-"""Columns of results/faults that an expectation about one `fault` may speak of."""

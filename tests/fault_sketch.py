@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from bench.analysis.tables import FAULTS
+from bench.analysis.tables import fields
 from bench.model import NANOS
 from bench.records.trial import TrialRecord
 from bench.report.results import Results
@@ -81,7 +81,7 @@ def results(*cases: Case, window_s: float = 30.0, **manifest: Any) -> Results:
         percentiles=nothing,
         errors=nothing,
         messages=nothing,
-        faults=pd.DataFrame(faults, columns=list(FAULTS)),
+        faults=pd.DataFrame(faults, columns=list(fields("faults"))),
         slices=nothing,
         ratios=nothing,
         consumers=nothing,
@@ -143,7 +143,7 @@ def _faults(number: int, case: Case, trial: Trial) -> list[dict[str, Any]]:
     for strike, (writes, read) in enumerate(zip(trial.writes, reads, strict=True)):
         asked_ns = (ASKED_S + 30 * strike) * NANOS
         rows.append(
-            dict.fromkeys(FAULTS)
+            dict.fromkeys(fields("faults"))
             | {
                 "trial": number,
                 "fault": f"{case.fault}, {strike + 1}" if several else case.fault,

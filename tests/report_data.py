@@ -1,4 +1,4 @@
-"""A made-up run folder with results as docs/results.md describes them, for the tests of the report.
+"""A made-up run folder with results as docs/tables.md describes them, for the tests of the report.
 
 Nothing here is measured: rates and times are drawn from a seeded generator around plausible values.
 """
@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from bench.analysis.tables import FAULTS, TELEMETRY
-from bench.model import BROKEN, BUSY, COUNTERS, NANOS, RATES, TIMES, USAGE
+from bench.analysis.tables import fields
+from bench.columns import BROKEN, COUNTERS, RATES, TIMES, USAGE
+from bench.model import BUSY, NANOS
 from bench.statistics.interval import level, level_interval, median_interval
 from tests import report_documents as documents
 from tests.report_sketch import (
@@ -75,13 +76,13 @@ def build(run: Path, sketch: Sketch | None = None) -> Path:
                 for trial in order
                 for sample in _samples(trial["trial"], trial["system"], begun_ns[trial["trial"]])
             ],
-            columns=list(TELEMETRY),
+            columns=list(fields("telemetry")),
         ),
         timeline=pd.DataFrame(timeline, columns=_TIMELINE_COLUMNS),
         percentiles=pd.DataFrame(percentiles, columns=["trial", "measure", "quantile", "value_ns"]),
         errors=pd.DataFrame(columns=["trial", "outcome", "error", "count", "present"]),
         messages=pd.DataFrame(messages, columns=_MESSAGE_COLUMNS),
-        faults=pd.DataFrame(columns=list(FAULTS)),
+        faults=pd.DataFrame(columns=list(fields("faults"))),
         slices=pd.DataFrame(slices, columns=_SLICE_COLUMNS),
         ratios=pd.DataFrame(_ratios(trials, sketch) if sketch.cycles else [], columns=_RATIO_COLUMNS),
     )

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from bench import numbers
-from bench.model import COUNTERS, ENDS, RATES, TIMES, USAGE, Interval
+from bench.columns import COUNTERS, ENDS, RATES, TIMES, USAGE
+from bench.model import Interval
 from bench.records.trial import TrialRecord
 from bench.statistics.interval import level, level_interval, median_interval
 

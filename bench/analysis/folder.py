@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from bench.errors import EventLogError
 from bench.model import Scalar, Verdict
-from bench.records.record import Record
+from bench.records.record import Record, first_mistake
 from bench.records.trial import TrialRecord
 
 _NUMBERED = re.compile(r"^\d{4,}$")
@@ -149,6 +149,4 @@ def read_model(path: Path, model: type[_Model], hint: str) -> _Model:
     except json.JSONDecodeError as error:
         raise EventLogError(f"reading {path}: it is not JSON ({error})") from error
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        raise EventLogError(f"reading {path}: {key}: {first['msg']}{hint}") from error
+        raise EventLogError(f"reading {path}: {first_mistake(error)}{hint}") from error

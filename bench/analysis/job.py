@@ -90,7 +90,7 @@ class _Measured:
 
 
 def analyse(run: Path) -> None:
-    """Compute <run>/results/ from the run's event log (docs/event-log.md, docs/results.md, docs/method).
+    """Compute <run>/results/ from the run's event log (docs/event-log.md, docs/tables.md, docs/method).
 
     Results that were there are replaced once all new ones are written; after an error they are as they were.
 
@@ -101,7 +101,7 @@ def analyse(run: Path) -> None:
     """
     began = time.monotonic()
     folder = read_folder(run)
-    tables.trial_fields(folder.settings)
+    tables.fields("trials", folder.settings)
     files = check_log(folder)
     with spark_session(files.rows) as spark, _readable_errors(run), files.opened(spark) as log:
         _fit_tasks(spark, files.rows)
@@ -192,9 +192,9 @@ def _jobs(spark: SparkSession, folder: RunFolder, log: EventLog) -> _Measured:
         hold_times=hold_times(sends_held, held),
         held_cpu=held_cpu(log.samples, folder.trials, ends_ns),
         errors=errors(tallies, present(log, verify) if _any(counted, STRAY) else {}),
-        telemetry=tables.frame(telemetry.over_time(stepped), tables.TELEMETRY),
+        telemetry=tables.frame("telemetry", telemetry.over_time(stepped)),
         consumers=consumers,
-        offenders=tables.frame(listed(parts) if parts else None, tables.MESSAGES),
+        offenders=tables.frame("messages", listed(parts) if parts else None),
         faults=faults,
         served=list(served_rows(folder.trials, first_ns)),
         readings=reading_rows(
@@ -245,23 +245,23 @@ def _write(results: Path, folder: RunFolder, measured: _Measured, began: float) 
         row.update(breakage(trial, measured.faults, measured.counted.accounts.get(trial.trial, {})))
     flag(trials, measured.parts, {trial.trial for trial in folder.trials if trial.broken})
     cases = case_tables.cases(folder, trials)
-    tables.write_table(results, "trials", tables.table(trials, tables.trial_fields(settings)))
-    tables.write_table(results, "cases", tables.table(cases, tables.case_fields(settings)))
-    tables.write_table(results, "timeline", tables.table(measured.timeline, tables.TIMELINE))
-    tables.write_table(results, "slices", tables.table(measured.slices, tables.SLICES))
+    tables.write_rows(results, "trials", trials, settings)
+    tables.write_rows(results, "cases", cases, settings)
+    tables.write_rows(results, "timeline", measured.timeline)
+    tables.write_rows(results, "slices", measured.slices)
     _write_capacities(results, folder, trials, measured)
     tables.write_table(results, "telemetry", measured.telemetry)
     use = list(_use(measured.counted))
-    tables.write_table(results, "use", tables.table(use, tables.USE))
-    tables.write_table(results, "costs", tables.table(cost_rows(folder.trials, trials, use), tables.COSTS))
-    tables.write_table(results, "percentiles", tables.table(_curves(measured.counted), tables.PERCENTILES))
-    tables.write_table(results, "errors", tables.table(measured.errors, tables.ERRORS))
+    tables.write_rows(results, "use", use)
+    tables.write_rows(results, "costs", cost_rows(folder.trials, trials, use))
+    tables.write_rows(results, "percentiles", _curves(measured.counted))
+    tables.write_rows(results, "errors", measured.errors)
     tables.write_table(results, "messages", measured.offenders)
-    tables.write_table(results, "consumers", tables.table(measured.consumers, tables.CONSUMERS))
-    tables.write_table(results, "faults", tables.table(measured.faults, tables.FAULTS))
-    tables.write_table(results, "readings", tables.table(measured.readings, tables.READINGS))
-    tables.write_table(results, "transfers", tables.table(measured.transfers, tables.TRANSFERS))
-    tables.write_table(results, "served", tables.table(measured.served, tables.SERVED))
+    tables.write_rows(results, "consumers", measured.consumers)
+    tables.write_rows(results, "faults", measured.faults)
+    tables.write_rows(results, "readings", measured.readings)
+    tables.write_rows(results, "transfers", measured.transfers)
+    tables.write_rows(results, "served", measured.served)
     measured_rows = Found(
         trials, measured.faults, measured.errors, measured.slices, measured.readings, measured.transfers
     )
@@ -278,9 +278,9 @@ def _write_capacities(
     holds = list(hold_rows(folder.trials, measured.holds, measured.hold_times, measured.held_cpu))
     measured_capacities = list(capacity_rows(folder.trials, valid, measured.counted.capacities))
     predictions = prediction_rows(folder.trials, valid, holds, measured_capacities)
-    tables.write_table(results, "holds", tables.table(holds, tables.HOLDS))
-    tables.write_table(results, "capacities", tables.table(measured_capacities, tables.CAPACITIES))
-    tables.write_table(results, "predictions", tables.table(predictions, tables.PREDICTIONS))
+    tables.write_rows(results, "holds", holds)
+    tables.write_rows(results, "capacities", measured_capacities)
+    tables.write_rows(results, "predictions", predictions)
 
 
 def _use(counted: Counted) -> Iterator[dict[str, object]]:

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from bench.analysis.log_validation import Recorded
 from bench.analysis.resources.bottleneck import Asked, bottleneck
 from bench.analysis.resources.telemetry import Used
-from bench.analysis.resources.usage import NodeLimits, usage
+from bench.analysis.resources.usage import NodeShares, usage
 from bench.analysis.speed.latency import MEASURES, Distribution
 from bench.analysis.speed.throughput import Tally, throughput
 from bench.capacity.capacity import Capacity
-from bench.model import BUSY, CAPACITY, CONSUMER_COUNTERS, COUNTERS, CREATE_NS, NANOS, SEGMENTS
+from bench.columns import CAPACITY, CONSUMER_COUNTERS, COUNTERS, CREATE_NS, SEGMENTS
+from bench.model import BUSY, NANOS
 from bench.records.trial import MachineRecord, NodeSizeRecord, TrialRecord
 
 Row = dict[str, object]
@@ -82,7 +83,7 @@ def _resources(trial: TrialRecord, counted: Counted, rates: Mapping[str, float |
         counted.used.get(trial.trial, ()),
         rates["throughput_msgs_per_s"],
         rates["throughput_bytes_per_s"],
-        NodeLimits(size.links | trial.links, size.cores),
+        NodeShares(size.links | trial.links, size.cores),
         trial.case.description,
     )
 

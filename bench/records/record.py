@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 
 class Record(BaseModel):
@@ -12,3 +12,9 @@ class Record(BaseModel):
     """
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True, serialize_by_alias=True)
+
+
+def first_mistake(error: ValidationError) -> str:
+    """Return the key of the first thing that is wrong with a document, and what is."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

@@ -24,7 +24,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bench.model import ENDS, NANOS
+from bench.columns import ENDS, TABLES
+from bench.model import NANOS
 from bench.report import results, sweep
 from bench.report.figures import curves, resources, stored
 from bench.report.presentation import presentation
@@ -99,7 +100,7 @@ def _with_values(table: pa.Table, name: str) -> pa.Table:
 
     A figure's column that stays has its ends beside it, also where there is no interval.
     """
-    needed = results.columns(name)
+    needed = TABLES[name].required
     columns = {
         column
         for column in table.column_names
@@ -140,7 +141,7 @@ def _percentiles(run_results: Results) -> pd.DataFrame:
 
 
 def _timeline(run_results: Results) -> pd.DataFrame:
-    return run_results.timeline.loc[:, list(results.columns("timeline"))]
+    return run_results.timeline.loc[:, list(TABLES["timeline"].required)]
 
 
 def _slices(run_results: Results) -> pd.DataFrame:

@@ -24,7 +24,8 @@ _WORSE = 1.05
 """A trial that was set aside is the longest where it took so many times as long as all counted ones."""
 _SAME_OUTAGE = 0.9
 """A fault with so much of the longest outage of its trial is the one that began it."""
-BUSY_MACHINE, DOES_NOT_COUNT = "beside other work", "does not count"
+DISTURBED, INVALID = "disturbed", "invalid"
+"""Why a trial was set aside: other work took CROWDED cores or more; or it does not count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,9 @@ class Outage:
 
     Where a fault strikes again and again a trial's time is the sum over all strikes, and `strikes_ns` holds the time
     after each. `aside_ns` is the longest of the trials that were set aside, where it is longer than all counted ones,
-    and `aside` says why. `endings` counts what may have ended the times, as docs/results.md names it. `script_ns` is
-    for how long the script itself left servers away, None where it repaired nothing within these times. Of each trial
-    there are `times_each` times: of writes and of reads.
+    and `aside` says why: DISTURBED or INVALID. `endings` counts what may have ended the times, as docs/tables.md names
+    it. `script_ns` is for how long the script itself left servers away, None where it repaired nothing within these
+    times. Of each trial there are `times_each` times: of writes and of reads.
     """
 
     times_ns: tuple[float, ...]
@@ -53,11 +54,12 @@ class Outage:
 
     def joined(self, other_outage: Outage) -> Outage:
         """Return the times of both, of the same trials and strikes."""
-        aside = [time for time in (self.aside_ns, other_outage.aside_ns) if time is not None]
+        longest = max((self, other_outage), key=lambda outage: outage.aside_ns or 0.0)
         return replace(
             self,
             times_ns=self.times_ns + other_outage.times_ns,
-            aside_ns=max(aside) if aside else None,
+            aside_ns=longest.aside_ns,
+            aside=longest.aside,
             times_each=2,
         )
 
@@ -197,7 +199,7 @@ def _set_aside(
     if worst is None or times[worst] < _WORSE * longest_ns:
         return None, ""
     valid = aside_trials.set_index("trial").loc[worst, "verdict"] == "valid"
-    return times[worst], BUSY_MACHINE if valid else DOES_NOT_COUNT
+    return times[worst], DISTURBED if valid else INVALID
 
 
 def _script(results: Results, counted: Mapping[int, _TrialOutage]) -> float | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from bench import numbers
-from bench.model import SEGMENTS, STORED
+from bench.columns import SEGMENTS, STORED
 from bench.report import case_groups, sweep
 from bench.report.presentation import Labels
 from bench.report.results import Results

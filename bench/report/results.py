@@ -1,11 +1,11 @@
-"""The results folder as typed values: everything that the report reads, read once (docs/results.md)."""
+"""The results folder as typed values: everything that the report reads, read once (docs/tables.md, docs/results.md)."""
 
 from __future__ import annotations
 
 import json
 import lzma
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -13,8 +13,10 @@ import pandas as pd
 from pydantic import ValidationError
 
 from bench.capacity.service_level import ServiceLevel, service_level
+from bench.columns import TABLES
 from bench.errors import OutdatedError, ReportError
-from bench.model import CONSUMER_COUNTERS, TRANSFER_METRICS, USAGE, only_waits
+from bench.model import only_waits
+from bench.records.record import first_mistake
 from bench.records.trial import TrialRecord
 
 PAGES = "pages"
@@ -35,104 +37,10 @@ def trial_page(trial: int) -> str:
 Json: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
 
-_REQUIRED = {
-    "trials": (
-        *("trial", "round", "system", "case", "state", "verdict", "reason", "throughput_msgs_per_s"),
-        *(
-            "service_p50_ns",
-            "service_p99_ns",
-            "e2e_p50_ns",
-            "e2e_p99_ns",
-            "sent",
-            "acked",
-            "failed",
-            "unknown",
-        ),
-        *("received", "lost", "unread", "duplicates", "out_of_order", "account_complete", "drift", "flags"),
-        *(
-            "cpu_share",
-            "loop_lag_max_ns",
-            "machine_cpu_share",
-            "gc_share",
-            "other_cpu",
-            "disk_bytes_per_byte",
-        ),
-        *("bottleneck", "bottleneck_evidence", "fsync_ns"),
-        *("unavailable_ns", "unavailable_ended", "reader_stall_ns"),
-    ),
-    "cases": (
-        *("system", "case", "rounds", "trials", "guarantee"),
-        *("throughput_msgs_per_s", "throughput_msgs_per_s_low", "throughput_msgs_per_s_high"),
-        *("throughput_msgs_per_s_ci_low", "throughput_msgs_per_s_ci_high"),
-        *("service_p99_ns_low", "service_p99_ns_high", "service_p99_ns_ci_low", "service_p99_ns_ci_high"),
-        *(
-            "service_p50_ns",
-            "service_p99_ns",
-            "service_p99_9_ns",
-            "service_max_ns",
-            "e2e_p50_ns",
-            "e2e_p99_ns",
-        ),
-        *("sent", "acked", "failed", "unknown", "due_unsent", "lost", "unread"),
-        *("fail_present", "unknown_present", "unknown_absent"),
-        *("duplicates", "out_of_order", "foreign", "bottleneck", *USAGE),
-    ),
-    "timeline": ("trial", "second", "in_window", "acked", "failed", "unknown"),
-    "telemetry": ("trial", "at_ns", "node", "role", "metric", "value"),
-    "percentiles": ("trial", "measure", "quantile", "value_ns"),
-    "errors": ("trial", "outcome", "error", "count"),
-    "faults": (
-        *("trial", "fault", "kind", "nodes", "proven", "asked_ns", "effect_ns", "healed_ns"),
-        *("first_failed_ns", "first_acked_ns", "first_received_ns"),
-        *("ack_gap_ns", "ack_gap_ended", "live_gap_ns", "live_gap_ended"),
-        *("rate_before", "dip_depth", "dip_messages", "back_ns"),
-        *("live_dip_depth", "live_dip_messages", "live_back_ns", "copies_back_ns", "copies_back_how"),
-    ),
-    "messages": ("trial", "kind", "producer", "sequence", "partition", "ledger", "entry", "batch_index"),
-}
-_ADDED = {
-    "slices": (
-        *("trial", "slice", "cycle", "start_ns", "length_ns", "acked", "throughput_msgs_per_s"),
-        *("service_p50_ns", "service_p99_ns", "response_p99_ns"),
-    ),
-    "holds": (
-        *("trial", "slice", "rate", "seconds", "confirms", "due", "sent", "failed"),
-        *(
-            "late",
-            "late_end_to_end",
-            "response_p50_ns",
-            "response_p99_ns",
-            "end_to_end_p50_ns",
-            "end_to_end_p99_ns",
-        ),
-        *("producers_growth", "consumers_growth"),
-        *("client_cpu_share", "verdict", "reason"),
-    ),
-    "capacities": (
-        *("system", "case", "starts", "passed_rate", "failed_rate", "low", "high"),
-        *("limited_by_client", "non_monotone", "finding"),
-    ),
-    "costs": (
-        *("system", "configuration", "role", "resource", "work", "unit", "value", "low", "high"),
-        *("observations", "residual_low", "residual_high", "error_median", "error_p90"),
-    ),
-    "predictions": ("system", "case", "configuration", "role", "cpu_share", "measured", "predicted"),
-    "ratios": ("system", "case", "baseline", "metric", "ratio", "low", "high", "rounds"),
-    "consumers": ("trial", "consumer", "partition", *CONSUMER_COUNTERS),
-    "readings": (
-        *("trial", "reading", "group", "asked_ns", "received", "acked", "found", "missing"),
-        *("missing_first_ns", "missing_last_ns", "reason"),
-    ),
-    "transfers": ("trial", "transfer", "kind", "nodes", "asked_ns", *TRANSFER_METRICS),
-}
-"""Tables that older results lack: those have no rows of them."""
-_BESIDE = {"use": ("trial", "role", "nodes", "metric", "value")}
-"""Tables of which a report shows nothing itself."""
-
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """One run's results: tables as docs/results.md says, `trial_records` what the runner wrote, by trial number."""
+    """One run's results: tables as docs/tables.md says, `trial_records` what the runner wrote, by trial number."""
 
     run: Path
     manifest: Json
@@ -247,7 +155,7 @@ def read(run: Path) -> Results:
 
     Raises ReportError naming the file that is missing or garbled, OutdatedError where one lacks a column.
     """
-    tables = {name: table(run, name) for name in _REQUIRED}
+    tables = {field.name: _read_table(run, field.name) for field in fields(Results) if field.name in TABLES}
     return Results(
         run=run,
         manifest=document(run / "manifest.json"),
@@ -256,7 +164,6 @@ def read(run: Path) -> Results:
         summary=summary(run),
         trial_records=trial_records(run),
         **tables,
-        **{name: _added_table(run, name) for name in _ADDED},
     )
 
 
@@ -267,10 +174,8 @@ def table(run: Path, name: str) -> pd.DataFrame:
     """
     path = _table_path(run, name)
     stored_table = _readable(path, pd.read_parquet)
-    missing = [
-        column for column in (_REQUIRED | _ADDED | _BESIDE)[name] if column not in stored_table.columns
-    ]
-    if missing and stored_table.empty and name in _ADDED:
+    missing = [column for column in TABLES[name].required if column not in stored_table.columns]
+    if missing and stored_table.empty and TABLES[name].added_later:
         return stored_table.reindex(columns=[*stored_table.columns, *missing])
     if missing:
         raise OutdatedError(
@@ -285,17 +190,15 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
-def _added_table(run: Path, name: str) -> pd.DataFrame:
-    return table(run, name) if _table_path(run, name).exists() else pd.DataFrame(columns=list(_ADDED[name]))
+def _read_table(run: Path, name: str) -> pd.DataFrame:
+    """Read one table of a run; one without rows where older results lack it."""
+    if TABLES[name].added_later and not _table_path(run, name).exists():
+        return pd.DataFrame(columns=list(TABLES[name].required))
+    return table(run, name)
 
 
 def _table_path(run: Path, name: str) -> Path:
     return run / "results" / f"{name}.parquet"
-
-
-def columns(table: str) -> tuple[str, ...]:
-    """Return the columns that the report cannot do without in a table."""
-    return (_REQUIRED | _ADDED | _BESIDE).get(table, ())
 
 
 def document(path: Path) -> Json:
@@ -383,9 +286,8 @@ def _record(run: Path, trial: int, stored: Json) -> TrialRecord:
     try:
         return TrialRecord.model_validate(stored)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        message = f"{run / trial_document_path(run, trial)}: {key}: {first['msg']}; see docs/event-log.md"
+        document = run / trial_document_path(run, trial)
+        message = f"{document}: {first_mistake(error)}; see docs/event-log.md"
         raise ReportError(message) from error
 
 

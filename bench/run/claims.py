@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 from typing import Any
 
+from bench.columns import BROKEN, CONSUMER_COUNTERS
 from bench.faults.drain import Drain
 from bench.faults.step import AsGroup, Read, Rebalance, Step, read_steps
-from bench.model import BROKEN, CONSUMER_COUNTERS, Case, text, texts
+from bench.model import Case, text, texts
 from bench.scenario import Loaded, Scenario
 from bench.scenario.expand import has
 from bench.scenario.expectation import Expectation

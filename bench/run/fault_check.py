@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from bench.backends import fsync_gate
 from bench.backends.docker import DockerBackend
 from bench.backends.external import ExternalBackend
 from bench.backends.process import ProcessBackend
-from bench.errors import ScenarioError, SetupError
+from bench.errors import ScenarioError, SetupError, did_you_mean
 from bench.faults import Step, read_steps, targets
 from bench.faults.drain import Drain
 from bench.faults.fault import Fault
@@ -144,9 +143,7 @@ def _wrong(target: str, allowed: Sequence[str], parts: Parts, partitions: int) -
         return None if partition < partitions else f": topic.partitions is {partitions}, counted from 0"
     if part in allowed:
         return f"; only {', '.join(parts.of_partition)} can be that of one partition"
-    near = difflib.get_close_matches(target, allowed, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    return f"{hint}; one of {', '.join(allowed)}"
+    return f"{did_you_mean(target, allowed)}; one of {', '.join(allowed)}"
 
 
 def _check_state(loaded: Loaded, case: Case, step: Step, system_states: Sequence[str]) -> None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from bench import numbers
+from bench.columns import RATES, TIMES
 from bench.errors import UnlikeError
-from bench.model import RATES, TIMES
 from bench.records.trial import TrialRecord
 
 if TYPE_CHECKING:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Any
 
-from bench.errors import ScenarioError
+from bench.errors import ScenarioError, did_you_mean
 from bench.scenario.load import load
 from bench.scenario.presentation import KEYS
 from bench.scenario.scenario_files import names
@@ -52,7 +51,7 @@ def find(name: str) -> Path:
     scenario_files = names()
     if name in scenario_files:
         return scenario_files[name]
-    near = difflib.get_close_matches(name, scenario_files, n=1, cutoff=0.4)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    message = f"there is no scenario {name!r}{hint}; `bench list` shows them all"
+    message = (
+        f"there is no scenario {name!r}{did_you_mean(name, scenario_files)}; `bench list` shows them all"
+    )
     raise ScenarioError(message)

@@ -5,7 +5,6 @@ See docs/how-to/external-clusters.md.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,11 +13,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from bench.errors import ScenarioError
+from bench.errors import ScenarioError, did_you_mean
 from bench.model import Settings
 from bench.scenario import located
 from bench.scenario.document_check import checked
-from bench.scenario.located import Located, Path_
+from bench.scenario.located import KeyPath, Located
 from bench.scenario.values import UNLIMITED, Rate, Scalar, Strict
 from bench.systems.description import Description
 from bench.systems.endpoint import Endpoint
@@ -88,7 +87,7 @@ class ClusterFile:
     nodes: Mapping[str, NodeCommands]
     document: Located
 
-    def error(self, path: Path_, message: str) -> ScenarioError:
+    def error(self, path: KeyPath, message: str) -> ScenarioError:
         """Build the error for something wrong at `path` of the file."""
         return ScenarioError(f"{self.document.place(path)}: {'.'.join(map(str, path))}: {message}")
 
@@ -120,13 +119,12 @@ def _description(document: Located) -> Description:
     name = document.value.get(_SYSTEM)
     if name in allowed:
         return describe(str(name))
-    near = difflib.get_close_matches(str(name), allowed, 1)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
+    hint = did_you_mean(str(name), allowed)
     place, system_text = document.place((_SYSTEM,)), f"{name!r}" if name is not None else "missing"
     raise ScenarioError(f"{place}: {_SYSTEM}: it is {system_text}{hint}; one of {', '.join(allowed)}")
 
 
-def _mistakes(cluster_file: ClusterFile, description: Description) -> Iterator[tuple[Path_, str]]:
+def _mistakes(cluster_file: ClusterFile, description: Description) -> Iterator[tuple[KeyPath, str]]:
     roles = {role.name for role in description.roles}
     for role in cluster_file.settings.keys() - roles:
         yield (
@@ -148,7 +146,7 @@ def _mistakes(cluster_file: ClusterFile, description: Description) -> Iterator[t
             )
 
 
-def _wrong_nodes(cluster_file: ClusterFile, description: Description) -> Iterator[tuple[Path_, str]]:
+def _wrong_nodes(cluster_file: ClusterFile, description: Description) -> Iterator[tuple[KeyPath, str]]:
     roles = [role.name for role in description.roles]
     for name, node in cluster_file.nodes.items():
         path = ("nodes", name)
@@ -160,7 +158,7 @@ def _wrong_nodes(cluster_file: ClusterFile, description: Description) -> Iterato
             yield path, "pause, resume and state go together: state shows that the node stands still"
 
 
-def _secrets(client: Mapping[str, Any], path: Path_) -> Iterator[tuple[Path_, Any]]:
+def _secrets(client: Mapping[str, Any], path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
     """Yield every secret property, with its path."""
     for name, value in client.items():
         if isinstance(value, Mapping):

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from bench.scenario.document_check import checked
 from bench.scenario.expectation import SystemName
-from bench.scenario.located import Located, Path_
+from bench.scenario.located import KeyPath, Located
 from bench.scenario.values import Strict, about
 
 KEY = "no_message_is"
@@ -83,7 +83,7 @@ def written_out(document: Located) -> Located:
     return document
 
 
-def _long_forms(document: Located, path: Path_, entries: Sequence[object]) -> Iterator[tuple[int, object]]:
+def _long_forms(document: Located, path: KeyPath, entries: Sequence[object]) -> Iterator[tuple[int, object]]:
     """Yield the expectations, each with the number of the entry that it comes from."""
     systems = document.value.get("systems")
     for number, entry in enumerate(entries):

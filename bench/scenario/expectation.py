@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from bench.model import (
-    ERRORS,
-    FAULT_METRICS,
-    METRICS,
-    READER_STALL_NS,
-    READING_METRICS,
-    STEP_NS,
-    TRANSFER_METRICS,
-)
+from bench.columns import FAULT_METRICS, METRICS, READER_STALL_NS, READING_METRICS, TRANSFER_METRICS
+from bench.model import ERRORS, STEP_NS
 from bench.scenario.values import Scalar, Strict, Swept
 from bench.systems.registry import NAMES
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench.errors import ScenarioError
+from bench.errors import ScenarioError, did_you_mean
 from bench.scenario import located
-from bench.scenario.document_check import error_at, nearest
+from bench.scenario.document_check import error_at
 from bench.scenario.located import Located
 from bench.scenario.scenario_files import default_names, names
 
@@ -48,7 +48,7 @@ def _base_file(document: Located, file: Path) -> Path:
         return path
     base_files = names() | default_names()
     if base_name not in base_files:
-        hint = nearest(base_name, base_files) or "; `bench list` shows the scenarios"
+        hint = did_you_mean(base_name, base_files) or "; `bench list` shows the scenarios"
         raise _error(document, f"there is no scenario and no file of defaults {base_name!r}{hint}")
     return base_files[base_name]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from bench.errors import ScenarioError
+from bench.errors import ScenarioError, did_you_mean
 from bench.scenario import delivery_expectation, inheritance, located, presentation_check
-from bench.scenario.document_check import checked, error_at, nearest
-from bench.scenario.located import Located, Path_
+from bench.scenario.document_check import checked, error_at
+from bench.scenario.located import KeyPath, Located
 from bench.scenario.presentation import KEYS
 from bench.scenario.schema import PROFILES, Scenario, ScenarioFile
 from bench.systems.registry import DESCRIPTIONS
@@ -44,11 +44,11 @@ class Loaded:
     document: Located
     overrides: tuple[str, ...] = ()
 
-    def error(self, path: Path_, message: str) -> ScenarioError:
+    def error(self, path: KeyPath, message: str) -> ScenarioError:
         """Build the error for something found wrong later, at `path` of the file."""
         return error_at(self.document, path, message)
 
-    def path_of(self, system: str, text: str) -> Path_:
+    def path_of(self, system: str, text: str) -> KeyPath:
         """Return the path of the first setting of `system` whose name stands in `text`, else the system's."""
         start = ("systems", system)
         for path in self.document.places:
@@ -56,7 +56,7 @@ class Loaded:
                 return path
         return start
 
-    def place_of(self, system: str, owner: str, name: str) -> Path_:
+    def place_of(self, system: str, owner: str, name: str) -> KeyPath:
         """Return the path of an owner's setting, be it a variant's; where it would stand if it is nowhere."""
         start = ("systems", system)
         for path in self.document.places:
@@ -71,7 +71,9 @@ def load(file: Path, profile: str = "standard", overrides: Sequence[str] = ()) -
     Raises ScenarioError naming file, line, key, what is allowed and the nearest name.
     """
     if profile not in PROFILES:
-        message = f"there is no profile {profile!r}; one of {', '.join(PROFILES)}{nearest(profile, PROFILES)}"
+        message = (
+            f"there is no profile {profile!r}; one of {', '.join(PROFILES)}{did_you_mean(profile, PROFILES)}"
+        )
         raise ScenarioError(message)
     document = resolved(file)
     scenario: Scenario = checked(document, ScenarioFile)
@@ -144,7 +146,7 @@ def _overridden(document: Located, override: str) -> Located:
     top: Any = value
     for part in reversed(path):
         top = {part: top}
-    places: dict[Path_, str] = dict(document.places)
+    places: dict[KeyPath, str] = dict(document.places)
     for count in range(1, len(path) + 1):
         places["--set", *path[:count]] = f"--set {override}"
     return located.overlaid(Located(document.value, places), top, ("--set",))

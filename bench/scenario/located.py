@@ -11,7 +11,7 @@ import yaml
 
 from bench.errors import ScenarioError
 
-Path_: TypeAlias = tuple[str | int, ...]
+KeyPath: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +19,15 @@ class Located:
     """A YAML document: `value` as plain Python, `places` from key path to "file:line"."""
 
     value: dict[str, Any]
-    places: Mapping[Path_, str] = field(default_factory=dict)
+    places: Mapping[KeyPath, str] = field(default_factory=dict)
 
-    def place(self, path: Path_) -> str:
+    def place(self, path: KeyPath) -> str:
         """Return the place of `path`, or of the nearest key above it that stands in a file."""
         while path and path not in self.places:
             path = path[:-1]
         return self.places.get(path, "")
 
-    def value_at(self, path: Path_) -> Any:  # noqa: ANN401 - what YAML holds
+    def value_at(self, path: KeyPath) -> Any:  # noqa: ANN401 - what YAML holds
         """Return what stands at `path`, None where there is no such key."""
         value: Any = self.value
         for part in path:
@@ -42,7 +42,7 @@ class Located:
         value = {name: inner for name, inner in self.value.items() if name != key}
         return Located(value, {path: place for path, place in self.places.items() if path[:1] != (key,)})
 
-    def with_items(self, path: Path_, items: Sequence[tuple[int, object]]) -> Located:
+    def with_items(self, path: KeyPath, items: Sequence[tuple[int, object]]) -> Located:
         """Return the document with other items in the list at `path`; each has the place of an item of today."""
         below = len(path)
         places = {key: place for key, place in self.places.items() if key[:below] != path or key == path}
@@ -54,7 +54,7 @@ class Located:
         return Located(value, places)
 
 
-def _replaced(value: Mapping[str, Any], path: Path_, replacement: object) -> dict[str, Any]:
+def _replaced(value: Mapping[str, Any], path: KeyPath, replacement: object) -> dict[str, Any]:
     """Return a mapping of mappings with another value at `path`."""
     key, below = str(path[0]), path[1:]
     inner = _replaced(value[key], below, replacement) if below else replacement
@@ -95,9 +95,9 @@ class _Reader:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._loader = yaml.SafeLoader("")
-        self.places: dict[Path_, str] = {(): f"{file}:1"}
+        self.places: dict[KeyPath, str] = {(): f"{file}:1"}
 
-    def mapping(self, node: yaml.MappingNode, path: Path_) -> dict[str, Any]:
+    def mapping(self, node: yaml.MappingNode, path: KeyPath) -> dict[str, Any]:
         """Build a mapping; a key that stands twice is refused."""
         built: dict[str, Any] = {}
         for key_node, value_node in node.value:
@@ -110,7 +110,7 @@ class _Reader:
             built[key] = self._value(value_node, (*path, key))
         return built
 
-    def _value(self, node: yaml.Node, path: Path_) -> object:
+    def _value(self, node: yaml.Node, path: KeyPath) -> object:
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
@@ -126,12 +126,12 @@ class _Reader:
         except ValueError as error:  # looks like a date or a number, and is none
             raise ScenarioError(f"{self._file}:{line}: {node.value!r} is no value: {error}") from error
 
-    def _item(self, node: yaml.Node, path: Path_) -> object:
+    def _item(self, node: yaml.Node, path: KeyPath) -> object:
         self.places[path] = f"{self._file}:{node.start_mark.line + 1}"
         return self._value(node, path)
 
 
-def overlaid(base: Located, top: Mapping[str, Any], top_path: Path_) -> Located:
+def overlaid(base: Located, top: Mapping[str, Any], top_path: KeyPath) -> Located:
     """Lay `top` (found at `top_path` of the same document) over `base`: mappings merge, the rest replaces."""
     places = dict(base.places)
     value = _merged(base.value, top, (), top_path, places)
@@ -139,7 +139,11 @@ def overlaid(base: Located, top: Mapping[str, Any], top_path: Path_) -> Located:
 
 
 def _merged(
-    base: Mapping[str, Any], top: Mapping[str, Any], path: Path_, top_path: Path_, places: dict[Path_, str]
+    base: Mapping[str, Any],
+    top: Mapping[str, Any],
+    path: KeyPath,
+    top_path: KeyPath,
+    places: dict[KeyPath, str],
 ) -> dict[str, Any]:
     merged = dict(base)
     for key, value in top.items():
@@ -154,7 +158,7 @@ def _merged(
     return merged
 
 
-def _move(places: dict[Path_, str], source_path: Path_, target_path: Path_) -> None:
+def _move(places: dict[KeyPath, str], source_path: KeyPath, target_path: KeyPath) -> None:
     """Give everything below `target_path` the places of what stands below `source_path`."""
     for path in [path for path in places if path[: len(target_path)] == target_path and path != target_path]:
         del places[path]
@@ -168,8 +172,8 @@ def _move(places: dict[Path_, str], source_path: Path_, target_path: Path_) -> N
 
 def merged(base: Located, extending: Located) -> Located:
     """Lay a document over its `base`: mappings merge, null removes a key, the rest replaces."""
-    replaced: set[Path_] = set()
-    removed: set[Path_] = set()
+    replaced: set[KeyPath] = set()
+    removed: set[KeyPath] = set()
     value = _inherited(base.value, extending.value, (), replaced, removed)
     gone = replaced | removed
     base_places = {
@@ -184,9 +188,9 @@ def merged(base: Located, extending: Located) -> Located:
 def _inherited(
     base: Mapping[str, Any],
     extending: Mapping[str, Any],
-    path: Path_,
-    replaced: set[Path_],
-    removed: set[Path_],
+    path: KeyPath,
+    replaced: set[KeyPath],
+    removed: set[KeyPath],
 ) -> dict[str, Any]:
     """Merge two mappings; note the paths below which nothing of the base is left."""
     value = dict(base)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from bench.model import METRICS
+from bench.columns import METRICS
 from bench.scenario.expectation import Bound, SystemName, no_metric, one_of
 from bench.scenario.values import Scalar, Strict, Swept
 from bench.systems.registry import NAMES

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from bench.columns import BROKEN
 from bench.guarantee import Guarantee
-from bench.model import BROKEN, Case, Scalar, text, texts
+from bench.model import Case, Scalar, text, texts
 from bench.scenario.expand import cases, has
-from bench.scenario.located import Path_
+from bench.scenario.located import KeyPath
 from bench.scenario.presentation import Cause, Comparison
 from bench.scenario.schema import Scenario
 from bench.systems.registry import describe
 
-Mistake = tuple[Path_, str]
+Mistake = tuple[KeyPath, str]
 """Where in the file, and what is wrong there."""
 
 
@@ -44,7 +45,7 @@ def _labels(labels: Mapping[str, Mapping[str, str]], swept: Sequence[Case]) -> I
 
 
 def _comparison(
-    path: Path_, comparison: Comparison, scenario: Scenario, swept: Sequence[Case]
+    path: KeyPath, comparison: Comparison, scenario: Scenario, swept: Sequence[Case]
 ) -> Iterator[Mistake]:
     if comparison.system is not None:
         yield from _change(path, comparison, comparison.system, scenario, swept)
@@ -53,7 +54,7 @@ def _comparison(
 
 
 def _change(
-    path: Path_, comparison: Comparison, system: str, scenario: Scenario, swept: Sequence[Case]
+    path: KeyPath, comparison: Comparison, system: str, scenario: Scenario, swept: Sequence[Case]
 ) -> Iterator[Mistake]:
     if system not in scenario.systems.specs():
         yield (*path, "system"), _no_system(system, scenario)
@@ -72,7 +73,7 @@ def _change(
         yield (*path, "to"), "`of` and `to` are the same case"
 
 
-def _guarantee(path: Path_, comparison: Comparison, swept: Sequence[Case]) -> Iterator[Mistake]:
+def _guarantee(path: KeyPath, comparison: Comparison, swept: Sequence[Case]) -> Iterator[Mistake]:
     systems = list(dict.fromkeys(case.system for case in swept))
     if len(systems) != 2:
         yield (
@@ -120,7 +121,7 @@ def _promise(case: Case) -> Guarantee | None:
     return describe(case.system).guarantee(case.swept, configuration)
 
 
-def _cause(path: Path_, cause: Cause, scenario: Scenario, swept: Sequence[Case]) -> Iterator[Mistake]:
+def _cause(path: KeyPath, cause: Cause, scenario: Scenario, swept: Sequence[Case]) -> Iterator[Mistake]:
     if cause.system not in scenario.systems.specs():
         yield (*path, "system"), _no_system(cause.system, scenario)
         return
@@ -134,7 +135,7 @@ def _cause(path: Path_, cause: Cause, scenario: Scenario, swept: Sequence[Case])
 
 
 def _unknown(
-    path: Path_, system: str, settings: Mapping[str, Scalar | list[Scalar]], system_cases: Sequence[Case]
+    path: KeyPath, system: str, settings: Mapping[str, Scalar | list[Scalar]], system_cases: Sequence[Case]
 ) -> Iterator[Mistake]:
     """Yield the settings that a system does not sweep, and values that no case of it has."""
     for name, values in settings.items():

@@ -75,7 +75,7 @@ def costs(
 ) -> tuple[list[Costs], list[Refused]]:
     """Fit a model for each system, configuration, role and resource; tell of which too little differs.
 
-    `use` are rows of the table `use` (docs/results.md); `work` gives what each role of a system does. A
+    `use` are rows of the table `use` (docs/tables.md); `work` gives what each role of a system does. A
     resource without rows is in neither list.
     """
     by_number = {trial.number: trial for trial in trials}

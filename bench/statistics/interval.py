@@ -13,7 +13,8 @@ import numpy as np
 from scipy import stats
 
 from bench import numbers
-from bench.model import ENOUGH_TRIALS, TIMES, Interval
+from bench.columns import TIMES
+from bench.model import ENOUGH_TRIALS, Interval
 
 LEVEL = 0.95
 _RESAMPLES = 4_999

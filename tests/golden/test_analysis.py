@@ -13,8 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bench.analysis import analyse
-from bench.analysis.tables import OTHERS
-from bench.model import CONSUMER_COUNTERS, COUNTERS
+from bench.columns import CONSUMER_COUNTERS, COUNTERS, TABLES
 from tests.eventlog import TrialLog, read_back, receive, seconds, send, write_run
 
 Row = dict[str, Any]
@@ -484,7 +483,7 @@ def test_sends_that_cannot_have_been_so_make_a_trial_invalid(results: Path, make
 
 
 def test_tables_are_there_twice_and_alike(results: Path) -> None:
-    names = {"trials", "cases", *OTHERS}
+    names = set(TABLES)
     assert {path.stem for kind in ("parquet", "csv") for path in results.glob(f"*.{kind}")} == names
     for name in names:
         table = pq.read_table(results / f"{name}.parquet")

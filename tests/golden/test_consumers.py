@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 
 from bench.analysis import analyse
 from bench.analysis.live_figures import figures
-from bench.model import CONSUMER_COUNTERS, NANOS
+from bench.columns import CONSUMER_COUNTERS
+from bench.model import NANOS
 from tests.eventlog import TrialLog, receive, send, write_run
 
 Row = dict[str, Any]

@@ -206,8 +206,8 @@ def test_a_trial_that_was_set_aside_is_named_where_it_is_the_worst() -> None:
     (text,) = texts(found)
 
     assert text == (
-        "Nothing was lost; writes and reads stopped for 27 to 33 s on Kafka (46 s in a trial beside other work) and "
-        "for 26 to 30 s on Pulsar (43 s in a trial that does not count)."
+        "Nothing was lost; writes and reads stopped for 27 to 33 s on Kafka (46 s in a disturbed trial) and "
+        "for 26 to 30 s on Pulsar (43 s in an invalid trial)."
     )
     assert boxed(found) == ("1 of 12 trials do not count; the report lists why.",)
 

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 
 from bench.analysis import analyse
 from bench.analysis.live_figures import figures
-from bench.analysis.tables import trial_fields
+from bench.analysis.tables import fields
+from bench.columns import CAPACITY, CONSUMED, COUNTERS, RATES, TIMES
 from bench.errors import EventLogError
-from bench.model import CAPACITY, CONSUMED, COUNTERS, RATES, TIMES
 from tests.eventlog import TrialLog, cut, receive, send, write_run
 
 Row = dict[str, Any]
@@ -143,7 +143,7 @@ def test_live_figures_are_those_of_the_analysis(run: Path, analysed: list[Row], 
     row = figures(run / "trials" / f"{number:04d}").row
 
     assert {name: row.get(name) for name in COMPUTED} == {name: analysed[number][name] for name in COMPUTED}
-    assert set(row) <= set(trial_fields(["acks"]))
+    assert set(row) <= set(fields("trials", ["acks"]))
 
 
 def test_live_slices_are_those_of_the_analysis(run: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bench.analysis import analyse
-from bench.model import CONSUMER_COUNTERS
+from bench.columns import CONSUMER_COUNTERS
 from tests.eventlog import TrialLog, read_back, receive, seconds, send, write_run
 
 Row = dict[str, Any]

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.analysis import analyse
-from bench.model import READING_METRICS
+from bench.columns import READING_METRICS
 from tests.eventlog import RECEIVES, TrialLog, read_back, receive, sample, seconds, send, write_run
 
 Row = dict[str, Any]

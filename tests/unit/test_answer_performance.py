@@ -116,6 +116,24 @@ def test_a_declared_change_is_a_ratio_over_rounds(found: Results) -> None:
     )
 
 
+def test_a_change_stands_with_both_configurations_in_full_and_the_ratio_of_the_answer(found: Results) -> None:
+    steady = rated(found, {ALL_CASE: [2000.0] * 5, LEADER_CASE: [4000.0] * 5})
+
+    made = answer(steady, Presentation(comparisons=(WAITING,)))
+
+    assert made.compared is not None
+    (row,) = made.compared.rows
+    change, of, slow, to, fast, ratio = (cell.text for cell in row.cells)
+    assert (change, of, to) == (WAITING.change, ALL_CASE, LEADER_CASE)
+    assert f"{slow.partition(' ')[0]} against {fast.partition(' ')[0]} ms" in made.findings[0].text
+    assert ratio.startswith("2.0")
+    assert made.findings[0].anchor == "effects"
+
+
+def test_an_answer_without_a_declared_change_has_no_such_table(found: Results) -> None:
+    assert answer(found, Presentation()).compared is None
+
+
 def test_a_ratio_to_the_baseline_is_that_of_the_table(found: Results, cases: Configurations) -> None:
     row = found.ratios[found.ratios["metric"] == RATE].iloc[0]
     same = Effect(row["ratio"], row["low"], row["high"], int(row["rounds"]))

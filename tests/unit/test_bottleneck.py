@@ -5,7 +5,7 @@ import pytest
 
 from bench.analysis.resources.bottleneck import Asked, bottleneck
 from bench.analysis.resources.telemetry import Used
-from bench.analysis.resources.usage import NodeLimits, usage
+from bench.analysis.resources.usage import NodeShares, usage
 from bench.systems.registry import describe
 
 IDLE = {
@@ -53,7 +53,7 @@ def used(
 ) -> dict[str, object]:
     """What a trial's telemetry says, of the system whose roles are there."""
     system = "pulsar" if any(row.role == "bookie" for row in rows) else "kafka"
-    return usage(rows, messages_per_s, bytes_per_s, NodeLimits(links or {}, {}), describe(system))
+    return usage(rows, messages_per_s, bytes_per_s, NodeShares(links or {}, {}), describe(system))
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bench.columns import ENDS
 from bench.errors import ReportError
-from bench.model import ENDS, NANOS
+from bench.model import NANOS
 from bench.report import compact_run, packed_page, results, sweep
 from bench.report.figures import curves, resources
 from tests.report_data import build

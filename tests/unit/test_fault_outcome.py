@@ -86,7 +86,7 @@ def test_disturbed_and_invalid_trials_do_not_count_and_the_worst_of_them_is_know
     )
 
     assert list(found.times_ns) == [5 * SECOND, 6 * SECOND]
-    assert (found.aside_ns, found.aside) == (9 * SECOND, outage.BUSY_MACHINE)
+    assert (found.aside_ns, found.aside) == (9 * SECOND, outage.DISTURBED)
 
 
 def test_trials_count_where_other_work_disturbed_each() -> None:
@@ -243,7 +243,7 @@ def test_an_outage_in_a_table_has_what_set_it_and_what_was_set_aside() -> None:
 
     assert (
         fault_cells.outage_cell(outcome(*trials).writes).text
-        == "27 to 33 s, 10 s by the script, 46 s in a trial left out"
+        == "27 to 33 s, 10 s by the script, 46 s in a disturbed trial"
     )
     assert fault_cells.outage_cell(outcome(Trial(writes=(3.0, 4.0))).writes).text == "7.0 s, in all"
     assert fault_cells.outage_cell(outcome(Trial(ended="no end")).writes).text == "6.0 s, no end"

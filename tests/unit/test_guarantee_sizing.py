@@ -70,7 +70,7 @@ def searched(
         for number in range(len(shares))
     ]
     run = write_run(folder / "capacity", trials)
-    blank: dict[str, Any] = dict.fromkeys(tables.HOLDS)
+    blank: dict[str, Any] = dict.fromkeys(tables.fields("holds"))
     held = {"slice": 1, "rate": 700.0, "seconds": 10.0, "confirms": True, "verdict": verdict}
     holds = [
         blank | held | {"trial": number, "broker_cpu_share": share, "bookie_cpu_share": 0.2}
@@ -81,7 +81,7 @@ def searched(
         for number in range(len(shares) if bounded else 0)
     ]
     rows: list[dict[str, Any]] = [
-        dict.fromkeys(tables.trial_fields([])) | {"trial": number, "verdict": trial}
+        dict.fromkeys(tables.fields("trials")) | {"trial": number, "verdict": trial}
         for number in range(len(shares))
     ]
     (run / "results").mkdir()

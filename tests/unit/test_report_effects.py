@@ -89,7 +89,7 @@ def test_tables_of_cases_have_the_ratio_and_the_ms_a_send(found: Results) -> Non
 
     heads = [(column.group, column.head) for column in made.columns]
     ratio = made.rows[1].cells[heads.index(("throughput, messages/s", "against the baseline"))]
-    send = made.rows[1].cells[heads.index(("", "ms a send"))]
+    send = made.rows[1].cells[heads.index(("", "mean service time, ms"))]
     assert ratio.text == effects.cell(found, part, OTHER, THROUGHPUT).text
     assert float(send.text) == pytest.approx(found.cases["service_mean_ns"].iloc[1] / 1e6, abs=5e-4)
     assert ("service time, ms", "95 % interval") not in heads
@@ -105,7 +105,7 @@ def test_only_with_one_send_open_a_rate_is_told_as_a_time(found: Results, change
     other = with_load(found, **changes)
     (part,) = sweep.parts(other)
 
-    assert "ms a send" not in [column.head for column in throughput.table(other, part).columns]
+    assert "mean service time, ms" not in [column.head for column in throughput.table(other, part).columns]
 
 
 def test_paced_loads_are_compared_by_response_times(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bench.analysis.tables import FAULTS
+from bench.analysis.tables import fields
 from bench.report import results, sweep
 from bench.report.pages import html, trials
 from bench.report.sections import faults
@@ -134,7 +134,9 @@ def test_a_trials_page_shows_its_steps(tmp_path: Path) -> None:
 def slowed(folder: Path, figure: str) -> str:
     """The page of a run with a slow network in every trial."""
     run = build(folder, Sketch(systems=("kafka",), rounds=5))
-    rows = pd.DataFrame({"trial": results.table(run, "trials")["trial"]}).reindex(columns=list(FAULTS))
+    rows = pd.DataFrame({"trial": results.table(run, "trials")["trial"]}).reindex(
+        columns=list(fields("faults"))
+    )
     rows = rows.assign(fault="slow follower", kind="slow-network", nodes="broker-2", proven=True)
     times = {"asked_ns": SECOND // 50, "effect_ns": SECOND, "healed_ns": 9 * SECOND, "ack_gap_ns": SECOND}
     rows.assign(**times).to_parquet(run / "results" / "faults.parquet")

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from bench import numbers
-from bench.model import CONSUMER_COUNTERS
+from bench.columns import CONSUMER_COUNTERS
 from bench.records.steps import StrikeRecord
 from bench.report import results, sweep
 from bench.report.pages import html

@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 from bench.analysis.resources.costs import measured_trials
+from bench.columns import TABLES
 from bench.errors import BenchError
 from bench.model import Scalar
 from bench.records.trial import TrialRecord
@@ -77,7 +78,7 @@ def write(
     chosen = list(itertools.product(range(_STARTS), _CASES[:cases]))
     run = write_run(folder / "run", [_trial(start, case) for start, case in chosen])
     trials: list[dict[str, Any]] = [
-        dict.fromkeys(results.columns("trials"))
+        dict.fromkeys(TABLES["trials"].required)
         | {"trial": number, "verdict": "valid", "throughput_msgs_per_s": case[0]}
         for number, (_, case) in enumerate(chosen)
     ]

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 from bench.analysis.account.delivery import MESSAGE, is_kind
 from bench.analysis.account.order import POSITION
 from bench.analysis.log import EventLog
-from bench.model import CONSUMER_COUNTERS
+from bench.columns import CONSUMER_COUNTERS
 from bench.records.trial import TrialRecord
 
 Row = dict[str, Any]

@@ -10,7 +10,8 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.account.delivery import MESSAGE
 from bench.analysis.log import EventLog
-from bench.model import CONSUMED, KEYED, NANOS
+from bench.columns import CONSUMED, KEYED
+from bench.model import NANOS
 from bench.records.trial import TrialRecord
 
 Row = dict[str, Any]

@@ -6,7 +6,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.log import EventLog
-from bench.model import SLOWED, Outcome
+from bench.columns import SLOWED
+from bench.model import Outcome
 
 Row = dict[str, object]
 

@@ -17,6 +17,7 @@ from bench.analysis import tables
 from bench.analysis.cases import case_rows
 from bench.analysis.exchange.omb import PERIOD_S, PERIODS
 from bench.analysis.folder import read_model
+from bench.columns import TABLES
 from bench.errors import EventLogError
 from bench.records.trial import TrialRecord
 from bench.systems.registry import INSTALLED
@@ -217,9 +218,8 @@ def _number(file: Path, key: str, values: Mapping[str, Any]) -> float | None:
 
 
 def _write(fresh: Path, trials: Sequence[TrialRecord], rows: Sequence[Row]) -> None:
-    tables.write_table(fresh, "trials", tables.table(rows, tables.trial_fields([])))
-    tables.write_table(fresh, "cases", tables.table(case_rows(trials, rows, []), tables.case_fields([])))
-    for name, fields in tables.OTHERS.items():
-        tables.write_table(fresh, name, tables.table([], fields))
+    rows_by_table = {"trials": rows, "cases": case_rows(trials, rows, [])}
+    for name in TABLES:
+        tables.write_rows(fresh, name, rows_by_table.get(name, ()))
     tables.write_json(fresh, "expectations", [])
     tables.write_json(fresh, "summary", {"rounds_needed": None, "figure": "throughput"})

@@ -5,24 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bench.model import METRICS, SHARES
+from bench.columns import METRICS, SHARES, TABLES
 
 _HEAD = ("system", "case")
 _TRIAL = ("round", "trial", "verdict", "bottleneck", "flags")
 _FIGURES = (*METRICS, "due_unsent", *SHARES, "flush_ns", "request_ns", "drift")
-_UNITS = {
-    "_per_byte": "1",
-    "_per_message": "1",
-    "_ns": "ns",
-    "_msgs_per_s": "messages/s",
-    "_bytes_per_s": "bytes/s",
-    "_bytes": "bytes",
-    "_share": "1",
-    "_cpu": "cores",
-    "drift": "1",
-    "_spread": "1",
-    "_imbalance": "1",
-}
+_UNITS = {column.name: column.unit or "count" for column in TABLES["trials"].columns}
 
 
 def rows(
@@ -43,8 +31,4 @@ def rows(
         }
         for metric in _FIGURES:
             if trial.get(metric) is not None:
-                yield {**head, "metric": metric, "value": float(trial[metric]), "unit": _unit(metric)}
-
-
-def _unit(metric: str) -> str:
-    return next((unit for ending, unit in _UNITS.items() if metric.endswith(ending)), "count")
+                yield {**head, "metric": metric, "value": float(trial[metric]), "unit": _UNITS[metric]}

@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.log import EventLog
-from bench.model import NEVER_NS, PHASES, Outcome
+from bench.columns import PHASES
+from bench.model import NEVER_NS, Outcome
 from bench.records.trial import TrialRecord
 
 Row = dict[str, Any]

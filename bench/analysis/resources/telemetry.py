@@ -8,7 +8,8 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.window import Windows
-from bench.model import FOOTPRINT, MEMBER, NANOS, STORED
+from bench.columns import FOOTPRINT, STORED
+from bench.model import MEMBER, NANOS
 from bench.systems.processing import PROCESSOR
 from bench.systems.scraped import COUNTERS, GAUGES
 

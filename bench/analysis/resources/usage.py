@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from bench.analysis.resources.telemetry import CLIENTS, MACHINE, NO_SERVERS, Used
-from bench.model import BROKER_SPREAD, NANOS, REQUEST_MESSAGES
+from bench.columns import BROKER_SPREAD, REQUEST_MESSAGES
+from bench.model import NANOS
 from bench.systems.description import Description
 
 Row = dict[str, object]
@@ -18,7 +19,7 @@ _OVER = 1.1
 _CONSUMERS = "consumers"
 
 
-class NodeLimits(NamedTuple):
+class NodeShares(NamedTuple):
     """What nodes got less of than the machine has, by node.
 
     `links`: bytes a second that a link carries, of those that were made narrow; `cores`: of those with a quota.
@@ -32,10 +33,10 @@ def usage(
     rows: Sequence[Used],
     messages_per_s: float | None,
     bytes_per_s: float | None,
-    limits: NodeLimits,
+    limits: NodeShares,
     system: Description,
 ) -> Row:
-    """Return the columns of results/trials that telemetry gives (docs/results.md); none without samples.
+    """Return the columns of results/trials that telemetry gives (docs/tables.md); none without samples.
 
     `system` names the roles that keep messages and that clients wait for.
     """

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from bench.model import CAPACITY, CONSUMED
+from bench.columns import CAPACITY, CONSUMED
 from bench.statistics.interval import values_by_case
 from bench.statistics.round_ratios import Groups, RoundRatio, RoundRatios, relative_half_width
 from bench.statistics.slice_series import SliceSeries

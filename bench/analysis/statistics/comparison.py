@@ -13,7 +13,8 @@ import numpy as np
 
 from bench import numbers
 from bench.analysis.statistics import joint_significance
-from bench.model import ENOUGH_TRIALS, RATES, TIMES, Change, Compared, Interval
+from bench.columns import RATES, TIMES
+from bench.model import ENOUGH_TRIALS, Change, Compared, Interval
 from bench.statistics.interval import LEVEL, timed
 
 Row = Mapping[str, Any]

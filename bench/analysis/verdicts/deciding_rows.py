@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bench.analysis.folder import RunFolder
-from bench.model import ERRORS, NEXT, NO_END, READER_STALL_NS, STEP_NS, text
+from bench.columns import READER_STALL_NS
+from bench.model import ERRORS, NEXT, NO_END, STEP_NS, text
 from bench.records.steps import LeftOutRecord, ReadRecord, StepRecord
 from bench.records.trial import TrialRecord
 

@@ -18,20 +18,8 @@ from bench.analysis.verdicts.comparisons import (
     Side,
     refuted,
 )
-from bench.model import (
-    COUNTERS,
-    ENOUGH_TRIALS,
-    ERRORS,
-    FOOTPRINT,
-    KEYED,
-    MEMBERS,
-    READING_METRICS,
-    SEGMENTS,
-    STORED,
-    crowded,
-    text,
-    texts,
-)
+from bench.columns import COUNTERS, FOOTPRINT, KEYED, MEMBERS, READING_METRICS, SEGMENTS, STORED
+from bench.model import ENOUGH_TRIALS, ERRORS, crowded, text, texts
 from bench.statistics.interval import timed
 
 Row = Mapping[str, Any]

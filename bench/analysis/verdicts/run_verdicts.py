@@ -68,7 +68,7 @@ def write(results: Path, folder: RunFolder, measured_rows: Found) -> Row | None:
     """
     verdicts, baseline_ratios = judgements(folder, measured_rows), ratios(folder, measured_rows)
     tables.write_json(results, "expectations", verdicts)
-    tables.write_table(results, "ratios", tables.table(baseline_ratios, tables.RATIOS))
+    tables.write_rows(results, "ratios", baseline_ratios)
     return None if folder.broken else _undecided(folder, verdicts, baseline_ratios)
 
 
@@ -106,9 +106,9 @@ def rederive(run: Path) -> None:
     }
     tables.write_json(results, "summary", summary | fresh)
     rows = case_tables.cases(folder, measured_rows.trials)
-    tables.write_table(results, "cases", tables.table(rows, tables.case_fields(folder.settings)))
+    tables.write_rows(results, "cases", rows, folder.settings)
     costs = cost_rows(folder.trials, measured_rows.trials, _rows(results / "use.parquet"))
-    tables.write_table(results, "costs", tables.table(costs, tables.COSTS))
+    tables.write_rows(results, "costs", costs)
 
 
 def _rows(file: Path) -> list[Row]:

@@ -7,12 +7,24 @@ from dataclasses import replace
 from itertools import chain
 
 from bench import numbers
+from bench.numbers import NOTHING
 from bench.report.answer import guarantees
 from bench.report.answer.configurations import RATE, Configurations, Measure, section, words
 from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence
 from bench.report.presentation import DeclaredComparison
+from bench.report.sections.effects import with_interval
+from bench.report.table import Cell, Column, Row, Table
 from bench.systems.registry import system_title
+
+_COMPARED = (
+    Column("change", "text"),
+    Column("configuration", "name", "with it"),
+    Column("figure", "number", "with it"),
+    Column("configuration", "name", "without it"),
+    Column("figure", "number", "without it"),
+    Column("ratio"),
+)
 
 
 def comparisons(cases: Configurations, declared: tuple[DeclaredComparison, ...]) -> list[Finding]:
@@ -29,6 +41,19 @@ def comparisons(cases: Configurations, declared: tuple[DeclaredComparison, ...])
             first, text=headline, advice=first.advice + second.advice, detail=f"{first.text} {second.text}"
         )
     return findings or _undeclared(cases)
+
+
+def compared_configurations(cases: Configurations, declared: tuple[DeclaredComparison, ...]) -> Table | None:
+    """Return a row for each change that the answer states: both configurations in full, their figures and the ratio."""
+    rows = []
+    for comparison in declared:
+        if comparison.change and (pair := _pair(cases, comparison)):
+            ratio = cases.effect(*pair, comparison.metric).upward
+            shown = NOTHING if ratio.ratio is None else with_interval(ratio.ratio, ratio.low, ratio.high)
+            figures = [_text(cases, case, comparison.metric) for case in pair]
+            texts = (comparison.change, pair[0], figures[0], pair[1], figures[1])
+            rows.append(Row((*map(Cell, texts), Cell(shown, "strong"))))
+    return Table("What the answer compares", _COMPARED, tuple(rows)) if rows else None
 
 
 def leading_metric(cases: Configurations, declared: tuple[DeclaredComparison, ...] = ()) -> str:
@@ -56,9 +81,10 @@ def _declared(
 
 def _change(cases: Configurations, declared: DeclaredComparison) -> Iterator[Finding]:
     """State what a change of one system's configuration does; nothing where the run lacks one of the two cases."""
-    of, to = (cases.case(declared.system, settings) for settings in (declared.of, declared.to))
-    if of is None or to is None or (measure := cases.measure(of, declared.metric)) is None:
+    pair = _pair(cases, declared)
+    if pair is None or (measure := cases.measure(pair[0], declared.metric)) is None:
         return
+    of, to = pair
     effect = cases.effect(of, to, declared.metric)
     outcome = effect.outcome(cases.smallest)
     slots = {
@@ -73,7 +99,27 @@ def _change(cases: Configurations, declared: DeclaredComparison) -> Iterator[Fin
         "to": cases.figure(to, declared.metric),
     }
     advice = declared.advised(outcome)
-    yield Finding(sentence("change", slots), outcome.decided, section(declared.metric), advice)
+    yield Finding(sentence("change", slots), outcome.decided, "effects", advice)
+
+
+def _pair(cases: Configurations, declared: DeclaredComparison) -> tuple[str, str] | None:
+    """Return the two cases of a change; None where the run lacks one, or nobody knows how to state the metric."""
+    of, to = (cases.case(declared.system, settings) for settings in (declared.of, declared.to))
+    if of is None or to is None or cases.measure(of, declared.metric) is None:
+        return None
+    return of, to
+
+
+def _text(cases: Configurations, case: str, metric: str) -> str:
+    """Return a case's figure with its unit."""
+    figure = cases.figure(case, metric)
+    return {
+        Measure.SEND: f"{figure.ms} ms a send",
+        Measure.RATE: f"{figure.rate} messages/s",
+        Measure.BYTES: f"{figure.bytes} MB/s",
+        Measure.TIME: figure.time,
+        None: NOTHING,
+    }[cases.measure(case, metric)]
 
 
 def _undeclared(cases: Configurations) -> list[Finding]:

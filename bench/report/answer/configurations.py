@@ -11,8 +11,9 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
+from bench.columns import CAPACITY, CONSUMED, TIMES
 from bench.guarantee import Guarantee
-from bench.model import CAPACITY, CONSUMED, EMULATED_FSYNC, NANOS, TIMES
+from bench.model import EMULATED_FSYNC, NANOS
 from bench.records.trial import LoadRecord
 from bench.report import sweep
 from bench.report.answer.effect import Effect
@@ -169,7 +170,7 @@ class Configurations:
         return Measure.SEND if self.load(case).one_send_open else Measure.RATE
 
     def figure(self, case: str, metric: str) -> Figure:
-        """Return a case's median as sentences have it."""
+        """Return a case's middle value as sentences have it."""
         return figure(self._rows[case].get(metric), metric)
 
     def effect(self, case: str, baseline: str, metric: str) -> Effect:

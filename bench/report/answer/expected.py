@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bench import numbers
-from bench.model import BROKEN, COUNTERS, ERRORS
+from bench.columns import BROKEN, COUNTERS
+from bench.model import ERRORS
 from bench.report.answer.model import ExpectationFinding
 from bench.report.answer.sentences import sentence
 from bench.report.results import Json, Results

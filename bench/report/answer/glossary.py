@@ -14,7 +14,8 @@ MOST = 5
 _TERMS = (
     *(term for system in reversed(tuple(DESCRIPTIONS.values())) for term in system.terms),
     GlossaryTerm("session", r"\bsession\b", "term-session"),
-    GlossaryTerm("trial left out", r"\btrial left out\b", "term-left-out"),
+    GlossaryTerm("disturbed trial", r"\bdisturbed trial\b", "term-disturbed"),
+    GlossaryTerm("invalid trial", r"\binvalid trial\b", "term-invalid"),
     GlossaryTerm("power cut of all nodes", r"\bpower cut\b", "term-power-cut"),
     GlossaryTerm("fsync", r"\bfsyncs?\b", "term-fsync"),
     GlossaryTerm("p99", r"\bp99\b", "term-p99"),

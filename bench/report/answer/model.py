@@ -49,7 +49,8 @@ class Answer:
     has the guarantees with both systems' settings and figures. `leading` is a shorter table for a page without room
     for it. It has only rows that the scenario's comparisons are of, or one a fault's outcome. It is None where it
     would be no shorter. `conditions` is one line on machine, load and repetitions. `notices` change the conclusion,
-    `alarms` are losses that a promise covers. `figure` names the drawing that shows exactly this answer.
+    `alarms` are losses that a promise covers. `figure` names the drawing that shows exactly this answer. `compared` has
+    the changes of configuration that findings state, each with both configurations in full.
     """
 
     title: str
@@ -65,6 +66,7 @@ class Answer:
     alarms: tuple[str, ...] = ()
     expectations: tuple[ExpectationFinding, ...] = ()
     figure: str = ""
+    compared: Table | None = None
 
     @property
     def line(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from bench import numbers
 from bench.report.answer import concurrent_reads
-from bench.report.answer.comparisons import comparisons, leading_metric
+from bench.report.answer.comparisons import compared_configurations, comparisons, leading_metric
 from bench.report.answer.conditions import conditions
 from bench.report.answer.configurations import Configurations
 from bench.report.answer.expected import expected
@@ -49,6 +49,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
         alarms=red,
         expectations=expected(results, presentation.claims),
         figure=str(results.summary.get("figure") or "throughput"),
+        compared=compared_configurations(cases, presentation.comparisons),
     )
 
 

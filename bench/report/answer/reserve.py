@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.model import PHASES
+from bench.columns import PHASES
 from bench.report.answer.fault_findings import Struck
 from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import blended_transform_factory
 
 from bench import numbers
-from bench.model import CAPACITY, CONSUMED
+from bench.columns import CAPACITY, CONSUMED
 from bench.report import style
 from bench.report.figures.row_axes import row_axes, value_behind, words_before
 from bench.report.figures.scale import Scale, fitting

@@ -31,6 +31,7 @@ def render(run: Path) -> str:
         elsewhere=elsewhere(run_results, parts),
         causes=answer.causes,
         whole_table=room.whole_table,
+        compared=answer.compared,
     )
     page = {
         "room": room,

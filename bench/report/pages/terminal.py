@@ -31,7 +31,7 @@ _SHOWN = {
     ("throughput, messages/s", "range"): "range\nmsgs/s",
     ("throughput, messages/s", throughput.INTERVAL): "95 % interval\nmsgs/s",
     ("throughput, messages/s", effects.AGAINST): _AGAINST,
-    ("", throughput.MS_A_SEND): "ms a\nsend",
+    ("", throughput.MEAN_SERVICE): "mean\nms",
     ("throughput, messages/s", "limited by"): "limited\nby",
     ("service time, ms", "p50"): "service\np50 ms",
     ("service time, ms", "p99"): "service\np99 ms",
@@ -43,7 +43,7 @@ _SHOWN = {
 _IN_PLACE_OF = {
     ("throughput, messages/s", throughput.INTERVAL): ("throughput, messages/s", effects.AGAINST),
     ("throughput, messages/s", "range"): ("throughput, messages/s", effects.AGAINST),
-    ("service time, ms", "p50"): ("", throughput.MS_A_SEND),
+    ("service time, ms", "p50"): ("", throughput.MEAN_SERVICE),
 }
 """What a terminal has no room for beside a column that says more about a case."""
 

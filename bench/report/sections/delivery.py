@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.model import CONSUMER_COUNTERS
+from bench.columns import CONSUMER_COUNTERS
 from bench.report import sweep
 from bench.report.results import Results
 from bench.report.sections import promise_coverage

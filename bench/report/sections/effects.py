@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.model import CAPACITY, CONSUMED
+from bench.columns import CAPACITY, CONSUMED
 from bench.report import sweep
 from bench.report.results import Results
 from bench.report.sections.section import ReportInput, Section
@@ -47,8 +47,12 @@ METRICS = (
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Ratios to the baseline cases that `baselines` names; below `smallest_effect` a difference does not matter."""
+    """Ratios to the baseline cases that `baselines` names; below `smallest_effect` a difference does not matter.
 
+    `compared` has the changes that the answer states, None where it states none.
+    """
+
+    compared: Table | None
     tables: Sequence[Table]
     baselines: str
     smallest_effect: str
@@ -180,13 +184,14 @@ def _baseline_label(results: Results, part: sweep.Part) -> str:
 
 def _content(report: ReportInput) -> Effects | None:
     ratios = tables(report.results, report.parts)
-    if not ratios:
+    if not ratios and report.compared is None:
         return None
     return Effects(
+        compared=report.compared,
         tables=ratios,
         baselines=baselines(report.results, report.parts),
         smallest_effect=f"{smallest(report.results) * 100:.3g} %",
     )
 
 
-SECTION = Section("effects", "Ratios to the baseline", _content)
+SECTION = Section("effects", "Ratios", _content)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench import numbers
-from bench.model import BROKEN, COUNTERS, ERRORS
+from bench.columns import BROKEN, COUNTERS
+from bench.model import ERRORS
 from bench.report.results import Json, Results
 from bench.report.sections import effects
 from bench.report.sections.section import ReportInput, Section
@@ -50,11 +51,16 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """All expectations; `tally` counts the verdicts, `over_rounds`: intervals over rounds decide them."""
+    """All expectations; `tally` counts the verdicts.
+
+    `over_rounds`: intervals over rounds decide them; `looks`: how often they may be judged while the run goes on, by
+    intervals that are wider for it, 0 where they are judged once.
+    """
 
     expectations: Sequence[Expectation]
     tally: str
     over_rounds: bool
+    looks: int
 
 
 def expectations(results: Results) -> list[Expectation]:
@@ -70,7 +76,8 @@ def expectations(results: Results) -> list[Expectation]:
 def _heads(results: Results) -> tuple[str, str]:
     """The heads of a comparison's ratio and its interval, which is wider than 95 % where the run was looked at."""
     ratio = "ratio" if results.over_rounds else "median ratio"
-    return ratio, "interval" if results.manifest.get("looks") else "95 % interval"
+    looks = results.manifest.get("looks")
+    return ratio, f"interval for {looks} looks" if looks else "95 % interval"
 
 
 def _expectation(number: int, entry: Json, heads: tuple[str, str]) -> Expectation:
@@ -223,7 +230,8 @@ def _word(verdict: object) -> str:
 
 def _content(report: ReportInput) -> Verdicts:
     judged_expectations = expectations(report.results)
-    return Verdicts(judged_expectations, tally(judged_expectations), report.results.over_rounds)
+    looks = int(report.results.manifest.get("looks") or 0)
+    return Verdicts(judged_expectations, tally(judged_expectations), report.results.over_rounds, looks)
 
 
 SECTION = Section("expectations", "Expectations", _content)

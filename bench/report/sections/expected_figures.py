@@ -119,4 +119,4 @@ def _content(report: ReportInput) -> list[Table] | None:
     return tables(report.results, report.parts) or None
 
 
-SECTION = Section("claimed", "Other figures", _content, in_contents=False)
+SECTION = Section("claimed", "Other figures", _content)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bench import numbers
 from bench.report import fault_words as words
 from bench.report.loss import Loss, Span
-from bench.report.outage import BUSY_MACHINE, Outage
+from bench.report.outage import INVALID, Outage
 from bench.report.sections.fault_outcome import Outcome
 from bench.report.sections.promise_coverage import Covered
 from bench.report.table import Cell
@@ -38,19 +38,20 @@ def _length(outage: Outage) -> str:
 
 
 def _aside(outage: Outage) -> str:
-    return f"{words.time(outage.aside_ns)} in a trial left out" if outage.aside_ns is not None else ""
+    if outage.aside_ns is None:
+        return ""
+    return f"{words.time(outage.aside_ns)} in {'an' if outage.aside == INVALID else 'a'} {outage.aside} trial"
 
 
 def _note(outage: Outage) -> str:
     """Say what the words of an outage's cell mean, for pointing at it."""
     trials = numbers.plural(outage.trials, "trial")
-    reason = "disturbed by other work" if outage.aside == BUSY_MACHINE else "that does not count"
     parts = (
         f"over {trials}",
         f"sum over {len(outage.strikes_ns)} faults" if outage.strikes_ns else "",
         "it lasted until the load was over" if outage.endless else "",
         "for so long the script left servers broken" if outage.script_ns is not None else "",
-        f"left out: a trial {reason}" if outage.aside_ns is not None else "",
+        f"beside it {_aside(outage)}" if outage.aside_ns is not None else "",
     )
     return "; ".join(filter(None, parts))
 

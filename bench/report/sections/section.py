@@ -22,7 +22,7 @@ class ReportInput:
 
     `drawings` are its figures by name. `elsewhere` is what other runs say to the promises of this one, None where they
     say nothing. `causes` are those of its answer. `whole_table` is the table of the first page, None where that page
-    has all of its rows.
+    has all of its rows. `compared` has the changes of configuration that its answer states.
     """
 
     results: Results
@@ -31,6 +31,7 @@ class ReportInput:
     elsewhere: Elsewhere | None
     causes: Sequence[Cause]
     whole_table: Table | None
+    compared: Table | None = None
 
     def drawn(self, *names: str) -> tuple[str, ...]:
         """Return those of these figures that the report has."""
@@ -45,7 +46,6 @@ class SectionContent:
     title: str
     template: str
     content: object
-    in_contents: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,12 @@ class Section:
     `anchor` is its id on the page, and names its template: reports/templates/sections/<anchor>.html.j2. `content`
     returns what that template shows: a frozen dataclass, a table, or a sequence of tables. It returns None for a report
     without this section. `broken_title` is the title where something broke on purpose, if that has another.
-    `in_contents` tells whether the tables of contents list the section.
     """
 
     anchor: str
     title: str
     content: Callable[[ReportInput], object | None]
     broken_title: str = ""
-    in_contents: bool = True
 
     @property
     def template(self) -> str:
@@ -75,4 +73,4 @@ class Section:
         if content is None:
             return None
         title = (self.broken_title if report.results.broken else "") or self.title
-        return SectionContent(self.anchor, title, self.template, content, self.in_contents)
+        return SectionContent(self.anchor, title, self.template, content)

@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.model import BUSY, ENDS
+from bench.columns import ENDS
+from bench.model import BUSY
 from bench.report import sweep
 from bench.report.results import Results, trial_page
 from bench.report.sections import effects, method, precision, resources, sends_without_latency
@@ -36,7 +37,7 @@ CLOCK_ERROR = " ± "
 _LONGEST = sys.float_info.max
 _RATE, _TAIL, _SEND = "throughput_msgs_per_s", "service_p99_ns", "service_mean_ns"
 _THROUGHPUT = "throughput, messages/s"
-MS_A_SEND = "ms a send"
+MEAN_SERVICE = "mean service time, ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def table(results: Results, part: sweep.Part) -> Table:
         Column(_ends(results, _RATE), "number", _THROUGHPUT),
         *([_effect_column(effect)] if effect else []),
         Column("limited by", "name", _THROUGHPUT),
-        *([Column(MS_A_SEND)] if sync else []),
+        *([Column(MEAN_SERVICE)] if sync else []),
         *([Column("not acked", "number", "sends")] if unanswered else []),
         *(column for name in times for column in _time_columns(results, name, times[name])),
         Column("CPU", "number", "client"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -13,7 +12,7 @@ from confluent_kafka.admin._config import ConfigEntry, ConfigResource
 from confluent_kafka.admin._metadata import ClusterMetadata
 from confluent_kafka.cimpl import NewTopic
 
-from bench.errors import ClusterError
+from bench.errors import ClusterError, did_you_mean
 from bench.model import Cluster, Settings, Topic, TopicState
 from bench.systems import endpoint as endpoints
 from bench.systems.external import CONNECT_S, ClusterFacts, ExternalAdmin
@@ -232,9 +231,8 @@ class ExternalKafkaAdmin(ExternalAdmin):
 
 
 def _hint(name: str, valid_names: Sequence[str]) -> str:
-    near = get_close_matches(name, valid_names, 1)
     return (
-        f"is no property of a connection{f'; did you mean {near[0]!r}?' if near else ''} "
+        f"is no property of a connection{did_you_mean(name, valid_names)} "
         "(properties of producers and consumers stand in the scenario)"
     )
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import ssl
 import time
-from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,7 +18,7 @@ from urllib.parse import urlsplit
 import httpx
 import pulsar
 
-from bench.errors import ClusterError
+from bench.errors import ClusterError, did_you_mean
 
 TOKEN, BASIC, OAUTH2 = "token", "basic", "oauth2"
 METHODS = (TOKEN, BASIC, OAUTH2)
@@ -36,7 +35,7 @@ def mistakes(client: Mapping[str, Any]) -> list[tuple[str, str]]:
     """List (name, what is wrong with it) of the security properties of a cluster file."""
     valid_names = (*TLS_PROPERTIES, *METHODS)
     complaints = [
-        (name, f"there is no such property{_near(name, valid_names)}; one of {', '.join(valid_names)}")
+        (name, f"there is no such property{did_you_mean(name, valid_names)}; one of {', '.join(valid_names)}")
         for name in client
         if name not in valid_names
     ]
@@ -57,11 +56,6 @@ def mistakes(client: Mapping[str, Any]) -> list[tuple[str, str]]:
                 (method, "private_key is a file's path: a secret does not stand in a cluster file")
             )
     return complaints
-
-
-def _near(name: str, valid_names: Sequence[str]) -> str:
-    near = get_close_matches(name, valid_names, 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def client_arguments(client: Mapping[str, Any]) -> dict[str, Any]:
