@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from bench.report.answer.sentences import sentence
+from bench.report.figures import predictions
 from bench.report.sections.predictions import prediction_errors
 
 COLUMNS = ["system", "case", "configuration", "role", "cpu_share", "measured", "predicted"]
@@ -36,6 +37,19 @@ def test_errors_are_sizes_over_the_cases_of_a_system() -> None:
 
 def test_without_predictions_there_are_no_errors() -> None:
     assert prediction_errors(results()) == {}
+
+
+def test_the_figure_says_how_many_predictions_are_near() -> None:
+    """Off by -10, +20 and +50 %: two of three are within a quarter."""
+    made = predictions.drawing(results(("kafka", 100, 90), ("kafka", 100, 120), ("kafka", 200, 300)))
+
+    assert made is not None
+    assert made.alt.endswith("Kafka: 2 of 3 predictions within 25%, all from -10 % to +50 %.")
+    assert "<svg" in made.svg
+
+
+def test_without_predictions_there_is_no_figure() -> None:
+    assert predictions.drawing(results()) is None
 
 
 def test_the_finding_names_both_systems() -> None:

@@ -16,6 +16,7 @@ from bench.report.answer.losses import alarms, loss
 from bench.report.answer.model import Answer, Finding
 from bench.report.answer.notices import notices
 from bench.report.answer.sentences import sentence
+from bench.report.figures import predictions
 from bench.report.presentation import Presentation
 from bench.report.results import Results
 from bench.report.sections.predictions import prediction_errors
@@ -30,7 +31,8 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     cases = Configurations(results, presentation.labels)
     findings = tuple(_findings(cases, presentation))
     metric = leading_metric(cases, presentation.comparisons)
-    shown = table(cases, metric)
+    predicts = not results.predictions.empty
+    shown = None if predicts else table(cases, metric)
     leading = table(cases, metric, presentation.comparisons) if presentation.comparisons else None
     amber, red = notices(cases, presentation.note), tuple(alarms(cases))
     page = " ".join((*(finding.full_text for finding in findings), *_texts(shown), *amber, *red))
@@ -48,7 +50,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
         notices=amber,
         alarms=red,
         expectations=expected(results, presentation.claims),
-        figure=str(results.summary.get("figure") or "throughput"),
+        figure=predictions.NAME if predicts else str(results.summary.get("figure") or "throughput"),
         compared=compared_configurations(cases, presentation.comparisons),
     )
 
@@ -59,8 +61,7 @@ def _findings(cases: Configurations, presentation: Presentation) -> list[Finding
         return [Finding(sentence("no-valid-trial"), decided=False)]
     lost = loss(cases)
     read = [] if presentation.comparisons else list(concurrent_reads.findings(cases))
-    compared = read or comparisons(cases, presentation.comparisons)
-    compared = [*_prediction_error(cases), *compared]
+    compared = read or list(_prediction_error(cases)) or comparisons(cases, presentation.comparisons)
     shown = _within(compared, MOST_FINDINGS - 1, MOST_WORDS - _words(lost))
     return [lost, *shown] if any(alarms(cases)) else [*shown, lost]
 

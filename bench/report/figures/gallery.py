@@ -19,6 +19,7 @@ from bench.report.figures import (
     fault_timeline,
     load_curves,
     order,
+    predictions,
     price,
     resources,
     rows,
@@ -70,6 +71,7 @@ def leading(
     """Draw the figures that a first page has room for, by name."""
     with style.drawing():
         drawn = [_answer(results, compared), *_prices(results, parts, labels), _downtime(results, parts)]
+        drawn.append(predictions.drawing(results))
         if results.retention:
             drawn.append(stored.drawing(results, parts, labels))
         elif results.broken:
