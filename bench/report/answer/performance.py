@@ -20,6 +20,7 @@ from bench.report.figures import predictions
 from bench.report.presentation import Presentation
 from bench.report.results import Results
 from bench.report.sections.predictions import prediction_errors
+from bench.report.sections.predictions import summary as prediction_summary
 from bench.report.table import Table
 from bench.systems.registry import system_title
 
@@ -32,7 +33,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     findings = tuple(_findings(cases, presentation))
     metric = leading_metric(cases, presentation.comparisons)
     predicts = not results.predictions.empty
-    shown = None if predicts else table(cases, metric)
+    shown = prediction_summary(results) if predicts else table(cases, metric)
     leading = table(cases, metric, presentation.comparisons) if presentation.comparisons else None
     amber, red = notices(cases, presentation.note), tuple(alarms(cases))
     page = " ".join((*(finding.full_text for finding in findings), *_texts(shown), *amber, *red))

@@ -11,7 +11,8 @@ import pandas as pd
 from bench import numbers
 from bench.report import sweep
 from bench.report.results import Results
-from bench.report.table import Cell, Column, Table, case_table
+from bench.report.table import Cell, Column, Row, Table, case_table
+from bench.systems.registry import system_title
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,34 @@ def prediction_errors(results: Results) -> dict[str, PredictionError]:
         )
         for system, predictions in results.predictions.groupby("system", sort=False)
     }
+
+
+def summary(results: Results) -> Table | None:
+    """Return a row a system: how many capacities are predicted, from where to where, and how far they are off."""
+    rows = [
+        Row(
+            (
+                Cell(system_title(system)),
+                Cell(f"{error.count} of {error.capacities}"),
+                Cell(_span(results.predictions[results.predictions["system"] == system]["measured"])),
+                Cell(numbers.percent(error.median), "strong"),
+                Cell(numbers.percent(error.worst_tenth), "strong"),
+            )
+        )
+        for system, error in prediction_errors(results).items()
+    ]
+    columns = (
+        Column("system", "name"),
+        Column("capacities predicted"),
+        Column("measured, messages/s"),
+        Column("median", group="error"),
+        Column("worst tenth", group="error"),
+    )
+    return Table("Errors of predicted capacities", columns, tuple(rows)) if rows else None
+
+
+def _span(measured: pd.Series[float]) -> str:
+    return f"{numbers.rate(measured.min())} to {numbers.rate(measured.max())}"
 
 
 def tables(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
