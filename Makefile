@@ -16,6 +16,8 @@ version = $(shell sed -n -e 's:.*<$(notdir $(1)).version>\(.*\)</$(notdir $(1)).
     -e 's:^[a-z-]*==\([^ ]*\).*:\1:p' $(filter $(1)/%,$(DEFINITIONS)))
 HOMES := $(foreach system,$(patsubst %/,%,$(dir $(DEFINITIONS))),$(BENCH_CACHE)/$(notdir $(system))/$(call version,$(system)))
 
+S3 := $(BENCH_CACHE)/s3proxy/$(shell sed -n 's:.*<s3proxy.version>\(.*\)</s3proxy.version>.*:\1:p' tests/s3/pom.xml)
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup system browser named lint test bench clean lock
@@ -33,7 +35,7 @@ named:
 	    echo "Which scenario? make bench SCENARIO=NAME, one of:"; \
 	    find scenarios -name '*.yaml' | sed 's:.*/\(.*\)\.yaml:  \1:' | sort; exit 2; }
 
-test: lint browser ## lint, types, import rules, then all tests: [PYTEST_ARGS="..."]
+test: lint browser $(S3) ## lint, types, import rules, then all tests: [PYTEST_ARGS="..."]
 	@$(BIN)/python -m bench.backends.sandbox pytest -n 3 --no-loadscope-reorder $(PYTEST_ARGS)
 
 lint: setup ## what `test` checks before it runs any test
@@ -49,6 +51,12 @@ system:
 
 browser:
 	@PYTHON="$(PYTHON)" sh clusters/system-packages.sh tests
+
+# An S3 server for the tests of runs in a store.
+$(S3): tests/s3/pom.xml | system
+	@echo "Fetching the S3 server of the tests"
+	@rm -rf $@ && mvn -B -q -f $< dependency:copy-dependencies -DoutputDirectory=$@.unfinished && mv $@.unfinished $@
+	@touch $@
 
 # setuptools goes first: pyspark is published as source only and is built with the locked one, not with a newer.
 $(VENV)/.packages: requirements.lock | system

@@ -35,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[IN_SANDBOX] = 1 in {os.getpid(), os.getppid()}
 
 
-_WITHOUT_NODES = ("test_memory_run", "test_package", "test_spark_cluster")
+_WITHOUT_NODES = ("test_memory_run", "test_package", "test_spark_cluster", "test_stored_runs")
 """Integration tests that may run beside those that start nodes."""
 
 

@@ -125,7 +125,9 @@ def _folder(uri: str) -> _Folder:
     """Return the folder at a URI. `s3a` is Hadoop's name for s3; a query (endpoint_override and so on) is pyarrow's."""
     base, _, query = uri.partition("?")
     base = base.rstrip("/").replace("s3a://", "s3://", 1)
-    system, path = fs.FileSystem.from_uri(f"{base}?{query}" if query else base)
+    # A small file is then one request, not three.
+    options = [query, "allow_delayed_open=true" if base.startswith("s3://") else ""]
+    system, path = fs.FileSystem.from_uri("?".join(filter(None, (base, "&".join(filter(None, options))))))
     return _Folder(uri, system, path.rstrip("/"))
 
 
@@ -174,6 +176,6 @@ def _explained(uri: str, doing: str) -> Iterator[None]:
     try:
         yield
     except (OSError, pa.ArrowException) as error:
-        first_line = str(error).strip().partition("\n")[0]
+        first_line = str(error).strip().partition("\n")[0].rstrip(".")
         message = f"{doing} at {uri}: {first_line}. docs/how-to/runs-at-a-uri.md says what a store needs"
         raise SetupError(message) from error
