@@ -43,6 +43,7 @@ lint: setup ## what `test` checks before it runs any test
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/deptry . --no-ansi 2>$(VENV)/deptry.log || { cat $(VENV)/deptry.log; exit 1; }
 
 setup: $(VENV)/.servers ## system packages, .venv from the lock, the servers of all systems
 
