@@ -35,6 +35,11 @@ class FoundMessages:
         """Whether every message was found."""
         return self.found_counts == self.acked
 
+    @property
+    def share(self) -> float:
+        """How much of all that were acknowledged was found, over the trials."""
+        return sum(self.found_counts) / max(1, sum(self.acked))
+
 
 @dataclass(frozen=True, slots=True)
 class Remaining:

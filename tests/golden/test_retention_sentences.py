@@ -138,3 +138,22 @@ def test_bytes_are_drawn_over_time_with_the_steps() -> None:
     assert [course.label for course in courses] == ["Kafka", "as shipped", "an hour"]
     assert {text.get_text() for text in kafka.texts} == {"Kafka", "the group comes back", "a minute later"}
     assert len(pulsar.lines) == 2 + len(_STEPS)
+
+
+def test_what_differs_most_between_configurations_stands_first() -> None:
+    """Everything is there in all; partitions had 4 segments, 21 and 2, and the disks stay as they were."""
+    found = retained()
+    trials = found.trials.assign(lost=0, segments=[4, 21, 2], stored_last_bytes=180e6)
+    nobody = found.readings.iloc[:0]
+
+    texts = [
+        finding.text
+        for finding in answer(replace(found, trials=trials, readings=nobody), Presentation()).findings
+    ]
+
+    assert texts == [
+        "A partition had 4 segments or ledgers on Kafka, 21 on Pulsar (as shipped) and 2 on Pulsar (an hour).",
+        "At the end a new reader found all acknowledged messages, in every configuration.",
+        "The files of all servers held 180 MB to the end on Kafka; 180 MB to the end on Pulsar (as shipped); "
+        "180 MB to the end on Pulsar (an hour).",
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from bench import numbers
 from bench.model import ENOUGH_TRIALS
@@ -23,6 +23,16 @@ from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 from bench.systems.registry import describe
 
 _READ, _DISK = "readings", "over-time"
+_DIFFERENT = 2.0
+"""Numbers of segments that differ by such a factor, or more, are stated."""
+
+
+class _Part(NamedTuple):
+    """A sentence, its section, and how much what it states differs between configurations: from 0 to 1."""
+
+    text: str
+    anchor: str
+    spread: float
 
 
 def answer(results: Results, presentation: Presentation) -> Answer:
@@ -53,35 +63,79 @@ def answer(results: Results, presentation: Presentation) -> Answer:
 
 
 def _findings(results: Results, remainders: Sequence[Remaining]) -> Iterator[Finding]:
+    """State first what differs most between configurations."""
     if not remainders:
         yield Finding(sentence("no-valid-trial"), decided=False, anchor="left-out")
         return
     decided = results.rounds >= ENOUGH_TRIALS
-    if new := [_slots(remainder, remainder.new) for remainder in remainders if remainder.new]:
-        yield Finding(sentence("remaining-new", {"found": new}), decided, _READ)
+    parts = [_for_readers(remainders), *_for_groups(remainders)]
+    parts += [_on_disk(remainders), _in_segments(remainders)]
+    stated = [part for part in parts if part is not None]
+    for part in sorted(stated, key=lambda part: -part.spread):
+        yield Finding(part.text, decided, part.anchor)
+
+
+def _for_readers(remainders: Sequence[Remaining]) -> _Part | None:
+    """State what a reader that comes new at the end finds."""
+    pairs = [(remainder, remainder.new) for remainder in remainders if remainder.new]
+    if not pairs:
+        return None
+    if all(messages.complete for _, messages in pairs):
+        return _Part(sentence("remaining-all", {"several": len(pairs) > 1}), _READ, 0.0)
+    text = sentence("remaining-new", {"found": [_slots(*pair) for pair in pairs]})
+    return _Part(text, _READ, _spread([messages.share for _, messages in pairs]))
+
+
+def _for_groups(remainders: Sequence[Remaining]) -> Iterator[_Part]:
+    """State what each consumer group finds that does not find all."""
     for group in dict.fromkeys(group for remainder in remainders for group in remainder.groups):
-        group_pairs = [
+        pairs = [
             (remainder, remainder.groups[group]) for remainder in remainders if group in remainder.groups
         ]
-        if not all(messages.complete for _, messages in group_pairs):
-            slots = {
-                "group": group,
-                "found": [_slots(remainder, messages) for remainder, messages in group_pairs],
-            }
-            yield Finding(sentence("remaining-group", slots), decided, _READ)
-    if sizes := [remainder for remainder in remainders if not numbers.absent(remainder.most)]:
-        slots = {
-            "sizes": [
-                {
-                    "system": size.title,
-                    "label": size.label,
-                    "most": bytes_text(size.most),
-                    "last": bytes_text(size.last),
-                }
-                for size in sizes
-            ]
+        if not all(messages.complete for _, messages in pairs):
+            text = sentence("remaining-group", {"group": group, "found": [_slots(*pair) for pair in pairs]})
+            yield _Part(text, _READ, _spread([messages.share for _, messages in pairs]))
+
+
+def _on_disk(remainders: Sequence[Remaining]) -> _Part | None:
+    sizes = [remainder for remainder in remainders if not numbers.absent(remainder.most)]
+    if not sizes:
+        return None
+    slots = [
+        {
+            "system": size.title,
+            "label": size.label,
+            "most": bytes_text(size.most),
+            "last": bytes_text(size.last),
         }
-        yield Finding(sentence("remaining-disk", slots), decided, _DISK)
+        for size in sizes
+    ]
+    kept_shares = [size.last / size.most for size in sizes if size.most]
+    return _Part(sentence("remaining-disk", {"sizes": slots}), _DISK, _spread(kept_shares))
+
+
+def _in_segments(remainders: Sequence[Remaining]) -> _Part | None:
+    """State into how many segments a partition fell, where that differs between configurations."""
+    counted = [remainder for remainder in remainders if not numbers.absent(remainder.segments)]
+    counts = [remainder.segments for remainder in counted]
+    if not counts or max(counts) < _DIFFERENT * min(counts):
+        return None
+    words = " or ".join(dict.fromkeys(f"{describe(remainder.system).segment}s" for remainder in counted))
+    slots = [
+        {
+            "system": remainder.title,
+            "label": remainder.label,
+            "count": numbers.count(remainder.segments),
+            "words": words,
+        }
+        for remainder in counted
+    ]
+    text = sentence("remaining-segments", {"segments": slots})
+    return _Part(text, _DISK, 1 - min(counts) / max(counts))
+
+
+def _spread(shares: Sequence[float]) -> float:
+    return max(shares) - min(shares) if shares else 0.0
 
 
 def _slots(remainder: Remaining, messages: FoundMessages) -> dict[str, Any]:
