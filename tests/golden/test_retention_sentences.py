@@ -154,6 +154,8 @@ def test_what_differs_most_between_configurations_stands_first() -> None:
     assert texts == [
         "A partition had 4 segments or ledgers on Kafka, 21 on Pulsar (as shipped) and 2 on Pulsar (an hour).",
         "At the end a new reader found all acknowledged messages, in every configuration.",
-        "The files of all servers held 180 MB to the end on Kafka; 180 MB to the end on Pulsar (as shipped); "
-        "180 MB to the end on Pulsar (an hour).",
+        (
+            "The files of all servers held 180 MB to the end on Kafka; 180 MB to the end on Pulsar (as shipped); "
+            "180 MB to the end on Pulsar (an hour)."
+        ),
     ]

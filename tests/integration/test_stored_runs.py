@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from bench import places
 from bench.cli import app
+from bench.errors import SetupError
 from bench.run import outside
 from tests import s3_server, whole_runs
 
@@ -35,8 +36,10 @@ def bench(tmp_path: Path, spark: object, monkeypatch: pytest.MonkeyPatch) -> Com
     monkeypatch.setattr(places, "RUNS", tmp_path / "out")
 
     def call(*arguments: object, status: int = 0) -> str:
-        done = CliRunner().invoke(app, list(map(str, arguments)), env={"COLUMNS": "200"})
-        assert done.exit_code == status, (done.output, done.exception)
+        done = CliRunner().invoke(
+            app, list(map(str, arguments)), env={"COLUMNS": "200"}, catch_exceptions=False
+        )
+        assert done.exit_code == status, done.output
         return done.output
 
     return call
@@ -88,7 +91,7 @@ def test_what_cannot_be_stored_is_refused_before_anything_starts(  # noqa: PLR09
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret)
     out = place.format(query)
 
-    with pytest.raises(AssertionError, match=complaint) as failure:
+    with pytest.raises(SetupError, match=complaint) as failure:
         bench("run", whole_runs.scenario(tmp_path, "small", SMALL), "--out", out)
 
     assert f"writing to it at {out.partition('?')[0]}" in str(failure.value)
