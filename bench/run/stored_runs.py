@@ -1,7 +1,7 @@
 """Runs that lie at a URI, such as s3:// or hdfs://: copied to this machine to be read, and back what a command made.
 
-A run is made on this machine: only a file system can hold what a killed run leaves. manifest.json goes last, so a run
-that was copied in part is none.
+A run is made on this machine, as only a file system can hold what a killed run leaves. Its manifest.json goes last.
+So a run that was copied in part is none.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -68,15 +69,20 @@ def _figure(results: Results) -> Figure:
     return figure
 
 
+def errors(predictions: pd.DataFrame) -> pd.Series[float]:
+    """Return by which share each prediction is off."""
+    return predictions["predicted"].astype(float) / predictions["measured"].astype(float) - 1
+
+
 def in_words(results: Results) -> str:
     """Say what the figure shows: of each system how many predictions are near, and how far the others are off."""
     sentences = []
     for system in in_order(set(results.predictions["system"])):
         rows = results.predictions[results.predictions["system"] == system]
-        errors = rows["predicted"].astype(float) / rows["measured"].astype(float) - 1
-        near = int((errors.abs() <= _BAND).sum())
+        sizes = errors(rows)
+        near = int((sizes.abs() <= _BAND).sum())
         sentences.append(
             f"{system_title(system)}: {near} of {len(rows)} predictions within {numbers.percent(_BAND)}, all from "
-            f"{100 * errors.min():+.0f} % to {100 * errors.max():+.0f} %."
+            f"{100 * sizes.min():+.0f} % to {100 * sizes.max():+.0f} %."
         )
     return " ".join(sentences)

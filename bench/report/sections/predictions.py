@@ -10,6 +10,7 @@ import pandas as pd
 
 from bench import numbers
 from bench.report import sweep
+from bench.report.figures.predictions import errors
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Row, Table, case_table
 from bench.systems.registry import system_title
@@ -31,7 +32,7 @@ def prediction_errors(results: Results) -> dict[str, PredictionError]:
         str(system): PredictionError(
             count=len(predictions),
             capacities=int((results.capacities["system"] == system).sum()),
-            median=float(np.median(sizes := _errors(predictions).abs())),
+            median=float(np.median(sizes := errors(predictions).abs())),
             worst_tenth=float(np.quantile(sizes, 0.9, method="higher")),
         )
         for system, predictions in results.predictions.groupby("system", sort=False)
@@ -70,7 +71,7 @@ def tables(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
     """Return a table a system with a row a predicted case; none without predictions."""
     by_case = {
         row["case"]: row
-        for _, row in results.predictions.assign(error=_errors(results.predictions)).iterrows()
+        for _, row in results.predictions.assign(error=errors(results.predictions)).iterrows()
     }
     shown = [part.with_cases(by_case) for part in parts]
     columns = (
@@ -85,10 +86,6 @@ def tables(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
         for part in shown
         if len(part.cases)
     ]
-
-
-def _errors(predictions: pd.DataFrame) -> pd.Series[float]:
-    return predictions["predicted"].astype(float) / predictions["measured"].astype(float) - 1
 
 
 def _cells(row: pd.Series[float]) -> list[Cell]:
