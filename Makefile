@@ -20,7 +20,7 @@ S3 := $(BENCH_CACHE)/s3proxy/$(shell sed -n 's:.*<s3proxy.version>\(.*\)</s3prox
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup system browser named lint test bench clean lock
+.PHONY: help setup system browser named lint test site bench clean lock
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -35,8 +35,16 @@ named:
 	    echo "Which scenario? make bench SCENARIO=NAME, one of:"; \
 	    find scenarios -name '*.yaml' | sed 's:.*/\(.*\)\.yaml:  \1:' | sort; exit 2; }
 
-test: lint browser $(S3) ## lint, types, import rules, then all tests: [PYTEST_ARGS="..."]
+test: lint site browser $(S3) ## lint, types, import rules, the website, then all tests: [PYTEST_ARGS="..."]
 	@$(BIN)/python -m bench.backends.sandbox pytest -n 3 --no-loadscope-reorder $(PYTEST_ARGS)
+
+# At the paths of the checkout, so that the pages' links lead there too.
+site: setup ## documentation and published reports as a website: build/site/index.html
+	@rm -rf build/pages && mkdir -p build/pages
+	@cp -r --parents *.md docs scenarios clusters/*/README.md reports/*.md reports/*.yaml reports/published build/pages
+	@cp docs/zensical.toml build/
+	@$(BIN)/zensical build --strict --clean --config-file build/zensical.toml >build/site.log 2>&1 \
+	    || { cat build/site.log; exit 1; }
 
 lint: setup ## what `test` checks before it runs any test
 	@$(BIN)/ruff check --quiet .

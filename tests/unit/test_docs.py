@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +56,21 @@ def test_a_link_that_leads_nowhere_is_seen(tmp_path: Path) -> None:
         "#two: the page has no such heading",
         "page.md#three: the page has no such heading",
     ]
+
+
+def pages_of(menu: list[Any]) -> Iterator[str]:
+    for entry in menu:
+        if isinstance(entry, str):
+            yield entry
+        else:
+            (target,) = entry.values()
+            yield from pages_of([target] if isinstance(target, str) else target)
+
+
+def test_the_menu_of_the_website_has_every_page() -> None:
+    site = tomllib.loads((ROOT / "docs" / "zensical.toml").read_text(encoding="utf-8"))["project"]
+
+    assert sorted(pages_of(site["nav"])) == sorted(str(page.relative_to(ROOT)) for page in PAGES)
 
 
 def block(page: str, beginning: str) -> str:
