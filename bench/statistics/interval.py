@@ -165,3 +165,11 @@ def paired_ratio(pairs: Sequence[tuple[float, float]]) -> Ratio | None:
         statistics.median(pair_ratios),
         None if endless or math.inf in pair_ratios else median_interval(pair_ratios),
     )
+
+
+def most_unseen(trials: int) -> float:
+    """Return the largest share of trials that may show an event which none of `trials` trials showed.
+
+    The exact one-sided 95 % bound of a binomial share (Clopper and Pearson 1934), about 3 / trials.
+    """
+    return float(1.0 - 0.05 ** (1.0 / trials))

@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench.statistics.interval import level, level_interval, median_interval, paired_ratio, timed
+from bench.statistics.interval import (
+    level,
+    level_interval,
+    median_interval,
+    most_unseen,
+    paired_ratio,
+    timed,
+)
 
 values = st.lists(st.floats(1, 1e6), min_size=5, max_size=12)
 
@@ -133,3 +140,7 @@ def test_where_nothing_came_to_consumers_every_time_is_endless(
     }
 
     assert timed(row, "e2e_p50_ns") == expected
+
+
+def test_what_no_trial_showed_may_still_come_in_some() -> None:
+    assert [round(most_unseen(trials), 3) for trials in (1, 5, 30, 300)] == [0.95, 0.451, 0.095, 0.01]

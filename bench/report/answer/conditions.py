@@ -10,13 +10,17 @@ from bench.records.trial import LoadRecord
 from bench.report.answer.sentences import sentence
 from bench.report.results import Results
 from bench.report.sections import method
+from bench.statistics.interval import most_unseen
 from bench.systems.registry import describe, in_order, system_title
 
 _LEVEL = 0.95
 
 
-def conditions(results: Results) -> str:
-    """Return the conditions of a run as one line."""
+def conditions(results: Results, unlost: int = 0) -> str:
+    """Return the conditions of a run as one line.
+
+    `unlost` is how many trials a configuration had of which none lost a message; 0 says nothing about it.
+    """
     local_backend = results.manifest.get("backend") != "external"
     cost = (results.manifest.get("fsync_ns") if local_backend else None) or {}
     slots = {
@@ -24,6 +28,8 @@ def conditions(results: Results) -> str:
         "machine": _machine(results),
         "load": _load(results),
         "rounds": _rounds(results),
+        "unlost": numbers.plural(unlost, "trial") if unlost else "",
+        "may_lose": f"{most_unseen(unlost) * 100:.0f} %" if unlost else "",
         "fsync": numbers.duration(cost["p50"]) if cost.get("p50") else "",
     }
     return sentence("conditions", slots)

@@ -69,6 +69,13 @@ class Struck:
         return all(outcome.valid >= ENOUGH_TRIALS for outcome in self.case_outcomes)
 
     @property
+    def unlost(self) -> int:
+        """The fewest valid trials of a configuration that lost nothing; 0 where there is none."""
+        return min(
+            (outcome.valid for outcome in self.case_outcomes if outcome.fate == "none lost"), default=0
+        )
+
+    @property
     def length(self) -> str:
         """How long a trial lasted."""
         return numbers.seconds(float(self.results.valid["window_s"].astype(float).median()))

@@ -40,7 +40,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
         title=presentation.title or str(manifest.get("title") or results.run.name),
         question=presentation.question or str(manifest.get("question") or ""),
         findings=run_findings,
-        conditions=conditions(results),
+        conditions=conditions(results, run.unlost),
         causes=causes,
         table=shown,
         leading=joined if shown and joined and len(joined.rows) < len(shown.rows) else None,
