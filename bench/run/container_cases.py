@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from bench.backends.docker import DockerBackend
 from bench.faults import read_steps
-from bench.model import DOCKER, EMULATED_FSYNC, PROCESSES, Case
-from bench.scenario.values import AS_IS
+from bench.model import DOCKER, Case
+from bench.run import process_cases
 from bench.systems.registry import describe
 
 
@@ -23,14 +23,9 @@ def placed(cases: Sequence[Case]) -> list[tuple[Case, list[str]]]:
 def _reasons(case: Case) -> Iterator[str]:
     if describe(case.system).image is None:
         yield f"There is no image of {case.system}."
-    if case.disk.get(EMULATED_FSYNC, AS_IS) != AS_IS:
-        yield "An fsync delay cannot be emulated in containers."
     if case.node_size:
         yield "Nodes of a given size cannot be had in containers."
-    if case.processor:
-        yield "Its application runs in a node of the process backend."
-    if case.consumer_group.get(PROCESSES):
-        yield "The members of its group run in nodes of the process backend."
+    yield from process_cases.reasons(case)
     for step in read_steps(case.faults):
         if step.fault is not None and not all(
             issubclass(DockerBackend, ability) for ability in step.fault.needs

@@ -9,9 +9,9 @@ from bench.backends.external import lacking
 from bench.faults import Step, read_steps
 from bench.faults.drain import Drain
 from bench.faults.step import Rebalance
-from bench.model import EMULATED_FSYNC, PROCESSES, Case, Scalar, text
+from bench.model import Case, Scalar, text
+from bench.run import process_cases
 from bench.run.external import ExternalCluster, access_to
-from bench.scenario.values import AS_IS
 from bench.systems.properties import same
 from bench.systems.registry import describe
 
@@ -45,12 +45,7 @@ def _reasons(cluster: ExternalCluster, case: Case, varied: Iterable[_Setting]) -
         yield f"Its steps ({kinds}) act on the cluster's nodes, and those of an external cluster are left alone."
     elif case.faults:
         yield from _unbreakable(cluster, read_steps(case.faults))
-    if case.processor:
-        yield "Its application runs in a node of the suite's own cluster."
-    if case.consumer_group.get(PROCESSES):
-        yield "The members of its group run in nodes of the suite's own cluster."
-    if case.disk.get(EMULATED_FSYNC, AS_IS) != AS_IS:
-        yield "An fsync delay can be emulated on the suite's own cluster only."
+    yield from process_cases.reasons(case)
     yield from _too_fast(cluster, case)
     for role, name in varied:
         yield from _other_value(cluster, case, role, name)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bench import numbers
-from bench.columns import BROKEN, COUNTERS
-from bench.model import ERRORS
 from bench.report.answer.model import ExpectationFinding
 from bench.report.answer.sentences import sentence
 from bench.report.results import Json, Results
@@ -100,7 +98,7 @@ def _values(entry: Json, comparisons: Sequence[Json]) -> str:
         return ""
     metric = str(entry.get("metric") or "")
     ends = (
-        [_figure(value, metric) for value in (min(numeric_values), max(numeric_values))]
+        [expectations.figure(value, metric) for value in (min(numeric_values), max(numeric_values))]
         if numeric_values
         else []
     )
@@ -110,12 +108,6 @@ def _values(entry: Json, comparisons: Sequence[Json]) -> str:
         "trials": numbers.plural(len(values), "trial"),
     }
     return _uncapitalised(sentence("effect-values", slots))
-
-
-def _figure(value: float, metric: str) -> str:
-    if metric.endswith("_ns"):
-        return numbers.duration(value)
-    return numbers.count(value) if metric in {*COUNTERS, *BROKEN, ERRORS} else numbers.rate(value)
 
 
 def _uncapitalised(text: str) -> str:

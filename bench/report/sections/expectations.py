@@ -214,11 +214,12 @@ def _comparisons(entry: Json, heads: tuple[str, str]) -> Table:
 def _seen(comparison: Json, metric: str) -> str:
     """Say what each trial came to, where it was held against a bound; a time that had no end is a word."""
     values = comparison.get("values") or ()
-    texts = [value if isinstance(value, str) else _figure(value, metric) for value in values]
+    texts = [value if isinstance(value, str) else figure(value, metric) for value in values]
     return ", ".join(texts) or numbers.NOTHING
 
 
-def _figure(value: float | None, metric: str) -> str:
+def figure(value: float | None, metric: str) -> str:
+    """Write what a trial came to, with the unit of its metric."""
     if metric.endswith("_ns"):
         return numbers.duration(value)
     return numbers.count(value) if metric in {*COUNTERS, *BROKEN, ERRORS} else numbers.rate(value)

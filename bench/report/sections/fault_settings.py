@@ -44,10 +44,14 @@ def _of_case(results: Results, part: sweep.Part, case: str) -> dict[str, str]:
     configuration: Mapping[str, Any] = next(
         (trial.case.configuration for trial in results.trial_records.values() if trial.case.name == case), {}
     )
+    return naming(part, configuration, swept)
+
+
+def naming(part: sweep.Part, configuration: Mapping[str, Any], swept: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings that name a configuration of a system: its own, then those that are swept."""
     base = {path[-1]: _at(configuration, path) for path in describe(part.system).naming_settings}
-    return {
-        name: text(value) for name, value in base.items() if value is not None and name not in swept
-    } | swept
+    unswept = {name: text(value) for name, value in base.items() if value is not None and name not in swept}
+    return {**unswept, **swept}
 
 
 def _at(document: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON

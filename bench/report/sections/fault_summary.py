@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from bench import numbers
-from bench.model import HEALING, NO_END, RESTART, text
+from bench.model import HEALING, NO_END, RESTART
 from bench.report import sweep
 from bench.report.results import Results
-from bench.report.sections import method, promise_coverage
+from bench.report.sections import fault_settings, method, promise_coverage
 from bench.report.sections.section import ReportInput, Section
 from bench.report.table import Cell, Column, Row, Table
 from bench.systems.registry import describe
@@ -153,15 +153,8 @@ def _label(results: Results, part: sweep.Part, case: pd.Series[Any], trials: pd.
     configuration = (
         results.trial_records[int(trials["trial"].iloc[0])].case.configuration if len(trials) else {}
     )
-    base = {path[-1]: _at(configuration, path) for path in describe(part.system).naming_settings}
-    unswept = {name: text(value) for name, value in base.items() if value is not None and name not in swept}
-    return ", ".join(_setting(part, name, value) for name, value in (unswept | swept).items()) or part.title
-
-
-def _at(document: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON
-    for name in path:
-        document = document.get(name, {})
-    return document if document != {} else None
+    settings = fault_settings.naming(part, configuration, swept)
+    return ", ".join(_setting(part, name, value) for name, value in settings.items()) or part.title
 
 
 def _setting(part: sweep.Part, name: str, value: str) -> str:
