@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from bench.columns import CAPACITY
 from bench.report import results
 from bench.report.answer import answer
 from bench.report.answer.configurations import Configurations
@@ -322,6 +325,26 @@ def test_the_table_has_settings_and_figures_of_both_at_equal_guarantees(found: R
         "2-2-2, journalSyncData=false",
         "0.400 (2,500)",
         "1.00 (1,000)",
+        "Kafka 2.5 times (2.4 to 2.6)",
+    ]
+
+
+def test_of_a_capacity_the_table_has_what_passed_and_what_failed(found: Results) -> None:
+    capacity = DeclaredComparison(CAPACITY, guarantee=NODE)
+    entry = point(2.5, 2.4, 2.6)
+    searched = replace(
+        beside(found, entry | {CAPACITY: entry[RATE]}),
+        capacities=pd.DataFrame(
+            {"case": entry["cases"], "passed_rate": [504.0, 1034.0], "failed_rate": [610.0, math.inf]}
+        ),
+    )
+
+    shown = answer(searched, Presentation(comparisons=(capacity,))).table
+
+    assert shown is not None
+    assert [cell.text for cell in shown.rows[0].cells[3:]] == [
+        "504 to 610",
+        "at least 1,034",
         "Kafka 2.5 times (2.4 to 2.6)",
     ]
 

@@ -20,6 +20,7 @@ from bench.report.answer.effect import Effect
 from bench.report.presentation import Labels
 from bench.report.results import Results
 from bench.report.sections import effects
+from bench.report.sections.capacities import rates
 from bench.scenario.values import AS_IS
 from bench.statistics.groups import group
 from bench.statistics.interval import values_by_case
@@ -172,6 +173,12 @@ class Configurations:
     def figure(self, case: str, metric: str) -> Figure:
         """Return a case's middle value as sentences have it."""
         return figure(self._rows[case].get(metric), metric)
+
+    def sustained(self, case: str) -> str:
+        """Write the highest rate of a case that passed and the lowest that failed; empty where nobody searched."""
+        table = self.results.capacities
+        rows = table[table["case"] == case] if len(table) else table
+        return "" if rows.empty else rates(*map(float, rows[["passed_rate", "failed_rate"]].iloc[0]))
 
     def effect(self, case: str, baseline: str, metric: str) -> Effect:
         """Return a case's value over another's.

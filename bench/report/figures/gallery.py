@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bench import numbers
+from bench.columns import CAPACITY
 from bench.report import style, sweep
 from bench.report.figures import (
     capacities,
@@ -102,6 +103,8 @@ def _answer(results: Results, compared: Sequence[Compared]) -> Drawing | None:
     )
     drawing = _drawn(figure, "answer", "The configurations compared", alt, caption)
     legend = f"Dots: trials. Bar: their {results.middle}. Line: {line}."
+    if any(comparison.metric == CAPACITY for comparison in compared):
+        legend += " Table: the highest rate that passed to the lowest that failed."
     return replace(drawing, legend=legend) if drawing else None
 
 
