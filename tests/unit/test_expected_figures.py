@@ -50,7 +50,7 @@ def shown(found: Results) -> list[tuple[list[str], list[list[str]]]]:
 def test_a_column_for_each_figure_that_is_claimed_with_the_median_and_range_of_valid_trials() -> None:
     ((heads, rows),) = shown(run(CREATED, OTHERS))
 
-    assert heads == ["partitions", "creation", "partitions of other nodes: no ack"]
+    assert heads == ["partitions", "creation", "no ack on partitions of other nodes"]
     assert rows == [["10", "1.5 s (1 s to 2 s)", "6 s (5 s to 7 s)"], ["1000", "30 s", NOTHING]]
 
 
@@ -60,7 +60,13 @@ def test_what_no_expectation_speaks_of_has_no_table() -> None:
 
 def test_a_read_beside_the_load_has_its_times_before_and_meanwhile() -> None:
     found = run(SLOWED)
-    reading = {"trial": 0, "send_p99_before_ns": 4e6, "send_p99_during_ns": 12e6, "send_slowdown": 3.0}
+    reading = {
+        "trial": 0,
+        "reading": "cold",
+        "send_p99_before_ns": 4e6,
+        "send_p99_during_ns": 12e6,
+        "send_slowdown": 3.0,
+    }
     object.__setattr__(found, "readings", pd.DataFrame([reading]))
 
     ((heads, rows),) = shown(found)

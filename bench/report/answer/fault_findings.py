@@ -21,6 +21,8 @@ from bench.report.sections import fault_outcome
 from bench.report.sections.fault_outcome import Outcome
 
 MOST_FINDINGS, _MOST_WORDS = 4, 132
+FEW = 2
+"""So few trials of a configuration only leave findings undecided; the page says so."""
 _OUTLIER = 3.0
 """An outage so many times as long as the next one is given apart from the others."""
 _FAR = 2.0
@@ -70,10 +72,9 @@ class Struck:
 
     @property
     def unlost(self) -> int:
-        """The fewest valid trials of a configuration that lost nothing; 0 where there is none."""
-        return min(
-            (outcome.valid for outcome in self.case_outcomes if outcome.fate == "none lost"), default=0
-        )
+        """The fewest valid trials of a configuration that lost nothing; 0 where there is none, or only one or two."""
+        counts = [outcome.valid for outcome in self.case_outcomes if outcome.fate == "none lost"]
+        return min(counts, default=0) if min(counts, default=0) > FEW else 0
 
     @property
     def length(self) -> str:

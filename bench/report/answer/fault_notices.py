@@ -9,15 +9,13 @@ from bench.model import ENOUGH_TRIALS
 from bench.report import fault_words as words
 from bench.report import other_runs
 from bench.report.answer import guarantees
-from bench.report.answer.fault_findings import Struck
+from bench.report.answer.fault_findings import FEW, Struck
 from bench.report.answer.notices import uncounted
 from bench.report.answer.sentences import sentence
 from bench.report.loss import Span
 from bench.report.sections import promise_coverage
 
 _MOST = 3
-_FEW = 2
-"""So few trials of each configuration stand in the box; more than that only leave findings undecided."""
 
 
 def notices(run: Struck, note: str) -> tuple[str, ...]:
@@ -54,7 +52,7 @@ def _without_idempotence(run: Struck) -> Iterator[str]:
 
 def _few_trials(run: Struck) -> Iterator[str]:
     fewest = min((outcome.valid for outcome in run.case_outcomes), default=ENOUGH_TRIALS)
-    if 0 < fewest <= _FEW:
+    if 0 < fewest <= FEW:
         slots = {"trials": numbers.plural(fewest, "trial"), "length": run.length}
         yield sentence("fault-few-trials", slots)
 

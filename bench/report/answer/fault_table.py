@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from bench import numbers
 from bench.report import case_groups, sweep
+from bench.report.answer import asked_figures
 from bench.report.answer.fault_findings import Struck
 from bench.report.sections import fault_cells, fault_outcome, fault_settings
 from bench.report.sections.fault_outcome import Outcome
 from bench.report.table import Cell, Column, Row, Table, heading, without_empty
 
-_MOST = 8
+_MOST, _MOST_WITH_FIGURES = 8, 12
 _WRITES, _ALIKE = Column("no writes"), Column("no writes or reads")
 _COLUMNS = (
     Column("configuration", "name"),
@@ -26,12 +27,15 @@ _COLUMNS = (
 def table(run: Struck, *, joined: bool = False) -> Table | None:
     """Return a row a configuration, at most eight; with more, or `joined`, those with the same outcome share one.
 
+    Where a scenario asks for figures they take the place of the settings, and twelve rows have room.
+
     Where reads stopped for as long as writes, or nearly so, in all of them, one column spans the times of both.
     """
     reads_like_writes = run.reads_like_writes and all(
         outcome.writes and outcome.reads for outcome in run.case_outcomes
     )
-    joined = joined or len(run.case_outcomes) > _MOST
+    figure_columns = asked_figures.columns(run)
+    joined = joined or len(run.case_outcomes) > (_MOST_WITH_FIGURES if figure_columns else _MOST)
     outcomes = [_joined(run, *pair) for pair in _by_part(run)] if joined else run.outcomes
     rows = [
         row
@@ -40,8 +44,9 @@ def table(run: Struck, *, joined: bool = False) -> Table | None:
             run, part, part_outcomes, opens=part is not run.parts[0], reads_like_writes=reads_like_writes
         )
     ]
-    columns = tuple(_ALIKE if reads_like_writes and column is _WRITES else column for column in _COLUMNS)
-    return without_empty(Table("What the fault did", columns, tuple(rows))) if rows else None
+    columns = [_ALIKE if reads_like_writes and column is _WRITES else column for column in _COLUMNS]
+    columns[1:2] = figure_columns or columns[1:2]
+    return without_empty(Table("What the fault did", tuple(columns), tuple(rows))) if rows else None
 
 
 def _by_part(run: Struck) -> Iterator[tuple[sweep.Part, Sequence[Outcome]]]:
@@ -76,4 +81,5 @@ def _rows(
             )
         differing = fault_settings.words(fault_settings.without(settings, common))
         label = Cell(outcome.label or part.title)
-        yield Row((label, Cell(differing or numbers.NOTHING), writes, reads, lost, duplicated))
+        figures = asked_figures.cells(run, outcome) or [Cell(differing or numbers.NOTHING)]
+        yield Row((label, *figures, writes, reads, lost, duplicated))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from bench.report.answer import asked_figures
 from bench.report.answer.conditions import conditions
 from bench.report.answer.expected import expected
 from bench.report.answer.fault_findings import MOST_FINDINGS, Struck, findings, struck
@@ -13,6 +14,7 @@ from bench.report.answer.glossary import glossary
 from bench.report.answer.model import Answer, Finding
 from bench.report.answer.reserve import reserve
 from bench.report.cause import Cause
+from bench.report.figures.asked_values import NAME, drawn_figure
 from bench.report.presentation import DeclaredCause, Presentation
 from bench.report.results import Results
 from bench.report.table import Table
@@ -27,11 +29,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     """Return the answer of a run in which something broke on purpose. Raises ReportError."""
     run = struck(results, presentation.labels)
     manifest = results.manifest
-    shown, joined, run_findings = (
-        table(run),
-        table(run, joined=True),
-        _findings(run),
-    )
+    shown, joined, run_findings = table(run), table(run, joined=True), _findings(run)
     amber, red = notices(run, presentation.note), tuple(alarms(run))
     causes = tuple(agreed(results, presentation))
     texts = [*(finding.full_text for finding in run_findings), *amber, *red, *_texts(shown)]
@@ -48,17 +46,16 @@ def answer(results: Results, presentation: Presentation) -> Answer:
         notices=amber,
         alarms=red,
         expectations=expected(results, presentation.claims),
-        figure="downtime" if _strikes_often(run) else "timeline",
+        figure=_figure(run),
     )
 
 
 def _findings(run: Struck) -> tuple[Finding, ...]:
-    """Return the findings; a reserve goes first, except before a loss."""
-    fault_findings, reserved = findings(run), tuple(reserve(run))
+    """Return the findings; a reserve and what the scenario asks for go first, except before a loss."""
+    fault_findings, figures = findings(run), (*asked_figures.findings(run), *reserve(run))
     lost = any(outcome.lost for outcome in run.case_outcomes)
-    return (
-        (*fault_findings, *reserved)[:MOST_FINDINGS] if lost else (*reserved, *fault_findings)[:MOST_FINDINGS]
-    )
+    ordered = (*fault_findings, *figures) if lost else (*figures, *fault_findings)
+    return ordered[:MOST_FINDINGS]
 
 
 def agreed(results: Results, presentation: Presentation) -> list[Cause]:
@@ -77,6 +74,13 @@ def agreed(results: Results, presentation: Presentation) -> list[Cause]:
         for words, same in agreeing.items()
     ]
     return causes[:_MOST_CAUSES]
+
+
+def _figure(run: Struck) -> str:
+    """Name the figure of the first page."""
+    if drawn_figure(run.results) is not None:
+        return NAME
+    return "downtime" if _strikes_often(run) else "timeline"
 
 
 def _strikes_often(run: Struck) -> bool:

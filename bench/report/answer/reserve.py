@@ -14,15 +14,14 @@ from bench.report.answer.model import Finding
 from bench.report.answer.sentences import sentence
 from bench.report.sections.fault_outcome import Outcome
 
-_COLUMNS = [f"p99_{phase}_ns" for phase in PHASES]
+TIMES = [f"p99_{phase}_ns" for phase in PHASES]
+"""How long sends take before a node is gone, while it is, and while it catches up."""
 
 
 def reserve(run: Struck) -> Iterator[Finding]:
     """State it, a finding a system, where an expectation of the scenario speaks of one of these times."""
     expectations = run.results.manifest.get("expectations") or ()
-    names = {
-        expectation.get("fault") for expectation in expectations if expectation.get("metric") in _COLUMNS
-    }
+    names = {expectation.get("fault") for expectation in expectations if expectation.get("metric") in TIMES}
     if not names:
         return
     faults = run.results.faults.merge(run.results.valid[["trial", "case"]], on="trial")
@@ -35,7 +34,7 @@ def reserve(run: Struck) -> Iterator[Finding]:
 
 def _slot(outcome: Outcome, faults: pd.DataFrame) -> dict[str, Any] | None:
     """Return the medians of a configuration over its valid trials; None where none of them has all three."""
-    case_faults = faults[faults["case"].isin(outcome.cases)].dropna(subset=_COLUMNS)
+    case_faults = faults[faults["case"].isin(outcome.cases)].dropna(subset=TIMES)
     if case_faults.empty:
         return None
     times = {phase: numbers.duration(float(case_faults[f"p99_{phase}_ns"].median())) for phase in PHASES}

@@ -12,6 +12,7 @@ from bench import numbers
 from bench.columns import CAPACITY
 from bench.report import style, sweep
 from bench.report.figures import (
+    asked_values,
     capacities,
     comparison_rows,
     course,
@@ -72,7 +73,7 @@ def leading(
     """Draw the figures that a first page has room for, by name."""
     with style.drawing():
         drawn = [_answer(results, compared), *_prices(results, parts, labels), _downtime(results, parts)]
-        drawn.append(predictions.drawing(results))
+        drawn += [predictions.drawing(results), asked_values.drawing(results, parts, labels)]
         if results.retention:
             drawn.append(stored.drawing(results, parts, labels))
         elif results.broken:

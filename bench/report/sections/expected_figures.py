@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -40,11 +41,11 @@ _OF_TRIALS: Mapping[str, Figure] = {
     "member_imbalance": Figure("busiest member over the mean", _times),
 }
 _OF_FAULTS: Mapping[str, Figure] = {
-    "others_gap_ns": Figure("partitions of other nodes: no ack", numbers.duration),
+    "others_gap_ns": Figure("no ack on partitions of other nodes", numbers.duration),
     "first_acked_ns": Figure("until all partitions had an ack", numbers.duration),
     "share_ns": Figure("until the node took its part", numbers.duration),
     "copied_bytes": Figure("copied to the node", numbers.size),
-    "live_gap_ns": Figure("a partition was not read for", numbers.duration),
+    "live_gap_ns": Figure("longest time a partition was not read", numbers.duration),
     "first_message_ns": Figure("until the member had a message", numbers.duration),
     "p99_before_ns": Figure("send p99 before", numbers.duration),
     "p99_away_ns": Figure("send p99, node away", numbers.duration),
@@ -61,57 +62,119 @@ _OF_READINGS: Mapping[str, Figure] = {
 }
 
 
+_OF_TRANSFERS: Mapping[str, Figure] = {
+    "done_ns": Figure("until all was moved", numbers.duration),
+    "copied_bytes": Figure("copied over the network", numbers.size),
+    "send_slowdown": Figure("sends took times as long", _times),
+}
+_KINDS: tuple[tuple[str, Mapping[str, Figure]], ...] = (
+    ("fault", _OF_FAULTS),
+    ("reading", _OF_READINGS),
+    ("transfer", _OF_TRANSFERS),
+    ("", _OF_TRIALS),
+)
+"""The key that names a step in an expectation, and in the table of these steps; the figures of such a step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A figure of which an expectation speaks: of the step of a `kind` that is called `step`, or of a whole trial."""
+
+    name: str
+    figure: Figure
+    kind: str
+    step: str
+
+    def values(self, results: Results) -> dict[str, list[float]]:
+        """Return the figure in valid trials, by case."""
+        frame = self._frame(results)
+        cases = dict(zip(results.valid["trial"], results.valid["case"], strict=True))
+        values_by_case: dict[str, list[float]] = {}
+        for trial, value in zip(frame["trial"], frame[self.name], strict=True):
+            if trial in cases and not numbers.absent(value):
+                values_by_case.setdefault(str(cases[trial]), []).append(float(value))
+        return values_by_case
+
+    def measured(self, results: Results) -> bool:
+        """Whether the run has this figure at all."""
+        return self.name in self._table(results)
+
+    def _frame(self, results: Results) -> pd.DataFrame:
+        table = self._table(results)
+        return table[table[self.kind].map(self._is_step)] if self.kind else table
+
+    def _is_step(self, name: object) -> bool:
+        """Whether a row is of the step, or of one of the times that it came."""
+        return name == self.step or str(name).startswith(f"{self.step}, ")
+
+    def _table(self, results: Results) -> pd.DataFrame:
+        tables = {"fault": results.faults, "reading": results.readings, "transfer": results.transfers}
+        return tables.get(self.kind, results.valid)
+
+
+def asked_figures(results: Results, system: str | None = None) -> list[Asked]:
+    """Return the figures of which a run's expectations speak, of one system or of all, each once, in their order."""
+    of_system = [
+        entry
+        for entry in results.manifest.get("expectations") or ()
+        if system in {None, str(entry.get("system"))}
+    ]
+    figures = dict.fromkeys(figure for entry in of_system for figure in _of(entry))
+    return [figure for figure in figures if figure.measured(results)]
+
+
+def leading(results: Results) -> list[Asked]:
+    """Return the figures where the first expectation speaks of one: what the scenario asks for, and its first page."""
+    figures = asked_figures(results)
+    first, *_ = results.manifest.get("expectations") or [{}]
+    return figures if figures and first.get("metric") == figures[0].name else []
+
+
+def _of(expectation: Mapping[str, Any]) -> list[Asked]:
+    """Return the figure of an expectation; of a reading's times all stand together."""
+    metric = str(expectation.get("metric"))
+    kind, figures = next((pair for pair in _KINDS if not pair[0] or expectation.get(pair[0])), _KINDS[-1])
+    if metric not in figures:
+        return []
+    names = figures if kind == "reading" else (metric,)
+    return [Asked(name, figures[name], kind, str(expectation.get(kind) or "")) for name in names]
+
+
+def heads(figures: Sequence[Asked]) -> list[str]:
+    """Return the head of each figure: with its step where figures are of several."""
+    several = len({figure.step for figure in figures if figure.step}) > 1
+    return [
+        f"{figure.figure.words}, {figure.step}" if several and figure.step else figure.figure.words
+        for figure in figures
+    ]
+
+
 def tables(results: Results, parts: Sequence[sweep.Part]) -> list[Table]:
     """Return a table a system whose expectations speak of such figures: medians over valid trials, and their range."""
     return [table for part in parts if (table := _table(results, part)) is not None]
 
 
 def _table(results: Results, part: sweep.Part) -> Table | None:
-    expectations = [
-        expectation
-        for expectation in results.manifest.get("expectations") or ()
-        if expectation.get("system") == part.system
-    ]
-    columns, values = [], []
-    for figures, frame, key in (
-        (_OF_TRIALS, results.valid, ""),
-        (_OF_FAULTS, results.faults, "fault"),
-        (_OF_READINGS, results.readings, "reading"),
-    ):
-        for name, figure in figures.items():
-            if any(_speaks(expectation, name, key) for expectation in expectations) and name in frame:
-                columns.append(Column(figure.words))
-                values.append((figure, _by_case(results, frame, name)))
+    figures = asked_figures(results, part.system)
+    values = [figure.values(results) for figure in figures]
     cells = [
-        [_cell(figure, by_case.get(str(case["case"]), [])) for figure, by_case in values]
+        [
+            cell(figure, by_case.get(str(case["case"]), []))
+            for figure, by_case in zip(figures, values, strict=True)
+        ]
         for _, case in part.cases.iterrows()
     ]
+    columns = [Column(head) for head in heads(figures)]
     table = without_empty(case_table(part, columns, cells)) if columns else None
     return table if table is not None and table.rows else None
 
 
-def _speaks(expectation: Mapping[str, object], name: str, key: str) -> bool:
-    """Whether an expectation speaks of a figure; of a reading's times all stand together."""
-    if key and not expectation.get(key):
-        return False
-    metric = str(expectation.get("metric"))
-    return metric == name or (name in _OF_READINGS and metric in _OF_READINGS)
-
-
-def _by_case(results: Results, frame: pd.DataFrame, name: str) -> dict[str, list[float]]:
-    cases = dict(zip(results.valid["trial"], results.valid["case"], strict=True))
-    values_by_case: dict[str, list[float]] = {}
-    for trial, value in zip(frame["trial"], frame[name], strict=True):
-        if trial in cases and not numbers.absent(value):
-            values_by_case.setdefault(str(cases[trial]), []).append(float(value))
-    return values_by_case
-
-
-def _cell(figure: Figure, values: Sequence[float]) -> Cell:
+def cell(figure: Asked, values: Sequence[float]) -> Cell:
+    """Write the median of a figure, and its range where trials differ."""
     if not values:
         return Cell(numbers.NOTHING, "quiet")
     ends = (float(pd.Series(values).median()), min(values), max(values))
-    middle, low, high = map(figure.written, ends)
+    middle, low, high = map(figure.figure.written, ends)
     return Cell(middle if low == high else f"{middle} ({low} to {high})", sort=min(values))
 
 

@@ -1,0 +1,114 @@
+"""The figure of a trial that a scenario asks for, a row a configuration: trials as dots, their median at the right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bench import numbers
+from bench.model import NANOS
+from bench.report import case_groups, style, sweep
+from bench.report.figures.drawing import Drawing, draw
+from bench.report.figures.row_axes import row_axes, value_behind, words_before
+from bench.report.figures.scale import fitting
+from bench.report.presentation import Labels
+from bench.report.results import Results
+from bench.report.sections.expected_figures import Asked, leading
+
+NAME = "asked"
+_UNITS: Mapping[Callable[[float], str], tuple[str, float]] = {
+    numbers.percent: ("%", 100.0),
+    numbers.duration: ("s", 1.0 / NANOS),
+    numbers.size: ("MB", 1e-6),
+}
+"""The unit of an axis and its factor, by how a value is written."""
+_ROW_IN, _TITLE_IN, _HEAD_IN, _FOOT_IN, _VALUE_IN, _AIR_IN = 0.2, 0.25, 0.26, 0.24, 0.8, 0.12
+_LABEL_CHARACTERS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A configuration with the value of each valid trial, as measured."""
+
+    label: str
+    trials: Sequence[float]
+
+    @property
+    def median(self) -> float:
+        return float(pd.Series(self.trials).median())
+
+
+def drawn_figure(results: Results) -> Asked | None:
+    """Return the figure that the first page shows: the first that the scenario asks for, where it is one of trials."""
+    figures = leading(results)
+    return figures[0] if figures and not figures[0].kind else None
+
+
+def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Drawing | None:
+    """Draw it with its words; None where the scenario asks for no such figure."""
+    figure = drawn_figure(results)
+    if figure is None:
+        return None
+    blocks = [(part, rows) for part in parts if (rows := _rows(figure.values(results), part, labels))]
+    title = numbers.sentence(figure.figure.words)
+    alt = " ".join(
+        f"{part.title}, {row.label}: {figure.figure.written(row.median)}."
+        for part, rows in blocks
+        for row in rows
+    )
+    caption = "Each mark is a trial; at the right, the median of the configuration."
+    picture = draw(_figure(figure, blocks), name=NAME, title=title, alt=f"{title}. {alt}", caption=caption)
+    return replace(picture, legend="Marks: trials. At the right: their median.")
+
+
+def _rows(values: dict[str, list[float]], part: sweep.Part, labels: Labels) -> list[_Row]:
+    return [
+        _Row(_short(case_groups.name(labels, part, [case]) or part.title), values[case])
+        for case in map(str, part.cases["case"])
+        if case in values
+    ]
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= _LABEL_CHARACTERS else f"{label[: _LABEL_CHARACTERS - 1]}…"
+
+
+def _figure(figure: Asked, blocks: Sequence[tuple[sweep.Part, Sequence[_Row]]]) -> Figure:
+    unit, factor = _UNITS.get(figure.figure.written, ("", 1.0))
+    scale = fitting(value * factor for _, rows in blocks for row in rows for value in row.trials)
+    if scale is None:  # each block has a row, and each row a value
+        raise ValueError(figure.name)
+    inner = sum(_TITLE_IN + _ROW_IN * len(rows) for _, rows in blocks)
+    left = max(len(row.label) for _, rows in blocks for row in rows) * style.CHARACTER_IN + _AIR_IN
+    drawn = Figure(figsize=(style.WIDTH_IN, inner + _HEAD_IN + _FOOT_IN))
+    box = (left, _FOOT_IN, style.WIDTH_IN - left - _VALUE_IN, inner)
+    axes = row_axes(drawn, box, ", ".join(filter(None, (figure.figure.words, unit))), scale)
+    at = 0.0
+    for part, rows in blocks:
+        ink = style.look(part.system).ink
+        words_before(axes, at + 0.6 * _TITLE_IN, part.title, color=ink, fontweight="semibold")
+        at += _TITLE_IN
+        for row in rows:
+            _row(axes, part, row, at + 0.5 * _ROW_IN, factor)
+            value_behind(axes, at + 0.5 * _ROW_IN, figure.figure.written(row.median), _VALUE_IN)
+            at += _ROW_IN
+    return drawn
+
+
+def _row(axes: Axes, part: sweep.Part, row: _Row, y: float, factor: float) -> None:
+    look = style.look(part.system)
+    words_before(axes, y, row.label, color=look.ink)
+    axes.scatter(
+        [value * factor for value in row.trials],
+        [y] * len(row.trials),
+        s=22,
+        marker=look.marker,
+        color=look.base,
+        linewidth=0,
+        alpha=0.75,
+        zorder=3,
+    )

@@ -1,0 +1,88 @@
+"""What the first page says of the figures that a scenario asks for, worked out by hand."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from bench.numbers import NOTHING
+from bench.report import sweep
+from bench.report.answer import answer
+from bench.report.figures import leading
+from bench.report.presentation import Labels, Presentation
+from bench.report.results import Results
+from tests.fault_sketch import Case, Trial, results
+
+SPREAD = {"id": "spread", "claim": "…", "system": "kafka", "metric": "broker_spread", "at_most": 0.2}
+PULSAR_SPREAD = {**SPREAD, "id": "pulsar", "system": "pulsar"}
+STILL: dict[str, object] = {
+    "id": "still",
+    "claim": "…",
+    "system": "kafka",
+    "metric": "others_gap_ns",
+    "fault": "leader killed",
+}
+
+
+def run(*expectations: dict[str, object]) -> Results:
+    """Two configurations on Kafka, one on Pulsar, of three trials each; the last on Pulsar is not valid."""
+    found = results(
+        *(Case("kafka", {"partitions": count}, [Trial()] * 3) for count in ("30", "120")),
+        Case("pulsar", {"partitions": "30"}, [Trial(), Trial(), Trial(verdict="invalid")]),
+        expectations=list(expectations),
+    )
+    found.trials["broker_spread"] = [0.3, 0.4, 0.5, 0.05, 0.1, 0.2, 0.3, 0.3, 9.0]
+    found.faults["others_gap_ns"] = [2e9] * 3 + [5e9] * 3 + [None] * 3
+    return found
+
+
+def test_a_figure_goes_from_the_least_configuration_to_the_most_in_medians_of_valid_trials() -> None:
+    page = answer(run(SPREAD, PULSAR_SPREAD), Presentation())
+
+    assert page.findings[0].full_text == (
+        "Farthest broker from the mean: 10% (120 partitions) to 40% (30 partitions) on Kafka, 30% on Pulsar."
+    )
+    assert page.figure == "asked"
+
+
+def test_its_column_stands_in_place_of_the_settings() -> None:
+    shown = answer(run(SPREAD, PULSAR_SPREAD, STILL), Presentation()).table
+
+    assert shown is not None
+    assert [column.head for column in shown.columns][:3] == [
+        *("configuration", "farthest broker from the mean", "no ack on partitions of other nodes"),
+    ]
+    assert [[cell.text for cell in row.cells[:3]] for row in shown.rows if not row.heading] == [
+        ["30 partitions", "40% (30% to 50%)", "2 s"],
+        ["120 partitions", "10% (5% to 20%)", "5 s"],
+        ["Pulsar", "30%", NOTHING],
+    ]
+
+
+def test_the_figure_of_a_fault_leaves_the_course_of_the_fault_as_the_drawing() -> None:
+    page = answer(run(STILL, SPREAD), Presentation())
+
+    assert page.findings[0].full_text == (
+        "No ack on partitions of other nodes: 2 s (30 partitions) to 5 s (120 partitions) on Kafka."
+    )
+    assert page.figure == "timeline"
+
+
+def test_where_another_figure_comes_first_the_page_is_that_of_the_fault() -> None:
+    lost = {"id": "lost", "claim": "…", "system": "kafka", "metric": "lost", "at_most": 0}
+
+    page = answer(run(lost, SPREAD), Presentation())
+
+    assert page.findings[0].full_text.startswith("Nothing was lost")
+    assert page.table is not None
+    assert [column.head for column in page.table.columns][1] == "settings"
+
+
+def test_the_drawing_has_a_row_a_configuration_with_its_median() -> None:
+    found = run(SPREAD, PULSAR_SPREAD)
+
+    drawing = leading(found, sweep.parts(found), Labels())["asked"]
+
+    assert drawing.alt == (
+        "Farthest broker from the mean. Kafka, 30 partitions: 40%. Kafka, 120 partitions: 10%. Pulsar, Pulsar: 30%."
+    )
+    assert pd.notna(found.trials["broker_spread"]).all()
