@@ -14,7 +14,7 @@ from bench.run.publishing import MOST_BYTES, PUBLISHED
 ALL_BYTES = 40_000_000
 RUNS = sorted(file.parent for file in PUBLISHED.glob("*/manifest.json"))
 PAGES = [PUBLISHED / "index.html", *sorted(PUBLISHED.glob("*/report.html"))]
-TEXTS = [PUBLISHED / "README.md", PUBLISHED.parents[1] / "README.md"]
+TEXTS = [PUBLISHED.parent / "README.md", PUBLISHED.parents[1] / "README.md"]
 
 
 def size(folder: Path) -> int:
