@@ -31,6 +31,7 @@ from bench.run import (
 )
 from bench.run import folder as run_folder
 from bench.run.load_machines import AgentOptions, suite_version
+from bench.run.manual import manual
 from bench.scenario.values import budget_s
 from bench.systems.registry import INSTALLED
 
@@ -71,6 +72,14 @@ def list_() -> None:
         loaded = scenario.load(file)
         shown.add_row(name, file.parent.name, loaded.scenario.question)
     Console().print(shown)
+
+
+@app.command("help", epilog="Example:  bench help broker-kill")
+def help_(
+    name: Annotated[str, typer.Argument(metavar="SCENARIO", help="A scenario's name or file.")],
+) -> None:
+    """Say what a scenario asks, runs and expects, how long it takes, and what its published run answered."""
+    typer.echo(manual(name), nl=False)
 
 
 @app.command(epilog="Example:  bench validate scenarios/durability/acks-sweep.yaml")

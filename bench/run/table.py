@@ -45,7 +45,7 @@ def plan_table(plan: Plan) -> RenderableType:
         parts.append(_left_out(plan))
     return Group(
         *parts,
-        f"memory: {_memory(plan) / 2**30:.1f} GiB for the servers and their load",
+        memory_line(plan),
         plan_line(plan),
     )
 
@@ -63,9 +63,11 @@ def _left_out(plan: Plan) -> Table:
     return shown
 
 
-def _memory(plan: Plan) -> int:
+def memory_line(plan: Plan) -> str:
+    """Say how much memory the servers that run at the same time take, with their load."""
     groups = side_by_side([trial.case for trial in plan.trials])
-    return max(preflight.memory_bytes(preflight.servers(clusters)) for clusters in groups)
+    most = max(preflight.memory_bytes(preflight.servers(clusters)) for clusters in groups)
+    return f"memory: {most / 2**30:.1f} GiB for the servers and their load"
 
 
 def findings_table(findings: Iterable[Finding]) -> Table:
