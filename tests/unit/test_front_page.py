@@ -300,14 +300,19 @@ def test_the_suites_own_questions_name_scenarios_that_exist_and_are_few() -> Non
 
     named = {name for one in own.questions for name in one.scenarios}
     assert named <= set(catalogue.names())
-    assert 10 <= len(own.questions) <= 20
+    assert 10 <= len(own.questions) <= 24
     assert sum(one.key for one in own.questions) == 5
     assert all(one.question.endswith("?") for one in own.questions)
 
 
 def test_the_sentences_that_the_suites_own_front_page_shows_are_there() -> None:
     own = front_page()
-    shown = {(question.scenarios[0], question.finding) for question in own.questions}
+    published = {run.parent.name for run in PUBLISHED.glob("*/manifest.json")}
+    shown = {
+        (next(name for name in question.scenarios if name in published), question.finding)
+        for question in own.questions
+        if published & set(question.scenarios)
+    }
 
     counts = {name: len(run_answer(results.read(PUBLISHED / name)).findings) for name, _ in shown}
 
