@@ -20,7 +20,7 @@ S3 := $(BENCH_CACHE)/s3proxy/$(shell sed -n 's:.*<s3proxy.version>\(.*\)</s3prox
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup system browser named lint test site bench clean lock
+.PHONY: help setup system browser named lint test site generated bench clean lock
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -45,6 +45,12 @@ site: setup ## documentation and published reports as a website: build/site/inde
 	@cp docs/zensical.toml build/
 	@$(BIN)/zensical build --strict --clean --config-file build/zensical.toml >build/site.log 2>&1 \
 	    || { cat build/site.log; exit 1; }
+
+generated: setup ## write anew what is made from code: the schema of scenarios, docs/scenario-keys.md, docs/tables.md
+	@mkdir -p build
+	@$(BIN)/python -m bench.faults.schema >build/generated && mv build/generated scenarios/scenario.schema.json
+	@$(BIN)/python -m bench.faults.schema_page >build/generated && mv build/generated docs/scenario-keys.md
+	@$(BIN)/python -m bench.columns.page >build/generated && mv build/generated docs/tables.md
 
 lint: setup ## what `test` checks before it runs any test
 	@$(BIN)/ruff check --quiet .

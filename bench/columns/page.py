@@ -10,7 +10,7 @@ from bench.columns import TABLES, Column, Kind, Table
 _HEAD = """\
 # The tables of results
 
-Made from `bench/columns/` by `python -m bench.columns.page > docs/tables.md`: change it there. What is common to all
+Made from `bench/columns/` by `make generated`: change it there. What is common to all
 of them, and the other files, is in [The results](results.md).
 
 A unit of `1` stands for shares and ratios; counts and texts have none. A column of several names has the same meaning

@@ -12,7 +12,7 @@ from bench.faults.schema import document
 _HEAD = """\
 # The keys of a scenario file
 
-Made from the schema by `python -m bench.faults.schema_page > docs/scenario-keys.md`: change it there. How a scenario is
+Made from the schema by `make generated`: change it there. How a scenario is
 written is in [Scenario files](scenarios.md), what may break in [Steps that break something](steps.md).
 
 A key without a default must be given where its table says *required*. Sizes, rates and durations are written with
@@ -133,9 +133,7 @@ def _words(value: Schema, paths: Mapping[str, str]) -> Iterator[str]:
         yield f"`{json.dumps(value['const'])}`".replace('"', "")
     elif "enum" in value:
         names = [f"`{name}`" for name in value["enum"]]
-        yield from (
-            names if len(names) <= _MOST_NAMES else [f"one of {len(names)} names, which an editor completes"]
-        )
+        yield from (names if len(names) <= _MOST_NAMES else ["one of many names, which an editor completes"])
     elif alternatives := value.get("anyOf") or value.get("oneOf"):
         yield from (words for part in alternatives for words in _words(part, paths))
     elif value.get("type") == "array":
