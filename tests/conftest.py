@@ -1,4 +1,4 @@
-"""`make test` runs three workers of pytest in the sandbox of bench.backends.sandbox, so that tests can lay networks."""
+"""`make test` runs three workers of pytest in the sandbox of bench.backends.sandbox, each with a network of its own."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 from bench.backends import sandbox
+from tests.own_network import own_network
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,21 +34,28 @@ def pytest_configure(config: pytest.Config) -> None:
         sandbox.enter()
     # A worker of pytest-xdist is a child of the process that entered.
     config.stash[IN_SANDBOX] = 1 in {os.getpid(), os.getppid()}
+    if os.getppid() == 1 and hasattr(config, "workerinput"):
+        own_network()
 
 
 _WITHOUT_NODES = ("test_memory_run", "test_package", "test_spark_cluster", "test_stored_runs")
-"""Integration tests that may run beside those that start nodes."""
+"""Integration tests that start no nodes of a cluster."""
+_WHOLE_RUNS = ("test_containers", "test_external", "test_load_machines", "test_run", "test_sandbox")
+"""Integration tests of whole runs, which hold the lock of the machine."""
 
 
 class Scheduling(LoadScopeScheduling):  # type: ignore[misc]  # it ships no types
-    """Gives a file to one worker, which makes its fixtures once; all files that start nodes go to the same worker."""
+    """Gives each file to one worker, which makes its fixtures once, and files that start clusters to two of them."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "nodes" if starts_nodes(nodeid) else nodeid.partition("::")[0]
+        file = nodeid.partition("::")[0]
+        if not starts_nodes(nodeid):
+            return file
+        return "whole runs" if Path(file).stem in _WHOLE_RUNS else "clusters"
 
 
 def starts_nodes(nodeid: str) -> bool:
-    """Whether a test lays a network in the sandbox that all tests share, so that no two may run at a time."""
+    """Whether a test starts nodes."""
     return nodeid.startswith(("tests/contract/", "tests/integration/")) and not any(
         name in nodeid for name in _WITHOUT_NODES
     )
@@ -58,7 +66,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with what starts nodes: it takes longest, and the other worker does the rest meanwhile."""
+    """Begin with what starts nodes: it takes longest, and the third worker does the rest meanwhile."""
     items.sort(key=lambda item: not starts_nodes(item.nodeid))
 
 

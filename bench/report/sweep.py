@@ -93,8 +93,8 @@ def panels(part: Part) -> Panels:
 
 def evenly(items: Sequence[Any], most: int) -> list[Any]:
     """At most `most` of the items, the first and the last among them, the others evenly between."""
-    if len(items) <= most:
-        return list(items)
+    if len(items) <= most or most < 2:
+        return list(items[:most])
     return [items[round(index * (len(items) - 1) / (most - 1))] for index in range(most)]
 
 

@@ -18,6 +18,7 @@ from bench.report.answer.configurations import Configurations
 from bench.report.answer.effect import Effect
 from bench.report.answer.expected import expected
 from bench.report.answer.glossary import glossary
+from bench.report.answer.guarantee_table import fitting_rows
 from bench.report.answer.losses import alarms, loss
 from bench.report.answer.notices import notices
 from bench.report.presentation import DeclaredComparison, Labels, Presentation
@@ -390,6 +391,16 @@ def test_without_equal_guarantees_the_table_has_configurations(found: Results) -
 
     assert shown is not None
     assert len(shown.rows) == 8
+
+
+def test_of_many_configurations_those_compared_have_rows_and_some_of_the_others_evenly() -> None:
+    cases = [f"case {number}" for number in range(20)]
+
+    rows = fitting_rows(cases, {"case 3", "case 18"})
+
+    assert rows == [f"case {number}" for number in (0, 3, 4, 8, 11, 15, 18, 19)]
+    assert fitting_rows(cases[:8], ()) == cases[:8]
+    assert fitting_rows(cases, cases[:7]) == cases[:8]
 
 
 def comparison(what: str, ratio: float, **others: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from bench import numbers
 from bench.columns import CAPACITY
@@ -21,20 +21,31 @@ MOST_ROWS = 8
 _HEADS = {Measure.SEND: "ms a send (/s)", Measure.RATE: "messages/s", Measure.BYTES: "MB/s"}
 
 
-def table(cases: Configurations, metric: str, comparisons: Sequence[DeclaredComparison] = ()) -> Table | None:
+def table(
+    cases: Configurations, metric: str, comparisons: Sequence[DeclaredComparison] = (), *, only: bool = False
+) -> Table | None:
     """Return the table of an answer, at most eight rows; None where the run has measured nothing.
 
-    With `comparisons` it has only the rows of what they compare on the machine's own disk; None without any.
+    Configurations that `comparisons` compare go before others. With `only` there are no other rows, and those of
+    guarantees are of the machine's own disk; None where nothing is compared.
     """
     points = _shown(guarantees.points(cases))
     measured = [] if points else _measured(cases, metric)
-    if comparisons:
-        compared = {case for comparison in comparisons for case in _compared(cases, comparison)}
+    compared = {case for comparison in comparisons for case in _compared(cases, comparison)}
+    if only:
         points = [point for point in guarantees.unmodified(points) if compared & {*point.cases}]
         measured = [case for case in measured if case in compared]
     if points:
         return _of_guarantees(cases, sweep.evenly(points, MOST_ROWS), metric)
-    return _of_cases(cases, sweep.evenly(measured, MOST_ROWS), metric) if measured else None
+    return _of_cases(cases, fitting_rows(measured, compared), metric) if measured else None
+
+
+def fitting_rows(measured: Sequence[str], compared: Collection[str]) -> list[str]:
+    """Return the cases that have room: those compared, and some of the others, evenly, in their order."""
+    first = [case for case in measured if case in compared][:MOST_ROWS]
+    others = [case for case in measured if case not in compared]
+    chosen = {*first, *sweep.evenly(others, MOST_ROWS - len(first))}
+    return [case for case in measured if case in chosen]
 
 
 def _compared(cases: Configurations, comparison: DeclaredComparison) -> Iterator[str]:

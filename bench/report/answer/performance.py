@@ -33,8 +33,8 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     findings = tuple(_findings(cases, presentation))
     metric = leading_metric(cases, presentation.comparisons)
     predicts = not results.predictions.empty
-    shown = prediction_summary(results) if predicts else table(cases, metric)
-    leading = table(cases, metric, presentation.comparisons) if presentation.comparisons else None
+    shown = prediction_summary(results) if predicts else table(cases, metric, presentation.comparisons)
+    leading = table(cases, metric, presentation.comparisons, only=True) if presentation.comparisons else None
     amber, red = notices(cases, presentation.note), tuple(alarms(cases))
     page = " ".join((*(finding.full_text for finding in findings), *_texts(shown), *amber, *red))
     return Answer(
