@@ -21,7 +21,7 @@ def size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def test_a_run_takes_at_most_seven_hundred_kilobytes_and_all_of_them_forty_megabytes() -> None:
+def test_a_run_takes_few_bytes_and_all_of_them_at_most_forty_megabytes() -> None:
     assert RUNS
     assert {run.name: size(run) for run in RUNS if size(run) > MOST_BYTES} == {}
     assert size(PUBLISHED) <= ALL_BYTES

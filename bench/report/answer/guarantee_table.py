@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from bench import numbers
-from bench.columns import CAPACITY
 from bench.model import EMULATED_FSYNC
 from bench.report import sweep
 from bench.report.answer import guarantees
@@ -208,10 +207,7 @@ def _head(cases: Configurations, case: str, metric: str) -> str:
 
 
 def _text(cases: Configurations, case: str, metric: str, figure: Figure) -> str:
-    """Write a figure: of a send its time, with the rate behind it; of a capacity from what passed to what failed."""
-    sustained = cases.sustained(case) if metric == CAPACITY else ""
-    if sustained:
-        return sustained
+    """Write a figure: of a send its time, with the rate behind it."""
     if cases.measure(case, metric) is Measure.SEND:
         return f"{figure.ms} ({figure.rate})"
     return figure.rate or figure.bytes or figure.time

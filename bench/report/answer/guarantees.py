@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bench import numbers
+from bench.columns import CAPACITY
 from bench.model import EMULATED_FSYNC
 from bench.report.answer.configurations import Configurations, Figure, Measure, figure, words
 from bench.report.answer.effect import CONFIDENT, Effect, Outcome
@@ -105,9 +106,11 @@ def side_effect(cases: Configurations, point: Point, metric: str) -> Effect:
 
 
 def side_figures(cases: Configurations, point: Point, metric: str) -> tuple[Figure, Figure]:
-    """Return both systems' medians as sentences have them."""
+    """Return both systems' medians as sentences have them; of a capacity from the rate that passed to what failed."""
     entry = point.entry.get(metric)
-    if entry is None:
+    if metric == CAPACITY and all(map(cases.sustained, point.cases)):
+        first, second = (Figure(rate=cases.sustained(case)) for case in point.cases)
+    elif entry is None:
         first, second = (cases.figure(case, metric) for case in point.cases)
     else:
         first, second = (figure(entry[side], metric) for side in ("first", "second"))

@@ -196,6 +196,10 @@ def _row(axes: Axes, results: Results, axis: _Axis, shown: tuple[Compared, Row],
     names = ("ci_low", "ci_high") if has_interval else ("low", "high")
     ends = [float(axis.of(case[f"{comparison.metric}_{name}"]).iloc[0]) for name in names]
     axes.plot(ends, [y, y], color=look.base, linewidth=1.0, alpha=0.6, zorder=2)
+    left, right = axes.get_xlim()
+    for end, marker in ((left, "<"), (right, ">")):
+        if ends[0] < left if marker == "<" else ends[1] > right:
+            axes.plot([end], [y], marker=marker, color=look.base, markersize=4, clip_on=False, zorder=4)
     axes.plot(
         [median] * 2, [y - 0.075, y + 0.075], color=look.dark, linewidth=2.0, solid_capstyle="butt", zorder=4
     )

@@ -105,7 +105,10 @@ def _answer(results: Results, compared: Sequence[Compared]) -> Drawing | None:
     drawing = _drawn(figure, "answer", "The configurations compared", alt, caption)
     legend = f"Dots: trials. Bar: their {results.middle}. Line: {line}."
     if any(comparison.metric == CAPACITY for comparison in compared):
-        legend += " Table: the highest rate that passed to the lowest that failed."
+        legend += (
+            " A trial's dot lies between the rate that passed and the one that failed, of which the table has the "
+            "medians over trials."
+        )
     return replace(drawing, legend=legend) if drawing else None
 
 

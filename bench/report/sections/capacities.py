@@ -22,10 +22,11 @@ from bench.report.table import Cell, Column, Table, case_table
 
 @dataclass(frozen=True, slots=True)
 class Capacities:
-    """`service_level` says what a rate must meet; `load_latency` has response times over load."""
+    """`service_level` says what a rate must meet, `held` for how long; `load_latency` has response times over load."""
 
     tables: Sequence[Table]
     service_level: str
+    held: str
     load_latency: Sequence[Table]
     predictions: Sequence[Table]
 
@@ -46,6 +47,16 @@ def level(results: Results) -> str:
         "sent; none failed; no backlog that grows by more than "
         f"{numbers.share(service_level.most_backlog_growth)} of the rate"
     )
+
+
+def _held(results: Results) -> str:
+    """Say how long the rates were held on which results rest."""
+    times = {
+        float(capacity["confirm_s"])
+        for trial in results.trial_records.values()
+        if (capacity := trial.case.configuration.get("capacity"))
+    }
+    return " or ".join(numbers.seconds(time_s) for time_s in sorted(times))
 
 
 def rates(low: float, high: float) -> str:
@@ -130,6 +141,7 @@ def _content(report: ReportInput) -> Capacities | None:
     return Capacities(
         tables=capacity_tables,
         service_level=level(results),
+        held=_held(results),
         load_latency=load_latency.tables(load_curves(results), parts),
         predictions=predictions.tables(results, parts),
     )

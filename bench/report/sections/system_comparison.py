@@ -18,6 +18,10 @@ _SHOWN: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("service_p99_ns", "service time, p99, ms", numbers.ms),
     ("e2e_p99_ns", "end to end, p99, ms", numbers.ms),
 )
+_OF_THE_CLOSED_LOOP = (
+    " Throughput and times are those of the closed loop, which loads a cluster as far as it goes, whatever the delay; "
+    "what it carries under a service level is in the section Capacity."
+)
 
 
 def sides(results: Results, elsewhere: Elsewhere | None = None) -> Table | None:
@@ -48,6 +52,7 @@ def sides(results: Results, elsewhere: Elsewhere | None = None) -> Table | None:
         else "Both systems where the scenario gives them the same: "
         f"{', '.join(comparison['settings']) or 'one configuration each'}."
     )
+    title += "" if results.capacities.empty else _OF_THE_CLOSED_LOOP
     limits = dict(zip(results.cases["case"], results.cases["bottleneck"], strict=True))
     rows = tuple(_rows(groups, settings, limits))
     return without_empty(Table(title, tuple(columns), rows))
