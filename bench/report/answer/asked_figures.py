@@ -12,7 +12,8 @@ from bench.report.answer.fault_findings import Struck
 from bench.report.answer.model import Finding
 from bench.report.answer.reserve import TIMES
 from bench.report.answer.sentences import sentence
-from bench.report.sections.expected_figures import Asked, cell, heads, leading
+from bench.report.asked_figures import Asked, heads, leading
+from bench.report.sections.expected_figures import cell
 from bench.report.sections.fault_outcome import Outcome
 from bench.report.table import Cell, Column
 

@@ -42,9 +42,9 @@ def table(
 def fitting_rows(measured: Sequence[str], compared: Collection[str]) -> list[str]:
     """Return the cases that have room: those compared, and some of the others, evenly, in their order."""
     first = [case for case in measured if case in compared][:MOST_ROWS]
-    others = [case for case in measured if case not in compared]
-    chosen = {*first, *sweep.evenly(others, MOST_ROWS - len(first))}
-    return [case for case in measured if case in chosen]
+    remaining_cases = [case for case in measured if case not in compared]
+    shown_cases = {*first, *sweep.evenly(remaining_cases, MOST_ROWS - len(first))}
+    return [case for case in measured if case in shown_cases]
 
 
 def _compared(cases: Configurations, comparison: DeclaredComparison) -> Iterator[str]:

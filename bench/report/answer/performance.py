@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 
 from bench import numbers
+from bench.report import batch_costs
 from bench.report.answer import concurrent_reads
 from bench.report.answer.comparisons import compared_configurations, comparisons, leading_metric
 from bench.report.answer.conditions import conditions
@@ -16,9 +18,10 @@ from bench.report.answer.losses import alarms, loss
 from bench.report.answer.model import Answer, Finding
 from bench.report.answer.notices import notices
 from bench.report.answer.sentences import sentence
-from bench.report.figures import predictions
+from bench.report.figures import batch_cost_rows, predictions
 from bench.report.presentation import Presentation
 from bench.report.results import Results
+from bench.report.sections import cost_summary
 from bench.report.sections.predictions import prediction_errors
 from bench.report.sections.predictions import summary as prediction_summary
 from bench.report.table import Table
@@ -32,8 +35,7 @@ def answer(results: Results, presentation: Presentation) -> Answer:
     cases = Configurations(results, presentation.labels)
     findings = tuple(_findings(cases, presentation))
     metric = leading_metric(cases, presentation.comparisons)
-    predicts = not results.predictions.empty
-    shown = prediction_summary(results) if predicts else table(cases, metric, presentation.comparisons)
+    shown = _own_table(results) or table(cases, metric, presentation.comparisons)
     leading = table(cases, metric, presentation.comparisons, only=True) if presentation.comparisons else None
     amber, red = notices(cases, presentation.note), tuple(alarms(cases))
     page = " ".join((*(finding.full_text for finding in findings), *_texts(shown), *amber, *red))
@@ -51,8 +53,26 @@ def answer(results: Results, presentation: Presentation) -> Answer:
         notices=amber,
         alarms=red,
         expectations=expected(results, presentation.claims),
-        figure=predictions.NAME if predicts else str(results.summary.get("figure") or "throughput"),
+        figure=_figure(results),
         compared=compared_configurations(cases, presentation.comparisons),
+    )
+
+
+def _own_table(results: Results) -> Table | None:
+    """Return the table of a run whose question is not which configuration is ahead; None for other runs."""
+    if not results.predictions.empty:
+        return prediction_summary(results)
+    return cost_summary.summary(results) if batch_costs.lead(results) else None
+
+
+def _figure(results: Results) -> str:
+    """Name the figure of the first page."""
+    if not results.predictions.empty:
+        return predictions.NAME
+    return (
+        batch_cost_rows.NAME
+        if batch_costs.lead(results)
+        else str(results.summary.get("figure") or "throughput")
     )
 
 
@@ -62,7 +82,8 @@ def _findings(cases: Configurations, presentation: Presentation) -> list[Finding
         return [Finding(sentence("no-valid-trial"), decided=False)]
     lost = loss(cases)
     read = [] if presentation.comparisons else list(concurrent_reads.findings(cases))
-    compared = read or list(_prediction_error(cases)) or comparisons(cases, presentation.comparisons)
+    answered = read or list(_prediction_error(cases)) or list(_costs(cases.results))
+    compared = answered or comparisons(cases, presentation.comparisons)
     shown = _within(compared, MOST_FINDINGS - 1, MOST_WORDS - _words(lost))
     return [lost, *shown] if any(alarms(cases)) else [*shown, lost]
 
@@ -81,6 +102,39 @@ def _prediction_error(cases: Configurations) -> Iterator[Finding]:
             for system, error in errors.items()
         ]
         yield Finding(sentence("prediction-error", {"errors": slots}), anchor="capacities")
+
+
+def _costs(results: Results) -> Iterator[Finding]:
+    """State what a batch takes of each role's CPU, and how far off that is, where a run asks what messages cost."""
+    if not batch_costs.lead(results):
+        return
+    costs = batch_costs.work_costs(results)
+    systems = [
+        {
+            "title": system_title(system),
+            "roles": [
+                {
+                    "name": role,
+                    "works": [
+                        {"work": cost.work, "time": f"{batch_costs.micros(cost.value)} µs"}
+                        for cost in of_role
+                    ],
+                }
+                for role, of_role in groupby(of_system, key=lambda cost: cost.role)
+            ],
+        }
+        for system, of_system in groupby(costs, key=lambda cost: cost.system)
+    ]
+    yield Finding(sentence("batch-costs", {"systems": systems}), anchor="costs")
+    errors = {
+        f"{system_title(cost.system)}'s {cost.role}s": {
+            "median": numbers.percent(cost.error_median),
+            "worst_tenth": numbers.percent(cost.error_worst),
+        }
+        for cost in costs
+    }
+    slots = [{"servers": servers, **error} for servers, error in errors.items()]
+    yield Finding(sentence("cost-errors", {"errors": slots}), anchor="costs")
 
 
 def _within(findings: Sequence[Finding], most: int, words: int) -> list[Finding]:

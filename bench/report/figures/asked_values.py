@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 from bench import numbers
 from bench.model import NANOS
 from bench.report import case_groups, style, sweep
+from bench.report.asked_figures import Asked, leading
 from bench.report.figures.drawing import Drawing, draw
 from bench.report.figures.row_axes import row_axes, value_behind, words_before
 from bench.report.figures.scale import fitting
 from bench.report.presentation import Labels
 from bench.report.results import Results
-from bench.report.sections.expected_figures import Asked, leading
 
 NAME = "asked"
 _UNITS: Mapping[Callable[[float], str], tuple[str, float]] = {

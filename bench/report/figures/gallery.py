@@ -13,6 +13,7 @@ from bench.columns import CAPACITY
 from bench.report import style, sweep
 from bench.report.figures import (
     asked_values,
+    batch_cost_rows,
     capacities,
     comparison_rows,
     course,
@@ -74,6 +75,7 @@ def leading(
     with style.drawing():
         drawn = [_answer(results, compared), *_prices(results, parts, labels), _downtime(results, parts)]
         drawn += [predictions.drawing(results), asked_values.drawing(results, parts, labels)]
+        drawn.append(batch_cost_rows.drawing(results))
         if results.retention:
             drawn.append(stored.drawing(results, parts, labels))
         elif results.broken:
