@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -256,7 +257,7 @@ def _cluster(task: _Task, requirement_file: RequirementFile, measured: _Costs) -
             words: {role: _changed(system, role, demands, changed, requirement_file) for role in demands}
             for words, changed in task.requirement.variations()
         },
-        errors=[error for demand in used for error in demand.errors],
+        errors=[error for demand in used for error in demand.errors if math.isfinite(error)],
         guarantee=task.guarantee,
         fsyncs_per_message=_fsyncs(task, measured, roles),
         busy=task.busy,
