@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import nnls
 
+from bench import numbers
 from bench.model import Interval
 from bench.sizing.workload import Term, Workload
 from bench.statistics.interval import t_reach
@@ -94,8 +95,8 @@ class Demand:
         for name, value in _inputs(workload, nodes).items():
             low, high = self.ranges[name]
             if not low / _REACH <= value <= high * _REACH:
-                measured = f"{low:,.6g}" if low == high else f"{low:,.6g} to {high:,.6g}"
-                lines.append(f"{name}: {value:,.6g} (measured: {measured})")
+                ends = dict.fromkeys((numbers.rate(low), numbers.rate(high)))
+                lines.append(f"{name}: {numbers.rate(value)} (measured: {' to '.join(ends)})")
         return lines
 
 

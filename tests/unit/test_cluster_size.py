@@ -64,7 +64,7 @@ def test_what_lies_far_from_what_was_measured_is_told() -> None:
     found = size("bookie", {"cpu_s": bookie_demand()}, REQUIREMENT, NODE, stores=True)
 
     assert found.outside == [
-        "messages/s a node: 4,285.71 (measured: 166.667 to 666.667)",
+        "messages/s a node: 4,286 (measured: 167 to 667)",
         "nodes: 7 (measured: 3)",
     ]
 

@@ -135,7 +135,7 @@ def test_what_lies_far_from_what_was_measured_is_told() -> None:
     demand = fit(observed(), BOOKIE)
     far = Workload(4_200, 1_000, 3, 1)
 
-    assert demand.outside(far, nodes=3) == ["messages/s a node: 1,400 (measured: 166.667 to 666.667)"]
+    assert demand.outside(far, nodes=3) == ["messages/s a node: 1,400 (measured: 167 to 667)"]
     assert demand.predict(far, nodes=3).use == pytest.approx(true_use(far, 3))
     assert demand.outside(Workload(8_000, 1_000, 3, 1), nodes=6) == []
 
