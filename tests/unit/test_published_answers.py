@@ -18,8 +18,6 @@ from bench.report.presentation import presentation
 from bench.run.publishing import PUBLISHED
 
 RUNS = sorted(file.parent for file in PUBLISHED.glob("*/manifest.json"))
-LAID_OUT = RUNS[::4]
-"""To lay a page out takes seconds: every fourth scenario stands for those beside it."""
 SIDE_BY_SIDE = ("acks-sweep", "parity", "partition-sweep", "replication-sweep", "send-latency")
 
 
@@ -43,7 +41,7 @@ def test_an_answer_fits_on_a_first_page(run: Path) -> None:
     assert given.question
 
 
-@pytest.mark.parametrize("run", LAID_OUT, ids=lambda run: run.name)
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
 def test_the_first_page_is_one_sheet_with_at_most_250_words(run: Path) -> None:
     found, shown = results.read(run), presentation(run)
     parts = sweep.parts(found)
