@@ -80,5 +80,5 @@ def test_what_expectations_may_speak_of_are_columns_of_their_tables() -> None:
 
 
 def test_the_page_of_tables_is_that_of_the_declared_columns() -> None:
-    """Renew it: python -m bench.columns.page > docs/tables.md."""
+    """Renew it: make generated."""
     assert (Path(__file__).resolve().parents[2] / "docs" / "tables.md").read_text(encoding="utf-8") == page()

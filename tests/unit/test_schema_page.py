@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_page_is_that_of_todays_schema() -> None:
-    """Renew it: python -m bench.faults.schema_page > docs/scenario-keys.md."""
+    """Renew it: make generated."""
     assert (ROOT / "docs" / "scenario-keys.md").read_text(encoding="utf-8") == page()
 
 
