@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bench import numbers
 from bench.report.results import Results
 
 _QUESTION = "cpu_per_message_ns"
@@ -13,7 +12,7 @@ _MICROS = 1e6
 
 @dataclass(frozen=True, slots=True)
 class WorkCost:
-    """What one batch takes of the CPU of the servers of a role, in seconds, with its 95 % interval.
+    """What one batch takes of the CPU of the servers of a role, in µs, with its 95 % interval.
 
     `work` says what they do with it, such as store it. `error_median` and `error_worst` say by which share the use of a
     configuration is missed that the costs were not fitted to.
@@ -22,9 +21,9 @@ class WorkCost:
     system: str
     role: str
     work: str
-    value: float
-    low: float
-    high: float
+    value_us: float
+    low_us: float
+    high_us: float
     error_median: float
     error_worst: float
 
@@ -44,16 +43,11 @@ def work_costs(results: Results) -> list[WorkCost]:
             system=str(cost["system"]),
             role=str(cost["role"]),
             work=str(cost["work"]),
-            value=float(cost["value"]),
-            low=float(cost["low"]),
-            high=float(cost["high"]),
+            value_us=float(cost["value"]) * _MICROS,
+            low_us=float(cost["low"]) * _MICROS,
+            high_us=float(cost["high"]) * _MICROS,
             error_median=float(cost["error_median"]),
             error_worst=float(cost["error_p90"]),
         )
         for _, cost in of_batches.iterrows()
     ]
-
-
-def micros(seconds: float) -> str:
-    """Write seconds as microseconds."""
-    return numbers.rate(seconds * _MICROS)

@@ -172,4 +172,4 @@ def most_unseen(trials: int) -> float:
 
     The exact one-sided 95 % bound of a binomial share (Clopper and Pearson 1934), about 3 / trials.
     """
-    return float(1.0 - 0.05 ** (1.0 / trials))
+    return float(1.0 - (1.0 - LEVEL) ** (1.0 / trials))

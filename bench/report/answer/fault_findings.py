@@ -74,7 +74,8 @@ class Struck:
     def unlost(self) -> int:
         """The fewest valid trials of a configuration that lost nothing; 0 where there is none, or only one or two."""
         counts = [outcome.valid for outcome in self.case_outcomes if outcome.fate == "none lost"]
-        return min(counts, default=0) if min(counts, default=0) > FEW else 0
+        fewest = min(counts, default=0)
+        return fewest if fewest > FEW else 0
 
     @property
     def length(self) -> str:

@@ -116,8 +116,7 @@ def _costs(results: Results) -> Iterator[Finding]:
                 {
                     "name": role,
                     "works": [
-                        {"work": cost.work, "time": f"{batch_costs.micros(cost.value)} µs"}
-                        for cost in of_role
+                        {"work": cost.work, "time": f"{numbers.rate(cost.value_us)} µs"} for cost in of_role
                     ],
                 }
                 for role, of_role in groupby(of_system, key=lambda cost: cost.role)

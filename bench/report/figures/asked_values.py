@@ -14,7 +14,7 @@ from bench.model import NANOS
 from bench.report import case_groups, style, sweep
 from bench.report.asked_figures import Asked, leading
 from bench.report.figures.drawing import Drawing, draw
-from bench.report.figures.row_axes import row_axes, value_behind, words_before
+from bench.report.figures.row_axes import RowLayout, rows_by_system, value_behind, words_before
 from bench.report.figures.scale import fitting
 from bench.report.presentation import Labels
 from bench.report.results import Results
@@ -26,7 +26,7 @@ _UNITS: Mapping[Callable[[float], str], tuple[str, float]] = {
     numbers.size: ("MB", 1e-6),
 }
 """The unit of an axis and its factor, by how a value is written."""
-_ROW_IN, _TITLE_IN, _HEAD_IN, _FOOT_IN, _VALUE_IN, _AIR_IN = 0.2, 0.25, 0.26, 0.24, 0.8, 0.12
+_ROW_IN, _VALUE_IN, _AIR_IN = 0.2, 0.8, 0.12
 _LABEL_CHARACTERS = 60
 
 
@@ -82,25 +82,19 @@ def _figure(figure: Asked, blocks: Sequence[tuple[sweep.Part, Sequence[_Row]]]) 
     scale = fitting(value * factor for _, rows in blocks for row in rows for value in row.trials)
     if scale is None:  # each block has a row, and each row a value
         raise ValueError(figure.name)
-    inner = sum(_TITLE_IN + _ROW_IN * len(rows) for _, rows in blocks)
     left = max(len(row.label) for _, rows in blocks for row in rows) * style.CHARACTER_IN + _AIR_IN
-    drawn = Figure(figsize=(style.WIDTH_IN, inner + _HEAD_IN + _FOOT_IN))
-    box = (left, _FOOT_IN, style.WIDTH_IN - left - _VALUE_IN, inner)
-    axes = row_axes(drawn, box, ", ".join(filter(None, (figure.figure.words, unit))), scale)
-    at = 0.0
-    for part, rows in blocks:
-        ink = style.look(part.system).ink
-        words_before(axes, at + 0.6 * _TITLE_IN, part.title, color=ink, fontweight="semibold")
-        at += _TITLE_IN
-        for row in rows:
-            _row(axes, part, row, at + 0.5 * _ROW_IN, factor)
-            value_behind(axes, at + 0.5 * _ROW_IN, figure.figure.written(row.median), _VALUE_IN)
-            at += _ROW_IN
-    return drawn
+    label = ", ".join(filter(None, (figure.figure.words, unit)))
+
+    def draw_row(axes: Axes, system: str, row: _Row, y: float) -> None:
+        _row(axes, system, row, y, factor)
+        value_behind(axes, y, figure.figure.written(row.median), _VALUE_IN)
+
+    systems = [(part.system, rows) for part, rows in blocks]
+    return rows_by_system(systems, RowLayout(_ROW_IN, left, _VALUE_IN), (label, scale), draw_row)
 
 
-def _row(axes: Axes, part: sweep.Part, row: _Row, y: float, factor: float) -> None:
-    look = style.look(part.system)
+def _row(axes: Axes, system: str, row: _Row, y: float, factor: float) -> None:
+    look = style.look(system)
     words_before(axes, y, row.label, color=look.ink)
     axes.scatter(
         [value * factor for value in row.trials],

@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 from bench import numbers
 from bench.capacity.judgement import HoldVerdict
 from bench.report import style, sweep
-from bench.report.figures.row_axes import row_axes, value_behind, words_before
+from bench.report.figures.row_axes import RowLayout, rows_by_system, value_behind, words_before
 from bench.report.figures.scale import fitting
 from bench.report.results import Results
 
-_ROW_IN, _TITLE_IN, _HEAD_IN, _FOOT_IN, _VALUE_IN, _AIR_IN = 0.21, 0.25, 0.26, 0.24, 1.05, 0.12
+_ROW_IN, _VALUE_IN, _AIR_IN = 0.21, 1.05, 0.12
 
 
 def capacities(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
@@ -29,21 +29,14 @@ def capacities(results: Results, parts: Sequence[sweep.Part]) -> Figure | None:
     scale = fitting(holds["rate"])
     if scale is None or not shown:
         return None
-    height = _HEAD_IN + _FOOT_IN + sum(_TITLE_IN + _ROW_IN * len(cases) for _, cases in shown)
     left = max(len(label) for _, cases in shown for label in cases) * style.CHARACTER_IN + _AIR_IN
-    figure = Figure(figsize=(style.WIDTH_IN, height))
-    box = (left, _FOOT_IN, style.WIDTH_IN - left - _VALUE_IN, height - _HEAD_IN - _FOOT_IN)
-    axes = row_axes(figure, box, "messages/s held", scale)
-    at = 0.0
-    for part, cases in shown:
-        words_before(
-            axes, at + 0.6 * _TITLE_IN, part.title, color=style.look(part.system).ink, fontweight="semibold"
-        )
-        at += _TITLE_IN
-        for label, case in cases.items():
-            _row(axes, results, holds[holds["case"] == case], (part.system, label, case), at + 0.5 * _ROW_IN)
-            at += _ROW_IN
-    return figure
+
+    def draw_row(axes: Axes, system: str, row: tuple[str, str], y: float) -> None:
+        label, case = row
+        _row(axes, results, holds[holds["case"] == case], (system, label, case), y)
+
+    blocks = [(part.system, list(cases.items())) for part, cases in shown]
+    return rows_by_system(blocks, RowLayout(_ROW_IN, left, _VALUE_IN), ("messages/s held", scale), draw_row)
 
 
 def in_words(results: Results, parts: Sequence[sweep.Part]) -> str:

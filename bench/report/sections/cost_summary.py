@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from bench import numbers
-from bench.report.batch_costs import WorkCost, micros, work_costs
+from bench.report.batch_costs import WorkCost, work_costs
 from bench.report.results import Results
 from bench.report.table import Cell, Column, Row, Table, without_empty
 from bench.systems.registry import system_title
@@ -41,12 +41,17 @@ def _rows(results: Results) -> Iterator[Row]:
             (
                 Cell("" if servers == previous else servers),
                 Cell(cost.work),
-                Cell(f"{micros(cost.value)} ({micros(cost.low)} to {micros(cost.high)})", sort=cost.value),
+                Cell(_with_interval(cost), sort=cost.value_us),
                 *(_bytes(by_byte, cost, resource) for resource, _ in _BYTES),
             ),
             opens=bool(previous) and servers != previous,
         )
         previous = servers
+
+
+def _with_interval(cost: WorkCost) -> str:
+    value, low, high = map(numbers.rate, (cost.value_us, cost.low_us, cost.high_us))
+    return f"{value} ({low} to {high})"
 
 
 def _bytes(by_byte: pd.Series[float], cost: WorkCost, resource: str) -> Cell:
