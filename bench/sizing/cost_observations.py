@@ -21,12 +21,13 @@ _INPUTS = frozenset({"rate", "message_bytes", "consumers", "cluster"})
 class MeasuredTrial:
     """A valid trial: its settings that are no inputs of the model, as text, its cluster start and its workload.
 
-    `nodes` are the servers of each role, `guarantee` is what its acknowledgements promise.
+    `work` names what it was asked to do, as far as the model knows that. `nodes` are the servers of each role,
+    `guarantee` is what its acknowledgements promise.
     """
 
     number: int
     system: str
-    case: str
+    work: str
     configuration: str
     start: str
     workload: Workload
@@ -68,6 +69,17 @@ def configuration_of(settings: Mapping[str, str], inputs: Collection[str]) -> st
     )
 
 
+def work_of(settings: Mapping[str, str], copy_settings: Collection[str], copies: int) -> str:
+    """Name what a case was asked to do: one name for cases that differ in nothing that the model knows.
+
+    Of the `copy_settings` it knows how many copies they make, not how many of them an acknowledgement waits for.
+    """
+    names = (
+        f"{name}={value}" for name, value in settings.items() if own_name(name, _OWNERS) not in copy_settings
+    )
+    return " ".join((*names, f"copies={copies}"))
+
+
 def costs(
     trials: Iterable[MeasuredTrial],
     use: Iterable[Mapping[str, Any]],
@@ -86,7 +98,7 @@ def costs(
             continue
         if row["nodes"] == trial.nodes.get(role):  # else some server was not looked at
             key = (trial.system, trial.configuration, role, row["metric"])
-            observation = Observation(trial.case, trial.workload, row["nodes"], row["value"], trial.start)
+            observation = Observation(trial.work, trial.workload, row["nodes"], row["value"], trial.start)
             by_model.setdefault(key, []).append(observation)
     role_costs, refused = [], []
     for (system, configuration, role, resource), observations in by_model.items():

@@ -35,7 +35,7 @@ _LEAST_SHARE = 0.01
 class Observation:
     """A measured trial of a case: its workload, how many nodes of the role shared it, and what all used, a second.
 
-    `start` names the cluster start.
+    Cases that differ in nothing that the model knows are one case. `start` names the cluster start.
     """
 
     case: str

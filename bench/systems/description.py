@@ -151,8 +151,10 @@ class Description:
     """Settings, with values, that change a promise or a figure and are not as shipped: named where they are so."""
     self_explaining: ClassVar[frozenset[str]] = frozenset()
     """Settings whose value says what it is of."""
-    workload_settings: ClassVar[frozenset[str]] = frozenset()
-    """Settings that decide copies and batches."""
+    copy_settings: ClassVar[frozenset[str]] = frozenset()
+    """Settings that decide how many copies are made, and how many an acknowledgement waits for."""
+    batch_settings: ClassVar[frozenset[str]] = frozenset()
+    """Settings that decide how many messages producers send together."""
     fsync_setting: ClassVar[str] = ""
     """A key below `systems.<name>`, with its value, that has messages synced before they are acknowledged."""
     terms: ClassVar[tuple[GlossaryTerm, ...]] = ()
@@ -178,7 +180,7 @@ class Description:
     @property
     def model_inputs(self) -> frozenset[str]:
         """Swept settings that the model of costs takes in: copies and batches, and the nodes' CPU."""
-        return self.workload_settings | {f"{role.name}.cpu" for role in self.roles}
+        return self.copy_settings | self.batch_settings | {f"{role.name}.cpu" for role in self.roles}
 
     @property
     def work(self) -> Mapping[str, tuple[Term, ...]]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bench.records.trial import TrialRecord
-from bench.sizing.cost_observations import MeasuredTrial, configuration_of, costs
+from bench.sizing.cost_observations import MeasuredTrial, configuration_of, costs, work_of
 from bench.sizing.workload import Workload
 from bench.systems.registry import describe
 
@@ -93,7 +93,7 @@ def _measured(trial: TrialRecord, messages_per_s: float, requests: Row | None) -
     return MeasuredTrial(
         number=trial.trial,
         system=case.system,
-        case=case.name,
+        work=work_of(trial.settings, case.description.copy_settings, case.copies),
         configuration=configuration_of(trial.settings, case.description.model_inputs),
         start=f"round {trial.round}",
         workload=Workload(

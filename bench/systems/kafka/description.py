@@ -99,9 +99,8 @@ class KafkaDescription(Description):
     )
     guarantee_settings: ClassVar[tuple[str, ...]] = ("replicas", "min.insync.replicas", "acks")
     deviations: ClassVar[tuple[tuple[str, str], ...]] = (("flush.messages", "1"), (_IDEMPOTENCE, "true"))
-    workload_settings: ClassVar[frozenset[str]] = frozenset(
-        {"replicas", "min.insync.replicas", "linger.ms", "batch.num.messages"}
-    )
+    copy_settings: ClassVar[frozenset[str]] = frozenset({"replicas", "min.insync.replicas"})
+    batch_settings: ClassVar[frozenset[str]] = frozenset({"linger.ms", "batch.num.messages"})
     fsync_setting: ClassVar[str] = "topic.flush.messages=1"
     terms: ClassVar[tuple[GlossaryTerm, ...]] = (
         GlossaryTerm("acks", r"\backs=|\backs\b", "term-acks"),

@@ -60,7 +60,7 @@ class NatsDescription(Description):
         ("cluster_settings", SERVER, SYNC_INTERVAL),
     )
     guarantee_settings: ClassVar[tuple[str, ...]] = ("replicas", SYNC_INTERVAL)
-    workload_settings: ClassVar[frozenset[str]] = frozenset({"replicas"})
+    copy_settings: ClassVar[frozenset[str]] = frozenset({"replicas"})
     fsync_setting: ClassVar[str] = f"{SERVER}.{SYNC_INTERVAL}={ALWAYS}"
     terms: ClassVar[tuple[GlossaryTerm, ...]] = (
         GlossaryTerm(SYNC_INTERVAL, rf"\b{SYNC_INTERVAL}\b", "term-sync-interval"),

@@ -100,8 +100,9 @@ class PulsarDescription(Description):
         (_BROKER_DEDUPLICATION, "true"),
     )
     self_explaining: ClassVar[frozenset[str]] = frozenset({"quorums"})
-    workload_settings: ClassVar[frozenset[str]] = frozenset(
-        {"quorums", "batching_enabled", "batching_max_publish_delay_ms"}
+    copy_settings: ClassVar[frozenset[str]] = frozenset({"quorums"})
+    batch_settings: ClassVar[frozenset[str]] = frozenset(
+        {"batching_enabled", "batching_max_publish_delay_ms"}
     )
     fsync_setting: ClassVar[str] = "bookie.journalSyncData=true"
     terms: ClassVar[tuple[GlossaryTerm, ...]] = (
