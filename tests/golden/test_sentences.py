@@ -319,9 +319,12 @@ def test_the_size_of_an_effect(slots: dict[str, Any], words: str) -> None:
 
 
 def test_what_trials_came_to() -> None:
-    slots = {"ends": ["4.31 ms", "7.8 ms"], "never": 0, "trials": "10 trials"}
+    slots = {"ends": ["4.31 ms", "7.8 ms"], "never": 0, "missing": 0, "trials": "10 trials"}
 
     assert sentence("effect-values", slots) == "4.31 ms to 7.8 ms in 10 trials"
+    assert sentence("effect-values", slots | {"never": 2, "missing": 1}) == (
+        "4.31 ms to 7.8 ms in 10 trials, without an end in 2 of them, without a value in 1 of them"
+    )
     assert sentence("effect-values", slots | {"ends": [], "never": 10}) == "No value in 10 trials"
 
 

@@ -10,13 +10,15 @@ from pyspark.sql import functions as F  # noqa: N812 - Spark's own name for it
 
 from bench.analysis.log import EventLog
 from bench.columns import PHASES
-from bench.model import NEVER_NS, Outcome
+from bench.model import NANOS, NEVER_NS, Outcome
 from bench.records.trial import TrialRecord
 
 Row = dict[str, Any]
 
 _FEWEST = 100
 """Of fewer messages there is no 99th percentile."""
+_LEAST_RECOVERY_NS = 5 * NANOS
+"""A recovery lasts so long at least: copies of a small backlog are back within a fraction of a second."""
 
 
 class _Phase(NamedTuple):
@@ -43,7 +45,8 @@ def with_phase_times(
 
     Before: in the window, until the first fault was asked for; of the first fault only. Away: from when every
     partition had acknowledged a message since, until healing was asked for. Recovery: from when the node was back
-    until every copy was. Where the copies were there first, or never came, it lasts until the window's end.
+    until every copy was, and for 5 s at least. Where the copies were there first, or never came, it lasts until the
+    window's end.
 
     A send that failed or was never answered counts as if it had lasted until the window's end. Null where a phase did
     not come, or has fewer than 100 messages.
@@ -111,8 +114,8 @@ def _phases(trial: TrialRecord, zero_ns: int, rows: list[Row], places: list[int]
 
 
 def _recovered_ns(row: Row, asked_ns: int, healed_ns: int, end_ns: int) -> int:
-    """Return when recovery was over: with the last copy, where that came after the node."""
+    """Return when recovery was over: with the last copy, where that came after the node, and not within 5 s of it."""
     back_ns = row.get("copies_back_ns")
     if back_ns is None or asked_ns + back_ns <= healed_ns:
         return end_ns
-    return int(min(end_ns, asked_ns + back_ns))
+    return int(min(end_ns, max(asked_ns + back_ns, healed_ns + _LEAST_RECOVERY_NS)))

@@ -93,7 +93,7 @@ def _values(entry: Json, comparisons: Sequence[Json]) -> str:
     numeric_values = [
         float(value) for value in values if not isinstance(value, str) and not numbers.absent(value)
     ]
-    ended = len(values) - len(numeric_values)
+    endless = sum(isinstance(value, str) for value in values)
     if not values:
         return ""
     metric = str(entry.get("metric") or "")
@@ -104,7 +104,8 @@ def _values(entry: Json, comparisons: Sequence[Json]) -> str:
     )
     slots = {
         "ends": list(dict.fromkeys(ends)),
-        "never": ended,
+        "never": endless,
+        "missing": len(values) - len(numeric_values) - endless,
         "trials": numbers.plural(len(values), "trial"),
     }
     return _uncapitalised(sentence("effect-values", slots))

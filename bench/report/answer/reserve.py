@@ -33,9 +33,9 @@ def reserve(run: Struck) -> Iterator[Finding]:
 
 
 def _slot(outcome: Outcome, faults: pd.DataFrame) -> dict[str, Any] | None:
-    """Return the medians of a configuration over its valid trials; None where none of them has all three."""
-    case_faults = faults[faults["case"].isin(outcome.cases)].dropna(subset=TIMES)
-    if case_faults.empty:
+    """Return the median of each time over a configuration's valid trials that have it; None where none has one."""
+    case_faults = faults[faults["case"].isin(outcome.cases)]
+    if case_faults[TIMES].isna().all().any():
         return None
     times = {phase: numbers.duration(float(case_faults[f"p99_{phase}_ns"].median())) for phase in PHASES}
     return {"label": outcome.label, **times}
