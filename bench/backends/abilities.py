@@ -114,7 +114,7 @@ class Fillable(Protocol):
         The node may end by itself then.
         """
 
-    def full_disk(self, node: Node) -> str | None:
+    def stayed_full(self, node: Node) -> str | None:
         """Return how it was seen that the node's disk has no room now, None where it has."""
 
     def free_disk(self, node: Node) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bench.errors import SetupError
 
-NAME = "BENCH_CONTROL_GROUP"
+GROUP_VARIABLE = "BENCH_CONTROL_GROUP"
 """The environment variable that holds the name of the run's group."""
 _SWEEP = """
 exec 3<&0
@@ -85,7 +85,7 @@ class Groups:
             message = f"the kernel offers no control groups for `{controller}` (below /sys/fs/cgroup)"
             raise SetupError(message)
         self.version = place.version
-        self._top = place.root / os.environ.get(NAME, f"bench-{os.getpid()}")
+        self._top = place.root / os.environ.get(GROUP_VARIABLE, f"bench-{os.getpid()}")
         self._controller = controller
         try:
             self._top.mkdir(exist_ok=True)

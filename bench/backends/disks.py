@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 
 import psutil
 
+from bench import numbers
 from bench.backends import commands, sandbox
 from bench.backends.filler import Filler
 from bench.backends.ranks import nearest_rank
@@ -183,7 +184,7 @@ class Disk:
         self._filler = Filler(self._folder)
         return self._filler.bytes
 
-    def kept_full(self) -> tuple[int, int] | None:
+    def stayed_full(self) -> tuple[int, int] | None:
         """Return how many bytes came free since and were taken again, and the longest time that took, in ns.
 
         None if it has room now.
@@ -261,7 +262,8 @@ def no_space(folder: Path, needed_bytes: int) -> str | None:
         return f"{disk.free / 2**30:.1f} GiB free, a run may need {needed_bytes / 2**30:.1f} GiB"
     if disk.total - disk.free > _MOST_USED * disk.total:
         return (
-            f"less than {1 - _MOST_USED:.0%} of its disk free, and some servers write to none that is so full"
+            f"less than {numbers.percent(1 - _MOST_USED)} of its disk free, "
+            "and some servers write to none that is so full"
         )
     return None
 

@@ -40,7 +40,8 @@ class MemoryLimits:
     def limit(self, name: str, size: float | None) -> None:
         """Let a node have so many bytes from now on; None: as many as there are.
 
-        What it has above that is taken from its page cache. Raises SetupError where that is not enough.
+        What it has above that is taken from its page cache. Where that is not enough, version 1 of control groups
+        raises SetupError, and with version 2 the kernel ends processes of the node.
         """
         self._groups.write(name, _NO_SWAP[self._groups.version], "0")
         self._groups.write(name, self._file, self._unlimited if size is None else str(round(size)))

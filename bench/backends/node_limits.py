@@ -7,6 +7,7 @@ from collections.abc import Callable
 from bench.backends.cpu_quota import CpuQuotas, cpu_s
 from bench.backends.memory_limit import MemoryLimits
 from bench.backends.netns import Network
+from bench.errors import SetupError
 from bench.model import Node
 
 
@@ -20,7 +21,7 @@ class NodeLimits:
         self._quotas: CpuQuotas | None = None
         self._memory: MemoryLimits | None = None
 
-    def count_memory(self) -> None:
+    def make_memory_groups(self) -> None:
         """Count each node's memory from its start on, so that it can be limited. Raises SetupError."""
         self._memory = MemoryLimits()
 
@@ -32,9 +33,14 @@ class NodeLimits:
             self._memory.add(node.name, pid)
 
     def limit_memory(self, node: Node, size: float | None) -> None:
-        """Let a node have so many bytes; None: as many as there are. Raises SetupError where it has more."""
-        if self._memory is not None:
-            self._memory.limit(node.name, size)
+        """Let a node have so many bytes; None: as many as there are.
+
+        Raises SetupError where it has more, and where its memory was not counted from its start on.
+        """
+        if self._memory is None:
+            message = f"the memory of {node.name} cannot be limited: it was not counted from its start on"
+            raise SetupError(message)
+        self._memory.limit(node.name, size)
 
     def memory_in_force(self, node: Node) -> float | None:
         """Return how many bytes the kernel lets a node have that has a limit; None where no memory is counted."""

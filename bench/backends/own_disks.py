@@ -42,9 +42,9 @@ class OwnDisks:
             f"The disk of {node.name} took {filled / 2**20:,.0f} MiB and then refused a write: no space left."
         )
 
-    def kept_full(self, node: Node) -> str | None:
+    def stayed_full(self, node: Node) -> str | None:
         """Return how it was seen that a node's disk has had no room until now, None where it has."""
-        refilled = self.of(node).kept_full()
+        refilled = self.of(node).stayed_full()
         if refilled is None:
             return None
         came_bytes, roomy_ns = refilled

@@ -31,22 +31,22 @@ class ProcessBackend(NodeBackend):
         nodes: Sequence[Node],
         disks: Sequence[Path] = (),
         *,
-        gated: bool = False,
+        fsync_gates: bool = False,
         memory_groups: bool = False,
     ) -> None:
         """Lay the network, and a file system of its own at each of `disks`; nothing is started yet.
 
-        With `gated` every node's fsyncs pass a gate, which can hold them. With `memory_groups` each node's memory can
-        be limited.
+        With `fsync_gates` every node's fsyncs pass a gate, which can hold them. With `memory_groups` each node's memory
+        can be limited.
         """
-        self._gates = Gates() if gated else None
+        self._gates = Gates() if fsync_gates else None
         self._disks = OwnDisks()
         self._own_network = Network(nodes) if nodes else None
         super().__init__(nodes, self._own_network)
         self.limits = NodeLimits(self._own_network, lambda node: self._running(node).pid)
         try:
             if memory_groups:
-                self.limits.count_memory()
+                self.limits.make_memory_groups()
             self._disks.make(disks)
         except BaseException:
             self.close()
@@ -136,9 +136,9 @@ class ProcessBackend(NodeBackend):
                 self._away.discard(node.name)
             raise
 
-    def full_disk(self, node: Node) -> str | None:
+    def stayed_full(self, node: Node) -> str | None:
         """See abilities.Fillable."""
-        return self._disks.kept_full(node)
+        return self._disks.stayed_full(node)
 
     def free_disk(self, node: Node) -> str:
         """See abilities.Fillable."""

@@ -111,7 +111,7 @@ def run(
             env={
                 **os.environ,
                 _LIFELINE: str(reading),
-                control_groups.NAME: groups,
+                control_groups.GROUP_VARIABLE: groups,
                 "PATH": PATH,
                 _SHARED: shared,
             },

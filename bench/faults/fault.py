@@ -100,7 +100,7 @@ class Fault(Strict, ABC):
     key: ClassVar[str]
     needs: ClassVar[tuple[type, ...]]
     needs_disks: ClassVar[bool] = False
-    needs_gates: ClassVar[bool] = False
+    needs_fsync_gates: ClassVar[bool] = False
     must_heal: ClassVar[bool] = False
     """Whether it lives in something that must be ended: `heal: never` is refused."""
     heals_singly: ClassVar[bool] = False

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from bench import numbers
 from bench.backends.netns import PacketRules, Packets
 from bench.errors import BenchError, FaultError
 from bench.faults.fault import Effect, Place, Unproven, heal_each, strike_each
@@ -248,7 +249,7 @@ class Cutter:
     def _said(self, count: Packets) -> str:
         if self.share >= 1 and not self.double:
             return f"{count.struck:,} ({count.came_in:,} coming in, {count.went_out:,} going out)"
-        return f"{count.struck:,} of {count.met:,} ({count.struck / count.met:.1%})"
+        return f"{count.struck:,} of {count.met:,} ({numbers.percent(count.struck / count.met, 1)})"
 
 
 def chance_of_so_few(struck: int, expected: float) -> float:

@@ -178,7 +178,7 @@ def _backend(
     backend = ProcessBackend(
         all_nodes,
         [*folders.values()] if spec.own_disks else [],
-        gated=spec.fsync_gates,
+        fsync_gates=spec.fsync_gates,
         memory_groups=spec.memory_groups,
     )
     try:

@@ -22,14 +22,14 @@ class EmulatedDisks:
     servers: Sequence[tuple[Node, Path]]
     _measured: dict[Scalar, dict[str, dict[str, int]]] = field(default_factory=dict)
 
-    def become(self, disk: Settings) -> DiskRecord | None:
+    def set_and_measure(self, disk: Settings) -> DiskRecord | None:
         """Let every fsync take as much longer as a case's `disk` says; return its record.
 
         What one fsync then costs is measured on each server, once for each value. None where a case says nothing.
         """
         if not disk:
             return None
-        fsync_delay, seconds = disk.get(EMULATED_FSYNC, AS_IS), self.change(disk)
+        fsync_delay, seconds = disk.get(EMULATED_FSYNC, AS_IS), self.set_delay(disk)
         if fsync_delay not in self._measured:
             self._measured[fsync_delay] = {
                 node.name: dict(gates.fsync_cost(node, folder, seconds))
@@ -38,7 +38,7 @@ class EmulatedDisks:
             }
         return DiskRecord(emulated_fsync=fsync_delay, fsync_ns=self._measured[fsync_delay])
 
-    def change(self, disk: Settings) -> float:
+    def set_delay(self, disk: Settings) -> float:
         """Let every fsync take as much longer as a case's `disk` says, from now on; return how much, in seconds.
 
         Where a case says nothing there are no gates, and nothing changes.

@@ -35,11 +35,11 @@ def checked(loaded: Loaded, case: Case) -> Case:
     limits = {name for size in case.node_size.values() for name in size}
     if case.disk and node_sizes.FSYNC in limits:
         raise loaded.error(("disk",), f"{case.system} has node_size with fsync; give one or the other")
-    own_disks, gated = node_sizes.DISK_WRITE in limits, bool(case.disk) or node_sizes.FSYNC in limits
+    own_disks, fsync_gates = node_sizes.DISK_WRITE in limits, bool(case.disk) or node_sizes.FSYNC in limits
     memory = node_sizes.MEMORY in limits
     case = replace(
         case,
-        cluster=replace(case.cluster, own_disks=own_disks, fsync_gates=gated, memory_groups=memory),
+        cluster=replace(case.cluster, own_disks=own_disks, fsync_gates=fsync_gates, memory_groups=memory),
     )
     if not case.faults:
         return case
@@ -52,12 +52,12 @@ def checked(loaded: Loaded, case: Case) -> Case:
         _check_state(loaded, case, step, wiring.system(case.system).states)
     _check_times(loaded, case, steps)
     faults = [step.fault for step in steps if step.fault is not None]
-    if case.disk and any(fault.needs_gates for fault in faults):
+    if case.disk and any(fault.needs_fsync_gates for fault in faults):
         raise loaded.error(("disk",), f"{case.system} has a fault that slows disks; give one or the other")
     cluster = replace(
         case.cluster,
         own_disks=own_disks or any(fault.needs_disks for fault in faults),
-        fsync_gates=case.cluster.fsync_gates or any(fault.needs_gates for fault in faults),
+        fsync_gates=case.cluster.fsync_gates or any(fault.needs_fsync_gates for fault in faults),
     )
     return replace(case, cluster=cluster)
 

@@ -148,8 +148,8 @@ class Interleaved:
         cluster = testbed.cluster
         working = testbed.folder.open_trial(trial.number)
         record = trial_record.blank(trial, self._logs(trial))
-        record.disk = cluster.disks.become(trial.case.disk)
-        record.node_size = cluster.sizes.become(trial.case.node_size)
+        record.disk = cluster.disks.set_and_measure(trial.case.disk)
+        record.node_size = cluster.sizes.set_and_measure(trial.case.node_size)
         (topic,) = testbed.topics_of(trial)
         record.effective = {**cluster.admin.effective(topic), "jvm": cluster.jvms}
         testbed.subscribe(trial, topic, working / "receives")
@@ -169,8 +169,8 @@ class Interleaved:
             cycle_begun_s, acks = time.monotonic(), dict[int, int]()
             for open_trial in self._shuffled(opened, f"settling {cycle}"):
                 self._current = open_trial.trial
-                open_trial.testbed.cluster.disks.change(open_trial.trial.case.disk)
-                open_trial.testbed.cluster.sizes.change({})
+                open_trial.testbed.cluster.disks.set_delay(open_trial.trial.case.disk)
+                open_trial.testbed.cluster.sizes.set_limits({})
                 if open_trial.trial.case.telemetry and cycle == 1:
                     open_trial.sampler.rehearse()
                 with self._alone(open_trial):
@@ -246,8 +246,8 @@ class Interleaved:
         if open_trial.search is None or open_trial.search.request is None:
             return
         number = len(open_trial.slices) + len(open_trial.search.holds)
-        open_trial.testbed.cluster.disks.change(trial.case.disk)
-        open_trial.testbed.cluster.sizes.change(trial.case.node_size)
+        open_trial.testbed.cluster.disks.set_delay(trial.case.disk)
+        open_trial.testbed.cluster.sizes.set_limits(trial.case.node_size)
         if trial.case.telemetry:
             open_trial.sampler.look_before(trial.number, number, scraped=False)
         with self._alone(open_trial):
@@ -269,8 +269,8 @@ class Interleaved:
         disks, case, number = open_trial.testbed.cluster.disks, trial.case, len(open_trial.slices)
         sampler = open_trial.sampler
         scraped = cycle % SCRAPED_CYCLES == 0
-        disks.change(case.disk)
-        open_trial.testbed.cluster.sizes.change(case.node_size)
+        disks.set_delay(case.disk)
+        open_trial.testbed.cluster.sizes.set_limits(case.node_size)
         fsyncs = disks.count(case.disk)
 
         def take(figures: Mapping[str, Any]) -> None:

@@ -113,13 +113,13 @@ class NodeSizes:
     _set: dict[tuple[str, str], Scalar] = field(default_factory=dict)
     _measured: dict[tuple[str, str, Scalar], Measured] = field(default_factory=dict)
 
-    def become(self, sizes: Sizes) -> NodeSizeRecord | None:
+    def set_and_measure(self, sizes: Sizes) -> NodeSizeRecord | None:
         """Set the limits of a case; return their record: asked by role, and measured by node.
 
         Each value is measured on each node once. Measured are cores, bytes a second (of a link into the node and
         out of it), and by how many seconds an fsync is held. None where a case sets none.
         """
-        self.change(sizes)
+        self.set_limits(sizes)
         if not sizes:
             return None
         measured = {
@@ -129,7 +129,7 @@ class NodeSizes:
         }
         return NodeSizeRecord(asked={role: dict(size) for role, size in sizes.items()}, measured=measured)
 
-    def change(self, sizes: Sizes) -> None:
+    def set_limits(self, sizes: Sizes) -> None:
         """Set the limits of a case, and take those away that it does not have."""
         for node in self.servers:
             size = sizes.get(node.role, {})

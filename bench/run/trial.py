@@ -64,8 +64,8 @@ class Bench:
         record = trial_record.blank(trial, self.logs)
         try:
             record.machine = machine = MachineRecord(**probe())
-            record.disk = self.testbed.cluster.disks.become(trial.case.disk)
-            record.node_size = self.testbed.cluster.sizes.become(trial.case.node_size)
+            record.disk = self.testbed.cluster.disks.set_and_measure(trial.case.disk)
+            record.node_size = self.testbed.cluster.sizes.set_and_measure(trial.case.node_size)
             self._measure(trial, working, live, record)
             machine.line_after_ns = line_ns()
             record.clock_error_ns = self.testbed.load.correct_log(working, trial.case.load.producers)

@@ -71,10 +71,14 @@ def namespace_socket(node: Node) -> Iterator[socket.socket]:
 
 @contextmanager
 def running(
-    nodes: Sequence[Node], disks: Sequence[Path] = (), *, gated: bool = False, memory_groups: bool = False
+    nodes: Sequence[Node],
+    disks: Sequence[Path] = (),
+    *,
+    fsync_gates: bool = False,
+    memory_groups: bool = False,
 ) -> Iterator[ProcessBackend]:
     """The backend of nodes that all answer."""
-    made = ProcessBackend(nodes, disks, gated=gated, memory_groups=memory_groups)
+    made = ProcessBackend(nodes, disks, fsync_gates=fsync_gates, memory_groups=memory_groups)
     try:
         made.start([nodes])
         ports.await_open(nodes, made.alive)

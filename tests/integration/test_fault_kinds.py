@@ -257,7 +257,7 @@ def test_what_an_fsync_costs_is_measured_behind_a_gate_like_the_nodes(
 
 def test_a_slow_disk_to_which_nothing_was_synced_is_not_proven(tmp_path: Path) -> None:
     node = echo("keeper-1", 1, tmp_path)
-    with running([node], gated=True) as backend:
+    with running([node], fsync_gates=True) as backend:
         effect = strike("slow-disk", backend, [node], node, fsync="5ms")
 
         assert (
@@ -268,7 +268,7 @@ def test_a_slow_disk_to_which_nothing_was_synced_is_not_proven(tmp_path: Path) -
 
 def test_a_slow_disk_tells_what_it_held(tmp_path: Path) -> None:
     node = echo("writer-1", 1, tmp_path, "import os, sys; os.makedirs(sys.argv[1])" + WRITE)
-    with running([node], gated=True) as backend:
+    with running([node], fsync_gates=True) as backend:
         effect = strike("slow-disk", backend, [node], node, fsync="5ms")
         deadline = time.monotonic() + 20
         while isinstance(effect.proof(), Unproven) and time.monotonic() < deadline:

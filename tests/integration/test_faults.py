@@ -296,7 +296,7 @@ def test_a_slow_disk_holds_each_fsync_and_others_do_not(tmp_path: Path) -> None:
                 f"sync-{number}", "sync", f"10.99.9.{number}", command, directory, directory / "log", (7,), 0
             )
         )
-    backend = ProcessBackend(nodes, gated=True)
+    backend = ProcessBackend(nodes, fsync_gates=True)
     try:
         backend.start([nodes])
         time.sleep(0.5)
@@ -341,7 +341,7 @@ def test_a_slow_disk_holds_an_msync_of_what_has_changed_and_of_nothing_else(tmp_
     directory = tmp_path / "map-1"
     command = (sys.executable, "-c", MAPPED, str(directory / "file"))
     node = Node("map-1", "map", "10.99.9.1", command, directory, directory / "log", (7,), 0)
-    backend = ProcessBackend([node], gated=True)
+    backend = ProcessBackend([node], fsync_gates=True)
     try:
         backend.start([[node]])
         time.sleep(0.5)

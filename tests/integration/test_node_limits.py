@@ -41,7 +41,7 @@ def limits(backend: ProcessBackend, folders: Mapping[str, Path] | None = None) -
 
 
 def test_each_node_gets_what_its_size_gives_it(backend: ProcessBackend, nodes: list[Node]) -> None:
-    told = NodeSizes(limits(backend), nodes).become(SIZES)
+    told = NodeSizes(limits(backend), nodes).set_and_measure(SIZES)
 
     assert told is not None
     assert told.limits == SIZES
@@ -55,7 +55,7 @@ def test_limits_hold_after_a_restart_and_end_with_their_case(
     backend: ProcessBackend, nodes: list[Node]
 ) -> None:
     sizes = NodeSizes(limits(backend), nodes)
-    sizes.change(SIZES)
+    sizes.set_limits(SIZES)
     backend.end_node(nodes[0], kill=True)
     backend.start_node(nodes[0])
 
@@ -63,7 +63,7 @@ def test_limits_hold_after_a_restart_and_end_with_their_case(
     assert "/echo-1\n" in groups
     assert backend.limits.measured_cpu(nodes[0]) < 0.25  # type: ignore[operator]  # it has a limit
 
-    sizes.change({})
+    sizes.set_limits({})
     assert backend.limits.measured_cpu(nodes[0]) is None
     assert backend.limits.measured_link(nodes[0]) is None
     command = ["nsenter", f"--net=/run/netns/{nodes[0].address}", "tc", "qdisc", "show", "dev", "eth0"]
@@ -77,7 +77,7 @@ def test_a_node_has_no_more_memory_than_its_limit_with_the_page_cache_of_what_it
     if (reason := why_not(sizes)) is not None:
         pytest.skip(reason)
     with running(nodes, memory_groups=True) as backend:
-        told = NodeSizes(limits(backend), nodes).become(sizes)
+        told = NodeSizes(limits(backend), nodes).set_and_measure(sizes)
         group = _memory_group(backend.pids()["echo-1"])
         into = f"echo $$ > {group}/cgroup.procs; exec dd if=/dev/zero of={tmp_path}/large bs=1M count=200"
         subprocess.run(["sh", "-c", into], check=True, capture_output=True)
@@ -104,16 +104,16 @@ def test_a_disk_takes_what_its_limit_says_and_an_fsync_as_long(nodes: list[Node]
     if (reason := why_not(sizes)) is not None:
         pytest.skip(reason)
     folders = {node.name: node.directory / "data" for node in nodes}
-    with running(nodes, [*folders.values()], gated=True) as backend:
+    with running(nodes, [*folders.values()], fsync_gates=True) as backend:
         held = NodeSizes(limits(backend, folders), nodes)
-        told = held.become(sizes)
+        told = held.set_and_measure(sizes)
         assert told is not None
         for node in nodes:
             got: dict[str, Any] = dict(told.measured[node.name])
             assert 0.7 < got["disk_write"] / 4e6 < 1.2
             assert 0.002 <= got["fsync"] < 0.01
 
-        held.change({})
+        held.set_limits({})
         assert all(disk_rate.measured(folder) > 8e6 for folder in folders.values())
 
 

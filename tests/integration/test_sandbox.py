@@ -35,7 +35,7 @@ command = ("sleep", sys.argv[2])
 nodes = [Node(f"n{i}", "x", f"10.99.9.{i}", command, folder / f"n{i}", folder / f"n{i}" / "log", (), 1)
          for i in (1, 2, 3)]
 disks = [] if why_no_power_cut() else [node.directory / "data" for node in nodes]
-backend = process.ProcessBackend(nodes, disks, gated=True)
+backend = process.ProcessBackend(nodes, disks, fsync_gates=True)
 backend.start([nodes])
 # Every kind of fault that leaves something in the system while it is in force.
 backend.cut(nodes[0], PacketRules("cut", (nodes[1].address,), (nodes[1].address,)))
@@ -144,7 +144,7 @@ def nothing_is_left(mark: str, theirs: frozenset[str], folder: Path) -> None:
     assert until(lambda: str(folder) not in loop_devices())
 
 
-def test_leftovers_of_every_kind_of_fault_are_looked_for() -> None:
+def test_every_kind_of_fault_is_in_force_while_leftovers_are_looked_for() -> None:
     """INNER has all of these in force, but for what leaves nothing but processes, dead or not."""
     processes = {"kill", "stop", "start"}
     in_force = {

@@ -49,19 +49,19 @@ def disks(gates: Gates, tmp_path: Path) -> EmulatedDisks:
 def test_every_server_holds_its_fsyncs_for_as_long_as_the_case_says(
     disks: EmulatedDisks, gates: Gates
 ) -> None:
-    disks.become(FIVE_MS)
+    disks.set_and_measure(FIVE_MS)
     assert gates.hold_s == {"broker-1": 0.005, "controller-1": 0.005}
 
-    disks.become(AS_IS)
+    disks.set_and_measure(AS_IS)
     assert gates.hold_s == {"broker-1": 0.0, "controller-1": 0.0}
 
 
 def test_what_an_fsync_costs_is_measured_once_for_each_value_where_data_lie(
     disks: EmulatedDisks, gates: Gates, tmp_path: Path
 ) -> None:
-    first = disks.become(FIVE_MS)
-    again = disks.become(FIVE_MS)
-    as_is = disks.become(AS_IS)
+    first = disks.set_and_measure(FIVE_MS)
+    again = disks.set_and_measure(FIVE_MS)
+    as_is = disks.set_and_measure(AS_IS)
 
     folder = tmp_path / "broker-1"
     assert gates.measured == [("broker-1", folder, 0.005), ("broker-1", folder, 0.0)]
@@ -87,14 +87,14 @@ def test_the_figures_of_held_fsyncs_name_only_servers_that_made_some() -> None:
 def test_a_change_of_the_disk_holds_fsyncs_without_measuring_what_one_costs(
     disks: EmulatedDisks, gates: Gates
 ) -> None:
-    assert disks.change(FIVE_MS) == 0.005
+    assert disks.set_delay(FIVE_MS) == 0.005
     assert gates.hold_s == {"broker-1": 0.005, "controller-1": 0.005}
     assert gates.measured == []
 
-    assert disks.change({}) == 0.0
+    assert disks.set_delay({}) == 0.0
     assert gates.hold_s == {"broker-1": 0.005, "controller-1": 0.005}  # a case without a disk has no gates
 
 
 def test_a_case_that_says_nothing_of_disks_leaves_them_alone(disks: EmulatedDisks, gates: Gates) -> None:
-    assert disks.become({}) is None
+    assert disks.set_and_measure({}) is None
     assert (gates.hold_s, gates.measured) == ({}, [])

@@ -88,9 +88,9 @@ def test_limits_change_only_where_two_cases_differ() -> None:
     ]
     sizes = NodeSizes(limits, nodes)
 
-    sizes.change({"broker": {"cpu": 0.2, "network": "50mbit"}})
-    sizes.change({"broker": {"cpu": 0.4, "network": "50mbit"}})
-    sizes.change({})
+    sizes.set_limits({"broker": {"cpu": 0.2, "network": "50mbit"}})
+    sizes.set_limits({"broker": {"cpu": 0.4, "network": "50mbit"}})
+    sizes.set_limits({})
 
     assert limits.changes == [
         ("broker-1", "cpu", 0.2),

@@ -30,7 +30,7 @@ class FullDisk(Fault):
 
         def look(node: Node) -> str | None:
             if node.name not in full:
-                full[node.name] = place.backend.full_disk(node)
+                full[node.name] = place.backend.stayed_full(node)
             return full[node.name]
 
         def free(node: Node) -> str:

@@ -24,7 +24,7 @@ class SlowDisk(Fault):
 
     key: ClassVar[str] = "slow-disk"
     needs: ClassVar[tuple[type, ...]] = (FsyncHolder,)
-    needs_gates: ClassVar[bool] = True
+    needs_fsync_gates: ClassVar[bool] = True
     heals_singly: ClassVar[bool] = True
 
     fsync: Duration

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
+from bench import numbers
 from bench.backends.abilities import Partitionable, Reachable
 from bench.backends.netns import why_no_rules
 from bench.faults.fault import Effect, Fault, Place, listed
@@ -59,7 +60,9 @@ class UnstableNetwork(Fault):
         if self.down is None or self.up is None:
             cutter.begin()
             verb = "double" if cutter.double else "drop"
-            return cutter.effect(f"Rules are in force that {verb} {share:.1%} of the packets between")
+            return cutter.effect(
+                f"Rules are in force that {verb} {numbers.percent(share, 1)} of the packets between"
+            )
         flapping = Flapping(cutter, self.down, self.up)
         flapping.begin()
         evidence = f"In turns all packets are dropped for {self.down:g} s and none for {self.up:g} s between"
