@@ -67,6 +67,11 @@ def rate(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
+def rates(low: float, high: float) -> str:
+    """An interval of messages per second; its end is infinite where no rate was too high."""
+    return f"{rate(low)} to {rate(high)}" if high < math.inf else f"at least {rate(low)}"
+
+
 def ms(value_ns: float | None) -> str:
     """Nanoseconds as ms, without the unit, in three significant digits: 0.052, 2.10, 12,129."""
     if value_ns is None or absent(value_ns):
@@ -107,16 +112,16 @@ def size(value_bytes: float | None) -> str:
     return f"{value_bytes:,.0f} bytes"
 
 
-def percent(value: float | None) -> str:
-    """A share as a whole percentage."""
-    return NOTHING if value is None or absent(value) else f"{value:.0%}"
+def percent(value: float | None, digits: int = 0) -> str:
+    """A share as a percentage, whole or with so many digits behind the point: 38 %."""
+    return NOTHING if value is None or absent(value) else f"{value * 100:.{digits}f} %"
 
 
 def share(value: float | None) -> str:
-    """A percentage that does not tell a little as nothing: 0%, 0.02%, 3.1%, 38%."""
+    """A percentage that does not tell a little as nothing: 0 %, 0.02 %, 3.1 %, 38 %."""
     if value is None or absent(value):
         return NOTHING
-    return f"{value:.0%}" if value >= 0.1 else f"{float(f'{value * 100:.2g}'):g}%"
+    return percent(value) if value >= 0.1 else f"{float(f'{value * 100:.2g}'):g} %"
 
 
 def ratio(value: float | None) -> str:
@@ -140,6 +145,11 @@ def between(low: float | None, high: float | None) -> str:
 def sentence(text: str) -> str:
     """The same, as it begins a line."""
     return text[:1].upper() + text[1:]
+
+
+def cut(text: str, most: int) -> str:
+    """The text, cut off with an ellipsis where it has more characters than `most`."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def spread(low: float, high: float) -> float:

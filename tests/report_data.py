@@ -185,7 +185,7 @@ def _measure(trial: Row, sketch: Sketch, draw: np.random.Generator) -> tuple[Row
 def _usage(client: float) -> Row:
     bound = client >= BUSY
     said = (
-        f"the load process used {client:.0%} of the one core"
+        f"the load process used {client * 100:.0f} % of the one core"
         if bound
         else "2 ms of 3 ms passed in the broker"
     )

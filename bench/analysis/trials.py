@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from bench import numbers
 from bench.analysis.log_validation import Recorded
 from bench.analysis.resources.bottleneck import Asked, bottleneck
 from bench.analysis.resources.telemetry import Used
@@ -97,10 +98,12 @@ def _load_limits(trial: TrialRecord, counted: Counted, resources: Row) -> Iterat
         return
     share = trial.client.cpu_share if trial.client else None
     if share is not None and share >= BUSY:
-        yield f"The load process used {share:.0%} of a core, so the nodes' size need not have been the limit."
+        used = numbers.percent(share)
+        yield f"The load process used {used} of a core, so the nodes' size need not have been the limit."
     machine = counted.held_machine.get(trial.trial, resources.get("machine_cpu_share"))
     if isinstance(machine, float) and machine >= BUSY:
-        yield f"The machine was {min(1.0, machine):.0%} busy, so the nodes did not get what their size gives them."
+        busy = numbers.percent(min(1.0, machine))
+        yield f"The machine was {busy} busy, so the nodes did not get what their size gives them."
 
 
 def _machine(machine: MachineRecord | None) -> Row:

@@ -112,7 +112,7 @@ def outlook_words(outlook: Outlook) -> str:
     expectations = outlook.decided + len(outlook.undecided)
     words = [f"{outlook.decided} of {numbers.plural(expectations, 'expectation')} decided"]
     if outlook.half_width is not None:
-        words.append(f"ratios to within {outlook.half_width:.1%} (median)")
+        words.append(f"ratios to within {numbers.percent(outlook.half_width, 1)} (median)")
     if (outlook.minutes_left or 0) > _MOST_MINUTES:
         words.append("more rounds would hardly decide the rest")
     elif outlook.more_rounds:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
+from bench import numbers
 from bench.analysis.resources.costs import measured_trials
 from bench.errors import BenchError
 from bench.guarantee import LEVELS, Guarantee
@@ -245,7 +246,7 @@ def _cluster(task: _Task, requirement_file: RequirementFile, measured: _Costs) -
     except SizeError as error:
         raise BenchError(
             f"{requirement_file.file}: {system}: {error.nodes:,} nodes of the role {error.role} would still use "
-            f"{error.share:.0%} of their {NAMES[error.resource]}"
+            f"{numbers.percent(error.share)} of their {NAMES[error.resource]}"
         ) from error
     used = [demand for of_role in demands.values() for demand in of_role.values() if demand.costs]
     return ClusterSize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from bench import numbers
 from bench.sizing.demand import Demand, Prediction
 from bench.sizing.requirement import DISK_SPACE, CpuLimit, NodeType, Requirement
 
@@ -38,7 +39,7 @@ class SizeError(ValueError):
     """No number of nodes carries the workload: `nodes` would still use this share of a resource."""
 
     def __init__(self, role: str, nodes: int, resource: str, share: float) -> None:
-        super().__init__(f"{nodes} nodes of the role {role} would use {share:.0%} of {resource}")
+        super().__init__(f"{nodes} nodes of the role {role} would use {numbers.percent(share)} of {resource}")
         self.role, self.nodes, self.resource, self.share = role, nodes, resource, share
 
 

@@ -39,7 +39,7 @@ def test_a_figure_goes_from_the_least_configuration_to_the_most_in_medians_of_va
     page = answer(run(SPREAD, PULSAR_SPREAD), Presentation())
 
     assert page.findings[0].full_text == (
-        "Farthest broker from the mean: 10% (120 partitions) to 40% (30 partitions) on Kafka, 30% on Pulsar."
+        "Farthest broker from the mean: 10 % (120 partitions) to 40 % (30 partitions) on Kafka, 30 % on Pulsar."
     )
     assert page.figure == "asked"
 
@@ -52,9 +52,9 @@ def test_its_column_stands_in_place_of_the_settings() -> None:
         *("configuration", "farthest broker from the mean", "no ack on partitions of other nodes"),
     ]
     assert [[cell.text for cell in row.cells[:3]] for row in shown.rows if not row.heading] == [
-        ["30 partitions", "40% (30% to 50%)", "2 s"],
-        ["120 partitions", "10% (5% to 20%)", "5 s"],
-        ["Pulsar", "30%", NOTHING],
+        ["30 partitions", "40 % (30 % to 50 %)", "2 s"],
+        ["120 partitions", "10 % (5 % to 20 %)", "5 s"],
+        ["Pulsar", "30 %", NOTHING],
     ]
 
 
@@ -83,6 +83,6 @@ def test_the_drawing_has_a_row_a_configuration_with_its_median() -> None:
     drawing = leading(found, sweep.parts(found), Labels())["asked"]
 
     assert drawing.alt == (
-        "Farthest broker from the mean. Kafka, 30 partitions: 40%. Kafka, 120 partitions: 10%. Pulsar, Pulsar: 30%."
+        "Farthest broker from the mean. Kafka, 30 partitions: 40 %. Kafka, 120 partitions: 10 %. Pulsar, Pulsar: 30 %."
     )
     assert pd.notna(found.trials["broker_spread"]).all()

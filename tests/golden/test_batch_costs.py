@@ -68,8 +68,8 @@ def test_the_page_begins_with_what_a_batch_takes_and_how_far_that_is_off(found: 
         "Pulsar a batch takes 158 µs of the CPU of a bookie where it is stored."
     )
     assert errors == (
-        "For a configuration that they were not fitted to, these costs miss the use of CPU by 8% (median; 24% in the "
-        "worst tenth) on Kafka's brokers and 14% (34%) on Pulsar's bookies."
+        "For a configuration that they were not fitted to, these costs miss the use of CPU by 8 % (median; 24 % in the "
+        "worst tenth) on Kafka's brokers and 14 % (34 %) on Pulsar's bookies."
     )
     assert page.figure == "batch-costs"
 

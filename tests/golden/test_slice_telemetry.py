@@ -185,7 +185,7 @@ def test_the_verdict_is_the_cases_own(run: Path) -> None:
     assert busy["bottleneck"] == "cpu"
     assert calm["bottleneck"] == "unknown"
     assert calm["bottleneck_evidence"] == (
-        "of 4 ms that a send took on average, 2 ms passed in the broker; the cores were 20% busy"
+        "of 4 ms that a send took on average, 2 ms passed in the broker; the cores were 20 % busy"
     )
 
 

@@ -133,7 +133,7 @@ def test_the_verdict_names_what_most_of_a_sends_time_passes_in(run: Path) -> Non
 
     assert trial["bottleneck"] == "broker"
     assert trial["bottleneck_evidence"] == (
-        "of 4 ms that a send took on average, 3 ms passed in the broker; the cores were 55% busy"
+        "of 4 ms that a send took on average, 3 ms passed in the broker; the cores were 55 % busy"
     )
     assert rows(run, "cases")[0]["bottleneck"] == "broker 1, unknown 1"
 

@@ -190,7 +190,7 @@ def test_the_evidence_names_the_sends_that_were_open() -> None:
         "0.30 by the client, 0.10 by others"
     )
     assert evidence(Asked(open_sends=1), servers_cpu=1.3, cpu_share=0.2, cpu_waiting_share=0.72).startswith(
-        "1 send open at a time, and servers and load process used 1.50 cores, and for 72% of the time something "
+        "1 send open at a time, and servers and load process used 1.50 cores, and for 72 % of the time something "
         "that could run waited for a core: 1.30 by servers"
     )
 
@@ -300,19 +300,19 @@ def test_what_a_send_does_not_wait_for_does_not_limit_it() -> None:
     unasked = Asked(waits=False)
 
     assert verdict(unasked, service_mean_ns=30_000, request_ns=1_900_000.0, flush_ns=90_000.0) == "unknown"
-    assert evidence(unasked) == "no send waited for an acknowledgement; the cores were 60% busy"
+    assert evidence(unasked) == "no send waited for an acknowledgement; the cores were 60 % busy"
     assert verdict(unasked, machine_cpu_share=0.99) == "cpu"
 
 
 def test_the_evidence_says_who_took_the_cores() -> None:
     assert evidence(machine_cpu_share=0.96) == (
-        "the cores were 96% busy, 0.90 by servers, 0.30 by the client, 0.10 by others"
+        "the cores were 96 % busy, 0.90 by servers, 0.30 by the client, 0.10 by others"
     )
 
 
 def test_the_clients_share_is_told_as_what_it_is() -> None:
     assert evidence(cpu_share=1.4) == (
-        "the load process used 140% of a core, its client library's threads included"
+        "the load process used 140 % of a core, its client library's threads included"
     )
 
 
@@ -362,7 +362,7 @@ def test_a_link_that_was_made_narrow_is_held_against_what_it_carries_then() -> N
     # More than 0.5 MB/s passed: the most of it to others, to whom the link is as wide as ever.
     assert used(rows, 400.0, 4e5, {"broker-1": 500_000.0})["network_share"] == pytest.approx(0.00072)
     assert evidence(Asked(narrowed=True), network_share=0.96) == (
-        "a node moved 96% of what its link carries, which was made narrow"
+        "a node moved 96 % of what its link carries, which was made narrow"
     )
 
 

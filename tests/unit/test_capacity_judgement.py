@@ -127,8 +127,8 @@ def test_a_hold_within_all_limits_passes() -> None:
     judgement = judge(CLEAN, LEVEL)
 
     assert judgement.verdict is HoldVerdict.PASSED
-    assert "0% of the messages had no acknowledgement 50 ms after they were due" in judgement.reason
-    assert "the limit is 1%" in judgement.reason
+    assert "0 % of the messages had no acknowledgement 50 ms after they were due" in judgement.reason
+    assert "the limit is 1 %" in judgement.reason
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_the_late_share_decides(late: list[int], verdict: HoldVerdict) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"late_end_to_end": [20] * 20}, "2% of the messages had not reached a consumer 100 ms after"),
+        ({"late_end_to_end": [20] * 20}, "2 % of the messages had not reached a consumer 100 ms after"),
         ({"sent": 19_999}, "19,999 of 20,000 due messages were sent; at least 100 % must be."),
         ({"failed": 1}, "1 message failed; the limit is 0."),
         (

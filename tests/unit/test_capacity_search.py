@@ -289,4 +289,4 @@ def test_steps_hold_the_seconds_and_the_reason() -> None:
 
     assert isinstance(first, Step)
     assert first.seconds == 20
-    assert first.judgement.reason.startswith("0% of the messages")
+    assert first.judgement.reason.startswith("0 % of the messages")

@@ -56,11 +56,11 @@ def test_no_run_goes_on_for_ever() -> None:
     [
         (
             12.3,
-            "1 of 2 expectations decided; ratios to within 4.2% (median); the rest would take about 3 rounds, 12 min",
+            "1 of 2 expectations decided; ratios to within 4.2 % (median); the rest would take about 3 rounds, 12 min",
         ),
         (
             500.0,
-            "1 of 2 expectations decided; ratios to within 4.2% (median); more rounds would hardly decide the rest",
+            "1 of 2 expectations decided; ratios to within 4.2 % (median); more rounds would hardly decide the rest",
         ),
     ],
 )

@@ -22,7 +22,7 @@ def test_too_little_room_is_refused_with_both_figures(tmp_path: Path) -> None:
         disks.check_space(tmp_path, 2**60)
 
 
-@pytest.mark.parametrize(("free", "lacking"), [(5, None), (4, "less than 5% of its disk free")])
+@pytest.mark.parametrize(("free", "lacking"), [(5, None), (4, "less than 5 % of its disk free")])
 def test_a_disk_that_bookies_write_to_no_more_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, lacking: str | None
 ) -> None:

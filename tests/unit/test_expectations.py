@@ -385,7 +385,7 @@ def test_a_setting_that_hardly_matters(other: float, verdict: str) -> None:
     rows = [*rates("0", [10.0] * 5), *rates("1", [other] * 5)]
     found = judge(claim, rows, ["acks"])
     assert found["verdict"] == verdict
-    assert found["comparisons"][0]["what"] == "acks=1 within 10% of acks=0"
+    assert found["comparisons"][0]["what"] == "acks=1 within 10 % of acks=0"
 
 
 def test_small_steps_that_add_up_are_not_steady() -> None:

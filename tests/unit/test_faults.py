@@ -117,7 +117,7 @@ class Recorder:
         self.full.add(node.name)
         return f"{node.name} is full."
 
-    def full_disk(self, node: Node) -> str | None:
+    def stayed_full(self, node: Node) -> str | None:
         return f"{node.name} was still full." if node.name in self.full else None
 
     def free_disk(self, node: Node) -> str:
@@ -549,7 +549,7 @@ def test_a_loss_far_below_what_was_asked_for_is_not_proven(packets: Packets, pro
 
     assert lossy.proven is proven
     if proven:
-        assert f"broker-1 7 of 100 (7.0%), broker-2 {packets.struck} of {packets.met:,}" in lossy.evidence
+        assert f"broker-1 7 of 100 (7.0 %), broker-2 {packets.struck} of {packets.met:,}" in lossy.evidence
     else:
         said = f"Too few packets were dropped: broker-2 {packets.struck} of {packets.met:,}."
         assert lossy.unproven == said

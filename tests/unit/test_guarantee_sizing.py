@@ -157,14 +157,14 @@ def test_a_p99_sets_how_busy_nodes_may_be(run: Path, tmp_path: Path) -> None:
     broker, bookie = found.clusters[0].roles
     assert (broker.nodes, broker.likely, broker.least, bookie.nodes) == (3, 3, 2, 4)
     assert found.reasons[1] == (
-        "Pulsar: a p99 of 50 ms held up to where brokers used 50% of their CPU (95 % interval over 3 cluster starts: "
-        "39% to 64%), with messages of 1,000 bytes in the run capacity. So the peak may use 39% of the CPU."
+        "Pulsar: a p99 of 50 ms held up to where brokers used 50 % of their CPU (95 % interval over 3 cluster starts: "
+        "39 % to 64 %), with messages of 1,000 bytes in the run capacity. So the peak may use 39 % of the CPU."
     )
     html = page.write(found)[0].read_text(encoding="utf-8")
     assert found.reasons[1] in html
-    assert "uses at most as much CPU as the p99 allows and 60% of network and disk writes" in html
+    assert "uses at most as much CPU as the p99 allows and 60 % of network and disk writes" in html
     limits = [[cell.text for cell in row.cells][1::3] for row in page.use_table(found.clusters[0]).rows]
-    assert limits[:2] == [["CPU", "39%"], ["network in", "60%"]]
+    assert limits[:2] == [["CPU", "39 %"], ["network in", "60 %"]]
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_what_is_undecided_is_told_with_the_minutes_that_it_takes(found: Results
 
 def test_intervals_come_over_rounds_and_their_width_is_told(found: Results) -> None:
     assert precision.interval(found) == "3 rounds: means and ratios have 95 % intervals over rounds."
-    assert "Half of the intervals of ratios of throughput reach at most 3.1% to either side." in (
+    assert "Half of the intervals of ratios of throughput reach at most 3.1 % to either side." in (
         precision.width(found)
     )
 

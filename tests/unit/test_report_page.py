@@ -153,7 +153,7 @@ def test_tables_hold_every_case_of_both_systems(page: str) -> None:
 
 def test_five_rounds_give_an_interval(page: str) -> None:
     assert "5 rounds: medians with their 95 % bootstrap intervals (BCa) over trials" in page
-    assert "(of 5 trials no interval can hold it in more than 93.8% of cases)" in page
+    assert "(of 5 trials no interval can hold it in more than 93.8 % of cases)" in page
     assert page.count("95 % interval</th>") >= 2
     assert "there is no interval" not in page
 
@@ -319,14 +319,14 @@ def test_sends_that_were_due_and_never_made_stand_on_the_first_page_from_a_fifti
 
     assert sends_without_latency.warning(found) is None
     assert sends_without_latency.warning(short) == (
-        "The rate asked for was not reached in 1 of 2 configurations: 2% of the sends that were due were never made "
+        "The rate asked for was not reached in 1 of 2 configurations: 2 % of the sends that were due were never made "
         f"({worst}), as so many were open already. Response times count them as the longest."
     )
     (part,) = sweep.parts(short)
     table = throughput.table(short, part)
     place = [column.head for column in table.columns].index("not acked")
     shares = {row.cells[place].text for row in table.rows if not row.heading}
-    assert shares == {"3.4%", "2%"}
+    assert shares == {"3.4 %", "2 %"}
     assert "not acked" not in [column.head for column in throughput.table(found, part).columns]
 
 
@@ -335,9 +335,9 @@ def test_the_first_page_says_how_the_cpu_was_the_limit(tmp_path: Path) -> None:
     told: dict[str, list[Any]] = {  # one send open, of two cores: both busy, one of them, and more than one
         "machine_cpu_share": [0.95, 0.6, 0.85],
         "bottleneck_evidence": [
-            "the cores were 95% busy",
+            "the cores were 95 % busy",
             "1 send open at a time, and servers and load process used 1.00 cores",
-            "1 send open at a time, and for 60% of the time something that could run waited for a core",
+            "1 send open at a time, and for 60 % of the time something that could run waited for a core",
         ],
     }
 
@@ -378,7 +378,7 @@ def test_the_time_in_garbage_collection_is_a_cases_median(tmp_path: Path) -> Non
     assert made is not None
     assert other is not None
     place = [column.head for column in made.columns].index("in GC")
-    assert {row.cells[place].text for row in made.rows} == {"2%"}
+    assert {row.cells[place].text for row in made.rows} == {"2 %"}
     assert "in GC" not in [column.head for column in other.columns]
 
 
@@ -442,7 +442,7 @@ def test_a_claim_stands_with_its_ratios() -> None:
 
 def test_a_run_says_how_wide_the_intervals_of_its_throughputs_are(page: str) -> None:
     assert re.search(
-        r"Half of the throughputs.{1,5} intervals reach at most [\d.]+% of the median to either side", page
+        r"Half of the throughputs.{1,5} intervals reach at most [\d.]+ % of the median to either side", page
     )
 
 
@@ -554,7 +554,7 @@ def test_other_work_beside_a_run_is_said(page: str, troubled: str) -> None:
 def test_flagged_trials_are_counted_on_the_first_page_and_listed(page: str, troubled: str) -> None:
     assert '<p class="notice">1 of 5 valid trials flagged (1 as trend): see Repeatability.' in troubled
     assert "<h3>Flagged trials</h3>" in troubled
-    assert "+31%" in troubled
+    assert "+31 %" in troubled
     assert "Flagged trials" not in page
 
 

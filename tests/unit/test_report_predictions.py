@@ -44,7 +44,7 @@ def test_the_figure_says_how_many_predictions_are_near() -> None:
     made = predictions.drawing(results(("kafka", 100, 90), ("kafka", 100, 120), ("kafka", 200, 300)))
 
     assert made is not None
-    assert made.alt.endswith("Kafka: 2 of 3 predictions within 25%, all from -10 % to +50 %.")
+    assert made.alt.endswith("Kafka: 2 of 3 predictions within 25 %, all from -10 % to +50 %.")
     assert "<svg" in made.svg
 
 
@@ -54,14 +54,14 @@ def test_without_predictions_there_is_no_figure() -> None:
 
 def test_the_finding_names_both_systems() -> None:
     errors = [
-        {"system": "Kafka", "count": 20, "capacities": 20, "median": "7.1%", "worst_tenth": "19%"},
-        {"system": "Pulsar", "count": 18, "capacities": 20, "median": "9.0%", "worst_tenth": "24%"},
+        {"system": "Kafka", "count": 20, "capacities": 20, "median": "7.1 %", "worst_tenth": "19 %"},
+        {"system": "Pulsar", "count": 18, "capacities": 20, "median": "9.0 %", "worst_tenth": "24 %"},
     ]
 
     assert sentence("prediction-error", {"errors": errors}) == (
-        "A model fitted to the other configurations predicted 20 of 20 capacities on Kafka with an error of 7.1% "
-        "(median; 19% in the worst tenth) and 18 of 20 on Pulsar with an error of 9.0% "
-        "(median; 24% in the worst tenth)."
+        "A model fitted to the other configurations predicted 20 of 20 capacities on Kafka with an error of 7.1 % "
+        "(median; 19 % in the worst tenth) and 18 of 20 on Pulsar with an error of 9.0 % "
+        "(median; 24 % in the worst tenth)."
     )
 
 

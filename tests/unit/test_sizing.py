@@ -153,7 +153,10 @@ def test_the_answer_is_printed_and_written(run: Path, tmp_path: Path) -> None:
     )
     assert answer in screen.getvalue().replace("\n", " ").replace("  ", " ")
     assert answer in html.read_text(encoding="utf-8")
-    accuracy = "predicted from the other cases, the use of a case was off by 0% in the median and 0% in the worst tenth"
+    accuracy = (
+        "predicted from the other cases, the use of a case was off by 0 % in the median "
+        "and 0 % in the worst tenth"
+    )
     assert accuracy in html.read_text(encoding="utf-8")
     assert paper.read_bytes().startswith(b"%PDF")
 
@@ -214,7 +217,7 @@ def test_a_requirement_far_from_what_was_measured_is_refused_unless_asked_for(
         (("  bookie:", "  keeper:"), "nodes.bookie is missing: run measured pulsar"),
         (
             ("cores: 0.4", "cores: 0.03"),
-            r"pulsar: 1,000 nodes of the role bookie would still use \d+% of their CPU",
+            r"pulsar: 1,000 nodes of the role bookie would still use \d+ % of their CPU",
         ),
     ],
 )

@@ -79,16 +79,17 @@ def _limits(row: Row, setup: Asked) -> Iterator[tuple[str, str]]:
     if row.get("machine_cpu_share") is None:
         yield UNKNOWN, "there is no telemetry of it"
     if _at_least(row, "node_cpu_share", BUSY):
-        yield CPU, f"a node used {row['node_cpu_share']:.0%} of its CPU quota"
+        yield CPU, f"a node used {numbers.percent(row['node_cpu_share'])} of its CPU quota"
     if _at_least(row, "machine_disk_share", BUSY):
-        yield DISK, f"the disk was busy {row['machine_disk_share']:.0%} of the time"
+        yield DISK, f"the disk was busy {numbers.percent(row['machine_disk_share'])} of the time"
     if _at_least(row, "network_share", BUSY):
-        yield NETWORK, f"a node moved {row['network_share']:.0%} of what its link carries{_narrowed(setup)}"
+        moved = numbers.percent(row["network_share"])
+        yield NETWORK, f"a node moved {moved} of what its link carries{_narrowed(setup)}"
     if setup.rate is not None and (row.get("throughput_msgs_per_s") or 0) >= _KEPT * setup.rate:
         yield NONE, f"the rate asked for was reached; {_cores(row)}"
     if setup.logs is not None and _at_least(row, "flush_share", BUSY * setup.logs):
         share = row["flush_share"] / setup.logs
-        yield DISK, f"a node was syncing each of its logs {share:.0%} of the time"
+        yield DISK, f"a node was syncing each of its logs {numbers.percent(share)} of the time"
     if not setup.waits:
         yield UNKNOWN, f"no send waited for an acknowledgement; {_cores(row)}"
     yield from _waits(row, setup)
@@ -97,10 +98,16 @@ def _limits(row: Row, setup: Asked) -> Iterator[tuple[str, str]]:
 def _client(row: Row) -> Iterator[tuple[str, str]]:
     if _at_least(row, "cpu_share", BUSY):
         share = row["cpu_share"]
-        yield CLIENT, f"the load process used {share:.0%} of a core, its client library's threads included"
+        yield (
+            CLIENT,
+            f"the load process used {numbers.percent(share)} of a core, its client library's threads included",
+        )
     if _at_least(row, "consumers_cpu", BUSY):
         share = row["consumers_cpu"]
-        yield CLIENT, f"the consumers' process used {share:.0%} of a core: end-to-end times may be its own"
+        yield (
+            CLIENT,
+            f"the consumers' process used {numbers.percent(share)} of a core: end-to-end times may be its own",
+        )
 
 
 def _waits(row: Row, setup: Asked) -> Iterator[tuple[str, str]]:
@@ -146,7 +153,8 @@ def _few_open(row: Row, setup: Asked) -> Iterator[tuple[str, str]]:
         but = f", copies made at once counted once {in_turn:.2f}" if setup.beside else ""
         yield CPU, f"{work}{but}: {_who(row)}"
     elif busy >= BUSY * sends and _at_least(row, "cpu_waiting_share", _MOST):
-        waited = f"for {row['cpu_waiting_share']:.0%} of the time something that could run waited for a core"
+        share = numbers.percent(row["cpu_waiting_share"])
+        waited = f"for {share} of the time something that could run waited for a core"
         yield CPU, f"{work}, and {waited}: {_who(row)}"
 
 
@@ -193,7 +201,7 @@ def _narrowed(setup: Asked) -> str:
 
 
 def _cores(row: Row) -> str:
-    return f"the cores were {row['machine_cpu_share']:.0%} busy"
+    return f"the cores were {numbers.percent(row['machine_cpu_share'])} busy"
 
 
 def _who(row: Row) -> str:

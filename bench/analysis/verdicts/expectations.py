@@ -156,7 +156,9 @@ class Claim:
         elif along := expectation.get("steady"):
             within = expectation["within"]
             bounds = Bounds(1 / (1 + within), 1 + within)
-            yield from self._along(rows, along, Rule(_with_first, bounds, f"within {within:.0%} of {{}}"))
+            yield from self._along(
+                rows, along, Rule(_with_first, bounds, f"within {numbers.percent(within)} of {{}}")
+            )
         elif expectation.get("at_most") is not None:
             yield from _bounded(rows, metric, expectation["at_most"], "<=", about)
         elif expectation.get("at_least") is not None:

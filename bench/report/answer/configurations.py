@@ -20,7 +20,6 @@ from bench.report.answer.effect import Effect
 from bench.report.presentation import Labels
 from bench.report.results import Results
 from bench.report.sections import effects
-from bench.report.sections.capacities import rates
 from bench.scenario.values import AS_IS
 from bench.statistics.groups import group
 from bench.statistics.interval import values_by_case
@@ -178,7 +177,7 @@ class Configurations:
         """Write the highest rate of a case that passed and the lowest that failed; empty where nobody searched."""
         table = self.results.capacities
         rows = table[table["case"] == case] if len(table) else table
-        return "" if rows.empty else rates(*map(float, rows[["passed_rate", "failed_rate"]].iloc[0]))
+        return "" if rows.empty else numbers.rates(*map(float, rows[["passed_rate", "failed_rate"]].iloc[0]))
 
     def effect(self, case: str, baseline: str, metric: str) -> Effect:
         """Return a case's value over another's.

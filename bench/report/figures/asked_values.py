@@ -67,14 +67,12 @@ def drawing(results: Results, parts: Sequence[sweep.Part], labels: Labels) -> Dr
 
 def _rows(values: dict[str, list[float]], part: sweep.Part, labels: Labels) -> list[_Row]:
     return [
-        _Row(_short(case_groups.name(labels, part, [case]) or part.title), values[case])
+        _Row(
+            numbers.cut(case_groups.name(labels, part, [case]) or part.title, _LABEL_CHARACTERS), values[case]
+        )
         for case in map(str, part.cases["case"])
         if case in values
     ]
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= _LABEL_CHARACTERS else f"{label[: _LABEL_CHARACTERS - 1]}…"
 
 
 def _figure(figure: Asked, blocks: Sequence[tuple[sweep.Part, Sequence[_Row]]]) -> Figure:

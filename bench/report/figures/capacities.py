@@ -73,7 +73,4 @@ def _row(axes: Axes, results: Results, holds: pd.DataFrame, row: tuple[str, str,
 
 def _value(results: Results, case: str) -> str:
     capacity = results.capacities[results.capacities["case"] == case].iloc[0]
-    passed, failed = float(capacity["passed_rate"]), float(capacity["failed_rate"])
-    if failed == float("inf"):
-        return f"{numbers.rate(passed)} or more"
-    return f"{numbers.rate(passed)} to {numbers.rate(failed)}"
+    return numbers.rates(float(capacity["passed_rate"]), float(capacity["failed_rate"]))

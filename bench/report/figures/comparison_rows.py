@@ -49,7 +49,7 @@ class Row:
         """System and label, once where they are the same."""
         system = system_title(self.system)
         words = system if self.label == system else f"{system}: {self.label}"
-        return words if len(words) <= _LABEL_CHARACTERS else f"{words[: _LABEL_CHARACTERS - 1]}…"
+        return numbers.cut(words, _LABEL_CHARACTERS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -273,7 +273,7 @@ def _title(course: Course) -> str:
     """Return the name of a panel, cut off where the words at the right of its line begin."""
     words_in = len(course.words) * style.CHARACTER_IN + _APART_IN
     most = int((style.WIDTH_IN - _LEFT_IN - _RIGHT_IN - words_in) / style.STRONG_IN)
-    return course.name if len(course.name) <= most else f"{course.name[: most - 1]}…"
+    return numbers.cut(course.name, most)
 
 
 def _steps(trial_seconds: pd.DataFrame) -> tuple[list[float], list[float]]:

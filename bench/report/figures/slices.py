@@ -165,7 +165,7 @@ def _panel(axes: Axes, start: ClusterStart, limits: tuple[float, float]) -> None
     ticks = _FINE_TICKS if high / low < _FINE_BELOW else _TICKS
     axes.yaxis.set_major_locator(FixedLocator([tick for tick in ticks if low <= tick <= high]))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share * 100:.3g}%"))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{share * 100:.3g} %"))
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.grid(visible=True, axis="y")
     axes.axhline(1.0, color=style.SOFT, linewidth=0.6, zorder=1)

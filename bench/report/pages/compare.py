@@ -215,7 +215,13 @@ def write(comparison: Comparison, folder: Path) -> Path:
     """Write compare.html into a folder, which is made; return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     page = templates.page(
-        "compare.html.j2", {"comparison": comparison, "table": table(comparison), "looks": {}}
+        "compare.html.j2",
+        {
+            "comparison": comparison,
+            "table": table(comparison),
+            "looks": {},
+            "threshold": numbers.percent(comparison.threshold),
+        },
     )
     path = folder / "compare.html"
     path.write_text(page, encoding="utf-8")

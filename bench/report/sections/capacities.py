@@ -59,15 +59,6 @@ def _held(results: Results) -> str:
     return " or ".join(numbers.seconds(time_s) for time_s in sorted(times))
 
 
-def rates(low: float, high: float) -> str:
-    """Write an interval of rates; infinite where nothing failed."""
-    return (
-        f"{numbers.rate(low)} to {numbers.rate(high)}"
-        if high < float("inf")
-        else f"at least {numbers.rate(low)}"
-    )
-
-
 def _table(results: Results, part: sweep.Part) -> Table:
     capacities = results.capacities.set_index("case")
     columns = (
@@ -96,7 +87,8 @@ def _cells(results: Results, case: pd.Series[Any], capacity: pd.Series[Any] | No
         Cell(numbers.rate(passed), "strong", sort=passed),
         Cell(numbers.rate(failed) if failed < float("inf") else "none", sort=failed),
         Cell(
-            rates(float(capacity["low"]), float(capacity["high"])) if interval else "too few starts", "quiet"
+            numbers.rates(float(capacity["low"]), float(capacity["high"])) if interval else "too few starts",
+            "quiet",
         ),
         Cell(numbers.rate(passed * _bytes(results, str(case["case"])) / 1e6)),
         Cell(numbers.share(passed / closed) if closed else numbers.NOTHING),

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from bench import numbers
 from bench.report import sweep
 from bench.report.results import Json, Results, trial_document_path
 from bench.report.sections.section import ReportInput, Section
@@ -76,7 +77,7 @@ def _short(value: object) -> str:
         text = ", ".join(map(str, value)) if plain else f"a list of {len(value)}"
     else:
         text = _WORDS[str(value)] if value is None or isinstance(value, bool) else str(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return numbers.cut(text, _LONGEST)
 
 
 def _owned(path: tuple[str, ...]) -> tuple[str, str]:

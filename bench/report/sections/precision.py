@@ -42,7 +42,7 @@ def interval(results: Results) -> str:
     fewest = min(count for count in counts if count >= ENOUGH_TRIALS)
     best = 1 - 2.0 ** (1 - fewest)
     short = (
-        f" (of {fewest} trials no interval can hold it in more than {best:.1%} of cases)"
+        f" (of {fewest} trials no interval can hold it in more than {numbers.percent(best, 1)} of cases)"
         if best < _NOMINAL
         else ""
     )
@@ -77,12 +77,13 @@ def width(results: Results) -> str:
     name, cases = "throughput_msgs_per_s", results.cases
     halves = ((cases[f"{name}_ci_high"] - cases[f"{name}_ci_low"]) / 2 / cases[name]).dropna()
     sentences = [
-        f"Half of the throughputs' intervals reach at most {halves.median():.1%} of the {results.middle} to either "
-        f"side, the widest {halves.max():.1%}."
+        f"Half of the throughputs' intervals reach at most {numbers.percent(halves.median(), 1)} of the "
+        f"{results.middle} to either side, the widest {numbers.percent(halves.max(), 1)}."
         if len(halves)
         else "",
         *(
-            f"Half of the intervals of ratios of {effects.words(metric)} reach at most {half:.1%} to either side."
+            f"Half of the intervals of ratios of {effects.words(metric)} reach at most {numbers.percent(half, 1)} "
+            "to either side."
             for metric, half in (_undecided(results).get("half_widths") or {}).items()
             if half is not None
         ),
