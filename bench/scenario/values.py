@@ -30,13 +30,22 @@ def _seconds(value: object) -> float:
 
 def _share(value: object) -> float:
     """Turn '5%' or 0.05 into 0.05."""
-    number = value
-    if isinstance(value, str) and (match := _PERCENT.match(value)):
-        number = float(match[1]) / 100
-    if not isinstance(number, float) or not 0 < number < 1:
+    number = _share_or_all(value)
+    if number == 1:
         message = "give a share between 0 and 1: 5%, or 0.05"
         raise ValueError(message)
     return number
+
+
+def _share_or_all(value: object) -> float:
+    """Turn '5%' or 0.05 into 0.05, and '100%' or 1 into 1."""
+    number = value
+    if isinstance(value, str) and (match := _PERCENT.match(value)):
+        number = float(match[1]) / 100
+    if isinstance(number, bool) or not isinstance(number, int | float) or not 0 < number <= 1:
+        message = "give a share between 0 and 1: 5%, or 0.05"
+        raise ValueError(message)
+    return float(number)
 
 
 def budget_s(value: object) -> float:
@@ -74,6 +83,11 @@ Share: TypeAlias = Annotated[
     float,
     BeforeValidator(_share),
     WithJsonSchema({"type": ["string", "number"], "examples": ["5%"]}),
+]
+ShareOrAll: TypeAlias = Annotated[
+    float,
+    BeforeValidator(_share_or_all),
+    WithJsonSchema({"type": ["string", "number"], "examples": ["100%"]}),
 ]
 Budget: TypeAlias = Annotated[
     float,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from pydantic import Field, model_validator
 
@@ -13,7 +13,7 @@ from bench.backends.netns import why_no_rules
 from bench.faults.fault import Effect, Fault, Place, listed
 from bench.faults.packet_faults import CLIENT, Cutter, Flapping, Peers, nodes_among
 from bench.model import Node
-from bench.scenario.values import Duration
+from bench.scenario.values import Duration, Share, ShareOrAll
 
 
 class UnstableNetwork(Fault):
@@ -25,9 +25,9 @@ class UnstableNetwork(Fault):
 
     peer_targets: str | list[str] | None = Field(default=None, alias="from")
     """Who is on the other side: targets, roles, or `client`; without it everybody."""
-    loss: Annotated[float, Field(gt=0, lt=1)] | None = None
-    """The share of all packets, either way, that is dropped at random: 0.05 is 5 %."""
-    duplicate: Annotated[float, Field(gt=0, le=1)] | None = None
+    loss: Share | None = None
+    """The share of all packets, either way, that is dropped at random: 5%, or 0.05."""
+    duplicate: ShareOrAll | None = None
     """The share of the packets sent by the nodes that are duplicated."""
     down: Duration | None = None
     """For how long all packets are dropped, in turns with `up`."""
