@@ -8,7 +8,7 @@ _POINTS = ("min", "mean", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "max")
 _REQUIRED_POINTS = {"service_p50_ns", "service_p99_ns", "e2e_p50_ns", "e2e_p99_ns"}
 
 _HEAD = (
-    *columns("trial round", Kind.INT, "Numbers.", required=True),
+    *columns("trial round", Kind.INT, "Numbers, from 0; reports count rounds from 1.", required=True),
     *columns("system case", Kind.TEXT, "`case` is the case's full name.", required=True),
     *columns("state", Kind.TEXT, "`finished` or `failed`.", required=True),
     *columns(

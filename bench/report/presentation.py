@@ -177,6 +177,15 @@ def presentation(run: Path) -> Presentation:
         return Presentation()
 
 
+def compared_since(run: Path) -> bool:
+    """Whether the comparisons of the first page are not those that the scenario named when the run began."""
+    copy, today = run / "scenario.yaml", presentation(run)
+    try:
+        return copy.is_file() and of_scenario(load(copy).scenario).comparisons != today.comparisons
+    except ScenarioError:  # a file of an older version
+        return bool(today.comparisons)
+
+
 def of_scenario(scenario: Scenario) -> Presentation:
     """Return what a scenario says of how its results are presented."""
     metric = scenario.expectations[0].metric if scenario.expectations else _THROUGHPUT

@@ -64,8 +64,9 @@ def test_the_page_begins_with_what_a_batch_takes_and_how_far_that_is_off(found: 
 
     costs, errors = (finding.full_text for finding in page.findings[:2])
     assert costs == (
-        "On Kafka a batch takes 264 µs of the CPU of a broker where it is taken in and 500 µs where it is copied. On "
-        "Pulsar a batch takes 158 µs of the CPU of a bookie where it is stored."
+        "On Kafka a batch takes 264 µs (95 % interval 132 to 528) of the CPU of brokers where it is taken in and "
+        "500 (250 to 1,000) where it is copied. On Pulsar a batch takes 158 µs (79 to 316) of the CPU of bookies "
+        "where it is stored."
     )
     assert errors == (
         "For a configuration that they were not fitted to, these costs miss the use of CPU by 8 % (median; 24 % in the "

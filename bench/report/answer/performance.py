@@ -116,7 +116,12 @@ def _costs(results: Results) -> Iterator[Finding]:
                 {
                     "name": role,
                     "works": [
-                        {"work": cost.work, "time": f"{numbers.rate(cost.value_us)} µs"} for cost in of_role
+                        {
+                            "work": cost.work,
+                            "time": numbers.rate(cost.value_us),
+                            "interval": f"{numbers.rate(cost.low_us)} to {numbers.rate(cost.high_us)}",
+                        }
+                        for cost in of_role
                     ],
                 }
                 for role, of_role in groupby(of_system, key=lambda cost: cost.role)

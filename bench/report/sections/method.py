@@ -10,7 +10,7 @@ import pandas as pd
 from bench import numbers
 from bench.model import CROWDED
 from bench.records.trial import LoadRecord, NodeSizeRecord, TrialRecord
-from bench.report import sweep
+from bench.report import presentation, sweep
 from bench.report.results import Json, Results
 from bench.report.sections import machine_speed, precision, servers
 from bench.report.sections.fact import Fact
@@ -25,6 +25,13 @@ _INTERLEAVED = (
 
 ONE_SEND_OPEN = "closed loop of 1 producer with 1 send open"
 """What `pacing` says of the load in which throughput is the reciprocal of the service time."""
+
+
+_RULES = (
+    "how each number is made is in the project's documentation, docs/method: answer.md (the first page), latency.md, "
+    "statistics.md (ratios, intervals, looks), trials.md (invalid and disturbed trials), resources.md (limited by), "
+    "delivery.md (lost, duplicated), faults.md, capacity.md, sizing.md (costs)."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,18 @@ def facts(results: Results, parts: Sequence[sweep.Part]) -> list[Fact]:
         Fact("Load process", _client(results)),
         *machine_speed.facts(results),
         *_clock(results),
+        *_compared(results),
+        Fact("Rules", _RULES),
     ]
+
+
+def _compared(results: Results) -> Iterator[Fact]:
+    if presentation.compared_since(results.run):
+        yield Fact(
+            "First page",
+            "which configurations it compares was declared after this run began; scenario.yaml in the run's folder "
+            "has what was declared before.",
+        )
 
 
 def machine(results: Results) -> str:

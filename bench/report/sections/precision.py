@@ -69,7 +69,10 @@ def _interval_over_rounds(results: Results, most: int) -> str:
 
 def spans(results: Results) -> str:
     """What stands behind the spans on the first page of a run in which something broke."""
-    return f"{numbers.plural(results.rounds, 'round')}: spans are the least and the most of a case's valid trials"
+    return (
+        f"{numbers.plural(results.rounds, 'round')}: spans are the least and the most of a case's valid trials, "
+        "without those that other work disturbed"
+    )
 
 
 def width(results: Results) -> str:
