@@ -42,6 +42,7 @@ MEASURES = {
 }
 """What is timed: a send until it is acknowledged; the same from when it was due; until a consumer has it."""
 
+_INTERVAL = "its 95 % interval"
 _MS = 1e-6
 _WITHOUT_OWN_WORDS = Labels()
 _SCRIPTED = " Dotted: something was repaired within that time, so the scenario set how long it was."
@@ -106,6 +107,8 @@ def _answer(results: Results, compared: Sequence[Compared]) -> Drawing | None:
     )
     drawing = _drawn(figure, "answer", "The configurations compared", alt, caption)
     legend = f"Dots: trials. Bar: their {results.middle}. Line: {line}."
+    if line == _INTERVAL:
+        legend += " A ratio's is narrower: what all cases of a start share cancels in it."
     if any(comparison.metric == CAPACITY for comparison in compared):
         legend += (
             " A trial's dot lies between the rate that passed and the one that failed, of which the table has the "
@@ -116,11 +119,7 @@ def _answer(results: Results, compared: Sequence[Compared]) -> Drawing | None:
 
 def _line_words(results: Results, metric: str, case: str) -> str:
     interval_lows = results.cases.loc[results.cases["case"] == case, f"{metric}_ci_low"]
-    return (
-        "its 95 % interval"
-        if interval_lows.notna().all()
-        else "the range of trials, where there is no interval"
-    )
+    return _INTERVAL if interval_lows.notna().all() else "the range of trials, where there is no interval"
 
 
 def _throughput(results: Results, parts: Sequence[sweep.Part]) -> Drawing | None:
