@@ -179,7 +179,7 @@ def test_what_a_disturbed_trial_lost_counts_as_any_other_loss() -> None:
 def test_a_run_whose_reads_broke_off_knows_of_no_loss() -> None:
     found = outcome(Trial(lost=None, unread=9))
 
-    assert (found.loss, found.fate, found.unread) == (None, "unread", 9)
+    assert (found.loss, found.fate, found.unread) == (None, "unread", (9,))
 
 
 def test_a_group_is_named_by_what_only_its_cases_have() -> None:
@@ -201,21 +201,56 @@ def test_a_group_is_named_by_what_only_its_cases_have() -> None:
     )
 
 
+def of_case(case: Case) -> fault_outcome.Outcome:
+    found = results(case)
+    (part,) = sweep.parts(found)
+    (case_outcome,) = fault_outcome.outcomes(found, part, Labels())
+    return case_outcome
+
+
+def test_losses_within_a_promise_and_outside_one_are_told_apart() -> None:
+    beyond, waiting = (
+        of_case(case)
+        for case in (
+            kafka(Trial(lost=None, unread=60_816), acks="1"),
+            two_replicas(Trial(lost=None, unread=35)),
+        )
+    )
+    whole, whole_beyond = of_case(kafka(Trial(), acks="all")), of_case(kafka(Trial(), acks="1"))
+
+    assert not fault_outcome.same_fate(beyond, waiting)
+    assert fault_outcome.same_fate(beyond, beyond)
+    assert fault_outcome.same_fate(whole, whole_beyond)
+
+
 @pytest.mark.parametrize(
     ("case", "text", "tone"),
     [
         (kafka(Trial(), acks="all"), "0", "quiet"),
-        (kafka(Trial(lost=7, sent=(0, 9)), acks="all"), "7, promised", "bad"),
-        (kafka(Trial(lost=7, sent=(0, 9)), acks="1"), "7, not promised", "strong"),
+        (kafka(Trial(lost=7, sent=(0, 9)), acks="all"), "7, against its promise", "bad"),
+        (kafka(Trial(lost=7, sent=(0, 9)), acks="1"), "7, outside its promise", "strong"),
         (
             kafka(Trial(lost=28_000, sent=(0, 14)), acks="1"),
-            "28,000 (14 s of writes), not promised",
+            "28,000 (14 s of writes), outside its promise",
             "strong",
         ),
-        (kafka(Trial(lost=None, unread=60_816), acks="1"), "at most 60,816 (unread), not promised", "strong"),
-        (kafka(Trial(lost=None, unread=35), acks="all"), "at most 35 (unread), promised", "bad"),
+        (
+            kafka(Trial(lost=None, unread=60_816), acks="1"),
+            "at most 60,816 (unread), outside its promise",
+            "strong",
+        ),
+        (kafka(Trial(lost=None, unread=35), acks="all"), "at most 35 (unread), against its promise", "bad"),
+        (
+            kafka(Trial(lost=None, unread=54_000), Trial(lost=None, unread=53_900), acks="1"),
+            "at most 54,000 (unread), outside its promise",
+            "strong",
+        ),
         (two_replicas(Trial(lost=None, unread=35)), "35 unread until a replica is back", "strong"),
-        (two_replicas(Trial(lost=None, unread=35, script=3.0)), "at most 35 (unread), promised", "bad"),
+        (
+            two_replicas(Trial(lost=None, unread=35, script=3.0)),
+            "at most 35 (unread), against its promise",
+            "bad",
+        ),
     ],
 )
 def test_only_a_broken_promise_is_red(case: Case, text: str, tone: str) -> None:

@@ -125,9 +125,9 @@ def test_only_a_loss_that_a_promise_covers_is_red(of_run: Any) -> None:
     beyond, within = (page(of_run("lossy", kafka(lost, acks=acks))) for acks in ("1", "all"))
 
     assert 'class="bad"' not in beyond
-    assert "28,000 (14 s), not promised" in text(beyond)
+    assert "28,000 (14 s), outside its promise" in text(beyond)
     assert 'class="bad"' in within
-    assert "28,000 (14 s), promised" in text(within)
+    assert "28,000 (14 s), against its promise" in text(within)
 
 
 def test_faults_stand_by_what_breaks(of_run: Any) -> None:

@@ -118,7 +118,7 @@ def _every(run: Struck) -> Iterator[Finding]:
     survivors = [_subject(fate) for fate in fates if fate.fate == "none lost"]
     lost, unread = (
         [outcome for outcome in fates if outcome.fate == "lost"],
-        [outcome for outcome in run.case_outcomes if outcome.unread],
+        [outcome for outcome in run.case_outcomes if any(outcome.unread)],
     )
     if lost:
         yield _losses(run, lost, [] if unread else survivors)
@@ -193,7 +193,7 @@ def _begins_before(loss: Loss) -> bool:
 
 def _unread(outcome: Outcome) -> dict[str, Any]:
     return _subject(outcome) | {
-        "count": numbers.count(outcome.unread),
+        "count": numbers.count(sum(outcome.unread)),
         "acked": numbers.count(outcome.acked),
     }
 

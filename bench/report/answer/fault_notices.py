@@ -100,7 +100,7 @@ def alarms(run: Struck) -> Iterator[str]:
     for outcome in run.case_outcomes:
         slots = {"one": {"system": outcome.title, "label": outcome.label}, "survives": outcome.survives}
         if outcome.broken_promise:
-            fate, count = ("lost", outcome.lost) if outcome.lost else ("unread", outcome.unread)
+            fate, count = ("lost", outcome.lost) if outcome.lost else ("unread", sum(outcome.unread))
             yield sentence("fault-alarm", slots | {"what": fate, "count": _messages(count)})
         if outcome.repeated_promise:
             repeats = numbers.plural(max(outcome.duplicates), "duplicate")

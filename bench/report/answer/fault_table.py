@@ -59,8 +59,11 @@ def _joined(run: Struck, part: sweep.Part, outcomes: Sequence[Outcome]) -> list[
 
 
 def same(first: Outcome, second: Outcome) -> bool:
-    """Whether two configurations of a system had the same outcome: fate of messages, and about the same outage."""
-    return first.fate == second.fate and case_groups.same_outage(first.writes, second.writes)
+    """Whether two configurations of a system had the same outcome: fate of messages, and about the same outage.
+
+    Where messages are lost or unread, what broke is also within the promise of both, or of neither.
+    """
+    return fault_outcome.same_fate(first, second) and case_groups.same_outage(first.writes, second.writes)
 
 
 def _rows(

@@ -156,7 +156,7 @@ def _outcomes(run_results: Results, part: sweep.Part, labels: Labels) -> list[Ou
 def _same(first: Outcome, second: Outcome) -> bool:
     repeated = [max(outcome.duplicates, default=0) > 0 for outcome in (first, second)]
     return (
-        first.fate == second.fate
+        fault_outcome.same_fate(first, second)
         and case_groups.same_outage(first.writes, second.writes)
         and repeated[0] == repeated[1]
     )

@@ -12,7 +12,11 @@ from bench.report.table import Cell
 
 HEADS = ("no writes", "lost", "duplicated")
 """The heads of `cells`."""
-_PROMISED = {Covered.WITHIN: "promised", Covered.BEYOND: "not promised", Covered.OPEN: ""}
+_PROMISED = {
+    Covered.WITHIN: "against its promise",
+    Covered.BEYOND: "outside its promise",
+    Covered.OPEN: "",
+}
 
 
 def cells(outcome: Outcome) -> tuple[Cell, Cell, Cell]:
@@ -60,11 +64,11 @@ def loss_cell(outcome: Outcome) -> Cell:
     """Return how many messages a trial lost, over what span of writes, and whether they were promised."""
     promised = _PROMISED[outcome.covered]
     tone = "bad" if outcome.broken_promise else "strong"
-    if outcome.unread:
-        unread = numbers.count(outcome.unread)
+    if any(outcome.unread):
         if outcome.reads_wait:
+            unread = words.counts(outcome.unread)
             return Cell(f"{unread} unread until a replica is back", tone, note=outcome.survives)
-        parts = (f"at most {unread} (unread)", promised)
+        parts = (f"at most {numbers.count(max(outcome.unread))} (unread)", promised)
         return Cell(", ".join(filter(None, parts)), tone, note=_UNREAD)
     if outcome.loss is None:
         return Cell(numbers.NOTHING, "quiet")

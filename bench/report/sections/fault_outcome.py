@@ -25,10 +25,10 @@ _MANY_UNANSWERED = 0.01
 class Outcome:
     """The outcome of `cases` of a system, called `label` among all of its cases (empty for all of them).
 
-    `trials` and `valid` count trials. `unread` are the acknowledged messages, of `acked`, that a full read which
-    broke off did not reach; with `reads_wait` the promise allows that. `duplicates` and `out_of_order` hold the
-    counts of each valid trial, `unanswered` those of the sends that failed or of which nobody knows. `covered`
-    states whether what broke is within what the configuration promises, which is to survive `survives`. `once`
+    `trials` and `valid` count trials. `unread` has the acknowledged messages of each valid trial, `acked` in all of
+    them, that a full read which broke off did not reach; with `reads_wait` the promise allows that. `duplicates` and
+    `out_of_order` hold the counts of each valid trial, `unanswered` those of the sends that failed or of which nobody
+    knows. `covered` states whether what broke is within what the configuration promises, which is to survive `survives`. `once`
     states whether it promises that each message is there once. `resends` states whether its producer may store a
     message again that Kafka's Java producer, idempotent by default, would store once.
     """
@@ -41,7 +41,7 @@ class Outcome:
     writes: Outage | None
     reads: Outage | None
     loss: Loss | None
-    unread: int
+    unread: tuple[int, ...]
     reads_wait: bool
     acked: int
     duplicates: tuple[int, ...]
@@ -66,7 +66,7 @@ class Outcome:
     @property
     def fate(self) -> str:
         """What happened to acknowledged messages: lost, unread, none lost, or unknown."""
-        if self.unread:
+        if any(self.unread):
             return "unread"
         if self.loss is None:
             return "unknown"
@@ -75,7 +75,7 @@ class Outcome:
     @property
     def broken_promise(self) -> bool:
         """Whether messages are lost, or cannot be read, that the configuration promises to keep."""
-        unread = self.unread > 0 and not self.reads_wait
+        unread = any(self.unread) and not self.reads_wait
         return (self.lost > 0 or unread) and self.covered is Covered.WITHIN
 
     @property
@@ -111,7 +111,7 @@ def outcome(results: Results, part: sweep.Part, labels: Labels, cases: Sequence[
         writes=outage.writes(results, trials),
         reads=outage.reads(results, trials),
         loss=loss.loss(results, trials),
-        unread=int(pd.to_numeric(valid["unread"]).sum()),
+        unread=tuple(map(int, pd.to_numeric(valid["unread"]).fillna(0))),
         reads_wait=bool(tried) and all(tried_case.reads_wait for tried_case in tried),
         acked=int(pd.to_numeric(valid["acked"]).sum()),
         duplicates=tuple(map(int, valid["duplicates"].dropna())),
@@ -129,6 +129,12 @@ def outcomes(results: Results, part: sweep.Part, labels: Labels) -> list[Outcome
     """Return the outcome of each case of a system that has a valid trial, in the scenario's order."""
     cases = part.cases[part.cases["rounds"] > 0]["case"]
     return [outcome(results, part, labels, [str(case)]) for case in cases]
+
+
+def same_fate(first: Outcome, second: Outcome) -> bool:
+    """Whether the same became of the messages of two configurations, and of what they promise of them."""
+    promises = {(outcome.covered, outcome.reads_wait) for outcome in (first, second)}
+    return first.fate == second.fate and (first.fate == "none lost" or len(promises) == 1)
 
 
 def joined(
