@@ -16,13 +16,15 @@ FILE = places.QUESTIONS
 class Question(Strict):
     """A question in the reader's words. The first scenario answers it, with the sentence of number `finding`.
 
-    `key`: it stands among the key findings, with what to do about its answer.
+    `key`: it stands among the key findings, with what to do about its answer. `settings`: it leads to the table of what
+    each setting lost in all scenarios with faults.
     """
 
     question: str = Field(min_length=1)
     scenarios: tuple[str, ...] = Field(min_length=1)
     finding: int = Field(1, ge=1)
     key: bool = False
+    settings: bool = False
 
 
 class FrontPage(Strict):

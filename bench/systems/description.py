@@ -147,6 +147,8 @@ class Description:
     """What names a configuration where it was asked for, also where it is not swept: keys of trial.json."""
     guarantee_settings: ClassVar[tuple[str, ...]] = ()
     """The settings that decide what an acknowledgement promises."""
+    shipped: ClassVar[Mapping[str, str]] = {}
+    """What those of them are that a case does not set."""
     deviations: ClassVar[tuple[tuple[str, str], ...]] = ()
     """Settings, with values, that change a promise or a figure and are not as shipped: named where they are so."""
     self_explaining: ClassVar[frozenset[str]] = frozenset()
@@ -194,6 +196,15 @@ class Description:
         `settings` are the swept ones, `configuration` the whole (trial.json, `case`); the swept ones go first.
         """
         return self.promise(all_settings(settings, configuration), configuration.get("nodes", {}))
+
+    def guarantee_words(self, case_settings: Chosen) -> str:
+        """Name what decides a case's guarantee: replicas=3, min.insync.replicas=1, acks=all; empty without any."""
+        known_settings = {**self.shipped, **case_settings}
+        named = [(name, known_settings[name]) for name in self.guarantee_settings if name in known_settings]
+        named += [(name, value) for name, value in self.deviations if case_settings.get(name) == value]
+        return ", ".join(
+            value if name in self.self_explaining else f"{name}={value}" for name, value in named
+        )
 
     def copies_of(self, settings: Settings, configuration: Configuration) -> int:
         """Return how many copies of a message a case makes, by its part of a trial.json."""

@@ -139,11 +139,8 @@ def _at(cases: Configurations, point: Point) -> list[str]:
 
 def settings(cases: Configurations, case: str) -> str:
     """Name what decides the guarantee of a case: replicas=3, min.insync.replicas=2, acks=all."""
-    configured, system = cases.configured(case), describe(str(cases.row(case)["system"]))
-    named = [(name, configured[name]) for name in system.guarantee_settings if name in configured]
-    named += [(name, value) for name, value in system.deviations if configured.get(name) == value]
-    bare = system.self_explaining
-    return ", ".join(value if name in bare else f"{name}={value}" for name, value in named) or numbers.NOTHING
+    system = describe(str(cases.row(case)["system"]))
+    return system.guarantee_words(cases.configured(case)) or numbers.NOTHING
 
 
 def _ahead(cases: Configurations, point: Point, standing: Standing) -> Cell:

@@ -15,8 +15,9 @@ from bench.fault_kinds import FAULT_KINDS
 from bench.report import case_groups, other_runs, pdf, results, style, sweep, templates
 from bench.report.presentation import Labels, presentation
 from bench.report.results import Results
-from bench.report.sections import fault_cells, fault_outcome
+from bench.report.sections import fault_cells, fault_outcome, setting_losses
 from bench.report.sections.fault_outcome import Outcome
+from bench.report.sections.setting_losses import TrialLoss, trial_losses
 from bench.report.table import Cell
 from bench.scenario import catalogue
 from bench.systems.registry import in_order, system_title
@@ -39,7 +40,7 @@ class Entry:
     """One scenario's latest run; `link` leads to its report.
 
     `kind` is what breaks in it. `versions` are the servers', by system. `lines` holds a line for each of a system's
-    outcomes.
+    outcomes, `losses` what each trial lost.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Entry:
     about: str
     versions: Mapping[str, str]
     lines: Mapping[str, Sequence[Line]]
+    losses: Sequence[TrialLoss] = ()
 
     def remarks(self, usual: Mapping[str, str]) -> str:
         """Name what sets the run apart: servers of another version than the usual one, a quick or changed run."""
@@ -111,6 +113,7 @@ def render(
             "groups": _by_kind(entries),
             "systems": systems,
             "heads": fault_cells.HEADS,
+            "setting_losses": setting_losses.tables(loss for entry in entries for loss in entry.losses),
             "usual": usual,
             "versions": [f"{system_title(system)} {version}" for system, version in usual.items()],
             "looks": {system: style.look(system) for system in systems},
@@ -144,6 +147,7 @@ def _entry(run_results: Results, folder: Path) -> Entry:
             system: [_line(run_results, outcome, link) for outcome in system_outcomes]
             for system, system_outcomes in outcomes.items()
         },
+        losses=list(trial_losses(run_results)),
     )
 
 

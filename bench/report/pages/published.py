@@ -103,6 +103,7 @@ class Topic:
     """A question with its answer, the report that gives it, and other reports on the same question.
 
     `detail` has the answer's numbers where they are not in it; `advice`: what to do about it. Both may be empty.
+    `settings`: the table of what each setting lost says more.
     """
 
     question: str
@@ -112,6 +113,7 @@ class Topic:
     report: Report
     other_reports: tuple[Report, ...]
     key: bool
+    settings: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +155,7 @@ def render(folder: Path, families: Mapping[str, Sequence[str]]) -> str:
             "topics": list(_topics(front, reports)),
             "chapters": list(_chapters(folder, families, reports)),
             "count": numbers.plural(len(reports), "report"),
+            "has_settings": (folder / "family-faults" / "report.html").is_file(),
             "machines": _machines(report.manifest for report in reports.values()),
         },
     )
@@ -214,6 +217,7 @@ def _topics(front: FrontPage, reports: Mapping[str, Report]) -> Iterator[Topic]:
                 report=first,
                 other_reports=tuple(other_reports),
                 key=front_question.key,
+                settings=front_question.settings,
             )
 
 

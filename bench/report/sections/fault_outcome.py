@@ -28,9 +28,9 @@ class Outcome:
     `trials` and `valid` count trials. `unread` has the acknowledged messages of each valid trial, `acked` in all of
     them, that a full read which broke off did not reach; with `reads_wait` the promise allows that. `duplicates` and
     `out_of_order` hold the counts of each valid trial, `unanswered` those of the sends that failed or of which nobody
-    knows. `covered` states whether what broke is within what the configuration promises, which is to survive `survives`. `once`
-    states whether it promises that each message is there once. `resends` states whether its producer may store a
-    message again that Kafka's Java producer, idempotent by default, would store once.
+    knows. `covered` states whether what broke is within what the configuration promises, which is to survive
+    `survives`. `once` states whether it promises that each message is there once. `resends` states whether its producer
+    may store a message again that Kafka's Java producer, idempotent by default, would store once.
     """
 
     system: str

@@ -98,7 +98,13 @@ class KafkaDescription(Description):
         ("cluster_settings", BROKER, "log.flush.interval.messages"),
     )
     guarantee_settings: ClassVar[tuple[str, ...]] = ("replicas", "min.insync.replicas", "acks")
-    deviations: ClassVar[tuple[tuple[str, str], ...]] = (("flush.messages", "1"), (_IDEMPOTENCE, "true"))
+    shipped: ClassVar[Mapping[str, str]] = {"min.insync.replicas": "1", "acks": "all"}
+    deviations: ClassVar[tuple[tuple[str, str], ...]] = (
+        ("flush.messages", "1"),
+        ("log.flush.interval.messages", "1"),
+        ("unclean.leader.election.enable", "true"),
+        (_IDEMPOTENCE, "true"),
+    )
     copy_settings: ClassVar[frozenset[str]] = frozenset({"replicas", "min.insync.replicas"})
     batch_settings: ClassVar[frozenset[str]] = frozenset({"linger.ms", "batch.num.messages"})
     fsync_setting: ClassVar[str] = "topic.flush.messages=1"

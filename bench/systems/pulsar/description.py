@@ -95,6 +95,7 @@ class PulsarDescription(Description):
         ("cluster_settings", BROKER, _BROKER_DEDUPLICATION),
     )
     guarantee_settings: ClassVar[tuple[str, ...]] = ("quorums", "journalSyncData")
+    shipped: ClassVar[Mapping[str, str]] = {"journalSyncData": "true"}
     deviations: ClassVar[tuple[tuple[str, str], ...]] = (
         ("journalWriteData", "false"),
         (_BROKER_DEDUPLICATION, "true"),
