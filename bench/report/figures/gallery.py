@@ -105,10 +105,10 @@ def _answer(results: Results, compared: Sequence[Compared]) -> Drawing | None:
         f"Each mark is one trial. The bar is the {results.middle} over trials, written at the right; the line "
         f"is {line}."
     )
+    if line == _INTERVAL:
+        caption += " The interval of a ratio is narrower: what all cases of a start share cancels in it."
     drawing = _drawn(figure, "answer", "The configurations compared", alt, caption)
     legend = f"Dots: trials. Bar: their {results.middle}. Line: {line}."
-    if line == _INTERVAL:
-        legend += " A ratio's is narrower: what all cases of a start share cancels in it."
     if any(comparison.metric == CAPACITY for comparison in compared):
         legend += (
             " A trial's dot lies between the rate that passed and the one that failed, of which the table has the "
