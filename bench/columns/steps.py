@@ -102,13 +102,6 @@ FAULTS = Table(
             unit="ns",
         ),
         *columns(
-            "copied_bytes",
-            Kind.LONG,
-            "Of a step that started nodes: how much more came to each of them over the network until the trial's end "
-            "than to the others of its role, at least 0.",
-            unit="bytes",
-        ),
-        *columns(
             "first_message_ns",
             Kind.LONG,
             "Of a step that started members of a consumer group: from when it was asked for until each of them had "
@@ -149,7 +142,7 @@ FAULTS = Table(
 )
 FAULT_METRICS = (
     *("first_failed_ns", "first_acked_ns", "first_received_ns", "ack_gap_ns", "live_gap_ns"),
-    *("others_gap_ns", "share_ns", "copied_bytes", "first_message_ns"),
+    *("others_gap_ns", "share_ns", "first_message_ns"),
     *("rate_before", "dip_depth", "dip_messages", "back_ns", "copies_back_ns"),
     *(f"p99_{phase}_ns" for phase in PHASES),
 )

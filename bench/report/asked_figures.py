@@ -41,7 +41,6 @@ _OF_FAULTS: Mapping[str, Figure] = {
     "others_gap_ns": Figure("no ack on partitions of other nodes", numbers.duration),
     "first_acked_ns": Figure("until all partitions had an ack", numbers.duration),
     "share_ns": Figure("until the node took its part", numbers.duration),
-    "copied_bytes": Figure("copied to the node", numbers.size),
     "live_gap_ns": Figure("longest time a partition was not read", numbers.duration),
     "first_message_ns": Figure("until the member had a message", numbers.duration),
     "p99_before_ns": Figure("send p99 before", numbers.duration),

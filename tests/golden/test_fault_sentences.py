@@ -10,7 +10,7 @@ from bench.report.answer.fault_findings import findings, struck
 from bench.report.answer.fault_notices import alarms, notices
 from bench.report.presentation import Labels
 from bench.report.results import Results
-from tests.fault_sketch import Case, Trial, results
+from tests.fault_sketch import RATE, Case, Trial, results
 
 WAIT_ALL, WAIT_LEADER = {"acks": "all"}, {"acks": "1"}
 TWO_IN_SYNC = {"topic": {"replicas": 3, "min.insync.replicas": 2}}
@@ -349,3 +349,33 @@ def test_repeats_that_kafkas_java_producer_prevents_are_a_notice(cases: list[Cas
     )
 
     assert (text in boxed(results(*cases), "A note.")) is noticed
+
+
+@pytest.mark.parametrize(
+    ("due", "notices_"),
+    [
+        (1.0, ()),
+        (1.1, ()),  # 91 % of what was due
+        (
+            2.0,
+            (
+                "Kafka acknowledged only 50 % of what was due before the first fault: it did not carry this load.",
+                "A note.",
+            ),
+        ),
+    ],
+)
+def test_a_load_that_was_not_carried_before_anything_broke_is_said(
+    due: float, notices_: tuple[str, ...]
+) -> None:
+    found = results(kafka(*[Trial()] * 5), pulsar(*[Trial()] * 5))
+    records = {
+        number: record.model_copy(
+            update={"load": record.load.model_copy(update={"pacing": [(1.0, due * RATE)]})}
+        )
+        for number, record in found.trial_records.items()
+        if record.case.system == "kafka"
+    }
+    found = replace(found, trial_records={**found.trial_records, **records})
+
+    assert {*boxed(found, "A note.")} == {"A note.", *notices_}

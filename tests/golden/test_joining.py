@@ -28,15 +28,6 @@ def trial(third_at_20_s: float, number: int) -> TrialLog:
         sample(15, "broker-3", "bytes_in", 300),
         sample(20, "broker-3", "bytes_in", 300 + 5 * third_at_20_s),
     ]
-    samples += [
-        sample(at_s, node, "net_in_bytes", total)
-        for node, totals in {
-            "broker-1": ((9, 0), (12, 300), (20, 1100)),
-            "broker-2": ((9, 0), (12, 300), (20, 1300)),
-            "broker-3": ((11, 100), (12, 600), (20, 2600)),
-        }.items()
-        for at_s, total in totals
-    ]
     fault = {
         "name": "broker added",
         "kind": "start",
@@ -75,8 +66,3 @@ def test_a_node_has_its_part_once_it_takes_half_of_the_mean(faults: list[Row]) -
 def test_a_node_that_stays_under_half_of_the_mean_never_has_its_part(faults: list[Row]) -> None:
     """390 of (1,000 + 1,000 + 390) / 3 = 797."""
     assert faults[1]["share_ns"] is None
-
-
-def test_what_was_copied_to_it_is_what_it_had_more_than_the_others(faults: list[Row]) -> None:
-    """2,500 bytes came to it after its first look, 1,100 and 1,300 to the others."""
-    assert faults[0]["copied_bytes"] == 2500 - 1200

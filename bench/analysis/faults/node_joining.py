@@ -14,7 +14,7 @@ from bench.records.trial import TrialRecord
 Row = dict[str, object]
 
 _START = "start"
-_TAKEN, _RECEIVED = "bytes_in", "net_in_bytes"
+_TAKEN = "bytes_in"
 _PART = 0.5
 """A node has its part from when it takes this share of the mean of all nodes of its role."""
 
@@ -33,10 +33,7 @@ def joined(
     """Return what came of each step that started nodes, by trial and place of the step.
 
     `share_ns`: from when it was asked for until each of the nodes took half of the mean of its role's nodes, or
-    more; null where one never did. Servers are asked every few seconds. `copied_bytes`: how much more came to each
-    of the nodes over the network, on average, than to the others of their role meanwhile. It counts until the
-    trial's end and is not less than 0: the others have as much of the load, or more. `stepped` are the steps of
-    telemetry.py.
+    more; null where one never did. Servers are asked every few seconds. `stepped` are the steps of telemetry.py.
     """
     asked_ns = {
         (trial.trial, number): fault
@@ -49,8 +46,8 @@ def joined(
     looks_by_trial: dict[int, list[Any]] = {}
     for row in (
         stepped.where(F.col("trial").isin(sorted({trial for trial, _ in asked_ns})))
-        .where(F.col("metric").isin(_TAKEN, _RECEIVED) & F.col("grown").isNotNull())
-        .select("trial", "at_ns", "node", "role", "metric", "grown", "took_ns")
+        .where((F.col("metric") == _TAKEN) & F.col("grown").isNotNull())
+        .select("trial", "at_ns", "node", "role", "grown", "took_ns")
         .orderBy("at_ns")
         .collect()
     ):
@@ -68,20 +65,11 @@ def _row(looks: Sequence[Any], nodes: Sequence[str], asked_ns: int) -> Row:
     rates = [
         _Taken(row["at_ns"], row["node"], row["grown"] / row["took_ns"])
         for row in looks
-        if row["metric"] == _TAKEN and row["role"] in roles and row["took_ns"]
+        if row["role"] in roles and row["took_ns"]
     ]
-    received: dict[str, float] = {}
-    for row in looks:
-        if row["metric"] == _RECEIVED and row["role"] in roles and row["at_ns"] >= asked_ns:
-            received[row["node"]] = received.get(row["node"], 0.0) + row["grown"]
-    other_totals = [total for node, total in received.items() if node not in nodes]
-    added = [received[node] for node in nodes if node in received]
     first = [_first_ns(rates, node, asked_ns) for node in nodes]
     known_ns = [at_ns for at_ns in first if at_ns is not None]
-    return {
-        "share_ns": max(known_ns) - asked_ns if known_ns and len(known_ns) == len(nodes) else None,
-        "copied_bytes": round(max(0.0, mean(added) - mean(other_totals))) if added and other_totals else None,
-    }
+    return {"share_ns": max(known_ns) - asked_ns if known_ns and len(known_ns) == len(nodes) else None}
 
 
 def _first_ns(rates: Iterable[_Taken], node: str, since_ns: int) -> int | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator
 
 from bench import numbers
-from bench.model import ENOUGH_TRIALS
+from bench.model import ENOUGH_TRIALS, NANOS
 from bench.report import fault_words as words
 from bench.report import other_runs
 from bench.report.answer import guarantees
@@ -14,8 +15,11 @@ from bench.report.answer.notices import uncounted
 from bench.report.answer.sentences import sentence
 from bench.report.loss import Span
 from bench.report.sections import promise_coverage
+from bench.report.sections.fault_outcome import Outcome
 
 _MOST = 3
+_LEAST_CARRIED = 0.9
+"""A configuration that acknowledged a smaller share of what was due, before anything broke, did not carry its load."""
 
 
 def notices(run: Struck, note: str) -> tuple[str, ...]:
@@ -31,6 +35,7 @@ def notices(run: Struck, note: str) -> tuple[str, ...]:
 
 def _every(run: Struck) -> Iterator[str]:
     results = run.results
+    yield from _overloaded(run)
     yield from _without_idempotence(run)
     yield from _unequal(run)
     if changes := other_runs.changes(results.manifest):
@@ -38,6 +43,37 @@ def _every(run: Struck) -> Iterator[str]:
     yield from uncounted(results)
     if other_runs.is_quick(results.manifest):
         yield sentence("notice-quick", {"sliced": results.sliced})
+
+
+def _overloaded(run: Struck) -> Iterator[str]:
+    """Where a configuration acknowledged far less than was due already before the first fault: the worst of these."""
+    slow = [
+        (share, outcome)
+        for outcome in run.case_outcomes
+        if (share := _carried(run, outcome)) < _LEAST_CARRIED
+    ]
+    if slow:
+        share, outcome = min(slow, key=lambda pair: pair[0])
+        slots = {"system": outcome.title, "label": outcome.label, "share": numbers.percent(share)}
+        yield sentence("fault-overloaded", slots | {"several": len(slow) > 1})
+
+
+def _carried(run: Struck, outcome: Outcome) -> float:
+    """Return which share of what was due was acknowledged before the first fault, the median of the trials.
+
+    1 where nobody knows, and for a closed loop.
+    """
+    first_faults = run.results.faults.sort_values("asked_ns").drop_duplicates("trial").set_index("trial")
+    shares = []
+    for trial in run.results.trial_records.values():
+        schedule = trial.load.schedule
+        if trial.case.name not in outcome.cases or trial.trial not in first_faults.index or schedule is None:
+            continue
+        fault = first_faults.loc[trial.trial]
+        due = schedule.due_before(int(fault["asked_ns"]))
+        if due and not numbers.absent(fault["rate_before"]):
+            shares.append(float(fault["rate_before"]) * float(fault["asked_ns"]) / NANOS / due)
+    return statistics.median(shares) if shares else 1.0
 
 
 def _without_idempotence(run: Struck) -> Iterator[str]:
