@@ -98,16 +98,16 @@ class Servers:
                 SimpleNamespace(name=name, group=group)
                 for name, group in (("broker", ""), ("bookie-1", "on"), ("bookie-2", "off"))
             ],
-            sizes=SimpleNamespace(become=lambda size: None, change=lambda size: None),
+            sizes=SimpleNamespace(set_and_measure=lambda size: None, set_limits=lambda size: None),
             disks=SimpleNamespace(
-                become=lambda disk: DiskRecord(emulated_fsync=disk["emulated_fsync"]),
-                change=self._change,
+                set_and_measure=lambda disk: DiskRecord(emulated_fsync=disk["emulated_fsync"]),
+                set_delay=self._set_delay,
                 count=lambda disk: {"node": 0},
                 held_since=lambda counts: {"node": [len(self.fsync)]},
             ),
         )
 
-    def _change(self, disk: Mapping[str, str]) -> None:
+    def _set_delay(self, disk: Mapping[str, str]) -> None:
         self.fsync = disk["emulated_fsync"]
 
     def slice_sampler(self, _beside: object) -> Looks:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pandas as pd
 
+from bench.report.answer import asked_figures
 from bench.report.answer.fault_findings import struck
 from bench.report.answer.reserve import reserve
 from bench.report.presentation import Labels
@@ -41,6 +42,13 @@ def test_each_configuration_has_the_medians_of_its_trials() -> None:
         "On Kafka, 99 % of the sends took up to 21 ms with a node gone and 33 ms while it caught up instead of 11 ms "
         "(1,000 messages/s), 45 ms with a node gone and 85 ms while it caught up instead of 15 ms (2,000 messages/s)."
     )
+
+
+def test_the_table_has_the_times_and_no_second_sentence_does() -> None:
+    run = struck(lost_node(EXPECTED), Labels())
+
+    assert [column.head for column in asked_figures.columns(run)] == ["send p99, node away"]
+    assert list(asked_figures.findings(run)) == []
 
 
 def test_other_scenarios_lead_with_their_outage() -> None:

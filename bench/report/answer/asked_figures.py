@@ -21,14 +21,15 @@ _MOST_FINDINGS, _MOST_COLUMNS = 2, 3
 
 
 def _leading(run: Struck) -> list[Asked]:
-    """Return the figures that the page has columns of; none where the finding on the reserve has them."""
-    figures = leading(run.results)
-    return [] if figures and figures[0].name in TIMES else figures[:_MOST_COLUMNS]
+    """Return the figures that the page has columns of."""
+    return leading(run.results)[:_MOST_COLUMNS]
 
 
 def findings(run: Struck) -> Iterator[Finding]:
     """State the first figures, from the configuration with the least to the one with the most, system by system."""
     figures = _leading(run)[:_MOST_FINDINGS]
+    if figures and figures[0].name in TIMES:  # the finding on the reserve has them
+        return
     for figure, words in zip(figures, heads(figures), strict=True):
         values = figure.values(run.results)
         systems = [

@@ -144,7 +144,7 @@ def flagged(results: Results, parts: Sequence[sweep.Part]) -> Table | None:
 
 
 def _flag(trial: pd.Series[Any]) -> tuple[Cell, ...]:
-    drift = numbers.NOTHING if pd.isna(trial["drift"]) else f"{trial['drift']:+.0%}"
+    drift = numbers.NOTHING if pd.isna(trial["drift"]) else f"{trial['drift'] * 100:+.0f} %"
     return Cell(numbers.rate(trial["throughput_msgs_per_s"])), Cell(drift), Cell(str(trial["flags"]))
 
 
