@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bench.numbers import NOTHING
 from bench.report.sections.setting_losses import tables, trial_losses
 from bench.report.table import Table
@@ -66,3 +68,10 @@ def test_messages_that_cannot_be_read_count_as_lost_where_no_promise_allows_that
     (table,) = of_runs(kafka(Trial(lost=None, unread=60_816), least=1, replicas=1))
 
     assert texts(table)[0][2:] == ["1 of 1"]
+
+
+def test_a_trial_without_any_count_is_no_trial_without_loss() -> None:
+    found = results(kafka(Trial(lost=None)))
+    trials = found.trials.assign(unread=float("nan"))
+
+    assert list(trial_losses(replace(found, trials=trials))) == []

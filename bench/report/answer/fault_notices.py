@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from bench import numbers
 from bench.model import ENOUGH_TRIALS, NANOS
@@ -47,10 +47,11 @@ def _every(run: Struck) -> Iterator[str]:
 
 def _overloaded(run: Struck) -> Iterator[str]:
     """Where a configuration acknowledged far less than was due already before the first fault: the worst of these."""
+    shares = _carried(run)
     slow = [
         (share, outcome)
         for outcome in run.case_outcomes
-        if (share := _carried(run, outcome)) < _LEAST_CARRIED
+        if (share := _median_share(shares, outcome)) < _LEAST_CARRIED
     ]
     if slow:
         share, outcome = min(slow, key=lambda pair: pair[0])
@@ -58,22 +59,26 @@ def _overloaded(run: Struck) -> Iterator[str]:
         yield sentence("fault-overloaded", slots | {"several": len(slow) > 1})
 
 
-def _carried(run: Struck, outcome: Outcome) -> float:
-    """Return which share of what was due was acknowledged before the first fault, the median of the trials.
+def _carried(run: Struck) -> dict[str, list[float]]:
+    """Return by case which share of what was due its trials acknowledged before the first fault.
 
-    1 where nobody knows, and for a closed loop.
+    Without trials of which nobody knows that, and those of a closed loop.
     """
-    first_faults = run.results.faults.sort_values("asked_ns").drop_duplicates("trial").set_index("trial")
-    shares = []
-    for trial in run.results.trial_records.values():
+    first_faults = run.results.faults.sort_values("asked_ns").drop_duplicates("trial")
+    shares: dict[str, list[float]] = {}
+    for _, fault in first_faults.iterrows():
+        trial = run.results.trial_records[int(fault["trial"])]
         schedule = trial.load.schedule
-        if trial.case.name not in outcome.cases or trial.trial not in first_faults.index or schedule is None:
-            continue
-        fault = first_faults.loc[trial.trial]
-        due = schedule.due_before(int(fault["asked_ns"]))
+        due = schedule.due_before(int(fault["asked_ns"])) if schedule else 0
         if due and not numbers.absent(fault["rate_before"]):
-            shares.append(float(fault["rate_before"]) * float(fault["asked_ns"]) / NANOS / due)
-    return statistics.median(shares) if shares else 1.0
+            share = float(fault["rate_before"]) * float(fault["asked_ns"]) / NANOS / due
+            shares.setdefault(trial.case.name, []).append(share)
+    return shares
+
+
+def _median_share(shares: Mapping[str, Sequence[float]], outcome: Outcome) -> float:
+    """Return the median over an outcome's trials; 1 where none is known."""
+    return statistics.median([share for case in outcome.cases for share in shares.get(case, ())] or [1.0])
 
 
 def _without_idempotence(run: Struck) -> Iterator[str]:

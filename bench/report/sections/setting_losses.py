@@ -66,11 +66,12 @@ def _gone(row: pd.Series[Any] | None, *, reads_wait: bool) -> bool | None:
 
     With `reads_wait` the promise allows that some cannot be read.
     """
-    if row is None or (numbers.absent(row["lost"]) and not row["unread"]):
+    if row is None:
         return None
-    lost = not numbers.absent(row["lost"]) and row["lost"] > 0
-    unread = not numbers.absent(row["unread"]) and row["unread"] > 0
-    return bool(lost or (unread and not reads_wait))
+    lost, unread = (0 if numbers.absent(row[name]) else int(row[name]) for name in ("lost", "unread"))
+    if numbers.absent(row["lost"]) and not unread:
+        return None
+    return lost > 0 or (unread > 0 and not reads_wait)
 
 
 def tables(losses: Iterable[TrialLoss]) -> list[Table]:
